@@ -26,9 +26,13 @@ def calibrate(program: str, cells: Iterable[list[str]], file: Path) -> None:
     merged: dict = {}
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "calibration.json"
+        first = Path(folder) / "first.json"
         for cell in cells:
-            call([program, "calibrate", *cell, "--out", str(made), "--overwrite"])
+            messages = ("--messages", str(first)) if merged else ()
+            call([program, "calibrate", *cell, *messages, "--out", str(made), "--overwrite"])
             new = json.loads(made.read_text())
+            if not merged:
+                made.rename(first)
             merged = merged or new
             merged["kernels"] = new["kernels"] | merged["kernels"]
     merged["command"] = f"ci/{SCRIPT} " + " ".join(sys.argv[1:])

@@ -127,6 +127,9 @@ void declare_calibrate(CLI::App& app, RaceRequest& request, CalibrateRequest& wa
   declare_reach(app, request);
   add_value(app, "--threads", wanted.threads, "of a worker's kernels",
             NumberRange<std::int64_t>{.least = 1});
+  add_value(app, "--messages", wanted.messages,
+            "an earlier calibration of this machine, whose messages and sums are taken: kernels "
+            "alone are measured (default: none)");
   add_value(app, "--data-dir", request.data_dir, "folder of the CIFAR-10 binary files");
   add_value(app, "--out", wanted.out, "file");
   add_overwrite(app, wanted.if_there, "the file of --out");

@@ -91,9 +91,9 @@ class CountedKernel final : public Kernel {
     kernel_->run(context);
     counter_.op = before;
   }
-  const Resting* resting() const override { return kernel_->resting(); }
   bool merges_with(const Kernel& other) const override {
-    return kernel_->merges_with(*dynamic_cast<const CountedKernel&>(other).kernel_);
+    const auto* counted = dynamic_cast<const CountedKernel*>(&other);  // or one of fewer steps
+    return counted != nullptr && kernel_->merges_with(*counted->kernel_);
   }
   void take_over(std::span<Kernel* const> others) override {
     std::vector<Kernel*> inner;

@@ -136,17 +136,15 @@ TEST(ParameterServer, BackwardRestsInEveryProcessWhenItsParameterHasLearnt) {
                           return place.role == Role::Server ? 0 : 1 + place.replica;
                         }};
   const auto resting = [](const Step& part) {
-    return std::count_if(part.partition.expiry.begin(), part.partition.expiry.end(),
-                         [](std::int64_t expiry) { return expiry != kNever; });
+    return std::count_if(part.graph.nodes().begin(), part.graph.nodes().end(),
+                         [](const Node& node) { return node.attributes.has("until"); });
   };
   const auto parts =
       partition(apply(find_strategies("parameter_server"), step, replicas(2)), binding);
   const Step together = partition(step, Binding{}).front();
   const auto updates = std::count_if(
-      together.graph.nodes().begin(), together.graph.nodes().end(), [&](const Node& node) {
-        const auto id = static_cast<std::size_t>(&node - together.graph.nodes().data());
-        return node.op == Op::Sgd && together.partition.expiry[id] != kNever;
-      });
+      together.graph.nodes().begin(), together.graph.nodes().end(),
+      [](const Node& node) { return node.op == Op::Sgd && node.attributes.has("until"); });
   EXPECT_GT(updates, 0);
   EXPECT_EQ(resting(parts[1]), resting(together) - updates);  // its updates are the server's
 }
@@ -257,8 +255,8 @@ TEST(BackupWorkers, NeverRestAtTheQuorum) {
   const std::vector<std::int64_t> expiry = expiries(step);
   for (std::size_t id = 0; id < expiry.size(); ++id) {
     const Op op = step.graph.nodes()[id].op;
-    EXPECT_TRUE(op != Op::Quorum || expiry[id] == kNever);
-    resting_updates += op == Op::Sgd && expiry[id] != kNever ? 1 : 0;
+    EXPECT_TRUE(op != Op::Quorum || expiry[id] == kNeverExpires);
+    resting_updates += op == Op::Sgd && expiry[id] != kNeverExpires ? 1 : 0;
   }
   EXPECT_GT(resting_updates, 0);
 }

@@ -185,7 +185,7 @@ TEST(Sharded, RestsWhereAllReduceDoes) {
     std::vector<std::string> text;
     for (std::size_t id = 0; id < all.size(); ++id) {
       const Node& node = placed.graph.nodes()[id];
-      if (all[id] == kNever || node.phase == Phase::Update) continue;
+      if (all[id] == kNeverExpires || node.phase == Phase::Update) continue;
       text.push_back(to_string(node.place) + ' ' + std::string(to_string(node.op)) + ' ' +
                      node.layer + ' ' + std::to_string(all[id]));
     }

@@ -12,7 +12,7 @@ std::string why_not_captured(const RaceRequest& request, const Placement& placem
   if (!is_gpu(request.device)) return "it is for --device cuda";
   if (placement.servers > 0) return "the host carries what goes to and from servers";
   if (placement.facts.has_quorum) return "the host decides which pushes count";
-  if (placement.facts.steps_differ) return "workers exchange in some steps only";
+  if (placement.facts.exchanges_differ) return "workers exchange in some steps only";
   if (placement.facts.needs_the_host) return "the host holds and updates the parameters";
   if (placement.facts.carries_shares && !placement.by_nccl && placement.processes > 1) {
     return "the host carries the workers' shares of values";

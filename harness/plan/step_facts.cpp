@@ -37,7 +37,7 @@ StepFacts facts_of(const Graph& placed) {
                                       }),
       .needs_the_host = std::any_of(nodes.begin(), nodes.end(),
                                     [](const Node& node) { return node.place.role == Role::Host; }),
-      .steps_differ = !steps_are_alike(placed),
+      .exchanges_differ = !exchanges_are_alike(placed),
       .has_quorum =
           std::any_of(variables.begin(), variables.end(),
                       [](const Variable& each) { return each.sharing == Sharing::Quorum; }),

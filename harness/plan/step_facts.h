@@ -15,7 +15,7 @@ struct StepFacts {
   bool carries_shares = false;    ///< a reduce_scatter or all_gather: each worker has a share
   bool shares_variables = false;  ///< replicas use some without order, outside servers
   bool needs_the_host = false;    ///< a node is placed on the host
-  bool steps_differ = false;      ///< nodes take part in some steps only
+  bool exchanges_differ = false;  ///< some take place in some steps only
   bool has_quorum = false;        ///< a step needs only some of the replicas
   std::int64_t replicas = 1;      ///< including backup workers
   std::int64_t stages = 1;        ///< of each replica

@@ -8,7 +8,7 @@ import json
 import re
 import unittest
 
-from simulated_support import CELL, HOSTS, calibration
+from simulated_support import CELL, HOSTS, calibration, messages
 from test_support import (fresh_folder, output_of, record_of, regatta, run_tests,
                           skip_without_mpirun)
 
@@ -63,7 +63,8 @@ class Calibration(unittest.TestCase):
         folder = fresh_folder()
         rare = ("--workload", "parabola", "--strategy", "local_sgd", "--sync-every", "500",
                 "--workers", "2", "--processes", "2")
-        output_of("calibrate", *rare, "--out", str(folder / "calibration.json"))
+        output_of("calibrate", *rare, "--messages", messages(), "--out",
+                  str(folder / "calibration.json"))
         (folder / "cluster.toml").write_text('calibration = "calibration.json"\n' + HOSTS)
         output_of("run", *rare, "--cluster", str(folder / "cluster.toml"), "--steps", "600",
                   "--out", str(folder))
@@ -74,7 +75,8 @@ class Calibration(unittest.TestCase):
         stages = ("--workload", "resnet9_thin", "--strategy", "pipeline", "--workers", "2",
                   "--microbatches", "2", "--global-batch", "16", "--stage-parts", "19,2")
         file = str(fresh_folder() / "calibration.json")
-        now, faster = output_of("calibrate", *stages, "--out", file).splitlines()[1:]
+        now, faster = output_of("calibrate", *stages, "--messages", messages(), "--out",
+                                file).splitlines()[1:]
         times = r"([\d.e-]+), ([\d.e-]+) ms of a step of ([\d.e-]+) ms"
         found = re.fullmatch(r"stages compute by +--stage-parts 19,2: " + times, now)
         assert found, now
@@ -87,6 +89,27 @@ class Calibration(unittest.TestCase):
                                delta=0.02 * first)
         record = record_of(*stages[:-1], again[1], "--steps", "3")
         self.assertEqual(record["cell"]["options"]["stage_parts"], again[1])
+
+    def test_takes_the_messages_of_a_calibration_that_is_there(self) -> None:
+        file = fresh_folder() / "calibration.json"
+        output_of("calibrate", "--workload", "parabola", "--messages", messages(), "--out",
+                  str(file))
+        made, given = json.loads(file.read_text()), json.loads(calibration())
+        for kept in ("source", "git_commit", "transports", "sums"):
+            self.assertEqual(made[kept], given[kept], kept)
+        self.assertNotEqual(made["kernels"], given["kernels"])
+
+    def test_takes_them_from_a_calibration_of_this_machine_alone(self) -> None:
+        for change, words in (({"cpu": "another"}, "of the processor 'another'"),
+                              ({"source": "a data sheet"}, "its `source` is 'a data sheet'")):
+            folder = fresh_folder()
+            other = folder / "other.json"
+            other.write_text(json.dumps(json.loads(calibration()) | change))
+            done = regatta("calibrate", "--workload", "parabola", "--messages", str(other),
+                           "--out", str(folder / "calibration.json"))
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(list(folder.iterdir()), [other])
 
     def test_between_hosts_needs_an_address_that_they_reach(self) -> None:
         file = fresh_folder() / "mine.json"

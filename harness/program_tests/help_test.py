@@ -39,7 +39,8 @@ FLAGS = {
     },
     "graph": {**CELL_FLAGS, "--format": "=text", "--out": "(default: none)",
               "--cluster": "(default: their work and bytes only)"},
-    "calibrate": {**CELL_FLAGS, "--threads": "=1", "--data-dir": "=cifar-10-batches-bin",
+    "calibrate": {**CELL_FLAGS, "--threads": "=1", "--messages": "(default: none)",
+                  "--data-dir": "=cifar-10-batches-bin",
                   "--hosts": "(default: this one)", "--listen": "(default: loopback)",
                   "--out": "=calibration.json", "--overwrite": ""},
     "matrix": {

@@ -13,14 +13,26 @@ HOSTS = "[[host]]\ncount = 4\ngbit_per_s = 10\nprocesses = 1\n"
 
 
 @functools.cache
-def calibration_of(cell: tuple[str, ...]) -> str:
+def calibration() -> str:
     file = fresh_folder() / "new" / "calibration.json"
-    output_of("calibrate", *cell, "--out", str(file))
+    output_of("calibrate", *CELL, "--out", str(file))
     return file.read_text()
 
 
-def calibration() -> str:
-    return calibration_of(CELL)
+@functools.cache
+def messages() -> str:
+    """A file that knows what messages cost here."""
+    file = fresh_folder() / "messages.json"
+    file.write_text(calibration())
+    return str(file)
+
+
+@functools.cache
+def calibration_of(cell: tuple[str, ...]) -> str:
+    """Of the cell's kernels; messages as of CELL."""
+    file = fresh_folder() / "calibration.json"
+    output_of("calibrate", *cell, "--messages", messages(), "--out", str(file))
+    return file.read_text()
 
 
 def cluster(text: str = "latency_us = 20\n" + HOSTS, **changes: Any) -> Path:

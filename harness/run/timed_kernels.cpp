@@ -28,7 +28,8 @@ class TimedKernel final : public ChosenKernel {
   }
   QueuedExchange* queued_exchange() override { return inner_->queued_exchange(); }
   bool merges_with(const Kernel& other) const override {
-    return inner_->merges_with(*dynamic_cast<const TimedKernel&>(other).inner_);
+    const auto* timed = dynamic_cast<const TimedKernel*>(&other);  // or one of fewer steps
+    return timed != nullptr && inner_->merges_with(*timed->inner_);
   }
   void take_over(std::span<Kernel* const> others) override {
     std::vector<Kernel*> inner;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <limits>
 
@@ -71,6 +72,29 @@ double virtual_step_ns(const RaceRequest& request, const Calibration& made, int 
   return simulation.now() / static_cast<double>(steps);
 }
 
+/// What messages and sums cost, without the rest.
+Calibration messages_in(const std::string& path) {
+  Calibration given = read_calibration(path).calibration;
+  if (given.source != kCalibrated) {
+    throw RunError(ErrorKind::Usage,
+                   fmt::format("--messages {}: its `source` is '{}', not regatta calibrate; fix: "
+                               "leave --messages out, and copy transports by hand",
+                               path, given.source));
+  }
+  require_fitting(given, path, machine_facts().cpu, software_facts().git_commit);
+  return {.transports = std::move(given.transports), .sums = std::move(given.sums)};
+}
+
+Calibration measured_messages(const std::vector<Step>& parts, const RaceRequest& request,
+                              const StrategyOptions& options,
+                              const std::function<void(const std::string&)>& tell) {
+  const LogFolder logs;
+  const TransportMeasuring measuring{
+      .logs = logs.path(), .hosts = request.hosts, .listen = request.listen, .tell = tell};
+  return {.transports = measure_transports(measuring),
+          .sums = measure_sums(parts, options, measuring)};
+}
+
 void print_stages(const RaceRequest& request, const Placement& placement,
                   const std::vector<Step>& parts, const Calibration& made, int threads) {
   const Step model = as_computed(placement, placement.workload->training(placement.recipe));
@@ -97,6 +121,8 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   const OutputOptions options{.path = wanted.out, .if_there = wanted.if_there};
   require_free(options);
   if (options.path.has_parent_path()) create_folder(options.path.parent_path());
+  Calibration made;
+  if (!wanted.messages.empty()) made = messages_in(wanted.messages);
   OutputFile out(options);
   const auto tell = [](const std::string& what) { std::cerr << "measures " << what << std::endl; };
   const Workload& workload = find_workload(request.workload);
@@ -112,18 +138,16 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
                               .threads_per_worker = static_cast<int>(wanted.threads),
                               .seed = request.seed,
                               .tell = tell});
-  const LogFolder logs;
-  const TransportMeasuring transports{
-      .logs = logs.path(), .hosts = request.hosts, .listen = request.listen, .tell = tell};
-  const Calibration made{.source = kCalibrated,
-                         .cpu = machine_facts().cpu,
-                         .git_commit = software_facts().git_commit,
-                         .timestamp = utc_timestamp(),
-                         .command = request.command,
-                         .transports = measure_transports(transports),
-                         .kernels = std::move(measured.costs),
-                         .sums = measure_sums(parts, placement.options, transports),
-                         .step_ns = std::move(measured.step_ns)};
+  if (wanted.messages.empty()) {
+    made = measured_messages(parts, request, placement.options, tell);
+  }
+  made.source = kCalibrated;
+  made.cpu = machine_facts().cpu;
+  made.git_commit = software_facts().git_commit;
+  made.timestamp = utc_timestamp();
+  made.command = request.command;
+  made.kernels = std::move(measured.costs);
+  made.step_ns = std::move(measured.step_ns);
   out.stream() << to_json(made);
   out.commit();
   std::cout << made.kernels.size() << " kernels and messages in " << wanted.out << '\n';

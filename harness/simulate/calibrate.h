@@ -16,6 +16,7 @@ struct CalibrateRequest {
   std::string out = "calibration.json";
   IfThere if_there = IfThere::Refuse;
   std::int64_t threads = 1;  ///< of a worker
+  std::string messages;      ///< a calibration, made here, whose messages are taken; empty: none
 };
 
 /// Creates the file's folder where it is missing. Throws: RunError.

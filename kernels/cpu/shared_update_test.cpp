@@ -215,31 +215,5 @@ TEST(Average, IsTheMeanAtBothAndAnotherVersion) {
   EXPECT_EQ(updates_of(first.storage(), std::memory_order_relaxed), 0U);
 }
 
-TEST(Lookahead, RunsOnAPeriodOfExamplesWhereLoopsShareTheParameter) {
-  const Array parameter = random_array({10}, 1), slow = random_array({10}, 2);
-  VariableStorage storages[2];
-  VersionCounts counts[2];
-  storages[0].tensor = parameter.tensor();
-  storages[1].tensor = slow.tensor();
-  for (int i = 0; i < 2; ++i) storages[i].counts = &counts[i];
-  storages[0].sharing = storages[1].sharing = Sharing::Relaxed;
-  const std::vector<VariableStorage*> variables{&storages[0], &storages[1]};
-  const Node node{.op = Op::Lookahead,
-                  .attributes = with_schedule({{"period", std::int64_t{2}},
-                                               {"global_batch", std::int64_t{10}},
-                                               {"total_examples", std::int64_t{110}}},
-                                              {0.5, 0.5})};
-  const auto kernel = cpu_table().build(
-      {.node = node, .inputs = {}, .outputs = {}, .variables = variables, .versions_seen = {}});
-  std::vector<std::uint64_t> versions;
-  std::int64_t before = 0;
-  for (std::int64_t examples : {0, 10, 19, 20, 35, 41, 45, 90, 95, 100}) {
-    kernel->run({.step = 0, .examples = examples, .examples_before = before});
-    before = examples;
-    versions.push_back(counts[0].version);
-  }
-  EXPECT_EQ(versions, (std::vector<std::uint64_t>{0, 0, 0, 1, 1, 2, 2, 3, 3, 4}));
-}
-
 }  // namespace
 }  // namespace regatta::cpu::test

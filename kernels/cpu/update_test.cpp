@@ -67,7 +67,8 @@ TEST(Adam, AgreesWithTheReferenceOverSteps) {
 
 OpCase lookahead(const Dims& dims, std::int64_t total_examples) {
   return {Op::Lookahead,
-          with_schedule({{"period", std::int64_t{3}},
+          with_schedule({{"every", std::int64_t{3}},
+                         {"after", std::int64_t{0}},
                          {"global_batch", std::int64_t{10}},
                          {"total_examples", total_examples}},
                         {0.5, 0.9}),

@@ -15,10 +15,10 @@ std::int64_t end_of_learning(const Node& update) {
   const std::vector<double>& values = update.attributes.reals("schedule_values");
   const std::vector<double>& examples = update.attributes.reals("schedule_examples");
   const auto last = std::find_if(values.rbegin(), values.rend(), [](double v) { return v != 0; });
-  if (last == values.rbegin()) return kNever;
+  if (last == values.rbegin()) return kNeverExpires;
   if (last == values.rend()) return 0;
   const auto first_zero = static_cast<std::size_t>(values.rend() - last);
-  if (first_zero + 1 == values.size()) return kNever;
+  if (first_zero + 1 == values.size()) return kNeverExpires;
   return static_cast<std::int64_t>(std::ceil(examples[first_zero]));
 }
 
@@ -31,7 +31,7 @@ using BucketTensor = std::pair<std::int64_t, std::size_t>;
 std::map<BucketTensor, std::int64_t> scattered(const Graph& graph) {
   std::map<Value, std::int64_t> read;
   for (const Node& node : graph.nodes()) {
-    const std::int64_t until = learns(node) ? end_of_learning(node) : kNever;
+    const std::int64_t until = learns(node) ? end_of_learning(node) : kNeverExpires;
     for (const Value input : node.inputs) read[input] = std::max(read[input], until);
   }
   std::map<BucketTensor, std::int64_t> needed;
@@ -53,10 +53,10 @@ std::map<BucketTensor, std::int64_t> scattered(const Graph& graph) {
 
 std::vector<std::int64_t> expiries(const Step& step) {
   const std::vector<Node>& nodes = step.graph.nodes();
-  std::vector<std::int64_t> expiry(nodes.size(), kNever);
+  std::vector<std::int64_t> expiry(nodes.size(), kNeverExpires);
   std::map<Value, std::int64_t> needed;  // values that are read, until when
   const std::map<BucketTensor, std::int64_t> of_buckets = scattered(step.graph);
-  for (Value loss : step.losses) needed[loss] = kNever;
+  for (Value loss : step.losses) needed[loss] = kNeverExpires;
   for (std::size_t id = nodes.size(); id-- > 0;) {
     const Node& node = nodes[id];
     std::vector<std::int64_t> outputs;  // until when each is needed; 0: never read
@@ -76,7 +76,7 @@ std::vector<std::int64_t> expiries(const Step& step) {
       // carries is made only as long as it is needed.
       const bool passes = op_info(node.op).crosses && i < outputs.size();
       std::int64_t until = passes ? outputs[i] : expiry[id];
-      if (node.op == Op::AllGather) until = kNever;  // of parameters, or values it waits for
+      if (node.op == Op::AllGather) until = kNeverExpires;  // of parameters, or values it waits for
       if (node.op == Op::ReduceScatter) {
         until = of_buckets.at({node.attributes.integer("group"), i});
       }

@@ -14,7 +14,7 @@
 
 namespace regatta {
 
-inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t kNeverExpires = std::numeric_limits<std::int64_t>::max();
 
 /// The expiry of each node: steps that begin with at least this many examples seen skip the node.
 /// Units: examples.

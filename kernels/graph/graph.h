@@ -165,12 +165,11 @@ struct LoopPart {
 /// partitioned.
 struct Partition {
   int process = 0;
-  int loops = 0;                     ///< in the whole graph
-  int models = 1;                    ///< that the whole graph trains (loops.h)
-  std::vector<int> loop_of;          ///< by node: an index into `parts`
-  std::vector<LoopPart> parts;       ///< the loops that this process takes part in
-  std::vector<int> model_of;         ///< by variable: the model it belongs to
-  std::vector<std::int64_t> expiry;  ///< by node, as the whole graph has it (expiry.h)
+  int loops = 0;                ///< in the whole graph
+  int models = 1;               ///< that the whole graph trains (loops.h)
+  std::vector<int> loop_of;     ///< by node: an index into `parts`
+  std::vector<LoopPart> parts;  ///< the loops that this process takes part in
+  std::vector<int> model_of;    ///< by variable: the model it belongs to
 
   int model(VariableId id) const {
     return model_of.empty() ? 0 : model_of.at(static_cast<std::size_t>(id));

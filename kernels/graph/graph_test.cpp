@@ -160,20 +160,20 @@ Step with_rate(const Step& step, const std::vector<double>& examples,
 
 TEST(Expiry, IsNotWhereAScheduleEnds) {
   const std::vector<std::int64_t> at = expiries(with_rate(small_step(), {0, 70}, {0.1, 0}));
-  EXPECT_TRUE(std::all_of(at.begin(), at.end(), [](auto each) { return each == kNever; }));
+  EXPECT_TRUE(std::all_of(at.begin(), at.end(), [](auto each) { return each == kNeverExpires; }));
 }
 
 // The rate of the update ends at 70 examples; a loss, and what it needs, never does.
 TEST(Expiry, FollowsFromAnUpdateToTheBackwardNodesThatMakeItsGradientAlone) {
   const Step step = small_step();
   const std::vector<std::int64_t> never = expiries(step);
-  EXPECT_TRUE(std::all_of(never.begin(), never.end(), [](auto at) { return at == kNever; }));
+  EXPECT_TRUE(std::all_of(never.begin(), never.end(), [](auto at) { return at == kNeverExpires; }));
   const Step ends = with_rate(step, {0, 69.5, 200}, {0.1, 0, 0});
   const std::vector<std::int64_t> at = expiries(ends);
   for (std::size_t id = 0; id < at.size(); ++id) {
     const Node& node = ends.graph.nodes()[id];
     const bool needed = node.phase == Phase::Forward || node.phase == Phase::Input;
-    EXPECT_EQ(at[id], needed ? kNever : 70) << to_string(node.op);
+    EXPECT_EQ(at[id], needed ? kNeverExpires : 70) << to_string(node.op);
   }
 }
 

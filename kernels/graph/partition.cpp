@@ -14,6 +14,7 @@
 #include "kernels/graph/loops.h"
 #include "kernels/graph/message_sums.h"
 #include "kernels/graph/messages.h"
+#include "kernels/graph/node_steps.h"
 #include "kernels/graph/period.h"
 #include "kernels/graph/sends_under_way.h"
 #include "kernels/graph/verify.h"
@@ -92,7 +93,7 @@ class Partitioner {
     // What is not made any more would become a sum of all steps.
     std::erase_if(sums_, [this](const MessageSum& sum) {
       if (!binding_.adds_messages(messages_[sum.messages.front()].to)) return true;
-      return sum.onto && expiries_[static_cast<std::size_t>(sum.onto->node)] != kNever;
+      return sum.onto && expiries_[static_cast<std::size_t>(sum.onto->node)] != kNeverExpires;
     });
     for (int p = 0; p < binding.processes; ++p) {
       parts_.emplace_back();
@@ -153,15 +154,13 @@ class Partitioner {
     return binding_.process_of(step_.graph.variable(v).place);
   }
 
-  /// Appends a node that belongs to loop `loop` of the whole graph. What travels goes on for ever,
-  /// so that both sides agree.
-  NodeId add(int process, Node node, int loop, std::int64_t expiry = kNever) {
+  /// Appends a node that belongs to loop `loop` of the whole graph.
+  NodeId add(int process, Node node, int loop) {
     Partition& partition = part(process).partition;
     const auto found = std::find_if(partition.parts.begin(), partition.parts.end(),
                                     [&](const LoopPart& p) { return p.number == loop; });
     partition.loop_of.push_back(static_cast<int>(found - partition.parts.begin()));
     if (found == partition.parts.end()) partition.parts.push_back(loops_.loop(loop));
-    partition.expiry.push_back(expiry);
     return part(process).graph.add(std::move(node));
   }
 
@@ -185,8 +184,8 @@ class Partitioner {
           std::all_of(members.begin(), members.end(), [&](auto p) { return p == process; });
       if (!together) node.attributes.set("processes", members);
     }
-    nodes_[id] =
-        add(process, std::move(node), loops_.of(id), expiries_[static_cast<std::size_t>(id)]);
+    set_until(node.attributes, expiries_[static_cast<std::size_t>(id)]);
+    nodes_[id] = add(process, std::move(node), loops_.of(id));
     copier_.map_outputs(id, nodes_[id]);
   }
 

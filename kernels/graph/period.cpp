@@ -20,9 +20,10 @@ void set_period(Attributes& attributes, const Period& period) {
   if (period.lag != 0) attributes.set("lag", period.lag);
 }
 
-bool steps_are_alike(const Graph& graph) {
-  return std::all_of(graph.nodes().begin(), graph.nodes().end(),
-                     [](const Node& node) { return period_of(node) == Period{}; });
+bool exchanges_are_alike(const Graph& graph) {
+  return std::all_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
+    return (node.inputs.empty() && node.outputs.empty()) || period_of(node) == Period{};
+  });
 }
 
 std::int64_t steps_with_all_nodes(const Graph& graph) {

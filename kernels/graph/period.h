@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A node may take part in some steps only: in every step before `from`, then in every `every`-th,
-// `lag` steps behind the last of these. Averaging every H steps is such an exchange. In the other
-// steps its kernel does not run, and nothing crosses. Who reads a value takes part in no other
-// steps than its maker does (verify.h); to another place a value travels when it is read there.
+// `lag` steps behind the last of these. Averaging every H steps is such an exchange; node_steps.h
+// has what else a node may say of its steps. In the other steps its kernel does not run, and
+// nothing crosses. Who reads a value takes part in no other steps than its maker does (verify.h);
+// to another place a value travels when it is read there.
 #pragma once
 
 #include <algorithm>
@@ -39,8 +40,9 @@ struct Period {
 Period period_of(const Node& node);
 void set_period(Attributes& attributes, const Period& period);
 
-/// Whether all nodes take part in every step.
-bool steps_are_alike(const Graph& graph);
+/// Whether all nodes that give or take values take part in every step. One that does neither, such
+/// as lookahead, leaves the work of others as it is.
+bool exchanges_are_alike(const Graph& graph);
 
 /// The smallest number of first steps in which every node has taken part.
 std::int64_t steps_with_all_nodes(const Graph& graph);

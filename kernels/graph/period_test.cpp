@@ -83,7 +83,7 @@ TEST(Period, IsThatOfTheNodesThatABuilderAppendsFromThenOn) {
   const Step step = averages({.every = 3});
   EXPECT_EQ(broken_rule(step), "");
   for (const Node& node : step.graph.nodes()) EXPECT_EQ(period_of(node), (Period{.every = 3}));
-  EXPECT_FALSE(steps_are_alike(step.graph));
+  EXPECT_FALSE(exchanges_are_alike(step.graph));
   EXPECT_EQ(steps_with_all_nodes(step.graph), 3);
   EXPECT_EQ(averaged_variables(step.graph), (std::set<VariableId>{0, 1}));
 }

@@ -9,6 +9,7 @@
 #include "kernels/graph/loops.h"
 #include "kernels/reference/reference_kernels.h"
 #include "kernels/runtime/initialize.h"
+#include "kernels/runtime/occasional.h"
 #include "kernels/runtime/plan.h"
 
 namespace regatta {
@@ -90,11 +91,12 @@ void Interpreter::add_kernel(const KernelTable& table, NodeId id, int loop) {
     const bool shared = storage(v).sharing != Sharing::None;
     versions_seen.push_back(shared ? &versions_seen_[{loop, v}] : nullptr);
   }
-  kernels_.back() = table.build({.node = node,
-                                 .inputs = inputs,
-                                 .outputs = values_.back(),
-                                 .variables = variables,
-                                 .versions_seen = versions_seen});
+  kernels_.back() = in_its_steps(table.build({.node = node,
+                                              .inputs = inputs,
+                                              .outputs = values_.back(),
+                                              .variables = variables,
+                                              .versions_seen = versions_seen}),
+                                 node_steps(graph_, node));
 }
 
 const Tensor& Interpreter::tensor(Value value) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/graph/period.h"
 #include "kernels/graph/random.h"
 #include "kernels/reference/factories.h"
 #include "kernels/runtime/schedule.h"
@@ -123,14 +124,11 @@ KernelPointer lookahead(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
   const Tensor parameter = request.variables[0]->tensor, slow = request.variables[1]->tensor;
   const ScheduleFunction decay_at(attributes);
-  const std::int64_t period = attributes.integer("period");
+  const Period period = period_of(request.node);
   const std::int64_t global_batch = attributes.integer("global_batch");
-  const std::int64_t total_examples = attributes.integer("total_examples");
   return make_kernel([=, variables = assigned(request)](const StepContext& context) {
     const std::int64_t seen = context.examples + global_batch;  // after this step's batch
-    const bool moves = (context.step + 1) % period == 0;
-    if (!moves && seen < total_examples) return;
-    const double decay = moves ? decay_at(seen) : 1.0;
+    const double decay = period.is_due(context.step) ? decay_at(seen) : 1.0;  // the run's last
     for (std::int64_t i = 0; i < parameter.elements(); ++i) {
       const double s = slow.f32()[i];
       slow.f32()[i] = static_cast<float>(s + (1 - decay) * (parameter.f32()[i] - s));

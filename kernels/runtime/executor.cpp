@@ -61,7 +61,6 @@ class Executor::Impl {
         loops_(step_, plan_),
         memory_(step_.graph, plan_, options.seed, devices_),
         kernel_memories_(step_.graph, plan_, memory_),
-        expiries_(part.partition.expiry.empty() ? expiries(step_) : part.partition.expiry),
         leaving_backward_(gradients_leaving_backward(step_.graph)),
         workers_(plan_, options.cores, options.threads_per_worker),
         failures_(
@@ -103,7 +102,7 @@ class Executor::Impl {
     if (options_.launch == LaunchSteps::ByKernel) return;
     check(options_.trace_events == 0 && options_.stragglers.empty(),
           "steps that are traced or delayed are not launched as one");
-    captured_ = capture_loops(step_.graph, lanes_, expiries_, queues_.the_device());
+    captured_ = capture_loops(step_.graph, lanes_, queues_.the_device());
   }
 
   void begin_at(const Positions& positions) {
@@ -149,7 +148,6 @@ class Executor::Impl {
   ProcessLoops loops_;
   Memory memory_;
   KernelMemories kernel_memories_;
-  std::vector<std::int64_t> expiries_;  ///< by node
   std::set<Value> leaving_backward_;
   WorkerCores workers_;
   LoopFailures failures_;
@@ -255,11 +253,7 @@ class Executor::Impl {
       kernel = options_.order->in_turn(std::move(kernel), step_.graph, node,
                                        {.loop = loop, .seed = options_.seed, .patience = patience});
     }
-    const std::int64_t expiry = expiries_[static_cast<std::size_t>(id)];
-    const Period period = period_of(node);
-    if (expiry != kNever || period != Period{}) {
-      kernel = std::make_unique<Occasional>(std::move(kernel), expiry, period);
-    }
+    kernel = in_its_steps(std::move(kernel), node_steps(step_.graph, node));
     lane.add_kernel(quorums_.behind(step_.graph, node, std::move(kernel)), request.evidence);
   }
 

@@ -42,6 +42,7 @@ inline constexpr std::int64_t kShardElements = 16384;
 
 class Absence;
 class LaneQueue;
+class Occasional;
 class QueuedExchange;
 class Quorum;
 struct QueuedCounts;
@@ -129,14 +130,6 @@ struct KernelRequest {
   QueuedCounts* counts = nullptr;  ///< for a lane with a queue: replaces its LaneCounters
 };
 
-/// A kernel with steps in which it has nothing to do; a recorded step (capture/) is launched
-/// without it then.
-class Resting {
- public:
-  virtual ~Resting() = default;
-  virtual bool rests(const StepContext& context) const = 0;
-};
-
 class Kernel {
  public:
   Kernel() = default;
@@ -149,7 +142,7 @@ class Kernel {
   /// computes.
   virtual QueuedExchange* queued_exchange() { return nullptr; }
   /// Null where it has work in every step.
-  virtual const Resting* resting() const { return nullptr; }
+  virtual Occasional* occasional() { return nullptr; }
   /// Whether one launch can do the work of both, where neither needs the other's (merge.h).
   virtual bool merges_with(const Kernel& /*other*/) const { return false; }
   /// Takes over the work of kernels that it merges with; their run() then does nothing. Called

@@ -134,8 +134,8 @@ TEST_F(MergeTest, MergesOnlyWhatExpiresTogether) {
   constexpr std::int64_t kEnds[] = {10, 20, 10};
   for (VariableId v = 0; v < 3; ++v) {
     add("s" + std::to_string(v), {v});
-    kernels_.back() = std::make_unique<Occasional>(std::move(kernels_.back()),
-                                                   kEnds[static_cast<std::size_t>(v)], Period{});
+    kernels_.back() =
+        in_its_steps(std::move(kernels_.back()), {.until = kEnds[static_cast<std::size_t>(v)]});
   }
   EXPECT_EQ(order(), "s0+s2 s1");
 }

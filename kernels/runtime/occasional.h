@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel that is skipped in some steps: those that begin at or after its expiry, a count of
-// examples seen (kernels/graph/expiry.h), and those outside its period (kernels/graph/period.h).
+// A kernel that is left out of steps in which its node has no part (kernels/graph/node_steps.h). A
+// recorded step (capture/) has it or not, whatever the step is that it is recorded in.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "kernels/graph/period.h"
+#include "kernels/graph/node_steps.h"
 #include "kernels/runtime/kernel.h"
+#include "kernels/runtime/step_moment.h"
 
 namespace regatta {
 
 class Occasional final : public Kernel {
  public:
-  Occasional(std::unique_ptr<Kernel> kernel, std::int64_t expiry, const Period& period)
-      : kernel_(std::move(kernel)), expiry_(expiry), period_(period) {}
+  Occasional(std::unique_ptr<Kernel> kernel, const NodeSteps& steps)
+      : kernel_(std::move(kernel)), steps_(steps) {}
+
   void run(const StepContext& context) override {
-    if (context.examples < expiry_ && period_.is_due(context.step)) kernel_->run(context);
+    if (is_due(context)) kernel_->run(context);
   }
+  void run_at_any_step(const StepContext& context) { kernel_->run(context); }
+  bool is_due(const StepContext& context) const { return steps_.is_due(step_moment_of(context)); }
+  const NodeSteps& steps() const { return steps_; }
+
+  Occasional* occasional() override { return this; }
   QueuedExchange* queued_exchange() override { return kernel_->queued_exchange(); }
-  const Resting* resting() const override { return kernel_->resting(); }
   bool merges_with(const Kernel& other) const override {
     const auto* occasional = dynamic_cast<const Occasional*>(&other);
-    return occasional != nullptr && occasional->expiry_ == expiry_ &&
-           occasional->period_ == period_ && kernel_->merges_with(*occasional->kernel_);
+    return occasional != nullptr && occasional->steps_ == steps_ &&
+           kernel_->merges_with(*occasional->kernel_);
   }
   void take_over(std::span<Kernel* const> others) override {
     std::vector<Kernel*> inner;
@@ -37,8 +42,14 @@ class Occasional final : public Kernel {
 
  private:
   std::unique_ptr<Kernel> kernel_;
-  std::int64_t expiry_;
-  Period period_;
+  NodeSteps steps_;
 };
+
+/// The kernel, left out of the steps that are not the node's.
+inline std::unique_ptr<Kernel> in_its_steps(std::unique_ptr<Kernel> kernel,
+                                            const NodeSteps& steps) {
+  if (steps.is_every_step()) return kernel;
+  return std::make_unique<Occasional>(std::move(kernel), steps);
+}
 
 }  // namespace regatta

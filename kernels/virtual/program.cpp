@@ -8,8 +8,8 @@
 
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/expiry.h"
 #include "kernels/graph/loops.h"
+#include "kernels/graph/node_steps.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/loops/quorums.h"
 
@@ -54,7 +54,6 @@ class Maker {
   void add(const Step& part) {
     const Graph& graph = part.graph;
     const Plan plan(part, {});
-    expiry_ = part.partition.expiry.empty() ? expiries(part) : part.partition.expiry;
     threads_ = lane_threads(graph, threads_per_worker_);
     const int first_lane = static_cast<int>(program_.lanes.size());
     const std::int32_t first_variable = program_.shared_variables;
@@ -145,10 +144,8 @@ class Maker {
       program_.lists.push_back(wait.of_stage ? 1 : 0);
     }
     made.of_stage = comes_from_stage(graph, node);
-    const Period period = period_of(node);
-    if (period != Period{}) made.period = number_in(program_.periods, period);
-    const std::int64_t expiry = expiry_[static_cast<std::size_t>(instruction.node)];
-    if (expiry != kNever) made.expiry = number_in(program_.expiries, expiry);
+    const NodeSteps steps = node_steps(graph, node);
+    if (!steps.is_every_step()) made.steps = number_in(program_.node_steps, steps);
     if (computes(graph, node)) {
       compute(graph, instruction.node, bases, made);
     } else {
@@ -255,8 +252,7 @@ class Maker {
 
   const KernelCosts& costs_;
   int threads_per_worker_;
-  int threads_ = 1;                   ///< of the part's lanes
-  std::vector<std::int64_t> expiry_;  ///< by node of the part
+  int threads_ = 1;  ///< of the part's lanes
   int process_ = 0;
   Program program_;
   std::set<std::string> unknown_;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernels/graph/graph.h"
-#include "kernels/graph/period.h"
+#include "kernels/graph/node_steps.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/plan.h"
 #include "kernels/virtual/collective_schedule.h"
@@ -39,8 +39,7 @@ struct LaneInstruction {
   bool adds = false;          ///< receive: onto its inputs
   bool of_stage = false;      ///< brings messages from another stage of the replica
   QuorumPart quorum = QuorumPart::None;
-  std::int32_t period = -1;  ///< index of Program::periods; -1: every step
-  std::int32_t expiry = -1;  ///< index of Program::expiries; -1: never
+  std::int32_t steps = -1;   ///< index of Program::node_steps; -1: every step
   std::int32_t number = -1;  ///< of the message, the collective, or the place that is copied from
   std::int32_t member = 0;   ///< of the collective, or the replica that averages
   std::int32_t first = 0;    ///< of the lists of waits, sent messages or variables
@@ -94,9 +93,8 @@ struct Program {
   std::vector<ProgramLoop> loops;
   std::vector<ProgramMessage> messages;
   std::vector<ProgramCollective> collectives;
-  std::vector<Period> periods;
-  std::vector<std::int64_t> expiries;  ///< examples seen, from which on a node is skipped
-  std::vector<Place> senders;          ///< of copies
+  std::vector<NodeSteps> node_steps;
+  std::vector<Place> senders;  ///< of copies
   std::vector<std::int32_t>
       lists;  ///< (lane, index, of_stage) of waits, messages, shared variables
   std::int32_t shared_variables = 0;         ///< over all processes

@@ -151,20 +151,23 @@ void Simulation::go(int l) {
   }
 }
 
-/// A period is of the loop's steps, an expiry of examples that all loops have seen together.
 bool Simulation::is_due(int l, const LaneInstruction& each) {
+  if (each.steps < 0) return true;
   const std::int64_t step = lane(l).step;
-  if (each.expiry >= 0) {
-    const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(planned(l).loop)];
-    const auto& claimed = histories_[static_cast<std::size_t>(planned(l).loop)].examples;
-    const auto index = static_cast<std::size_t>(step);
-    const std::int64_t of_model = loops_.size() > 1 && index < claimed.size()
-                                      ? claimed[index]
-                                      : step * examples_of(loop.model);
-    const std::int64_t seen = of_model * examples_of(-1) / examples_of(loop.model);
-    if (seen >= program_.expiries[static_cast<std::size_t>(each.expiry)]) return false;
-  }
-  return each.period < 0 || program_.periods[static_cast<std::size_t>(each.period)].is_due(step);
+  return program_.node_steps[static_cast<std::size_t>(each.steps)].is_due(
+      {.step = step,
+       .examples = seen_at(planned(l).loop, step),
+       .before = step == 0 ? 0 : seen_at(planned(l).loop, step - 1)});
+}
+
+/// Examples that all loops have seen together when a step of this one begins.
+std::int64_t Simulation::seen_at(int loop, std::int64_t step) {
+  const int model = program_.loops[static_cast<std::size_t>(loop)].model;
+  const auto& claimed = histories_[static_cast<std::size_t>(loop)].examples;
+  const auto index = static_cast<std::size_t>(step);
+  const std::int64_t of_model =
+      loops_.size() > 1 && index < claimed.size() ? claimed[index] : step * examples_of(model);
+  return of_model * examples_of(-1) / examples_of(model);
 }
 
 /// Who waits for the lane's progress looks again.

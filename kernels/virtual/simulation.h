@@ -151,6 +151,7 @@ class Simulation {
   void wait_for_peers(int l);
   std::int64_t examples_of(int model) const;
   bool is_due(int l, const LaneInstruction& each);
+  std::int64_t seen_at(int loop, std::int64_t step);
   bool await_dependencies(int l);
   bool start(int l);
   bool take_core(int l);

@@ -17,7 +17,6 @@ struct Adam {
   struct Factors {
     float rate;
     float second;
-    bool idle;
   };
 
   DeviceSchedule rate_at;
@@ -30,8 +29,7 @@ struct Adam {
   __host__ __device__ Factors factors(const StepValues& step) const {
     const auto t = static_cast<double>(updates_before(step) + 1);
     return {.rate = static_cast<float>(weight * rate_at(step.examples) / (1 - pow(beta1, t))),
-            .second = static_cast<float>(1 / (1 - pow(beta2, t))),
-            .idle = false};
+            .second = static_cast<float>(1 / (1 - pow(beta2, t)))};
   }
 
   __host__ __device__ std::int64_t updates_before(const StepValues& step) const {

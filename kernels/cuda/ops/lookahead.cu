@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// slow += (1 - d) (w - slow); w = slow, with d = decay(examples seen when this step has ended).
-// Runs every `period` steps, and w = slow when all examples of the run have been seen. Where loops
-// share the parameter, no loop counts all steps: there each loop's kernel runs when the examples
-// seen by all have passed another multiple of period * global_batch since the loop's step before.
+// slow += (1 - d) (w - slow); w = slow, with d = decay(examples seen when this step has ended); d =
+// 1 in a step that is not in the node's period, but the run's last (kernels/graph/node_steps.h).
 #include "kernels/cuda/ops/update.h"
+#include "kernels/graph/node_steps.h"
 
 namespace regatta::cuda {
 namespace {
@@ -13,28 +12,16 @@ struct Lookahead {
   static constexpr int kVariables = 2;
   struct Factors {
     float take;
-    bool idle;
   };
 
   DeviceSchedule decay_at;
-  std::int64_t period;
-  std::int64_t global_batch;
-  std::int64_t total_examples;
-  bool loops_step_apart;
+  NodeSteps steps;
 
   __host__ __device__ Factors factors(const StepValues& step) const {
-    const std::int64_t seen = step.examples + global_batch;
-    return {.take = due(step) ? static_cast<float>(1 - decay_at(seen)) : 0.0F, .idle = idle(step)};
-  }
-
-  __host__ __device__ bool idle(const StepValues& step) const {
-    return !due(step) && step.examples + global_batch < total_examples;
-  }
-
-  __host__ __device__ bool due(const StepValues& step) const {
-    if (!loops_step_apart) return (step.step + 1) % period == 0;
-    const std::int64_t examples = period * global_batch;
-    return step.examples / examples != step.examples_before / examples;
+    const StepMoment moment{
+        .step = step.step, .examples = step.examples, .before = step.examples_before};
+    if (!steps.is_in_period(moment)) return {.take = 0};
+    return {.take = static_cast<float>(1 - decay_at(steps.seen_after(moment)))};
   }
 
   __host__ __device__ void update(const Factors& factors, float,
@@ -50,12 +37,8 @@ struct Lookahead {
 
 KernelPointer lookahead(const KernelRequest& request) {
   return build_update(request, [&](const DeviceSchedule& decay_at) {
-    const Attributes& attributes = request.node.attributes;
-    return Lookahead{.decay_at = decay_at,
-                     .period = attributes.integer("period"),
-                     .global_batch = attributes.integer("global_batch"),
-                     .total_examples = attributes.integer("total_examples"),
-                     .loops_step_apart = request.variables[0]->sharing != Sharing::None};
+    const bool is_shared = request.variables[0]->sharing != Sharing::None;
+    return Lookahead{.decay_at = decay_at, .steps = node_steps(request.node, is_shared)};
   });
 }
 

@@ -11,7 +11,6 @@ struct Sgd {
   static constexpr int kVariables = 2;
   struct Factors {
     float rate;
-    bool idle;
   };
 
   DeviceSchedule rate_at;
@@ -20,7 +19,7 @@ struct Sgd {
   bool nesterov;
 
   __host__ __device__ Factors factors(const StepValues& step) const {
-    return {.rate = static_cast<float>(rate_at(step.examples)), .idle = false};
+    return {.rate = static_cast<float>(rate_at(step.examples))};
   }
 
   __host__ __device__ void update(const Factors& factors, float gradient,

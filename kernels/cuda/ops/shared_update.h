@@ -38,7 +38,6 @@ struct SharedUpdate {
 
   __host__ __device__ void operator()(const Block& block) const {
     const typename Formula::Factors now = *factors;
-    if (now.idle) return;
     shards.for_each_pack(block, [&](std::int64_t first, int width) {
       if (first == middle && canary != nullptr) touch_canary(canary);
       float packs[kVariables][kSharedWidth] = {};
@@ -65,16 +64,13 @@ __host__ __device__ inline int bit_width_of(std::uint64_t value) {
 
 /// For a gradient computed from the version that its loop has read: counts the versions it missed
 /// and the time since that read.
-template <typename Factors>
 struct CountUpdate {
-  const Factors* factors;
   VersionCounts* variable;
   bool counts_canary;       ///< the element update does not
   const SeenVersion* seen;  ///< null: the update has no gradient
   QueuedCounts* counts;
 
   __host__ __device__ void operator()(std::int64_t) const {
-    if (factors->idle) return;
     if (counts_canary) count_one(&variable->canary);
     const std::uint64_t previous = count_one(&variable->version);
     if (seen == nullptr || counts == nullptr) return;
@@ -111,8 +107,7 @@ KernelPointer build_shared_update(const KernelRequest& request, const Formula& f
   for (int k = 0; k < Formula::kVariables; ++k) {
     body.variables[k] = request.variables[static_cast<std::size_t>(k)]->tensor.f32();
   }
-  const CountUpdate<Factors> count{
-      .factors = factors,
+  const CountUpdate count{
       .variable = parameter.counts,
       .counts_canary = shards.locked(),
       .seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0],

@@ -3,14 +3,11 @@
 // The common part of all updates: one thread of each block computes the factors of the step from
 // the queue's step values, then the block updates its elements. shared_update.h handles variables
 // that other queues access at any time. A Formula has
-//   Factors factors(const StepValues&):  of the step; their `bool idle`: nothing to do
+//   Factors factors(const StepValues&): of the step
 //   update(factors, gradient, variables): one element of each of kVariables variables
-//   idle(const StepValues&): the same as that of its factors; only of a formula that idles in steps
 // Variables and gradients are f32. For .cu files only.
 #pragma once
 
-#include <algorithm>
-#include <concepts>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -48,7 +45,6 @@ struct Update {
       if (thread == 0) *factors = formula.factors(*step);
     });
     block.each([&](int thread) {
-      if (factors->idle) return;
       for (int turn = 0; turn < kTurns; ++turn) {
         const std::int64_t pack = turn * kThreads + thread;
         update_pack(*factors, block.index * kBlockElements + pack * kWidth);
@@ -105,14 +101,8 @@ struct MergedUpdates {
   }
 };
 
-/// Says of a step whether it has nothing to do: `bool idle(const StepValues&)`, on the host too.
 template <typename Formula>
-concept IdlesInSteps = requires(const Formula& formula, const StepValues& step) {
-  { formula.idle(step) } -> std::same_as<bool>;
-};
-
-template <typename Formula>
-class UpdateKernel final : public Kernel, public Resting {
+class UpdateKernel final : public Kernel {
  public:
   /// `keep`: memory that the formula points to.
   UpdateKernel(Queue& queue, const Update<Formula>& body, std::shared_ptr<UploadedSchedule> keep)
@@ -130,19 +120,6 @@ class UpdateKernel final : public Kernel, public Resting {
     }
   }
 
-  const Resting* resting() const override { return IdlesInSteps<Formula> ? this : nullptr; }
-  bool rests(const StepContext& context) const override {
-    if constexpr (IdlesInSteps<Formula>) {
-      const StepValues step{.step = context.step,
-                            .examples = context.examples,
-                            .examples_before = context.examples_before};
-      return body_.formula.idle(step) &&
-             std::all_of(taken_.begin(), taken_.end(),
-                         [&](const Formula& formula) { return formula.idle(step); });
-    }
-    return false;
-  }
-
   bool merges_with(const Kernel& other) const override {
     return dynamic_cast<const UpdateKernel*>(&other) != nullptr;
   }
@@ -153,7 +130,6 @@ class UpdateKernel final : public Kernel, public Resting {
     for (Kernel* each : others) {
       auto& other = dynamic_cast<UpdateKernel&>(*each);
       updates.push_back(other.body_);
-      taken_.push_back(other.body_.formula);
       begins.push_back(blocks_);
       blocks_ += std::exchange(other.blocks_, 0);
     }
@@ -171,7 +147,6 @@ class UpdateKernel final : public Kernel, public Resting {
   std::shared_ptr<UploadedSchedule> keep_;
   std::int64_t blocks_;  ///< of the launch; 0: another one does the work
   MergedMemory<Update<Formula>> memory_;
-  std::vector<Formula> taken_;
 };
 
 /// make(schedule) returns the formula. Variables are those of the request, in its order.

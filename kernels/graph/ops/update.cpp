@@ -4,6 +4,7 @@
 // assign {variable}, average {own, those of all others}, lookahead {parameter, slow}. Formulas
 // stand at their options in builder.h.
 #include "kernels/graph/ops/rules.h"
+#include "kernels/graph/period.h"
 
 namespace regatta {
 namespace {
@@ -52,9 +53,9 @@ NodeId Builder::adam(Value gradient, VariableId parameter, VariableId first, Var
 }
 
 NodeId Builder::lookahead(VariableId parameter, VariableId slow, const LookaheadOptions& options) {
-  Attributes attributes{{"period", options.period},
-                        {"global_batch", options.global_batch},
+  Attributes attributes{{"global_batch", options.global_batch},
                         {"total_examples", options.total_examples}};
+  set_period(attributes, {.every = options.period});
   set_schedule(attributes, options.decay);
   return append({.op = Op::Lookahead,
                  .attributes = attributes,

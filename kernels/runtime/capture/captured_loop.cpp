@@ -7,12 +7,13 @@
 #include <string>
 
 #include "kernels/graph/error.h"
-#include "kernels/graph/expiry.h"
+#include "kernels/graph/node_steps.h"
 #include "kernels/graph/period.h"
 #include "kernels/runtime/capture/queued_exchange.h"
 #include "kernels/runtime/capture/step_recorder.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/measure/clock.h"
+#include "kernels/runtime/occasional.h"
 
 namespace regatta {
 namespace {
@@ -23,6 +24,13 @@ bool needs_an_exchange(const Node& node) {
 
 std::string text_of(const Node& node) {
   return std::string(to_string(node.op)) + " of " + node.layer + " on " + to_string(node.place);
+}
+
+/// Null where the kernel has a part in all steps of a phase.
+Occasional* resting_at(Kernel& kernel) {
+  Occasional* const occasional = kernel.occasional();
+  const bool rests = occasional != nullptr && occasional->steps().period != Period{};
+  return rests ? occasional : nullptr;
 }
 
 }  // namespace
@@ -41,7 +49,7 @@ void CapturedLoop::add_nodes(std::span<Lane* const> all_lanes) {
     for (const Instruction& instruction : lane->plan().instructions) {
       Kernel& kernel = lane->kernel(nodes.size());
       const QueuedExchange* const exchange = kernel.queued_exchange();
-      if (kernel.resting() != nullptr) resting_.push_back(kernel.resting());
+      if (Occasional* const occasional = resting_at(kernel)) resting_.push_back(occasional);
       QueuedNode node{.node = instruction.node,
                       .waits = {},
                       .meeting = exchange == nullptr ? nullptr : exchange->meeting()};
@@ -58,10 +66,10 @@ void CapturedLoop::add_nodes(std::span<Lane* const> all_lanes) {
 CapturedLoop::~CapturedLoop() = default;
 
 void CapturedLoop::record() {
-  std::set<std::int64_t> ends{kNever};
+  std::set<std::int64_t> ends{kNeverExpires};
   for (const std::vector<QueuedNode>& nodes : nodes_) {
     for (const QueuedNode& node : nodes) {
-      ends.insert(request_.expiries[static_cast<std::size_t>(node.node)]);
+      ends.insert(until_of(node.node));
     }
   }
   std::int64_t begin = 0;
@@ -77,6 +85,10 @@ CapturedLoop::Phase CapturedLoop::record_phase(std::int64_t begin) const {
   Phase phase;
   phase.step = record_step(begin, Rest::None, phase);
   if (resting_.empty()) return phase;
+  const auto rests_alike = [&](const Occasional* each) {
+    return each->steps() == resting_.front()->steps();
+  };
+  check(std::all_of(resting_.begin(), resting_.end(), rests_alike), "all that rest do so at once");
   Phase same;  // exchanges have no rest
   phase.resting_step = record_step(begin, Rest::All, same);
   return phase;
@@ -100,7 +112,7 @@ std::unique_ptr<RecordedStep> CapturedLoop::record_step(std::int64_t begin, Rest
       for (const Stand& stand : turn) {
         for (const Stand& wait : node_at(stand).waits) recorder->wait(stand.lane, marks.at(wait));
       }
-      const bool is_left_out = rest == Rest::All && kernel(turn.front()).resting() != nullptr;
+      const bool is_left_out = rest == Rest::All && resting_at(kernel(turn.front())) != nullptr;
       if (!is_left_out) put(turn, context, *recorder, phase);
       recorder->look();
       for (const Stand& stand : turn) {
@@ -115,6 +127,10 @@ std::unique_ptr<RecordedStep> CapturedLoop::record_step(std::int64_t begin, Rest
   return recorder->end();
 }
 
+std::int64_t CapturedLoop::until_of(NodeId id) const {
+  return node_steps(request_.graph, request_.graph.node(id)).until;
+}
+
 Kernel& CapturedLoop::kernel(const Stand& stand) const {
   return request_.lanes[stand.lane]->kernel(stand.index);
 }
@@ -127,9 +143,11 @@ bool CapturedLoop::is_awaited(const Stand& stand) const {
 void CapturedLoop::put(const Turn& turn, const StepContext& context, StepRecorder& recorder,
                        Phase& phase) const {
   const NodeId id = node_at(turn.front()).node;
-  if (context.examples >= request_.expiries[static_cast<std::size_t>(id)]) return;
+  if (context.examples >= until_of(id)) return;
   if (!needs_an_exchange(request_.graph.node(id))) {
-    kernel(turn.front()).run(context);
+    Kernel& put = kernel(turn.front());
+    Occasional* const occasional = put.occasional();
+    occasional == nullptr ? put.run(context) : occasional->run_at_any_step(context);
     request_.lanes[turn.front().lane]->fetch_losses_of(id);
     return;
   }
@@ -172,7 +190,7 @@ CapturedLoop::Phase& CapturedLoop::phase_at(std::int64_t examples) {
 
 bool CapturedLoop::all_rest(const StepContext& context) const {
   return std::all_of(resting_.begin(), resting_.end(),
-                     [&](const Resting* each) { return each->rests(context); });
+                     [&](const Occasional* each) { return !each->is_due(context); });
 }
 
 void CapturedLoop::run(const StepContext& context, const Patience& patience) {
@@ -214,9 +232,8 @@ void CapturedLoop::give_up() noexcept {
 }
 
 std::vector<std::unique_ptr<CapturedLoop>> capture_loops(
-    const Graph& graph, std::span<const std::unique_ptr<Lane>> lanes,
-    std::span<const std::int64_t> expiries, Device& device) {
-  if (!steps_are_alike(graph)) {
+    const Graph& graph, std::span<const std::unique_ptr<Lane>> lanes, Device& device) {
+  if (!exchanges_are_alike(graph)) {
     throw RunError(ErrorKind::Unsupported,
                    "steps of which some leave nodes out are not launched as one");
   }
@@ -229,8 +246,8 @@ std::vector<std::unique_ptr<CapturedLoop>> capture_loops(
   }
   std::vector<std::unique_ptr<CapturedLoop>> captured;
   for (const auto& [number, loop] : by_loop) {
-    captured.push_back(std::make_unique<CapturedLoop>(CapturedLoop::Request{
-        .graph = graph, .lanes = loop, .all_lanes = all, .expiries = expiries, .device = device}));
+    captured.push_back(std::make_unique<CapturedLoop>(
+        CapturedLoop::Request{.graph = graph, .lanes = loop, .all_lanes = all, .device = device}));
     captured.back()->record();
     for (Lane* lane : loop) lane->set_captured(*captured.back());
   }

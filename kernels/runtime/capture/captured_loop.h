@@ -32,9 +32,8 @@ class CapturedLoop {
  public:
   struct Request {
     const Graph& graph;
-    std::vector<Lane*> lanes;                ///< of the loop, the leader first
-    std::span<Lane* const> all_lanes;        ///< in the numbering of dependencies; not kept
-    std::span<const std::int64_t> expiries;  ///< by node
+    std::vector<Lane*> lanes;          ///< of the loop, the leader first
+    std::span<Lane* const> all_lanes;  ///< in the numbering of dependencies; not kept
     Device& device;
   };
 
@@ -73,6 +72,7 @@ class CapturedLoop {
   bool all_rest(const StepContext& context) const;
   static void meet(const Turn& turn, std::span<QueuedExchange* const> exchanges,
                    StepRecorder& recorder);
+  std::int64_t until_of(NodeId id) const;
   Kernel& kernel(const Stand& stand) const;
   const QueuedNode& node_at(const Stand& stand) const { return nodes_[stand.lane][stand.index]; }
   bool is_awaited(const Stand& stand) const;
@@ -83,14 +83,13 @@ class CapturedLoop {
   Request request_;
   std::vector<std::vector<QueuedNode>> nodes_;  ///< by lane
   std::vector<Turn> turns_;
-  std::vector<const Resting*> resting_;
+  std::vector<const Occasional*> resting_;
   std::vector<Phase> phases_;
 };
 
-/// Records one step for each loop and hands it to the loop's lanes. Expiries are by node.
+/// Records one step for each loop and hands it to the loop's lanes.
 /// Throws: as record().
 std::vector<std::unique_ptr<CapturedLoop>> capture_loops(
-    const Graph& graph, std::span<const std::unique_ptr<Lane>> lanes,
-    std::span<const std::int64_t> expiries, Device& device);
+    const Graph& graph, std::span<const std::unique_ptr<Lane>> lanes, Device& device);
 
 }  // namespace regatta

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which steps a node has by its period, by what has been seen, and as the run's last.
+#include "kernels/graph/node_steps.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/graph/builder.h"
+
+namespace regatta {
+namespace {
+
+/// Whether it is due in steps of a loop that begin with so many examples seen.
+std::vector<bool> due(const NodeSteps& steps, const std::vector<std::int64_t>& seen) {
+  std::vector<bool> all;
+  std::int64_t before = 0;
+  for (std::size_t step = 0; step < seen.size(); ++step) {
+    all.push_back(steps.is_due(
+        {.step = static_cast<std::int64_t>(step), .examples = seen[step], .before = before}));
+    before = seen[step];
+  }
+  return all;
+}
+
+TEST(NodeSteps, IsEveryStepUnlessTheNodeSaysOtherwise) {
+  EXPECT_TRUE(NodeSteps{}.is_every_step());
+  EXPECT_EQ(due({}, {0, 10, 20}), (std::vector<bool>{true, true, true}));
+}
+
+TEST(NodeSteps, EndsWhenSoManyExamplesHaveBeenSeen) {
+  EXPECT_EQ(due({.until = 20}, {0, 10, 20, 30}), (std::vector<bool>{true, true, false, false}));
+  EXPECT_FALSE(NodeSteps{.until = 20}.is_every_step());
+}
+
+TEST(NodeSteps, OfLookaheadIsItsPeriodAndTheLastStepOfTheRun) {
+  const NodeSteps steps{.period = {.every = 3}, .run_examples = 50, .global_batch = 10};
+  EXPECT_EQ(due(steps, {0, 10, 20, 30, 40}), (std::vector<bool>{false, false, true, false, true}));
+  // Behind a quorum a step may apply more examples than a global batch.
+  EXPECT_TRUE(steps.is_due({.step = 3, .examples = 30, .before = 20, .batch = 20}));
+}
+
+TEST(NodeSteps, IsOfStepsOfTheGlobalBatchWhereLoopsStepApart) {
+  const NodeSteps steps{
+      .period = {.every = 2}, .run_examples = 110, .global_batch = 10, .loops_step_apart = true};
+  EXPECT_EQ(due(steps, {0, 10, 19, 20, 35, 41, 45, 90, 95, 100}),
+            (std::vector<bool>{false, false, false, true, false, true, false, true, false, true}));
+}
+
+TEST(NodeSteps, IsWhatANodeAndTheSharingOfItsVariablesSay) {
+  Graph graph;
+  const auto variable = [&](Sharing sharing) {
+    return graph.add(Variable{.name = "w",
+                              .type = {ElementType::F32, {6}},
+                              .kind = VariableKind::Parameter,
+                              .sharing = sharing});
+  };
+  const VariableId own = variable(Sharing::None), shared = variable(Sharing::Locked);
+  Builder builder(graph);
+  const LookaheadOptions options{
+      .period = 5, .global_batch = 32, .total_examples = 640, .decay = Schedule::constant(0.5)};
+  builder.lookahead(own, own, options);
+  builder.lookahead(shared, shared, options);
+  NodeSteps expected{.period = {.every = 5}, .run_examples = 640, .global_batch = 32};
+  EXPECT_EQ(node_steps(graph, graph.node(0)), expected);
+  expected.loops_step_apart = true;
+  EXPECT_EQ(node_steps(graph, graph.node(1)), expected);
+  Node frozen = graph.node(0);
+  set_until(frozen.attributes, 96);
+  EXPECT_EQ(node_steps(graph, frozen).until, 96);
+}
+
+}  // namespace
+}  // namespace regatta
