@@ -115,7 +115,7 @@ void show_part(std::ostream& out, const Graph& graph, const std::string& title) 
   out << to_text(graph);
   out << fmt::format("# {}{} nodes, {} variables\n", title, graph.nodes().size(),
                      graph.variables().size());
-  const std::int64_t steps = exchanges_are_alike(graph) ? 1 : steps_with_all_nodes(graph);
+  const std::int64_t steps = steps_with_all_exchanges(graph);
   for (const auto& [place, traffic] : traffic(graph, steps)) {
     out << fmt::format("# {} sends {} bytes and receives {} bytes in {} messages {}\n",
                        to_string(place), traffic.sent, traffic.received, traffic.messages,

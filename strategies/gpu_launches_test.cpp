@@ -92,7 +92,8 @@ class CountedKernel final : public Kernel {
     counter_.op = before;
   }
   bool merges_with(const Kernel& other) const override {
-    const auto* counted = dynamic_cast<const CountedKernel*>(&other);  // or one of fewer steps
+    const auto* counted =
+        dynamic_cast<const CountedKernel*>(&other);  // an Occasional merges with none
     return counted != nullptr && kernel_->merges_with(*counted->kernel_);
   }
   void take_over(std::span<Kernel* const> others) override {
@@ -137,8 +138,9 @@ Step step_of(const std::string& workload, std::int64_t batch) {
   return partition(apply(find_strategies("single"), step, {}), Binding{}).front();
 }
 
-/// The recordings of `single`, from the run's first phase to the last (kernels/graph/expiry.h): of
-/// a step that does everything, and, if there are kernels that may rest, of one in which they do.
+/// The recordings of `single`, from the run's first phase to the last (kernels/graph/node_steps.h):
+/// of a step that does everything, and, if there are kernels that may rest, of one in which they
+/// do.
 std::vector<Launches> recordings_of(const std::string& workload, std::int64_t batch) {
   Counter counter;
   CountingGpu gpu(counter);

@@ -4,6 +4,7 @@
 // of running statistics, move in every second step and are taken over after the last of five.
 #include <gtest/gtest.h>
 
+#include "kernels/graph/node_steps.h"
 #include "strategies/test_support.h"
 #include "workloads/data/shapes.h"
 #include "workloads/model.h"
@@ -104,6 +105,22 @@ TEST(Lookahead, FollowsSingleUnderEverySynchronousStrategy) {
   }
   Trial stages = run("model_parallel", 1, 2);
   EXPECT_LT(relative_difference(stages.parameters(), single.parameters()), 1e-4);
+}
+
+/// That of statistics, which no other loop has, with that of parameters.
+TEST(Lookahead, HasStepsOfTheGlobalBatchWhereLoopsShareParameters) {
+  const std::pair<const char*, bool> cases[] = {
+      {"async_shared", true}, {"ad_psgd", true}, {"all_reduce", false}, {"independent", false}};
+  for (const auto& [strategy, steps_apart] : cases) {
+    Trial trial = run(strategy, 2, 1);
+    std::int64_t found = 0;
+    for (const Node& node : trial.graph().nodes()) {
+      if (node.op != Op::Lookahead) continue;
+      EXPECT_EQ(node_steps(node).loops_step_apart, steps_apart) << strategy << ' ' << node.layer;
+      ++found;
+    }
+    EXPECT_GT(found, 2 * 3) << strategy;
+  }
 }
 
 TEST(Lookahead, LeavesTheSlowCopyAfterTheLastStep) {

@@ -100,16 +100,23 @@ class Calibration(unittest.TestCase):
         self.assertNotEqual(made["kernels"], given["kernels"])
 
     def test_takes_them_from_a_calibration_of_this_machine_alone(self) -> None:
-        for change, words in (({"cpu": "another"}, "of the processor 'another'"),
-                              ({"source": "a data sheet"}, "its `source` is 'a data sheet'")):
+        for change, words in (({"cpu": "another"}, "on 'another'"),
+                              ({"git_commit": "0" * 40}, f"of commit '{'0' * 40}'"),
+                              ({"source": "a data sheet"}, "by 'a data sheet'")):
             folder = fresh_folder()
             other = folder / "other.json"
             other.write_text(json.dumps(json.loads(calibration()) | change))
             done = regatta("calibrate", "--workload", "parabola", "--messages", str(other),
-                           "--out", str(folder / "calibration.json"))
+                           "--out", str(folder / "new" / "calibration.json"))
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
             self.assertIn(words, done.stderr)
             self.assertEqual(list(folder.iterdir()), [other])
+
+    def test_takes_or_measures_messages_between_hosts(self) -> None:
+        done = regatta("calibrate", *CELL, "--messages", messages(), "--hosts", "two_machines",
+                       "--listen", "192.0.2.7")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--messages and --hosts", done.stderr)
 
     def test_between_hosts_needs_an_address_that_they_reach(self) -> None:
         file = fresh_folder() / "mine.json"

@@ -32,26 +32,27 @@ SERVER = ("--strategy", "parameter_server", "--workers", "2")
 RING = ("--strategy", "all_reduce", "--workers", "2")
 LOOPBACK = {"127.0.0.1", "::1"}
 OVER_PROCESSES = ("--processes", "2")  # a server has one of its own
-END_OF_LONG_S = 60
+END_LIMIT_OF_RACE_S = 60
+RACE_S = 4  # of training that strangers may disturb
 OTHER_ID, OTHER_TOKEN = "0" * 32, "0" * 64
 CONTROL, EXCHANGE = "/regatta.control.Control/Session", "/regatta.Exchange/Stream"
 HELLO_OF_RANK_1 = b"\x0a\x02\x08\x01"  # harness/ranks/control.proto
 
 
 @functools.cache
-def long_race(strategy: tuple[str, ...], seconds: int = 4) -> tuple[str, ...]:
+def long_race(strategy: tuple[str, ...], seconds: int = RACE_S) -> tuple[str, ...]:
     """As many steps as take some seconds over processes, here and now."""
     step_ns = record_of(*PARABOLA, *strategy, *OVER_PROCESSES)["step_time_ns"]["p50"]
     return "--workload", "parabola", "--steps", str(round(seconds * 1e9 / step_ns)), *strategy
 
 
 class Strangers(unittest.TestCase):
-    SECONDS = 4  # of training that strangers may disturb
+    race_s = RACE_S
 
     @contextlib.contextmanager
     def undisturbed(self, strategy: tuple[str, ...]) -> Iterator[Run]:
         """A race that what happens in the block may not harm, and that is not over before it."""
-        race = long_race(strategy, self.SECONDS)
+        race = long_race(strategy, self.race_s)
         run = Run(*race, *OVER_PROCESSES, ranks=3)
         run.await_line("step 0 ")
         run.send(0)  # a look at its sockets
@@ -61,7 +62,7 @@ class Strangers(unittest.TestCase):
             run.launcher.terminate()
             raise
         self.assertIsNone(run.launcher.poll(), f"the race was over before its time: {run.said()}")
-        self.record = run.end(END_OF_LONG_S)
+        self.record = run.end(END_LIMIT_OF_RACE_S)
         self.assertEqual((self.record["failure"], run.launcher.returncode), (None, 0))
         in_one_process = record_of(*race, "--processes", "1")  # the same bits in a moment
         self.assertEqual(losses_of(self.record), losses_of(in_one_process))
@@ -118,7 +119,7 @@ class Clients(Strangers):
 
 
 class Attack(Strangers):
-    SECONDS = 8
+    race_s = 2 * RACE_S  # for many streams on a slow machine
     STREAMS = 250_000
     MOST_BYTES = 200 << 20  # of memory, of each process
     MOST_TIMES = 2  # as long for a step
@@ -160,7 +161,7 @@ class Attack(Strangers):
         return attacker
 
     def await_share(self, run: Run, share: float) -> None:
-        self.assertTrue(soon(lambda: share_done(run) >= share, END_OF_LONG_S), run.said())
+        self.assertTrue(soon(lambda: share_done(run) >= share, END_LIMIT_OF_RACE_S), run.said())
 
     def example_ns(self, begin: float, end: float) -> float:
         """The mean time of one between two shares of the training."""

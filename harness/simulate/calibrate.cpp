@@ -75,13 +75,14 @@ double virtual_step_ns(const RaceRequest& request, const Calibration& made, int 
 /// What messages and sums cost, without the rest.
 Calibration messages_in(const std::string& path) {
   Calibration given = read_calibration(path).calibration;
-  if (given.source != kCalibrated) {
-    throw RunError(ErrorKind::Usage,
-                   fmt::format("--messages {}: its `source` is '{}', not regatta calibrate; fix: "
-                               "leave --messages out, and copy transports by hand",
-                               path, given.source));
+  const std::string cpu = machine_facts().cpu, commit = software_facts().git_commit;
+  if (given.source != kCalibrated || given.cpu != cpu || given.git_commit != commit) {
+    throw RunError(
+        ErrorKind::Usage,
+        fmt::format("--messages {}: it was not made here by this program, but by '{}' of "
+                    "commit '{}' on '{}'; fix: leave --messages out, which measures them",
+                    path, given.source, given.git_commit, given.cpu));
   }
-  require_fitting(given, path, machine_facts().cpu, software_facts().git_commit);
   return {.transports = std::move(given.transports), .sums = std::move(given.sums)};
 }
 
@@ -120,9 +121,14 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   }
   const OutputOptions options{.path = wanted.out, .if_there = wanted.if_there};
   require_free(options);
-  if (options.path.has_parent_path()) create_folder(options.path.parent_path());
+  if (!wanted.messages.empty() && !request.hosts.empty()) {
+    throw RunError(ErrorKind::Usage,
+                   "--messages and --hosts: messages between hosts are measured or taken; fix: "
+                   "leave one out");
+  }
   Calibration made;
   if (!wanted.messages.empty()) made = messages_in(wanted.messages);
+  if (options.path.has_parent_path()) create_folder(options.path.parent_path());
   OutputFile out(options);
   const auto tell = [](const std::string& what) { std::cerr << "measures " << what << std::endl; };
   const Workload& workload = find_workload(request.workload);

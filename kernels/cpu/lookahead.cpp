@@ -17,7 +17,7 @@ class Lookahead {
         slow_(request.variables[1]->tensor.f32()),
         parts_(parts_for(request.threads, request.variables[0]->tensor.elements())),
         decay_at_(request.node.attributes),
-        steps_(node_steps(request.node, loops_step_apart(*request.variables[0]))) {}
+        steps_(node_steps(request.node)) {}
 
   void operator()(const StepContext& context) const {
     const StepMoment moment = step_moment_of(context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sgd, lookahead and read of variables that threads share.
+// sgd, average and read of variables that threads share.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -86,7 +86,7 @@ TEST(Text, HashChangesWithAnAttribute) {
   EXPECT_NE(hash(a.graph), hash(b.graph));
 }
 
-TEST(Gradient, LeavesOutWhatNobodyNeeds) {
+TEST(Gradient, LeavesOutWhatIsNotNeeded) {
   // The input needs no gradient: there is no dense_backward_data.
   const Step step = small_step();
   for (const Node& node : step.graph.nodes()) EXPECT_NE(node.op, Op::DenseBackwardData);

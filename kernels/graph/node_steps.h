@@ -4,8 +4,8 @@
 // does still matters (expiry.h); and whether the step that ends the run has it in any case. An
 // exchange every H steps, lookahead and a layer that is frozen after some epochs are all this.
 //
-// Where loops share the variables of a node, no loop counts all steps. There a period is of steps
-// of the global batch: a loop's node is due when the examples seen by all have passed another
+// Where loops share variables, no loop counts all steps. There the period of a lookahead is of
+// steps of the global batch: a loop's is due when the examples seen by all have passed another
 // multiple of it since the loop's step before.
 #pragma once
 
@@ -28,13 +28,13 @@ struct StepMoment {
 struct NodeSteps {
   Period period;
   std::int64_t until = kNeverExpires;  ///< examples seen, from which on no step has the node
-  std::int64_t run_examples =
-      kNeverExpires;  ///< the step with which the run has seen them has it, too
+  /// The step that reaches so many examples seen has the node, due or not.
+  std::int64_t run_examples = kNeverExpires;
   std::int64_t global_batch = 0;
   bool loops_step_apart = false;
 
   constexpr bool is_in_period(const StepMoment& moment) const {
-    if (!loops_step_apart || period.every == 1) return period.is_due(moment.step);
+    if (!loops_step_apart) return period.is_due(moment.step);
     const std::int64_t examples = period.every * global_batch;
     return moment.examples / examples != moment.before / examples;
   }
@@ -46,15 +46,17 @@ struct NodeSteps {
   constexpr std::int64_t seen_after(const StepMoment& moment) const {
     return moment.examples + (moment.batch != 0 ? moment.batch : global_batch);
   }
-  constexpr bool is_every_step() const { return period == Period{} && until == kNeverExpires; }
+  /// Whether some steps may be without the node before it has had its last.
+  constexpr bool may_rest() const { return loops_step_apart || period != Period{}; }
+  constexpr bool is_every_step() const { return !may_rest() && until == kNeverExpires; }
   auto operator<=>(const NodeSteps&) const = default;
 };
 
-/// Attributes `every`, `after`, `lag` (period.h), `until`, and of a lookahead `global_batch` and
-/// `total_examples`; of a node without them every step.
-NodeSteps node_steps(const Graph& graph, const Node& node);
-/// Of a node whose variables' sharing is not at hand.
-NodeSteps node_steps(const Node& node, bool loops_step_apart);
+/// Attributes `every`, `after`, `lag` (period.h), `until`, and of a lookahead `global_batch`,
+/// `total_examples` and `loops_step_apart`; of a node without them every step.
+NodeSteps node_steps(const Node& node);
 void set_until(Attributes& attributes, std::int64_t until);
+/// Of a lookahead, in a graph whose loops share variables.
+void set_loops_step_apart(Attributes& attributes);
 
 }  // namespace regatta

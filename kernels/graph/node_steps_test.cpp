@@ -48,27 +48,20 @@ TEST(NodeSteps, IsOfStepsOfTheGlobalBatchWhereLoopsStepApart) {
             (std::vector<bool>{false, false, false, true, false, true, false, true, false, true}));
 }
 
-TEST(NodeSteps, IsWhatANodeAndTheSharingOfItsVariablesSay) {
+TEST(NodeSteps, IsWhatTheNodeSays) {
   Graph graph;
-  const auto variable = [&](Sharing sharing) {
-    return graph.add(Variable{.name = "w",
-                              .type = {ElementType::F32, {6}},
-                              .kind = VariableKind::Parameter,
-                              .sharing = sharing});
-  };
-  const VariableId own = variable(Sharing::None), shared = variable(Sharing::Locked);
-  Builder builder(graph);
-  const LookaheadOptions options{
-      .period = 5, .global_batch = 32, .total_examples = 640, .decay = Schedule::constant(0.5)};
-  builder.lookahead(own, own, options);
-  builder.lookahead(shared, shared, options);
+  const VariableId w = graph.add(Variable{.name = "w", .type = {ElementType::F32, {6}}});
+  Builder(graph).lookahead(
+      w, w,
+      {.period = 5, .global_batch = 32, .total_examples = 640, .decay = Schedule::constant(0.5)});
+  Node node = graph.node(0);
   NodeSteps expected{.period = {.every = 5}, .run_examples = 640, .global_batch = 32};
-  EXPECT_EQ(node_steps(graph, graph.node(0)), expected);
+  EXPECT_EQ(node_steps(node), expected);
+  set_loops_step_apart(node.attributes);
+  set_until(node.attributes, 96);
   expected.loops_step_apart = true;
-  EXPECT_EQ(node_steps(graph, graph.node(1)), expected);
-  Node frozen = graph.node(0);
-  set_until(frozen.attributes, 96);
-  EXPECT_EQ(node_steps(graph, frozen).until, 96);
+  expected.until = 96;
+  EXPECT_EQ(node_steps(node), expected);
 }
 
 }  // namespace

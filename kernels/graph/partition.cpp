@@ -72,6 +72,13 @@ class LoopMap {
   std::map<int, LoopPart> loops_;
 };
 
+/// Whether no loop's steps are those of the model that it trains with others.
+bool loops_step_apart(const Graph& graph) {
+  return std::any_of(graph.variables().begin(), graph.variables().end(), [](const Variable& each) {
+    return each.sharing == Sharing::Relaxed || each.sharing == Sharing::Locked;
+  });
+}
+
 bool shares_variables(const Graph& graph) {
   return std::any_of(graph.variables().begin(), graph.variables().end(),
                      [](const Variable& each) { return each.sharing != Sharing::None; });
@@ -84,6 +91,7 @@ class Partitioner {
         binding_(binding),
         loops_(step.graph, binding),
         expiries_(expiries(step)),
+        loops_step_apart_(loops_step_apart(step.graph)),
         messages_(messages(step.graph, binding)),
         sums_(message_sums(step.graph, messages_)),
         periods_(periods_of_travel(step.graph)),
@@ -185,6 +193,7 @@ class Partitioner {
       if (!together) node.attributes.set("processes", members);
     }
     set_until(node.attributes, expiries_[static_cast<std::size_t>(id)]);
+    if (node.op == Op::Lookahead && loops_step_apart_) set_loops_step_apart(node.attributes);
     nodes_[id] = add(process, std::move(node), loops_.of(id));
     copier_.map_outputs(id, nodes_[id]);
   }
@@ -315,6 +324,7 @@ class Partitioner {
   const Binding& binding_;
   LoopMap loops_;
   std::vector<std::int64_t> expiries_;
+  bool loops_step_apart_;
   std::vector<Message> messages_;
   std::vector<MessageSum> sums_;
   std::map<NodeId, const MessageSum*> sum_of_;  ///< by node of the placed graph

@@ -20,17 +20,34 @@ void set_period(Attributes& attributes, const Period& period) {
   if (period.lag != 0) attributes.set("lag", period.lag);
 }
 
+namespace {
+
+bool gives_or_takes_values(const Node& node) {
+  return !node.inputs.empty() || !node.outputs.empty();
+}
+
+std::int64_t steps_with(const Period& period) {
+  return period.from > 0 ? 1 : period.every + period.lag;
+}
+
+}  // namespace
+
 bool exchanges_are_alike(const Graph& graph) {
   return std::all_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
-    return (node.inputs.empty() && node.outputs.empty()) || period_of(node) == Period{};
+    return !gives_or_takes_values(node) || period_of(node) == Period{};
   });
 }
 
 std::int64_t steps_with_all_nodes(const Graph& graph) {
   std::int64_t steps = 1;
+  for (const Node& node : graph.nodes()) steps = std::max(steps, steps_with(period_of(node)));
+  return steps;
+}
+
+std::int64_t steps_with_all_exchanges(const Graph& graph) {
+  std::int64_t steps = 1;
   for (const Node& node : graph.nodes()) {
-    const Period period = period_of(node);
-    steps = std::max(steps, period.from > 0 ? 1 : period.every + period.lag);
+    if (gives_or_takes_values(node)) steps = std::max(steps, steps_with(period_of(node)));
   }
   return steps;
 }

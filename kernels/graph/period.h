@@ -44,8 +44,10 @@ void set_period(Attributes& attributes, const Period& period);
 /// as lookahead, leaves the work of others as it is.
 bool exchanges_are_alike(const Graph& graph);
 
-/// The smallest number of first steps in which every node has taken part.
+/// The smallest number of first steps in which every node has taken part, or every one that gives
+/// or takes values.
 std::int64_t steps_with_all_nodes(const Graph& graph);
+std::int64_t steps_with_all_exchanges(const Graph& graph);
 
 /// Parameters that each replica assigns a value to, beside its updates: between exchanges, replicas
 /// hold different values, and what the run has learned is their mean.

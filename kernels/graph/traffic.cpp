@@ -55,7 +55,7 @@ std::int64_t bytes_sent(const Graph& graph, std::int64_t steps) {
 }
 
 /// Of the first step, and of those in which each period is due for the first time behind its start:
-/// exact where the periods of a graph that are longer than a step have one length.
+/// exact where the exchanges of a graph that are rarer than a step have one period.
 std::int64_t most_sent_in_a_step(const Graph& graph, const Place& place, std::int64_t steps) {
   std::set<std::int64_t> looked_at{0};
   for (const Node& node : graph.nodes()) {

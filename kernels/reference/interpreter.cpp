@@ -96,7 +96,7 @@ void Interpreter::add_kernel(const KernelTable& table, NodeId id, int loop) {
                                               .outputs = values_.back(),
                                               .variables = variables,
                                               .versions_seen = versions_seen}),
-                                 node_steps(graph_, node));
+                                 node_steps(node));
 }
 
 const Tensor& Interpreter::tensor(Value value) const {

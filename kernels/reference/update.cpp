@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/graph/period.h"
+#include "kernels/graph/node_steps.h"
 #include "kernels/graph/random.h"
 #include "kernels/reference/factories.h"
 #include "kernels/runtime/schedule.h"
+#include "kernels/runtime/step_moment.h"
 
 namespace regatta::reference {
 namespace {
@@ -124,11 +125,11 @@ KernelPointer lookahead(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
   const Tensor parameter = request.variables[0]->tensor, slow = request.variables[1]->tensor;
   const ScheduleFunction decay_at(attributes);
-  const Period period = period_of(request.node);
-  const std::int64_t global_batch = attributes.integer("global_batch");
+  const NodeSteps steps = node_steps(request.node);
   return make_kernel([=, variables = assigned(request)](const StepContext& context) {
-    const std::int64_t seen = context.examples + global_batch;  // after this step's batch
-    const double decay = period.is_due(context.step) ? decay_at(seen) : 1.0;  // the run's last
+    const StepMoment moment = step_moment_of(context);
+    const bool moves = steps.is_in_period(moment);  // or it is the run's last step
+    const double decay = moves ? decay_at(steps.seen_after(moment)) : 1.0;
     for (std::int64_t i = 0; i < parameter.elements(); ++i) {
       const double s = slow.f32()[i];
       slow.f32()[i] = static_cast<float>(s + (1 - decay) * (parameter.f32()[i] - s));

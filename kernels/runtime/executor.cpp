@@ -11,7 +11,6 @@
 #include <set>
 
 #include "kernels/graph/error.h"
-#include "kernels/graph/expiry.h"
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/capture/captured_loop.h"
 #include "kernels/runtime/capture/lane_queues.h"
@@ -253,7 +252,7 @@ class Executor::Impl {
       kernel = options_.order->in_turn(std::move(kernel), step_.graph, node,
                                        {.loop = loop, .seed = options_.seed, .patience = patience});
     }
-    kernel = in_its_steps(std::move(kernel), node_steps(step_.graph, node));
+    kernel = in_its_steps(std::move(kernel), node_steps(node));
     lane.add_kernel(quorums_.behind(step_.graph, node, std::move(kernel)), request.evidence);
   }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// From what a kernel knows of its step to what its node's steps ask (kernels/graph/node_steps.h).
 #pragma once
 
 #include "kernels/graph/node_steps.h"
@@ -6,7 +8,6 @@
 
 namespace regatta {
 
-/// The step that a kernel runs in, as its node's steps sees it.
 inline StepMoment step_moment_of(const StepContext& context) {
   return {.step = context.step,
           .examples = context.examples,

@@ -144,7 +144,7 @@ class Maker {
       program_.lists.push_back(wait.of_stage ? 1 : 0);
     }
     made.of_stage = comes_from_stage(graph, node);
-    const NodeSteps steps = node_steps(graph, node);
+    const NodeSteps steps = node_steps(node);
     if (!steps.is_every_step()) made.steps = number_in(program_.node_steps, steps);
     if (computes(graph, node)) {
       compute(graph, instruction.node, bases, made);
@@ -172,6 +172,7 @@ class Maker {
     } else {
       made.ns = cost->second;
     }
+    made.looks_ahead = node.op == Op::Lookahead;
     made.averages = node.op == Op::Average;
     if (made.averages) made.member = static_cast<std::int32_t>(node.attributes.integer("replica"));
     for (const VariableId v : node.variables) {

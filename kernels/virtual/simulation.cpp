@@ -143,7 +143,8 @@ void Simulation::go(int l) {
       end_step(l);
       continue;
     }
-    if (!is_due(l, instruction(l))) {
+    const LaneInstruction& next = instruction(l);
+    if (next.quorum != QuorumPart::Behind && !is_due(l, next)) {
       go_on_to(l, lane(l).at + 1);
       continue;
     }
@@ -153,11 +154,19 @@ void Simulation::go(int l) {
 
 bool Simulation::is_due(int l, const LaneInstruction& each) {
   if (each.steps < 0) return true;
+  return program_.node_steps[static_cast<std::size_t>(each.steps)].is_due(moment_of(l, each));
+}
+
+/// Behind a quorum steps are those that pushes make together.
+StepMoment Simulation::moment_of(int l, const LaneInstruction& each) {
+  if (each.quorum == QuorumPart::Behind) {
+    const Quorum& quorum = quorum_at(l);
+    return {.step = quorum.steps, .examples = quorum.applied, .batch = quorum.gathered_examples};
+  }
   const std::int64_t step = lane(l).step;
-  return program_.node_steps[static_cast<std::size_t>(each.steps)].is_due(
-      {.step = step,
-       .examples = seen_at(planned(l).loop, step),
-       .before = step == 0 ? 0 : seen_at(planned(l).loop, step - 1)});
+  return {.step = step,
+          .examples = seen_at(planned(l).loop, step),
+          .before = step == 0 ? 0 : seen_at(planned(l).loop, step - 1)};
 }
 
 /// Examples that all loops have seen together when a step of this one begins.

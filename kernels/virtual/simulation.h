@@ -100,6 +100,7 @@ class Simulation {
   };
   /// One server's side of it (kernels/runtime/loops/quorum.h).
   struct Quorum {
+    std::int64_t steps = 0;
     std::int64_t applied = 0;  ///< examples
     std::int64_t gathered = 0;
     std::int64_t gathered_examples = 0;
@@ -151,7 +152,9 @@ class Simulation {
   void wait_for_peers(int l);
   std::int64_t examples_of(int model) const;
   bool is_due(int l, const LaneInstruction& each);
+  StepMoment moment_of(int l, const LaneInstruction& each);
   std::int64_t seen_at(int loop, std::int64_t step);
+  void account(int l, const LaneInstruction& each, double longer);
   bool await_dependencies(int l);
   bool start(int l);
   bool take_core(int l);

@@ -158,9 +158,10 @@ void Simulation::note_versions(int l, const LaneInstruction& each) {
       seen_[key] = version;
       continue;
     }
-    note_access(l, static_cast<std::size_t>(variable), AccessOrder::Access::Update);
+    note_access(l, static_cast<std::size_t>(variable),
+                each.looks_ahead ? AccessOrder::Access::LookAhead : AccessOrder::Access::Update);
     const auto seen = seen_.try_emplace(key, kFresh).first->second;
-    if (seen != kFresh) {
+    if (seen != kFresh && !each.looks_ahead) {
       const auto missed = static_cast<std::size_t>(version - seen);
       ++lane(l).staleness[std::min(missed, kStalenessCounts - 1)];
     }
@@ -188,6 +189,25 @@ void Simulation::note_access(int l, std::size_t variable, AccessOrder::Access ac
   options_.order->add(orders_[variable], {.loop = planned(l).loop, .access = access});
 }
 
+/// Of an instruction that has run.
+void Simulation::account(int l, const LaneInstruction& each, double longer) {
+  Lane& own = lane(l);
+  const bool is_delayed = each.category == Category::Compute;
+  const double factor = (is_delayed ? own.factor : 1) * longer;
+  own.spent[static_cast<std::size_t>(each.category)] += each.ns * factor;
+  if (is_delayed) own.delayed += each.ns * factor * (1 - 1 / own.slowdown);
+  if (each.category == Category::Communication) own.exposed += each.ns * factor;
+  if (each.quorum == QuorumPart::Behind) {
+    note_versions(l, each);
+  } else if (each.quorum != QuorumPart::None) {
+    push(l, each.quorum);
+  } else if (each.averages) {
+    note_average(l, each);
+  } else if (each.is_an_update) {
+    note_versions(l, each);
+  }
+}
+
 /// A span of computing or copying is over.
 void Simulation::finish_run(int l) {
   Lane& own = lane(l);
@@ -198,23 +218,10 @@ void Simulation::finish_run(int l) {
     finish(l, span);
   } else {
     for (std::size_t i = own.at; i < own.until; ++i) {
-      if (!is_due(l, all[i])) continue;
-      if (all[i].quorum == QuorumPart::Behind && !runs_behind(l)) continue;
-      const bool is_delayed = all[i].category == Category::Compute;
-      const double factor = (is_delayed ? own.factor : 1) * longer;
-      own.spent[static_cast<std::size_t>(all[i].category)] += all[i].ns * factor;
-      if (is_delayed) own.delayed += all[i].ns * factor * (1 - 1 / own.slowdown);
-      if (all[i].category == Category::Communication) own.exposed += all[i].ns * factor;
-      if (all[i].quorum == QuorumPart::Behind) {
-        note_versions(l, all[i]);
-        has_updated(l);
-      } else if (all[i].quorum != QuorumPart::None) {
-        push(l, all[i].quorum);
-      } else if (all[i].averages) {
-        note_average(l, all[i]);
-      } else if (all[i].is_an_update) {
-        note_versions(l, all[i]);
-      }
+      const bool is_behind = all[i].quorum == QuorumPart::Behind;
+      if (is_behind && !runs_behind(l)) continue;
+      if (is_due(l, all[i])) account(l, all[i], longer);
+      if (is_behind) has_updated(l);  // due or not, as all of them end the step
     }
     own.since = now_;
     go_on_to(l, own.until);

@@ -74,6 +74,7 @@ void Simulation::has_updated(int l) {
   Quorum& quorum = quorum_at(l);
   const auto server = static_cast<std::size_t>(planned(l).place.stage);
   if (++quorum.updates_run < program_.quorum->updates[server]) return;
+  ++quorum.steps;
   quorum.updates_run = quorum.gathered = 0;
   quorum.completing = -1;
   quorum.applied += std::exchange(quorum.gathered_examples, 0);

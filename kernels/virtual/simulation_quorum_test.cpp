@@ -144,5 +144,27 @@ TEST(VirtualTime, BackupWorkersTakeTheFirstPushes) {
   }
 }
 
+/// Lookahead ends a step behind a quorum, too, where it is not due.
+TEST(VirtualTime, BackupWorkersGoOnWhereTheModelLooksAheadInSomeSteps) {
+  const VirtualCase test{.workload = "airbench94",
+                         .strategy = "parameter_server",
+                         .workers = 2,
+                         .servers = 1,
+                         .backups = 1,
+                         .batch = 256};
+  const std::vector<Step> parts = parts_of(test);
+  const Program program = make_program(parts, testing_support::costs_of(parts, 1000), 1);
+  SimulationOptions options;
+  for (int p = 0; p < program.processes; ++p) options.host_of.push_back(p);
+  Simulation simulation(program, cluster_of(4, kNoLimit, 0), options);
+  constexpr std::int64_t kSteps = 12;
+  simulation.advance_to(kSteps * program.global_batch);
+  std::int64_t applied = 0;
+  for (const auto& [process, worker] : simulation.workers()) {
+    if (worker.place.role == Role::Server) applied += worker.updates_applied;
+  }
+  EXPECT_EQ(applied, kSteps * test.workers);
+}
+
 }  // namespace
 }  // namespace regatta::virtual_time

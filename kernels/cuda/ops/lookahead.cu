@@ -37,8 +37,7 @@ struct Lookahead {
 
 KernelPointer lookahead(const KernelRequest& request) {
   return build_update(request, [&](const DeviceSchedule& decay_at) {
-    const bool is_shared = request.variables[0]->sharing != Sharing::None;
-    return Lookahead{.decay_at = decay_at, .steps = node_steps(request.node, is_shared)};
+    return Lookahead{.decay_at = decay_at, .steps = node_steps(request.node)};
   });
 }
 

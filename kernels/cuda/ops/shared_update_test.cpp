@@ -54,6 +54,7 @@ std::vector<OpCase> updates() {
           {Op::Lookahead,
            with_schedule({{"every", std::int64_t{2}},
                           {"after", std::int64_t{0}},
+                          {"loops_step_apart", std::int64_t{1}},
                           {"global_batch", std::int64_t{10}},
                           {"total_examples", std::int64_t{90}}},
                          {0.5, 0.9}),

@@ -29,7 +29,7 @@ std::string text_of(const Node& node) {
 /// Null where the kernel has a part in all steps of a phase.
 Occasional* resting_at(Kernel& kernel) {
   Occasional* const occasional = kernel.occasional();
-  const bool rests = occasional != nullptr && occasional->steps().period != Period{};
+  const bool rests = occasional != nullptr && occasional->steps().may_rest();
   return rests ? occasional : nullptr;
 }
 
@@ -128,7 +128,7 @@ std::unique_ptr<RecordedStep> CapturedLoop::record_step(std::int64_t begin, Rest
 }
 
 std::int64_t CapturedLoop::until_of(NodeId id) const {
-  return node_steps(request_.graph, request_.graph.node(id)).until;
+  return node_steps(request_.graph.node(id)).until;
 }
 
 Kernel& CapturedLoop::kernel(const Stand& stand) const {
@@ -145,9 +145,12 @@ void CapturedLoop::put(const Turn& turn, const StepContext& context, StepRecorde
   const NodeId id = node_at(turn.front()).node;
   if (context.examples >= until_of(id)) return;
   if (!needs_an_exchange(request_.graph.node(id))) {
-    Kernel& put = kernel(turn.front());
-    Occasional* const occasional = put.occasional();
-    occasional == nullptr ? put.run(context) : occasional->run_at_any_step(context);
+    Kernel& computes = kernel(turn.front());
+    if (Occasional* const occasional = computes.occasional()) {
+      occasional->run_at_any_step(context);
+    } else {
+      computes.run(context);
+    }
     request_.lanes[turn.front().lane]->fetch_losses_of(id);
     return;
   }

@@ -6,9 +6,9 @@
 // host).
 // When members of an exchange meet, one of them enqueues the work behind everything in all their
 // queues, and the other queues continue after it. Kernels read what changes from step to step
-// (LaneQueue::load_step), so one recording serves all steps until a node expires
-// (kernels/graph/expiry.h); then the next one takes over. Where kernels rest in some steps, there
-// is a second recording for those in which all of them do. Threads: record() by the executor's
+// (LaneQueue::load_step), so one recording serves all steps until a node has had its last
+// (kernels/graph/node_steps.h); then the next one takes over. Where kernels rest in some steps, all
+// in the same ones, there is a second recording for these. Threads: record() by the executor's
 // owner, before the first run; run() by the loop's leader.
 #pragma once
 

@@ -254,6 +254,18 @@ TEST(CapturedLoop, LeavesOutOfAStepWhatRestsInIt) {
   EXPECT_EQ(looks_ahead, std::ssize(step.trainables));  // in one of the steps that are recorded
 }
 
+/// Those of statistics, which loops do not share, rest with those of parameters, which they do.
+TEST(CapturedLoop, LeavesOutAllLookaheadAtOnceWhereLoopsStepApart) {
+  TrialOptions options = of("async_shared", 6);
+  options.options.replicas = 1;
+  const Step step = testing_support::training_of("airbench94_narrow", 32, 6);
+  CapturedRun captured(step, shapes(), options);
+  captured.prepare();
+  captured.run();
+  const std::vector<float> losses = captured.executor().loops().at(0).losses;
+  EXPECT_EQ(losses, Trial(step, shapes(), options).losses());
+}
+
 TEST(CapturedLoop, SaysWhichOpIsTheHostsWork) {
   CapturedRun captured(parabola(1), curve(), of("all_reduce", 1));
   const std::string text = error_of([&] { captured.prepare(); });

@@ -14,6 +14,7 @@ namespace {
 
 AccessOrder::Access access_of(const Node& node) {
   if (node.op == Op::Average) return AccessOrder::Access::Average;
+  if (node.op == Op::Lookahead) return AccessOrder::Access::LookAhead;
   return op_info(node.op).assigns ? AccessOrder::Access::Update : AccessOrder::Access::Read;
 }
 

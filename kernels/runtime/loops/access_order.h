@@ -24,7 +24,7 @@ namespace regatta {
 
 class AccessOrder {
  public:
-  enum class Access : std::uint8_t { Claim, Read, Average, Update };
+  enum class Access : std::uint8_t { Claim, Read, Average, Update, LookAhead };
   struct Who {
     int loop = 0;  ///< in the whole graph
     Access access = Access::Read;
