@@ -113,7 +113,9 @@ class Calibration(unittest.TestCase):
             self.assertEqual(list(folder.iterdir()), [other])
 
     def test_takes_or_measures_messages_between_hosts(self) -> None:
-        done = regatta("calibrate", *CELL, "--messages", messages(), "--hosts", "two_machines",
+        hosts = fresh_folder() / "hosts"
+        hosts.write_text("one slots=2\nother slots=2\n")
+        done = regatta("calibrate", *CELL, "--messages", messages(), "--hosts", str(hosts),
                        "--listen", "192.0.2.7")
         self.assertEqual(done.returncode, 1)
         self.assertIn("--messages and --hosts", done.stderr)
