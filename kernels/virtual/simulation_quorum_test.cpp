@@ -156,7 +156,8 @@ TEST(VirtualTime, BackupWorkersGoOnWhereTheModelLooksAheadInSomeSteps) {
   const Program program = make_program(parts, testing_support::costs_of(parts, 1000), 1);
   SimulationOptions options;
   for (int p = 0; p < program.processes; ++p) options.host_of.push_back(p);
-  Simulation simulation(program, cluster_of(4, kNoLimit, 0), options);
+  const Cluster cluster = cluster_of(4, kNoLimit, 0);
+  Simulation simulation(program, cluster, options);
   constexpr std::int64_t kSteps = 12;
   simulation.advance_to(kSteps * program.global_batch);
   std::int64_t applied = 0;
