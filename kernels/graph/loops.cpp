@@ -73,4 +73,10 @@ std::vector<int> models(const Graph& graph) {
   return components.numbers();
 }
 
+bool loops_step_apart(const Graph& graph) {
+  return std::any_of(graph.variables().begin(), graph.variables().end(), [](const Variable& each) {
+    return each.sharing == Sharing::Relaxed || each.sharing == Sharing::Locked;
+  });
+}
+
 }  // namespace regatta

@@ -19,4 +19,8 @@ std::vector<int> loops(const Graph& graph);
 /// that share a variable train one model together; a loop that shares none trains one of its own.
 std::vector<int> models(const Graph& graph);
 
+/// Whether loops update variables that they share at any time: then no loop's steps are those of
+/// the model. Updates behind a quorum are steps of all.
+bool loops_step_apart(const Graph& graph);
+
 }  // namespace regatta

@@ -72,13 +72,6 @@ class LoopMap {
   std::map<int, LoopPart> loops_;
 };
 
-/// Whether no loop's steps are those of the model that it trains with others.
-bool loops_step_apart(const Graph& graph) {
-  return std::any_of(graph.variables().begin(), graph.variables().end(), [](const Variable& each) {
-    return each.sharing == Sharing::Relaxed || each.sharing == Sharing::Locked;
-  });
-}
-
 bool shares_variables(const Graph& graph) {
   return std::any_of(graph.variables().begin(), graph.variables().end(),
                      [](const Variable& each) { return each.sharing != Sharing::None; });

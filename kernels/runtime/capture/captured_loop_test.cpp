@@ -203,21 +203,16 @@ TEST(CapturedLoop, CountsStepsAndTheirTimeForEveryWorker) {
   }
 }
 
-template <typename Change>
-void change_updates(Step& part, const Change& change) {
-  Graph changed;
-  for (const Variable& variable : part.graph.variables()) changed.add(variable);
-  for (Node node : part.graph.nodes()) {
-    if (node.op == Op::Sgd) change(node);
-    changed.add(std::move(node));
-  }
-  part.graph = changed;
-}
-
 /// From the third step on the updates are left out.
 TEST(CapturedLoop, IsRecordedAnewForTheStepsInWhichANodeHasExpired) {
   const auto expire = [](Step& part, KernelTable&, Calls&) {
-    change_updates(part, [](Node& sgd) { set_until(sgd.attributes, 2 * 50); });
+    Graph changed;
+    for (const Variable& variable : part.graph.variables()) changed.add(variable);
+    for (Node node : part.graph.nodes()) {
+      if (node.op == Op::Sgd) set_until(node.attributes, 2 * 50);
+      changed.add(std::move(node));
+    }
+    part.graph = changed;
   };
   const TrialOptions options = of("single", 5);
   CapturedRun captured(parabola(5), curve(), options, expire);
@@ -256,9 +251,9 @@ TEST(CapturedLoop, LeavesOutOfAStepWhatRestsInIt) {
 
 /// Those of statistics, which loops do not share, rest with those of parameters, which they do.
 TEST(CapturedLoop, LeavesOutAllLookaheadAtOnceWhereLoopsStepApart) {
-  TrialOptions options = of("async_shared", 6);
+  TrialOptions options = of("async_shared", 8);  // after five of them it looks ahead
   options.options.replicas = 1;
-  const Step step = testing_support::training_of("airbench94_narrow", 32, 6);
+  const Step step = testing_support::training_of("airbench94_narrow", 32, 8);
   CapturedRun captured(step, shapes(), options);
   captured.prepare();
   captured.run();
