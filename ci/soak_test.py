@@ -155,7 +155,7 @@ class Trials(unittest.TestCase):
         names = set(re.findall(r"(?m)^\| (\w+) \|", table)) - {"name"}
         raced = {name for cell in CELLS if cell.ranks
                  for name in re.findall(r"--strategy (\S+)", cell.arguments)[0].split("+")}
-        self.assertEqual(names - raced, {"single", "async_shared", "ad_psgd"})
+        self.assertEqual(names - raced, {"single", "async_shared"})
 
 
 class Summaries(unittest.TestCase):

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ad_psgd: every replica is its own loop and waits for none. With its gradient, it averages its
-// parameters with those of a peer that it draws anew in each step: both take the mean, whatever the
-// peer is computing meanwhile. Then it updates its own. A gradient is that of the parameters as
-// they were read, and is applied to what averages have made of them since. A gradient is n times a
-// replica's share of the global batch's, so that n steps move the mean of all as far as one step of
-// a synchronous strategy. In memory no bytes travel; averages are by blocks of kShardElements,
-// whose locks are held two by two in an order without a cycle, so that any replica may be a peer.
-// Source: Lian et al. 2018, arXiv 1710.06952, whose own program keeps waits from going round by a
-// bipartite graph of peers.
+// ad_psgd: every replica is its own loop and waits for none. Every second one, beginning with the
+// first, is active: with its gradient it averages its parameters with those of one of the others,
+// its peers, which it draws anew in each step. Both take the mean, whatever the peer is computing
+// meanwhile. Then it updates its own, as a peer does without averaging. So none averages with two
+// at once, and no waits go round. A gradient is that of the parameters as they were read, and is
+// applied to what averages have made of them since. It is n times a replica's share of the global
+// batch's, so that n steps move the mean of all as far as one step of a synchronous strategy.
+// In one process averages are in memory; with peers in others the parameters travel beside the
+// gradient's computation (kernels/graph/averages.h).
+// Source: Lian et al. 2018, arXiv 1710.06952, with its bipartite graph of peers.
 #include <vector>
 
 #include "strategies/replicas.h"
@@ -18,12 +19,12 @@ namespace regatta {
 namespace {
 
 void average(Replicas& replicas, std::size_t t, std::int64_t r) {
-  std::vector<VariableId> others;
-  for (std::int64_t other = 0; other < replicas.count(); ++other) {
-    if (other != r) others.push_back(replicas.parameter(t, other));
+  std::vector<VariableId> peers;
+  for (std::int64_t peer = 1; peer < replicas.count(); peer += 2) {
+    peers.push_back(replicas.parameter(t, peer));
   }
-  if (others.empty()) return;
-  replicas.at_update(t, r).in(Phase::Communication).average(replicas.parameter(t, r), others, r);
+  if (peers.empty()) return;
+  replicas.at_update(t, r).in(Phase::Communication).average(replicas.parameter(t, r), peers, r);
 }
 
 Step ad_psgd(const Step& step, const StrategyOptions& options) {
@@ -34,8 +35,8 @@ Step ad_psgd(const Step& step, const StrategyOptions& options) {
                            .sharing = options.replicas > 1 ? Sharing::Locked : Sharing::None,
                            .strategy = "ad_psgd"});
   const auto count = static_cast<double>(replicas.count());
-  for (std::size_t t = replicas.trainables(); t-- > 0;) {
-    for (std::int64_t r = 0; r < replicas.count(); ++r) average(replicas, t, r);
+  for (std::size_t t = 0; t < replicas.trainables(); ++t) {
+    for (std::int64_t r = 0; r < replicas.count(); r += 2) average(replicas, t, r);
   }
   for (std::size_t t = replicas.trainables(); t-- > 0;) {
     for (std::int64_t r = 0; r < replicas.count(); ++r) {
@@ -56,7 +57,7 @@ extern constinit const Strategy kAdPsgd = {
     .colour = "#8855FF",
     .workers = WorkersAre::Replicas,
     .exchange = Exchange::Asynchronous,
-    .processes = Processes::One,
+    .processes = Processes::OfPlaces,
     .options = {},
     .rewrite = ad_psgd};
 

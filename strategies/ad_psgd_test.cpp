@@ -5,6 +5,7 @@
 // of several threads leave: kernels/cpu/shared_update_test.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "kernels/graph/period.h"
@@ -23,7 +24,7 @@ using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
-constexpr std::int64_t kMost = 400;
+constexpr std::int64_t kMost = 20'000;
 
 TrialOptions options_of(std::int64_t replicas, std::int64_t steps) {
   TrialOptions run;
@@ -34,6 +35,13 @@ TrialOptions options_of(std::int64_t replicas, std::int64_t steps) {
   return run;
 }
 
+std::int64_t fewest_steps(Trial& trial) {
+  const std::vector<LoopReport> loops = trial.executor().loops();
+  return std::min_element(loops.begin(), loops.end(),
+                          [](const auto& a, const auto& b) { return a.steps < b.steps; })
+      ->steps;
+}
+
 TEST(AdPsgd, ComesToTheMeanWithoutGradients) {
   for (const std::int64_t n : {2, 3, 5}) {
     Trial trial(resting_training(kMost), data_of("parabola"), options_of(n, 0));
@@ -41,7 +49,11 @@ TEST(AdPsgd, ComesToTheMeanWithoutGradients) {
                 [](std::int64_t r, std::int64_t) { return static_cast<float>(r * r); });
     double mean = 0;
     for (std::int64_t r = 0; r < n; ++r) mean += static_cast<double>(r * r) / double(n);
-    trial.executor().run(kMost * 50);
+    // In many runs, as the first loop to begin may take all steps of one.
+    for (std::int64_t steps = 4; fewest_steps(trial) < 300; steps += 4) {
+      ASSERT_LE(steps, kMost);
+      trial.executor().run(steps * 50);
+    }
     for (const auto& values : by_replica(trial, "hidden.weight")) {
       for (const float value : values) EXPECT_NEAR(value, mean, 1e-4 * mean) << n;
     }
@@ -49,23 +61,25 @@ TEST(AdPsgd, ComesToTheMeanWithoutGradients) {
   }
 }
 
-/// Every step averages once, with one peer; so each update misses one average at most in the mean.
+/// Replica 0 averages once a step with replica 1, whose updates miss that.
 TEST(AdPsgd, CountsAveragesAtBothEndsAndThoseThatAGradientMisses) {
   Trial trial(training_of("resnet9_thin", 32, 20), data_of("resnet9_thin"), options_of(2, 20));
-  std::uint64_t updates = 0, averages = 0, steps = 0;
+  std::uint64_t updates = 0, averages = 0, steps = 0, active = 0;
   for (const WorkerReport& worker : trial.executor().workers()) {
     updates = std::accumulate(worker.staleness.begin(), worker.staleness.end(), updates);
   }
   for (const LoopReport& loop : trial.executor().loops()) {
     steps += static_cast<std::uint64_t>(loop.steps);
+    if (active == 0) active = static_cast<std::uint64_t>(loop.steps);
   }
   const auto averaged = averaged_variables(trial.graph());
   for (const VariableId v : averaged) averages += trial.executor().variable(v).counts->averages;
   EXPECT_EQ(updates, steps * averaged.size() / 2);
-  EXPECT_EQ(averages, 2 * updates);
-  const double missed = mean_staleness(trial.executor().workers());
-  EXPECT_GT(missed, 0.2);  // a busy machine may hold one of them up between its steps
-  EXPECT_LE(missed, 1);
+  EXPECT_EQ(averages, 2 * active * averaged.size() / 2);
+  const std::vector<WorkerReport> workers = trial.executor().workers();
+  ASSERT_EQ(workers.size(), 2U);
+  EXPECT_EQ(mean_staleness({workers[0]}), 0);
+  EXPECT_GT(mean_staleness({workers[1]}), 0.2);  // a busy machine may hold it up between its steps
 }
 
 TEST(AdPsgd, LearnsTheParabola) {

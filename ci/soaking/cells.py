@@ -46,12 +46,12 @@ ASYNC = f"{PARABOLA} --strategy parameter_server_async"
 THIN = "--workload resnet9_thin --dataset shapes --global-batch 32"
 
 
-def over(ranks: int, name: str, options: str = "") -> Cell:
+def over(ranks: int, name: str, options: str = "", synchronous: bool = True) -> Cell:
     """A worker in each rank; the name begins with the strategy's."""
     strategy = re.split("[ ,]", name)[0]
     words = f"{PARABOLA} --strategy {strategy} {options} --workers {ranks}"
-    return Cell(f"{name}, {ranks} ranks", f"{words} --processes {ranks}", ranks, ranks, steps=600,
-                weight=1)
+    return Cell(f"{name}, {ranks} ranks", f"{words} --processes {ranks}", ranks, ranks,
+                synchronous=synchronous, steps=600, weight=1)
 
 
 PLACED = (  # sends and receives between ranks, and exchanges that keep something between steps
@@ -70,6 +70,7 @@ PLACED = (  # sends and receives between ranks, and exchanges that keep somethin
     over(3, "local_sgd", "--sync-every 4"),
     over(2, "diloco", "--sync-every 8 --fragments 2 --delay 2"),
     over(3, "gossip"),
+    over(3, "ad_psgd", synchronous=False),
     over(2, "gossip beside a step", "--overlap 1"),
     *(over(2, f"all_reduce+{compressed}") for compressed in ("powersgd", "top_k", "bf16_compress")),
 )
@@ -112,8 +113,8 @@ CELLS = (
          steps=900),
     Cell("async_shared", f"{PARABOLA} --strategy async_shared --workers 2", synchronous=False,
          weight=1, steps=2_000),
-    Cell("ad_psgd", f"{PARABOLA} --strategy ad_psgd --workers 3", synchronous=False, weight=1,
-         steps=2_000),
+    Cell("ad_psgd in one process", f"{PARABOLA} --strategy ad_psgd --workers 3",
+         synchronous=False, weight=1, steps=2_000),
     Cell("server in one process", f"{SERVER} --workers 2 --processes 1", weight=1, steps=200),
     Cell("async server in one process", f"{ASYNC} --workers 2 --processes 1", synchronous=False,
          weight=1, steps=800),

@@ -108,9 +108,10 @@ void trace_curve(CellJudgement& cell) {
   }
 }
 
-/// Servers and the host of central_storage have no step of their own: they wait for workers.
+/// Servers, peers and the host of central_storage have no step of their own: they wait for workers.
 bool computes(const WorkerRecord& worker) {
-  return !worker.place.starts_with("server") && worker.place != "host";
+  const bool serves = worker.place.starts_with("server") || worker.place.starts_with("peer");
+  return !serves && worker.place != "host";
 }
 
 /// What the workers of all runs did, in sum.

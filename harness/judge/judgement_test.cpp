@@ -243,6 +243,7 @@ TEST(Judgement, LeavesServersAndTheHostOutOfAWorkersStep) {
   Record run = made_up("parameter_server", 1, 1);
   run.workers = {{.place = "replica0", .steps = 10, .compute_ns = 8 * kSecond},
                  {.place = "server0", .steps = 10, .wait_ns = 9 * kSecond},
+                 {.place = "peer1.replica0", .steps = 10, .wait_ns = 9 * kSecond},
                  {.place = "host", .steps = 10, .wait_ns = 9 * kSecond}};
   const CellJudgement cell = judge_cell({&run});
   EXPECT_DOUBLE_EQ(cell.step_seconds[0], 0.8);

@@ -16,6 +16,7 @@
 #include "harness/plan/layout.h"
 #include "harness/plan/winograd_rule.h"
 #include "kernels/comm/nccl/nccl_settings.h"
+#include "kernels/graph/averages.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/fuse.h"
@@ -208,10 +209,15 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
   if (processes < 1) {
     throw usage(fmt::format("--processes is {}; at least 1 is needed", processes));
   }
-  if (processes > 1 && placement.facts.shares_variables) {
+  if (processes > 1 && placement.facts.shares_memory) {
     throw usage("strategy '" + request.strategy +
                 "' keeps its parameters in memory that all workers share, so it runs in one "
                 "process; fix: leave --processes out, or use parameter servers");
+  }
+  if (processes > 1 && placement.facts.shares_variables && placement.on_gpus) {
+    throw usage("strategy '" + request.strategy +
+                "' averages between processes on CPUs only; fix: leave --processes out, or give "
+                "--device cpu");
   }
   placement.worker_processes = static_cast<int>(std::min<std::int64_t>(processes, kMostProcesses));
   placement.stages_per_process = placement.options.count_if_any(kStagesPerProcess);
@@ -231,6 +237,10 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
         "--continue-on-loss: with one process there is none to lose; fix: give --processes 2 or "
         "more");
   }
+}
+
+bool values_travel(const Step& placed, const Binding& binding) {
+  return !messages(averages_between(placed, binding).graph, with_peers(binding)).empty();
 }
 
 void check_checkpoints(const RaceRequest& request) {
@@ -297,7 +307,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   check_drawn(placement, placed.normalization_group);
   placement.on_gpus = is_gpu(request.device);
   deal_processes(request, placement);
-  placement.sends_values = !messages(placed.graph, binding_of(placement)).empty();
+  placement.sends_values = values_travel(placed, binding_of(placement));
   deal_gpus(request, placement);
   check_stragglers(request, backup_workers_of(placement));
   placement.winograd = use_of_winograd(request, placement);

@@ -7,6 +7,16 @@
 
 namespace regatta {
 
+namespace {
+
+bool uses_anothers(const Graph& placed, const Node& node) {
+  return node.place.role == Role::Worker &&
+         std::any_of(node.variables.begin(), node.variables.end(),
+                     [&](VariableId v) { return placed.variable(v).place != node.place; });
+}
+
+}  // namespace
+
 StepFacts facts_of(const Graph& placed) {
   const auto& nodes = placed.nodes();
   const auto& variables = placed.variables();
@@ -35,6 +45,9 @@ StepFacts facts_of(const Graph& placed) {
                                         return each.sharing != Sharing::None &&
                                                each.place.role == Role::Worker;
                                       }),
+      .shares_memory = std::any_of(
+          nodes.begin(), nodes.end(),
+          [&](const Node& node) { return node.op != Op::Average && uses_anothers(placed, node); }),
       .needs_the_host = std::any_of(nodes.begin(), nodes.end(),
                                     [](const Node& node) { return node.place.role == Role::Host; }),
       .exchanges_differ = !exchanges_are_alike(placed),

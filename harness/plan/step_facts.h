@@ -14,6 +14,7 @@ struct StepFacts {
   bool sums_gradients = false;    ///< an all_reduce sums them
   bool carries_shares = false;    ///< a reduce_scatter or all_gather: each worker has a share
   bool shares_variables = false;  ///< replicas use some without order, outside servers
+  bool shares_memory = false;     ///< and not by averages alone, which may be messages
   bool needs_the_host = false;    ///< a node is placed on the host
   bool exchanges_differ = false;  ///< some take place in some steps only
   bool has_quorum = false;        ///< a step needs only some of the replicas

@@ -131,6 +131,14 @@ class Checkpoints(unittest.TestCase):
                              record["evaluations"][-1]["examples"])
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
+    def test_let_averages_between_ranks_go_on(self) -> None:
+        record = self.killed_and_resumed(*THIN_TO_THE_END, "--strategy", "ad_psgd", "--workers",
+                                         "2", "--processes", "2")
+        steps = [worker["steps"] for worker in record["workers"]
+                 if worker["place"].startswith("replica")]
+        self.assertEqual(sum(steps) * BATCH // 2, record["evaluations"][-1]["examples"])
+
+    @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_let_asynchronous_servers_go_on_within_their_bound(self) -> None:
         record = self.killed_and_resumed(*THIN_TO_THE_END, "--strategy", "parameter_server_async",
                                          "--workers", "2", "--staleness-bound", "1")

@@ -129,6 +129,46 @@ class Processes(unittest.TestCase):
                 self.assertGreater(graph["bytes_per_step_computed"], 0)
                 self.assertEqual(graph["bytes_per_step_counted"], graph["bytes_per_step_computed"])
 
+    def test_of_loops_that_average_with_a_drawn_peer(self) -> None:
+        """Whose averages travel, or are in memory where the peer is in the same process."""
+        cell = ("--workload", "parabola", "--steps", "1000", "--strategy", "ad_psgd")
+        for workers, processes, batch in ((2, 2, 50), (3, 3, 49), (4, 2, 50)):
+            with self.subTest(workers=workers, processes=processes):
+                record = record_of(*cell, "--workers", str(workers), "--processes", str(processes),
+                                   "--global-batch", str(batch))
+                self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
+                self.assertEqual(record["graph"]["models"], 1)
+                self.assertEqual(record["machine"]["link"], "Open MPI")
+                seen = [one["metric"] for one in record["evaluations"]]
+                self.assertLess(seen[-1], seen[0] / 4)
+                replicas = [one for one in record["workers"] if one["place"].startswith("replica")]
+                self.assertEqual(len(replicas), workers)
+                self.assertGreater(min(one["steps"] for one in replicas), 0)
+                for active in replicas[::2]:  # which know of their own averages
+                    self.assertEqual(len(active["staleness_histogram"]), 1)
+
+    def test_of_loops_that_average_send_what_the_graph_says(self) -> None:
+        record = record_of(*PARABOLA, "--strategy", "ad_psgd", "--workers", "2", "--processes", "2")
+        by_place = {one["place"]: one for one in record["workers"]}
+        steps = by_place["replica0"]["steps"]
+        self.assertEqual(by_place["replica0"]["bytes_sent"], steps * 64)
+        self.assertEqual(by_place["replica0"]["bytes_received"], steps * 64)
+        self.assertEqual(by_place["peer1.replica0"]["bytes_sent"], steps * 64)
+        self.assertEqual(by_place["replica1"]["bytes_sent"], by_place["replica1"]["steps"] * 4)
+        self.assertEqual(by_place["replica1"]["steps"] + steps, 2 * 200)
+
+    def test_of_loops_that_average_leave_a_slow_one_behind(self) -> None:
+        for slow, fast in ("01", "10"):
+            record = record_of("--workload", "resnet9_thin", "--dataset", "shapes",
+                               "--global-batch", "16", "--steps", "30", "--strategy", "ad_psgd",
+                               "--workers", "2", "--processes", "2", "--straggler", f"{slow}:8")
+            by_place = {one["place"]: one for one in record["workers"]}
+            steps = [by_place[f"replica{r}"]["steps"] for r in "01"]
+            self.assertEqual(sum(steps), 60)
+            self.assertGreater(steps[int(fast)], 2 * steps[int(slow)])
+            if slow == "1":  # averages come while it computes
+                self.assertGreater(sum(by_place["replica1"]["staleness_histogram"][2:]), 0)
+
     def test_hold_whole_replicas_of_a_composition(self) -> None:
         several = record_of(*UNEVEN, *STAGED, "--processes", "2")
         self.assertEqual(losses_of(several), losses_of(record_of(*UNEVEN, *STAGED)))

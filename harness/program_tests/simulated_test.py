@@ -156,7 +156,7 @@ class TrainingRun(unittest.TestCase):
                          ["host0", "host1", "host2", "host3"])
 
     def test_of_loops_that_share_has_their_staleness(self) -> None:
-        """And of those that average with a peer, which the run's seed draws."""
+        """And of those that average with a peer."""
         flags = ("--steps", "40", "--straggler", "1:3", "--seed", "2")
         for strategy in ("async_shared", "ad_psgd"):
             with self.subTest(strategy):

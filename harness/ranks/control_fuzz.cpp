@@ -27,7 +27,7 @@ std::vector<control::BytesPiece> pieces_of(const TrainingReport& report) {
 void require_sound(const TrainingReport& report) {
   for (const RankedWorker& worker : report.workers) {
     check(worker.rank == kRank, "a rank reports of itself");
-    check(worker.report.place.role <= Role::Server, "a worker has a role");
+    check(worker.report.place.role <= kLastRole, "a worker has a role");
   }
   for (const LoopHistory& loop : report.loops) {
     check(loop.losses.empty() || loop.losses.size() == loop.examples.size(), "a loss is a step's");

@@ -98,7 +98,7 @@ class ByteReader {
     read(place.replica);
     read(place.stage);
     const std::uint8_t role = read_as<std::uint8_t>();
-    if (role > static_cast<std::uint8_t>(Role::Server)) refuse("a place has no such role");
+    if (role > static_cast<std::uint8_t>(kLastRole)) refuse("a place has no such role");
     place.role = static_cast<Role>(role);
   }
   void read(SpanHistogram& spans) {

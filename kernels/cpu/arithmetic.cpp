@@ -116,11 +116,4 @@ KernelPointer copy(const KernelRequest& request) {
   });
 }
 
-KernelPointer assign(const KernelRequest& request) {
-  const Tensor x = request.inputs[0], variable = request.variables[0]->tensor;
-  return make_kernel([=](const StepContext&) {
-    std::memcpy(variable.data, x.data, static_cast<std::size_t>(x.type.bytes()));
-  });
-}
-
 }  // namespace regatta::cpu

@@ -3,8 +3,10 @@
 // average: w and the same variable v of another replica, drawn anew for each step, both become
 // (w + v) / 2. What the two replicas update meanwhile comes before or behind this, block of
 // kShardElements by block: the locks of both are held, so that nothing is lost. The loop's own
-// average is no version that its next update has missed.
+// average is no version that its next update has missed. average_with: the same of v and a value
+// that w has, whose replica is elsewhere; there assign lets w have the mean.
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -17,19 +19,39 @@
 namespace regatta::cpu {
 namespace {
 
+void count_average(VariableStorage& variable) {
+  std::atomic_ref<std::uint64_t>(variable.counts->averages).fetch_add(1, std::memory_order_acq_rel);
+}
+
+inline float mean_of(float one, float other) { return 0.5F * (one + other); }
+
+/// body(begin, end) for each block, under its lock.
+template <typename Body>
+void for_each_shard(VariableStorage& variable, int parts, const Body& body) {
+  const auto shards = static_cast<std::int64_t>(variable.shards.size());
+  const std::int64_t count = variable.tensor.elements();
+  parallel_parts(parts, [&](int part) {
+    const Range mine = share(shards, parts, part);
+    for (std::int64_t shard = mine.begin; shard < mine.end; ++shard) {
+      const std::int64_t begin = shard * kShardElements;
+      const std::lock_guard lock(variable.shards[static_cast<std::size_t>(shard)]);
+      body(begin, std::min(count, begin + kShardElements));
+    }
+  });
+}
+
 class Average {
  public:
   explicit Average(const KernelRequest& request)
       : own_(request.variables[0]),
         others_(request.variables.begin() + 1, request.variables.end()),
         seen_(seen_version(request)),
-        seed_(request.seed),
         replica_(static_cast<std::uint32_t>(request.node.attributes.integer("replica"))),
         parts_(parts_for(request.threads, own_->tensor.elements())) {}
 
   void operator()(const StepContext& context) const {
     const auto peers = static_cast<std::uint32_t>(others_.size());
-    VariableStorage& other = *others_[draw_peer(seed_, replica_, context.step, peers)];
+    VariableStorage& other = *others_[draw_peer(replica_, context.step, peers)];
     const auto shards = static_cast<std::int64_t>(own_->shards.size());
     parallel_parts(parts_, [&](int part) {
       const Range mine = share(shards, parts_, part);
@@ -37,10 +59,7 @@ class Average {
         average_shard(other, static_cast<std::size_t>(shard));
       }
     });
-    for (VariableStorage* each : {own_, &other}) {
-      std::atomic_ref<std::uint64_t>(each->counts->averages)
-          .fetch_add(1, std::memory_order_acq_rel);
-    }
+    for (VariableStorage* each : {own_, &other}) count_average(*each);
     if (seen_ != nullptr) ++seen_->number;
   }
 
@@ -53,7 +72,7 @@ class Average {
     float* const theirs = other.tensor.f32();
 #pragma omp simd
     for (std::int64_t i = begin; i < end; ++i) {
-      const float mean = 0.5F * (mine[i] + theirs[i]);
+      const float mean = mean_of(mine[i], theirs[i]);
       mine[i] = mean;
       theirs[i] = mean;
     }
@@ -62,7 +81,6 @@ class Average {
   VariableStorage* own_;
   std::vector<VariableStorage*> others_;
   SeenVersion* seen_;
-  std::uint64_t seed_;
   std::uint32_t replica_;
   int parts_;
 };
@@ -75,6 +93,45 @@ KernelPointer average(const KernelRequest& request) {
     check(variable->sharing == Sharing::Locked, "average needs locks");
   }
   return make_kernel(Average(request));
+}
+
+KernelPointer average_with(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], y = request.outputs[0];
+  VariableStorage* const variable = request.variables[0];
+  if (y.type.element != ElementType::F32) return nullptr;
+  check(variable->sharing == Sharing::Locked, "average_with needs locks");
+  const int parts = parts_for(request.threads, y.elements());
+  return make_kernel([=](const StepContext&) {
+    for_each_shard(*variable, parts, [&](std::int64_t begin, std::int64_t end) {
+      const float* const value = x.f32();
+      float* const own = variable->tensor.f32();
+      float* const mean = y.f32();
+#pragma omp simd
+      for (std::int64_t i = begin; i < end; ++i) mean[i] = own[i] = mean_of(own[i], value[i]);
+    });
+    count_average(*variable);
+  });
+}
+
+/// To a variable that loops share: the mean that another replica has made of it.
+KernelPointer assign(const KernelRequest& request) {
+  const Tensor x = request.inputs[0];
+  VariableStorage* const variable = request.variables[0];
+  if (variable->sharing == Sharing::None) {
+    return make_kernel([=, to = variable->tensor.data](const StepContext&) {
+      std::memcpy(to, x.data, static_cast<std::size_t>(x.type.bytes()));
+    });
+  }
+  check(variable->sharing == Sharing::Locked, "assign needs locks");
+  const int parts = parts_for(request.threads, x.elements());
+  return make_kernel([=, seen = seen_version(request)](const StepContext&) {
+    for_each_shard(*variable, parts, [&](std::int64_t begin, std::int64_t end) {
+      std::memcpy(variable->tensor.f32() + begin, x.f32() + begin,
+                  static_cast<std::size_t>(end - begin) * sizeof(float));
+    });
+    count_average(*variable);
+    if (seen != nullptr) ++seen->number;
+  });
 }
 
 }  // namespace regatta::cpu

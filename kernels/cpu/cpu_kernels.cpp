@@ -63,6 +63,7 @@ void add_cpu_kernels(KernelTable& table) {
   table.add(Op::Adam, cpu::adam);
   table.add(Op::Assign, cpu::assign);
   table.add(Op::Average, cpu::average);
+  table.add(Op::AverageWith, cpu::average_with);
   table.add(Op::Lookahead, cpu::lookahead);
 }
 

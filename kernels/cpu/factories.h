@@ -63,7 +63,6 @@ KernelPointer sum(const KernelRequest&);
 KernelPointer concatenate(const KernelRequest&);
 KernelPointer cast(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);
-KernelPointer assign(const KernelRequest&);
 KernelPointer orthogonalize(const KernelRequest&);
 KernelPointer quotient(const KernelRequest&);
 KernelPointer top_k(const KernelRequest&);
@@ -85,6 +84,8 @@ KernelPointer quorum(const KernelRequest&);
 
 // average.cpp
 KernelPointer average(const KernelRequest&);
+KernelPointer average_with(const KernelRequest&);
+KernelPointer assign(const KernelRequest&);
 
 // sgd.cpp, adam.cpp, lookahead.cpp
 KernelPointer sgd(const KernelRequest&);

@@ -215,5 +215,40 @@ TEST(Average, IsTheMeanAtBothAndAnotherVersion) {
   EXPECT_EQ(updates_of(first.storage(), std::memory_order_relaxed), 0U);
 }
 
+/// As one loop of two that averages with a replica elsewhere: it sends what it read, the other
+/// updates meanwhile, and the mean comes back.
+TEST(AverageWith, AndAssignAreTheAverageOfReplicasThatAreApart) {
+  constexpr std::int64_t kElements = kShardElements + 3, kSteps = 100;
+  SharedSgd own(Sharing::Locked, kElements), peer(Sharing::Locked, kElements);
+  const Array mean({ElementType::F32, {kElements}});
+  const std::vector<Tensor> sent{own.storage().tensor}, received{mean.tensor()};
+  SeenVersion seen;
+  const std::vector<SeenVersion*> versions{&seen}, none{nullptr};
+  const std::vector<VariableStorage*> peers{&peer.storage()}, owns{&own.storage()};
+  const Node average{.op = Op::AverageWith}, assign{.op = Op::Assign};
+  const auto averages = cpu_table().build({.node = average,
+                                           .inputs = sent,
+                                           .outputs = received,
+                                           .variables = peers,
+                                           .versions_seen = none});
+  const auto assigns = cpu_table().build({.node = assign,
+                                          .inputs = received,
+                                          .outputs = {},
+                                          .variables = owns,
+                                          .versions_seen = versions});
+  std::thread other([&] { peer.loop(kSteps); });
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    averages->run({.step = step});
+    assigns->run({.step = step});
+  }
+  other.join();
+  for (SharedSgd* each : {&own, &peer}) EXPECT_EQ(each->counts().averages, std::uint64_t{kSteps});
+  EXPECT_EQ(own.counts().version, 0U);
+  EXPECT_EQ(seen.number, std::uint64_t{kSteps});  // its own averages are no news
+  for (std::int64_t i = 0; i < kElements; ++i) {
+    ASSERT_NEAR(own.parameter()[i] + peer.parameter()[i], kSteps, 0.01) << i;
+  }
+}
+
 }  // namespace
 }  // namespace regatta::cpu::test

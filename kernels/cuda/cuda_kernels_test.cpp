@@ -23,9 +23,9 @@ KernelTable filled_table() {
   return table;
 }
 
-TEST(CudaKernels, ComputeEveryOpButMessagesAndWhatServersDo) {
-  const std::set<Op> elsewhere{Op::Reshape, Op::Slice,   Op::Send,  Op::Sent,
-                               Op::Receive, Op::Arrival, Op::Quorum};
+TEST(CudaKernels, ComputeEveryOpButMessagesAndWhatServersAndPeersDo) {
+  const std::set<Op> elsewhere{Op::Reshape, Op::Slice,   Op::Send,   Op::Sent,
+                               Op::Receive, Op::Arrival, Op::Quorum, Op::AverageWith};
   const KernelTable table = filled_table();
   for (const OpInfo& info : all_ops()) {
     EXPECT_EQ(table.has(info.op), !elsewhere.contains(info.op)) << info.name;

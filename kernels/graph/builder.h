@@ -254,8 +254,10 @@ class Builder {
   /// The value becomes the variable's.
   NodeId assign(Value value, VariableId variable);
   /// `own` and one of `others`, the same variable of other replicas in their order, drawn for each
-  /// step (random.h), both become their mean. `replica`: the number of the own.
+  /// step (draw_peer() in random.h), both become their mean. `replica`: the number of the own.
   NodeId average(VariableId own, const std::vector<VariableId>& others, std::int64_t replica);
+  /// The mean of a value and a variable, which becomes the variable's. Shapes: all alike, f32.
+  Value average_with(Value value, VariableId variable);
   NodeId lookahead(VariableId parameter, VariableId slow, const LookaheadOptions& options);
 
   /// Appends any node at the builder's place, layer and phase. Returns its first output.

@@ -13,6 +13,9 @@ std::string to_string(const Place& place) {
     return "server" + std::to_string(place.stage) +
            (place.replica == 0 ? "" : ".replica" + std::to_string(place.replica));
   }
+  if (place.role == Role::Peer) {
+    return "peer" + std::to_string(place.stage) + ".replica" + std::to_string(place.replica);
+  }
   std::string text = "replica" + std::to_string(place.replica);
   if (place.stage != 0) text += ".stage" + std::to_string(place.stage);
   return text;

@@ -17,19 +17,22 @@
 
 namespace regatta {
 
-enum class Role : std::uint8_t { Worker, Host, Server };
+enum class Role : std::uint8_t { Worker, Host, Server, Peer };
+inline constexpr Role kLastRole = Role::Peer;
 
 /// Coordinates of a node or variable. They are bound to devices after all rewrites. Each rewrite
 /// sets its own coordinate and leaves the others alone.
 struct Place {
-  int replica = 0;  ///< data parallel; at a server: the replica it serves there
-  int stage = 0;    ///< model parallel, a stage or a shard; of a server: its number
+  int replica = 0;  ///< data parallel; at a server or a peer: the replica whose loop is there
+  int stage = 0;    ///< model parallel, a stage or a shard; of a server: its number; at a peer: the
+                    ///< replica that it is
   Role role = Role::Worker;
   bool operator==(const Place&) const = default;
   auto operator<=>(const Place&) const = default;
 };
 
-/// `replica0`, `replica1.stage2`, `host`, `server0`, `server1.replica2`.
+/// `replica0`, `replica1.stage2`, `host`, `server0`, `server1.replica2`, `peer1.replica2`: the loop
+/// of replica 2 at replica 1.
 std::string to_string(const Place& place);
 
 using NodeId = int;

@@ -103,6 +103,7 @@ constexpr std::array kOps = {
     assigning(Op::Adam, "adam", infer_adam),
     assigning(Op::Assign, "assign", infer_assign),
     assigning(Op::Average, "average", infer_average),
+    assigning(Op::AverageWith, "average_with", infer_average_with),
     assigning(Op::Lookahead, "lookahead", infer_lookahead),
 };
 

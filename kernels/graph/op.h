@@ -78,8 +78,9 @@ enum class Op : std::uint8_t {
   // updates
   Sgd,
   Adam,
-  Assign,   ///< a value becomes the variable's
-  Average,  ///< a replica's variable and another's both take the mean
+  Assign,       ///< a value becomes the variable's
+  Average,      ///< a replica's variable and another's both take the mean
+  AverageWith,  ///< a variable takes its mean with a value, and gives it
   Lookahead,
 };
 
@@ -113,6 +114,8 @@ struct OpInfo {
 const OpInfo& op_info(Op op);
 std::span<const OpInfo> all_ops();
 inline std::string_view to_string(Op op) { return op_info(op).name; }
+/// Whether it averages variables of replicas with one another.
+inline bool is_average(Op op) { return op == Op::Average || op == Op::AverageWith; }
 /// The op whose gradient a backward op computes; any other op itself.
 Op forward_of(Op op);
 

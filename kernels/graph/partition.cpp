@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "kernels/graph/averages.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
@@ -345,7 +346,8 @@ bool is_of_server(const Node& node) {
 }
 
 std::vector<Step> partition(const Step& step, const Binding& binding) {
-  return Partitioner(step, binding).run();
+  const Binding all = with_peers(binding);
+  return Partitioner(averages_between(step, binding), all).run();
 }
 
 }  // namespace regatta

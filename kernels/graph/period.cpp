@@ -2,10 +2,39 @@
 #include "kernels/graph/period.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "kernels/graph/random.h"
 
 namespace regatta {
 
+bool PeerDraw::is_in(std::int64_t step) const {
+  return draw_peer(static_cast<std::uint32_t>(replica), step, static_cast<std::uint32_t>(peers)) ==
+         static_cast<std::uint32_t>(peer);
+}
+
+std::int64_t Period::due_in(std::int64_t steps) const {
+  if (draw) {
+    std::int64_t due = 0;
+    for (std::int64_t step = 0; step < steps; ++step) due += draw->is_in(step) ? 1 : 0;
+    return due;
+  }
+  if (steps <= from) return steps;
+  return from + std::max<std::int64_t>(0, steps - from - lag) / every;
+}
+
+std::int64_t Period::first_behind_start() const {
+  std::int64_t step = 0;
+  if (!draw) return from + lag + every - 1;
+  while (!draw->is_in(step)) ++step;
+  return step;
+}
+
 Period period_of(const Node& node) {
+  if (node.attributes.has("drawn")) {
+    const std::vector<std::int64_t> drawn = node.attributes.integers("drawn");
+    return {.draw = PeerDraw{.replica = drawn.at(0), .peers = drawn.at(1), .peer = drawn.at(2)}};
+  }
   if (!node.attributes.has("every")) return {};
   const std::int64_t lag = node.attributes.has("lag") ? node.attributes.integer("lag") : 0;
   return {.every = node.attributes.integer("every"),
@@ -15,6 +44,10 @@ Period period_of(const Node& node) {
 
 void set_period(Attributes& attributes, const Period& period) {
   if (period == Period{}) return;
+  if (period.draw) {
+    const PeerDraw& draw = *period.draw;
+    return attributes.set("drawn", std::vector{draw.replica, draw.peers, draw.peer});
+  }
   attributes.set("every", period.every);
   attributes.set("after", period.from);
   if (period.lag != 0) attributes.set("lag", period.lag);
@@ -27,7 +60,7 @@ bool gives_or_takes_values(const Node& node) {
 }
 
 std::int64_t steps_with(const Period& period) {
-  return period.from > 0 ? 1 : period.every + period.lag;
+  return period.from > 0 ? 1 : period.first_behind_start() + 1;
 }
 
 }  // namespace
@@ -55,9 +88,10 @@ std::int64_t steps_with_all_exchanges(const Graph& graph) {
 std::set<VariableId> averaged_variables(const Graph& graph) {
   std::set<VariableId> averaged;
   for (const Node& node : graph.nodes()) {
-    if (node.op != Op::Assign && node.op != Op::Average) continue;
-    const VariableId assigned = node.variables[0];
-    if (graph.variable(assigned).kind == VariableKind::Parameter) averaged.insert(assigned);
+    if (node.op != Op::Assign && !is_average(node.op)) continue;
+    for (const VariableId v : node.variables) {
+      if (graph.variable(v).kind == VariableKind::Parameter) averaged.insert(v);
+    }
   }
   return averaged;
 }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,23 @@ TEST(Period, CountsTheStepsThatItHas) {
       EXPECT_EQ(period.due_in(steps), std::ssize(due_steps(period, steps))) << steps;
     }
   }
+}
+
+TEST(Period, OfADrawHasTheStepsInWhichTheReplicaDrawsThatPeer) {
+  std::vector<std::int64_t> steps;
+  for (std::int64_t peer = 0; peer < 3; ++peer) {
+    const Period period{.draw = PeerDraw{.replica = 4, .peers = 3, .peer = peer}};
+    const std::vector<std::int64_t> due = due_steps(period, 300);
+    EXPECT_EQ(period.due_in(300), std::ssize(due));
+    EXPECT_EQ(period.first_behind_start(), due.front());
+    EXPECT_NEAR(static_cast<double>(due.size()), 100, 30);
+    steps.insert(steps.end(), due.begin(), due.end());
+    Node node;
+    set_period(node.attributes, period);
+    EXPECT_EQ(period_of(node), period);
+  }
+  std::sort(steps.begin(), steps.end());
+  EXPECT_EQ(steps, due_steps({}, 300));  // each has one peer
 }
 
 /// The mean of two replicas' variable, in the steps of `made`, by default every third; assigned in

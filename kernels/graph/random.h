@@ -87,9 +87,9 @@ std::vector<std::int32_t> example_order(std::uint64_t seed, std::int64_t epoch, 
 void draw_example_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int32_t> order);
 
 /// Which of its `peers` a replica turns to in one of its steps: each of them as likely as another.
-constexpr std::uint32_t draw_peer(std::uint64_t seed, std::uint32_t replica, std::int64_t step,
-                                  std::uint32_t peers) {
-  const RandomStream stream(seed, Purpose::Peers, replica);
+/// The same whatever the seed of a run, as other schedules of exchanges are.
+constexpr std::uint32_t draw_peer(std::uint32_t replica, std::int64_t step, std::uint32_t peers) {
+  const RandomStream stream(0, Purpose::Peers, replica);
   return stream.below(peers, static_cast<std::uint32_t>(step));
 }
 

@@ -59,8 +59,7 @@ std::int64_t bytes_sent(const Graph& graph, std::int64_t steps) {
 std::int64_t most_sent_in_a_step(const Graph& graph, const Place& place, std::int64_t steps) {
   std::set<std::int64_t> looked_at{0};
   for (const Node& node : graph.nodes()) {
-    const Period period = period_of(node);
-    looked_at.insert(period.from + period.lag + period.every - 1);
+    looked_at.insert(period_of(node).first_behind_start());
   }
   const auto sent_in = [&](std::int64_t first) {
     const TrafficByPlace all = traffic(graph, first);

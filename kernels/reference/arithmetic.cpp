@@ -109,9 +109,13 @@ KernelPointer copy(const KernelRequest& request) {
 }
 
 KernelPointer assign(const KernelRequest& request) {
-  const Tensor x = request.inputs[0], variable = request.variables[0]->tensor;
-  return make_kernel([=](const StepContext&) {
-    std::memcpy(variable.data, x.data, static_cast<std::size_t>(x.type.bytes()));
+  const Tensor x = request.inputs[0];
+  SeenVersion* const seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0];
+  return make_kernel([=, variable = request.variables[0]](const StepContext&) {
+    std::memcpy(variable->tensor.data, x.data, static_cast<std::size_t>(x.type.bytes()));
+    if (variable->sharing == Sharing::None) return;
+    ++variable->counts->averages;  // what it takes is a mean with another replica's
+    if (seen != nullptr) ++seen->number;
   });
 }
 

@@ -75,6 +75,7 @@ KernelPointer count_correct(const KernelRequest&);
 // update.cpp
 KernelPointer sgd(const KernelRequest&);
 KernelPointer average(const KernelRequest&);
+KernelPointer average_with(const KernelRequest&);
 KernelPointer adam(const KernelRequest&);
 KernelPointer lookahead(const KernelRequest&);
 

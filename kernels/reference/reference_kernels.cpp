@@ -85,6 +85,7 @@ void add_reference_kernels(KernelTable& table) {
   table.add(Op::Adam, f32_only(reference::adam));
   table.add(Op::Assign, reference::assign);
   table.add(Op::Average, reference::average);
+  table.add(Op::AverageWith, reference::average_with);
   table.add(Op::Lookahead, f32_only(reference::lookahead));
 }
 

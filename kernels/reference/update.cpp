@@ -105,20 +105,30 @@ KernelPointer adam(const KernelRequest& request) {
 KernelPointer average(const KernelRequest& request) {
   const auto replica = static_cast<std::uint32_t>(request.node.attributes.integer("replica"));
   SeenVersion* seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0];
-  return make_kernel(
-      [=, seed = request.seed, variables = assigned(request)](const StepContext& context) {
-        const auto peers = static_cast<std::uint32_t>(variables.size() - 1);
-        VariableStorage& own = *variables[0];
-        VariableStorage& other = *variables[1 + draw_peer(seed, replica, context.step, peers)];
-        float* const mine = own.tensor.f32();
-        float* const theirs = other.tensor.f32();
-        for (std::int64_t i = 0; i < own.tensor.elements(); ++i) {
-          mine[i] = theirs[i] = static_cast<float>((double{mine[i]} + double{theirs[i]}) / 2);
-        }
-        ++own.counts->averages;
-        ++other.counts->averages;
-        if (seen != nullptr) ++seen->number;
-      });
+  return make_kernel([=, variables = assigned(request)](const StepContext& context) {
+    const auto peers = static_cast<std::uint32_t>(variables.size() - 1);
+    VariableStorage& own = *variables[0];
+    VariableStorage& other = *variables[1 + draw_peer(replica, context.step, peers)];
+    float* const mine = own.tensor.f32();
+    float* const theirs = other.tensor.f32();
+    for (std::int64_t i = 0; i < own.tensor.elements(); ++i) {
+      mine[i] = theirs[i] = static_cast<float>((double{mine[i]} + double{theirs[i]}) / 2);
+    }
+    ++own.counts->averages;
+    ++other.counts->averages;
+    if (seen != nullptr) ++seen->number;
+  });
+}
+
+KernelPointer average_with(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], y = request.outputs[0];
+  return make_kernel([=, variable = request.variables[0]](const StepContext&) {
+    float* const own = variable->tensor.f32();
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      y.f32()[i] = own[i] = static_cast<float>((double{own[i]} + double{x.f32()[i]}) / 2);
+    }
+    ++variable->counts->averages;
+  });
 }
 
 KernelPointer lookahead(const KernelRequest& request) {

@@ -250,7 +250,7 @@ class Executor::Impl {
     if (options_.order != nullptr) {
       const int loop = loops_.number(lane.plan().loop);
       kernel = options_.order->in_turn(std::move(kernel), step_.graph, node,
-                                       {.loop = loop, .seed = options_.seed, .patience = patience});
+                                       {.loop = loop, .patience = patience});
     }
     kernel = in_its_steps(std::move(kernel), node_steps(node));
     lane.add_kernel(quorums_.behind(step_.graph, node, std::move(kernel)), request.evidence);

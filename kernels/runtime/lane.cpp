@@ -16,7 +16,7 @@ namespace regatta {
 Category category_of(const Graph& graph, const Node& node) {
   if (node.op == Op::Input) return Category::Input;
   const bool pulls = node.op == Op::Read && !is_view(graph, node);
-  if (op_info(node.op).crosses || pulls || node.op == Op::Average) return Category::Communication;
+  if (op_info(node.op).crosses || pulls || is_average(node.op)) return Category::Communication;
   return node.phase == Phase::Update ? Category::Update : Category::Compute;
 }
 

@@ -173,10 +173,12 @@ class Maker {
       made.ns = cost->second;
     }
     made.looks_ahead = node.op == Op::Lookahead;
-    made.averages = node.op == Op::Average;
-    if (made.averages) made.member = static_cast<std::int32_t>(node.attributes.integer("replica"));
+    if (node.op == Op::Average) {
+      made.member = static_cast<std::int32_t>(node.attributes.integer("replica"));
+    }
     for (const VariableId v : node.variables) {
       if (graph.variable(v).sharing == Sharing::None) continue;
+      made.averages = is_average(node.op) || node.op == Op::Assign;
       made.is_an_update = op_info(node.op).assigns && !made.averages;
       made.is_a_read = !op_info(node.op).assigns;
       program_.lists.push_back(bases.variable + v);

@@ -117,7 +117,7 @@ void Simulation::occupy(int l, double ns, Event then) {
     return events_.add(then);
   }
   const ProgramLane& plan = planned(l);
-  const bool is_wide = !plan.communication && plan.place.role != Role::Server;
+  const bool is_wide = !plan.communication && plan.place.role == Role::Worker;
   const double most = core_capacity_ * (is_wide ? cluster_.threads_per_worker : 1);
   Route route;
   route.add(shared_cores_of_[static_cast<std::size_t>(plan.process)]);
@@ -169,16 +169,20 @@ void Simulation::note_versions(int l, const LaneInstruction& each) {
   }
 }
 
-/// Both variables have a version more, which the loop's own next update has not missed.
+/// Each variable has a version more, which the loop's own next update has not missed. In one
+/// process they are its own and that of the peer that it draws.
 void Simulation::note_average(int l, const LaneInstruction& each) {
   const auto first = static_cast<std::size_t>(each.first + kListedOfWait * each.waits);
-  const auto peers = static_cast<std::uint32_t>(each.listed - 1);
-  const std::uint32_t peer =
-      draw_peer(options_.seed, static_cast<std::uint32_t>(each.member), lane(l).step, peers);
-  for (const std::size_t listed : {first, first + 1 + peer}) {
+  const auto note = [&](std::size_t listed) {
     const auto variable = static_cast<std::size_t>(program_.lists[listed]);
     note_access(l, variable, AccessOrder::Access::Average);
     ++versions_[variable];
+  };
+  note(first);
+  if (each.listed > 1) {
+    note(first + 1 +
+         draw_peer(static_cast<std::uint32_t>(each.member), lane(l).step,
+                   static_cast<std::uint32_t>(each.listed - 1)));
   }
   const auto seen = seen_.find(key_of(l, program_.lists[first]));
   if (seen != seen_.end()) ++seen->second;

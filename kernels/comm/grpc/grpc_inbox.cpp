@@ -25,8 +25,9 @@ std::string Inbox::error_of(const Frame& frame) const {
   if (frame_total != total) return must_be("total length", frame_total, total);
   if (step != accepted_ / total) return must_be("step", step, accepted_ / total);
   if (offset != accepted_ % total) return must_be("offset", offset, accepted_ % total);
-  if (step > received_steps_ + 1) {
-    return "step is " + std::to_string(step) + ", more than one ahead of step " +
+  if (step > received_steps_ + steps_ahead_) {
+    return "step is " + std::to_string(step) + ", more than " +
+           (steps_ahead_ == 1 ? "one" : std::to_string(steps_ahead_)) + " ahead of step " +
            std::to_string(received_steps_);
   }
   return {};
@@ -36,12 +37,13 @@ std::string Inbox::accept(const Frame& frame, std::vector<grpc::Slice>& payload)
   const std::lock_guard lock(mutex_);
   if (closed_) return {};
   if (std::string error = error_of(frame); !error.empty()) return error;
-  const bool now = static_cast<std::uint64_t>(frame.step) == received_steps_;
-  for (grpc::Slice& slice : payload) (now ? queue_ : next_).push_back(std::move(slice));
+  const std::size_t ahead = static_cast<std::uint64_t>(frame.step) - received_steps_;
+  if (ahead >= steps_.size()) steps_.resize(ahead + 1);
+  Step& step = steps_[ahead];
+  for (grpc::Slice& slice : payload) step.slices.push_back(std::move(slice));
   accepted_ += static_cast<std::uint64_t>(frame.payload_bytes);
-  MessageArrival& arrival = arrivals_[static_cast<std::size_t>(frame.step % 2)];
-  arrival.last = ticks();
-  if (frame.offset == 0) arrival.first = arrival.last;
+  step.arrival.last = ticks();
+  if (frame.offset == 0) step.arrival.first = step.arrival.last;
   arrived_.advance_to(accepted_);
   return {};
 }
@@ -58,16 +60,18 @@ bool Inbox::wait(const Patience& patience) { return arrived_.wait_for(taken_ + 1
 std::int64_t Inbox::take(std::vector<grpc::Slice>& to) {
   const std::lock_guard lock(mutex_);
   std::int64_t bytes = 0;
-  for (grpc::Slice& slice : queue_) {
+  Step& step = steps_.front();
+  for (grpc::Slice& slice : step.slices) {
     bytes += static_cast<std::int64_t>(slice.size());
     to.push_back(std::move(slice));
   }
-  queue_.clear();
+  step.slices.clear();
   taken_ += static_cast<std::uint64_t>(bytes);
   if (bytes > 0 && taken_ % static_cast<std::uint64_t>(total_bytes_) == 0) {
-    taken_arrival_ = arrivals_[received_steps_ % 2];
+    taken_arrival_ = step.arrival;
     ++received_steps_;
-    queue_.swap(next_);
+    steps_.push_back(std::move(step));  // to be used again
+    steps_.pop_front();
   }
   return bytes;
 }

@@ -2,14 +2,15 @@
 //
 // The queue of gRPC slices of one message that wait for its Receive kernel. Chunks must come in
 // order and without gaps, and from no later than one step ahead of the kernel, so a peer can make
-// this process hold at most two steps of the messages in the graph. Threads: a reactor fills it,
-// one lane empties it.
+// this process hold at most two steps of the messages in the graph. Tickets may be kTicketsAhead
+// ahead: a process with a part in few steps of a loop may lag behind it. Threads: a reactor fills
+// it, one lane empties it.
 #pragma once
 
 #include <grpcpp/support/slice.h>
 
-#include <array>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -25,9 +26,13 @@ struct MessageArrival {
   std::uint64_t last = 0;
 };
 
+/// With n peers a replica draws one of them in one of n steps; longer than this it leaves none out.
+inline constexpr std::uint64_t kTicketsAhead = 65'536;
+
 class Inbox {
  public:
-  explicit Inbox(std::int64_t total_bytes) : total_bytes_(total_bytes) {}
+  explicit Inbox(std::int64_t total_bytes, std::uint64_t steps_ahead = 1)
+      : total_bytes_(total_bytes), steps_ahead_(steps_ahead) {}
 
   /// Takes the slices of one chunk, which `frame` describes. Returns why the chunk is refused, or
   /// an empty string. Threads: the reactor.
@@ -50,17 +55,23 @@ class Inbox {
  private:
   std::string error_of(const Frame& frame) const;
 
+  /// What has come of a step.
+  struct Step {
+    std::vector<grpc::Slice> slices;
+    MessageArrival arrival;
+  };
+
   const std::int64_t total_bytes_;
+  const std::uint64_t steps_ahead_;
   std::uint64_t taken_ = 0;  ///< by the lane, bytes since the first step
   Counter arrived_;          ///< of the message, so far; the largest value once closed
   MessageArrival taken_arrival_;
 
   std::mutex mutex_;
-  std::vector<grpc::Slice> queue_;          ///< of the step that is received now
-  std::vector<grpc::Slice> next_;           ///< of the step after it
-  std::uint64_t accepted_ = 0;              ///< bytes since the first step
-  std::uint64_t received_steps_ = 0;        ///< of which the lane has taken everything
-  std::array<MessageArrival, 2> arrivals_;  ///< of the two steps that may be here, in turns
+  std::deque<Step> steps_ =
+      std::deque<Step>(2);            ///< that which is received now, and those after it
+  std::uint64_t accepted_ = 0;        ///< bytes since the first step
+  std::uint64_t received_steps_ = 0;  ///< of which the lane has taken everything
   bool closed_ = false;
 };
 

@@ -121,7 +121,8 @@ class ReceiveKernel final : public Kernel {
       : message_(std::move(message)),
         staging_(request.queue, request.outputs),
         scatter_(staging_.tensors(), request.inputs.empty() ? Landing::Replaces : Landing::Adds),
-        inbox_(message_.link().expect(message_.number(), scatter_.bytes())),
+        inbox_(message_.link().expect(message_.number(), scatter_.bytes(),
+                                      request.node.attributes.has("control") ? kTicketsAhead : 1)),
         traffic_(traffic),
         push_(push) {
     check(request.queue == nullptr || request.inputs.empty(),

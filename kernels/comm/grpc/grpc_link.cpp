@@ -34,10 +34,11 @@ std::size_t cut_header(std::vector<grpc::Slice>& slices, FrameBytes header) {
 
 }  // namespace
 
-Inbox& Link::expect(std::int64_t message, std::int64_t total_bytes) {
+Inbox& Link::expect(std::int64_t message, std::int64_t total_bytes, std::uint64_t steps_ahead) {
   check(total_bytes > 0, "a message has at least one byte");
   const std::lock_guard lock(mutex_);
-  auto [entry, is_new] = inboxes_.try_emplace(message, std::make_unique<Inbox>(total_bytes));
+  auto [entry, is_new] =
+      inboxes_.try_emplace(message, std::make_unique<Inbox>(total_bytes, steps_ahead));
   check(is_new, "a message has one receiver");
   if (lost_) entry->second->close();
   return *entry->second;

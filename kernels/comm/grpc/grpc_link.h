@@ -39,8 +39,9 @@ class Link {
  public:
   explicit Link(const LinkEnds& ends) : ends_(ends) {}
 
-  /// Declares a message; undeclared messages are refused. Called before the first step.
-  Inbox& expect(std::int64_t message, std::int64_t total_bytes);
+  /// Declares a message; undeclared messages are refused. `steps_ahead`: how many steps it may come
+  /// early (grpc_inbox.h). Called before the first step.
+  Inbox& expect(std::int64_t message, std::int64_t total_bytes, std::uint64_t steps_ahead);
   Parcel& announce(std::int64_t message, std::span<const Tensor> tensors, std::int64_t chunk_bytes);
 
   // For lanes.

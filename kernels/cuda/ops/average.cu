@@ -22,12 +22,11 @@ struct Replica {
 struct Draw {
   const StepValues* step;
   const Replica* others;  ///< device memory
-  std::uint64_t seed;
   std::uint32_t replica;
   std::uint32_t count;
 
   __host__ __device__ const Replica& operator()() const {
-    return others[draw_peer(seed, replica, step->step, count)];
+    return others[draw_peer(replica, step->step, count)];
   }
 };
 
@@ -99,7 +98,6 @@ KernelPointer average(const KernelRequest& request) {
   queue->device().write(memory->as<Replica>(), others.data(), bytes);
   const Draw peer{.step = queue->values(),
                   .others = memory->as<Replica>(),
-                  .seed = request.seed,
                   .replica = static_cast<std::uint32_t>(request.node.attributes.integer("replica")),
                   .count = static_cast<std::uint32_t>(others.size())};
   const Replica own = replica_of(*request.variables[0]);

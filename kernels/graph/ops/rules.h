@@ -99,6 +99,7 @@ Types infer_sgd(const InferRequest&);
 Types infer_adam(const InferRequest&);
 Types infer_assign(const InferRequest&);
 Types infer_average(const InferRequest&);
+Types infer_average_with(const InferRequest&);
 Types infer_lookahead(const InferRequest&);
 
 }  // namespace regatta::rules

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Updates assign variables: sgd {parameter, velocity}, adam {parameter, first, second moment},
-// assign {variable}, average {own, those of all others}, lookahead {parameter, slow}. Formulas
-// stand at their options in builder.h.
+// assign {variable}, average {own, those of all peers}, average_with {variable}, lookahead
+// {parameter, slow}. Formulas stand at their options in builder.h.
 #include "kernels/graph/ops/rules.h"
 #include "kernels/graph/period.h"
 
@@ -71,6 +71,10 @@ NodeId Builder::assign(Value value, VariableId variable) {
   return node(Op::Assign, {value}, {}, {variable}).node;
 }
 
+Value Builder::average_with(Value value, VariableId variable) {
+  return node(Op::AverageWith, {value}, {}, {variable});
+}
+
 NodeId Builder::average(VariableId own, const std::vector<VariableId>& others,
                         std::int64_t replica) {
   std::vector<VariableId> variables{own};
@@ -109,6 +113,13 @@ Types infer_average(const InferRequest& request) {
     check(type == request.variables[0], "average: all variables have one type");
   }
   return {};
+}
+
+Types infer_average_with(const InferRequest& request) {
+  check(request.inputs.size() == 1 && request.variables.size() == 1 &&
+            request.inputs[0] == request.variables[0],
+        "average_with: value and variable have one type");
+  return {request.variables[0]};
 }
 
 Types infer_lookahead(const InferRequest& request) {

@@ -13,7 +13,7 @@ namespace regatta {
 namespace {
 
 AccessOrder::Access access_of(const Node& node) {
-  if (node.op == Op::Average) return AccessOrder::Access::Average;
+  if (is_average(node.op) || node.op == Op::Assign) return AccessOrder::Access::Average;
   if (node.op == Op::Lookahead) return AccessOrder::Access::LookAhead;
   return op_info(node.op).assigns ? AccessOrder::Access::Update : AccessOrder::Access::Read;
 }
@@ -50,18 +50,16 @@ class AverageInTurn final : public InTurn {
   AverageInTurn(std::unique_ptr<Kernel> kernel, std::vector<AccessOrder::Seat*> seats,
                 const Node& node, const AccessOrder::Turns& turns)
       : InTurn(std::move(kernel), std::move(seats), turns.patience),
-        replica_(static_cast<std::uint32_t>(node.attributes.integer("replica"))),
-        seed_(turns.seed) {}
+        replica_(static_cast<std::uint32_t>(node.attributes.integer("replica"))) {}
 
  private:
   std::span<AccessOrder::Seat* const> seats_in(std::int64_t step) override {
     const auto peers = static_cast<std::uint32_t>(all().size() - 1);
-    two_ = {all().front(), all()[1 + draw_peer(seed_, replica_, step, peers)]};
+    two_ = {all().front(), all()[1 + draw_peer(replica_, step, peers)]};
     return two_;
   }
 
   std::uint32_t replica_;
-  std::uint64_t seed_;
   std::array<AccessOrder::Seat*, 2> two_{};
 };
 

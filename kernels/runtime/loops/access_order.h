@@ -63,7 +63,6 @@ class AccessOrder {
   }
   struct Turns {
     int loop = 0;
-    std::uint64_t seed = 0;  ///< by which peers are drawn
     Patience patience;
   };
   /// Wraps a kernel that uses shared variables so that it waits for its turn at each, or at its own
