@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Which folder may include which, and who may ask for the name of a strategy or a device: tables,
-held against every line.
+held against every line. And that two headers name no constant alike in one namespace: the linker
+would take one for the other without a word.
 
 usage: ci/check_includes.py [ROOT]
 
-Prints one line for each include or comparison that a table does not allow; exit code 1 if there is
-one.
+Prints one line for each include, comparison or constant that is not allowed; exit code 1 if there
+is one.
 """
 
 import re
@@ -69,6 +70,8 @@ STRATEGY = re.compile(r'constinit const Strategy \w+ = \{\s*\.name = "(\w+)"')
 BY_STRATEGY = ("strategies/", "harness/judge/claim")
 DEVICE = re.compile(r'[!=]= *(kCpu|kCuda|"cpu"|"cuda")')
 BY_DEVICE = ("harness/plan/device_name.h", "harness/run/backend.cpp")
+CONSTANT = re.compile(r"inline constexpr [^=;{(]*?(k[A-Z]\w*)(\[\])?(;| =|\{)")
+MADE = ("harness/system/build_facts.cmake",)  # a header in the text of a script
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SYSTEM = ("sys/", "linux/", "bits/", "asm/", "arpa/", "netinet/")
 STANDARD_HEADER = re.compile(r"^[a-z_0-9]+$")  # <vector>; a library's has a dot or a slash
@@ -134,6 +137,29 @@ def check_text(path: str, text: str, names: list[str]) -> list[str]:
     return problems
 
 
+def constants_of(text: str) -> set[str]:
+    """The constants of a header, each with its namespace."""
+    found = set()
+    namespace = ""
+    for line in text.splitlines():
+        if opened := re.match(r"namespace ([\w:]+) \{", line):
+            namespace = opened[1]
+        if constant := CONSTANT.match(line):
+            found.add(f"{namespace}::{constant[1]}")
+    return found
+
+
+def twins(headers: dict[str, str]) -> list[str]:
+    """Constants that two headers have, by path and text."""
+    first: dict[str, str] = {}
+    problems = []
+    for path, text in headers.items():
+        for name in sorted(constants_of(text)):
+            if first.setdefault(name, path) != path:
+                problems.append(f"{path}: {name}: {first[name]} has it, too")
+    return problems
+
+
 def sources(root: Path) -> list[str]:
     """The C++ and CUDA files in the folders of the table."""
     tops = sorted({rule.folder.split("/")[0] for rule in RULES})
@@ -148,6 +174,9 @@ def main(arguments: list[str]) -> int:
     names = strategies(root)
     problems = [problem for file in files
                 for problem in check_text(file, (root / file).read_text(), names)]
+    headers = [file for file in files if file.endswith(".h") and not TEST.search(file)]
+    problems += twins({file: (root / file).read_text() for file in (*headers, *MADE)
+                       if (root / file).is_file()})
     print("\n".join([*problems, f"{len(files)} files, {len(problems)} lines not allowed"]))
     return 1 if problems or not files else 0
 

@@ -5,9 +5,23 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from check_includes import check_text, refusal, strategies
+from check_includes import check_text, refusal, strategies, twins
 from check_plants import problems
 from check_tests_built import unbuilt
+
+
+class Constants(unittest.TestCase):
+    def test_of_one_name_are_in_one_header_of_a_namespace(self) -> None:
+        one = "namespace regatta {\ninline constexpr std::string_view kCuda = \"cuda\";\n"
+        for other, count in (("inline constexpr char kCuda[] = \"13.0\";\n", 1),
+                             ("inline constexpr std::array<int, 2> kCuda{1, 2};\n", 1),
+                             ("inline constexpr int kCudaPitch = 4;\n", 0),
+                             ("constexpr int kCuda = 4;\n", 0),
+                             ("}\nnamespace regatta::cuda {\ninline constexpr int kCuda = 1;\n", 0)):
+            problems = twins({"a.h": one + one, "b.h": "namespace regatta {\n" + other})
+            self.assertEqual(len(problems), count, other)
+        self.assertIn("b.h: regatta::kCuda: a.h has it, too",
+                      twins({"a.h": one, "b.h": one})[0])
 
 
 class Includes(unittest.TestCase):

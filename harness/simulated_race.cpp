@@ -87,6 +87,7 @@ void print_simulated(std::ostream& out, const Record& record, const std::string&
   const auto share = [&](auto field) {
     double sum = 0, all = 0;
     for (const WorkerRecord& worker : record.workers) {
+      if (worker.place.starts_with("peer")) continue;  // it waits for workers, and does little else
       sum += static_cast<double>(worker.*field);
       all += static_cast<double>(worker.compute_ns + worker.exposed_communication_ns +
                                  worker.wait_ns + worker.input_ns + worker.update_ns);

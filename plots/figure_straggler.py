@@ -28,6 +28,7 @@ from figure_files import save_figure  # noqa: E402
 from axes_style import INK, entitle, tidy_rows  # noqa: E402
 from figure_race import NARROW  # noqa: E402
 from hover import describe  # noqa: E402
+from labels import labels  # noqa: E402
 from palette import style_of  # noqa: E402
 from judgement import Run, Variant, judge, runs_of  # noqa: E402
 from output_files import overwrite_in  # noqa: E402
@@ -67,7 +68,8 @@ def table(runs: list[Run]) -> list[str]:
              f"{'runs':>5}"]
     for workload in dict.fromkeys(run.workload for run in runs):
         kept = kept_speed([run for run in runs if run.workload == workload])
-        lines += [f"{workload:<14} {variant.strategy:<24} {variant.straggler:>6} "
+        names = labels(kept)
+        lines += [f"{workload:<14} {names[variant]:<24} {variant.straggler:>6} "
                   f"{statistics.median(ratios):>6.2f} {expected(variant):>9.2f} {len(ratios):>5}"
                   for variant, ratios in kept.items()]
     return lines
@@ -83,13 +85,14 @@ def _draw_expectation(axes: Axes, share: float, text: str, side: str) -> None:
 
 
 def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
+    names = labels(kept)
     for row, (variant, ratios) in enumerate(kept.items()):
         style = style_of(variant.strategy)
         middle = statistics.median(ratios)
         (marks,) = axes.plot(ratios, [row] * len(ratios), linestyle="", marker=style.marker,
                              markersize=7, color=style.colour, zorder=4, markeredgewidth=0.8,
                              markeredgecolor="white")
-        describe(marks, f"{variant.strategy} keeps {min(ratios):.2f} to {max(ratios):.2f} in "
+        describe(marks, f"{names[variant]} keeps {min(ratios):.2f} to {max(ratios):.2f} in "
                         f"{plural(len(ratios), 'run')}, the median is {middle:.2f}")
         axes.plot([middle] * 2, [row - 0.34, row + 0.34], color=INK, linewidth=2, zorder=3)
         axes.annotate(f"{middle:.2f}", (1, row), xytext=(6, 0), va="center", fontsize=9.5,
@@ -101,7 +104,7 @@ def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
     _draw_expectation(axes, 1 / factor, "waits for it", "right")
     for share in shares.values():
         _draw_expectation(axes, share, "loses its share", "left")
-    axes.set_yticks(range(len(kept)), [variant.strategy for variant in kept], fontsize=10,
+    axes.set_yticks(range(len(kept)), [names[variant] for variant in kept], fontsize=10,
                     color=INK)
     axes.set_ylim(len(kept) - 0.5, -0.5)
     axes.set_xlim(0, max(1.05, 1.05 * max(max(ratios) for ratios in kept.values())))

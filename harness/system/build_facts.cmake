@@ -24,12 +24,12 @@ file(CONFIGURE OUTPUT ${HEADER} @ONLY CONTENT
 "// Written by harness/build_facts.cmake.
 #pragma once
 
-namespace regatta {
+namespace regatta::build_facts {
 inline constexpr char kVersion[] = \"@VERSION@\";
 inline constexpr char kCompiler[] = \"@COMPILER@\";
 inline constexpr char kOnednn[] = \"@ONEDNN@\";
 inline constexpr char kCuda[] = \"@CUDA@\";  // empty: none
 inline constexpr char kGitCommit[] = \"@commit@\";
 inline constexpr bool kDirty = @dirty@;
-}  // namespace regatta
+}  // namespace regatta::build_facts
 ")

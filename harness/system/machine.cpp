@@ -149,19 +149,19 @@ MachineFacts machine_facts() {
 }
 
 SoftwareFacts software_facts() {
-  return {.compiler = kCompiler,
-          .onednn = kOnednn,
+  return {.compiler = build_facts::kCompiler,
+          .onednn = build_facts::kOnednn,
           .open_mpi = open_mpi_version(),
           .grpc = grpc::Version(),
-          .cuda = *kCuda == 0 ? std::nullopt : std::optional<std::string>(kCuda),
+          .cuda = *build_facts::kCuda == 0 ? std::nullopt : std::optional<std::string>(build_facts::kCuda),
           .cudnn = {},
           .nccl = {},
-          .git_commit = kGitCommit,
-          .dirty = kDirty};
+          .git_commit = build_facts::kGitCommit,
+          .dirty = build_facts::kDirty};
 }
 
 std::string version_line(const SoftwareFacts& facts) {
-  return fmt::format("regatta {}, commit {}{}; {}; oneDNN {}, {}, gRPC {}, CUDA {}", kVersion,
+  return fmt::format("regatta {}, commit {}{}; {}; oneDNN {}, {}, gRPC {}, CUDA {}", build_facts::kVersion,
                      facts.git_commit, facts.dirty ? " with uncommitted changes" : "",
                      facts.compiler, facts.onednn, facts.open_mpi.value_or("no Open MPI"),
                      facts.grpc.value_or("none"), facts.cuda.value_or("none"));
