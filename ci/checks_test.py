@@ -17,7 +17,7 @@ class Constants(unittest.TestCase):
                              ("inline constexpr std::array<int, 2> kCuda{1, 2};\n", 1),
                              ("inline constexpr int kCudaPitch = 4;\n", 0),
                              ("constexpr int kCuda = 4;\n", 0),
-                             ("}\nnamespace regatta::cuda {\ninline constexpr int kCuda = 1;\n", 0)):
+                             ("namespace regatta::cpu {\ninline constexpr int kCuda = 1;\n", 0)):
             problems = twins({"a.h": one + one, "b.h": "namespace regatta {\n" + other})
             self.assertEqual(len(problems), count, other)
         self.assertIn("b.h: regatta::kCuda: a.h has it, too",

@@ -110,7 +110,7 @@ std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts
           version_row("compiler", software.compiler, "this program"),
           version_row("oneDNN", software.onednn, "every run on the CPU"),
           version_row("gRPC", software.grpc.value_or("none"),
-                      "--processes: control of ranks, parameter servers"),
+                      "--processes: control of ranks, parameter servers, asynchronous loops"),
           diagnose_mpirun(software),
           diagnose_isa(machine, "avx512f", "f32 at full speed"),
           diagnose_isa(machine, "avx512_bf16", "--dtype bf16"),

@@ -214,7 +214,9 @@ void summarize(const TrainingReport& report, std::int64_t examples, Record& reco
     const auto counted = backed.find(worker.place.replica);
     const Updates updates = counted != backed.end()
                                 ? counted->second
-                                : Updates{.applied = times.pushes.value_or(worker.steps)};
+                                : Updates{.applied = worker.place.role == Role::Peer
+                                                         ? 0
+                                                         : times.pushes.value_or(worker.steps)};
     WorkerRecord& told =
         record.workers.emplace_back(WorkerRecord{.rank = rank,
                                                  .place = to_string(worker.place),

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Strategies as rewrites whose replicas are loops of their own: independent, async_shared, ad_psgd;
-// and the averages of ad_psgd between processes (kernels/graph/averages.h).
+// and the averages of ad_psgd between processes (kernels/graph/averages_between.h).
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "kernels/graph/averages.h"
+#include "kernels/graph/averages_between.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/messages.h"
 #include "kernels/graph/period.h"

@@ -175,7 +175,8 @@ void require_traceable(std::span<const Step> parts) {
     for (const Variable& variable : part.graph.variables()) {
       if (variable.sharing == Sharing::None || variable.place.role != Role::Worker) continue;
       throw RunError(ErrorKind::Unsupported,
-                     "--format chakra: a trace is of one worker, and these share their memory");
+                     "--format chakra: a trace is of one worker alone, and these reach into one "
+                     "another's parameters at any time");
     }
     most = std::max(most, workers.size());
     all.insert(workers.begin(), workers.end());

@@ -33,7 +33,8 @@ namespace regatta {
 using NodeTimes = std::vector<std::vector<double>>;
 
 /// `parts`: by process, as partition() made them. `times`: empty where they are not known.
-/// Throws: RunError(Unsupported) for several workers in one process, and for backup workers.
+/// Throws: RunError(Unsupported) for several workers in one process, for backup workers, and for
+/// workers that share or average parameters at any time.
 std::vector<ExportedFile> chakra_traces(std::span<const Step> parts, const NodeTimes& times);
 
 }  // namespace regatta

@@ -115,7 +115,8 @@ TEST(Compositions, OfOthersTrain) {
                                      .strategy = pair.name(),
                                      .replicas = pair.replicas(),
                                      .stages = pair.stages(),
-                                     .global_batch = 50};
+                                     .global_batch = 50,
+                                     .steps = 400};
     const auto first = testing_support::first_parameters(testing_support::step_of(test));
     double moved = 0;
     for (int run = 0; run < 50 && moved == 0; ++run) {  // other loops may take all steps of one

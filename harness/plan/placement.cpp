@@ -16,7 +16,7 @@
 #include "harness/plan/layout.h"
 #include "harness/plan/winograd_rule.h"
 #include "kernels/comm/nccl/nccl_settings.h"
-#include "kernels/graph/averages.h"
+#include "kernels/graph/averages_between.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/fuse.h"

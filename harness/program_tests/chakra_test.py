@@ -274,8 +274,9 @@ class BadInput(unittest.TestCase):
         self.refused(r"a process has 2; fix: give --processes 2", *SMALL[:-2], *out)
         self.refused(r"no trace waits for the first of several workers", *SERVERS,
                      "--backup-workers", "1", *out)
-        self.refused(r"these share their memory", *SMALL[:2], "--strategy", "async_shared",
-                     "--workers", "2", *out)
+        for strategy in (("async_shared",), ("ad_psgd", "--processes", "2")):
+            self.refused(r"reach into one another's parameters", *SMALL[:2], "--workers", "2",
+                         "--strategy", *strategy, *out)
         self.refused(r"did you mean 'chakra'", *SMALL, "--format", "chakras")
 
 

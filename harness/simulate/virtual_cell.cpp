@@ -96,8 +96,7 @@ VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
       read_cluster(request.cluster, machine_facts().cpu, software_facts().git_commit);
   const int threads = file.cluster.threads_per_worker;
   virtual_time::SimulationOptions options{.host_of = hosts_of_processes(file, placement),
-                                          .stragglers = request.stragglers,
-                                          .seed = request.seed};
+                                          .stragglers = request.stragglers};
   virtual_time::Program program =
       virtual_time::make_program(parts, file.calibration.kernels, threads);
   require_costs(program.unknown_kernels, request);

@@ -153,7 +153,8 @@ SoftwareFacts software_facts() {
           .onednn = build_facts::kOnednn,
           .open_mpi = open_mpi_version(),
           .grpc = grpc::Version(),
-          .cuda = *build_facts::kCuda == 0 ? std::nullopt : std::optional<std::string>(build_facts::kCuda),
+          .cuda = *build_facts::kCuda == 0 ? std::nullopt
+                                           : std::optional<std::string>(build_facts::kCuda),
           .cudnn = {},
           .nccl = {},
           .git_commit = build_facts::kGitCommit,
@@ -161,10 +162,11 @@ SoftwareFacts software_facts() {
 }
 
 std::string version_line(const SoftwareFacts& facts) {
-  return fmt::format("regatta {}, commit {}{}; {}; oneDNN {}, {}, gRPC {}, CUDA {}", build_facts::kVersion,
-                     facts.git_commit, facts.dirty ? " with uncommitted changes" : "",
-                     facts.compiler, facts.onednn, facts.open_mpi.value_or("no Open MPI"),
-                     facts.grpc.value_or("none"), facts.cuda.value_or("none"));
+  return fmt::format("regatta {}, commit {}{}; {}; oneDNN {}, {}, gRPC {}, CUDA {}",
+                     build_facts::kVersion, facts.git_commit,
+                     facts.dirty ? " with uncommitted changes" : "", facts.compiler, facts.onednn,
+                     facts.open_mpi.value_or("no Open MPI"), facts.grpc.value_or("none"),
+                     facts.cuda.value_or("none"));
 }
 
 void add_gpu_libraries(const std::vector<GpuLibrary>& found, SoftwareFacts& facts) {

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "kernels/graph/averages.h"
+#include "kernels/graph/averages_between.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"

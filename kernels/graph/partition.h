@@ -35,7 +35,7 @@ struct Binding {
 
 /// The part of each process, in process order. A part has the trainables and losses of its own
 /// places, and the loops that it takes part in (Partition). All users of a shared variable must be
-/// in one process.
+/// in one process, but for averages (averages_between.h).
 std::vector<Step> partition(const Step& step, const Binding& binding);
 
 /// The place that a copy or a receive takes its value from.

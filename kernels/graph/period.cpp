@@ -9,8 +9,9 @@
 namespace regatta {
 
 bool PeerDraw::is_in(std::int64_t step) const {
-  return draw_peer(static_cast<std::uint32_t>(replica), step, static_cast<std::uint32_t>(peers)) ==
-         static_cast<std::uint32_t>(peer);
+  return peers == 1 ||
+         draw_peer(static_cast<std::uint32_t>(replica), step, static_cast<std::uint32_t>(peers)) ==
+             static_cast<std::uint32_t>(peer);
 }
 
 std::int64_t Period::due_in(std::int64_t steps) const {

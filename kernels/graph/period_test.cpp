@@ -117,9 +117,11 @@ TEST(Period, OfAReaderIsThatOfTheMaker) {
 }
 
 TEST(Period, OfLessThanAStepOrBeforeTheFirstIsBroken) {
-  for (const Period& wrong : {Period{.every = 0}, Period{.every = 3, .lag = -3}}) {
+  for (const Period& wrong : {Period{.every = 0}, Period{.every = 3, .lag = -3},
+                              Period{.draw = PeerDraw{.peers = 2, .peer = 2}}}) {
     const std::string rule = broken_rule(averages(wrong));
-    EXPECT_NE(rule.find("period"), std::string::npos) << rule;
+    EXPECT_NE(rule.find(wrong.draw ? "a peer that is not drawn" : "period"), std::string::npos)
+        << rule;
   }
 }
 

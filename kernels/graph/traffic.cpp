@@ -2,6 +2,7 @@
 #include "kernels/graph/traffic.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "kernels/graph/period.h"
@@ -25,8 +26,11 @@ void add(TrafficByPlace& sums, const TrafficByPlace& parts) {
 
 TrafficByPlace traffic(const Graph& graph, std::int64_t steps) {
   TrafficByPlace all;
+  std::map<Period, std::int64_t> due;  // draws take a while to count
   for (const Node& node : graph.nodes()) {
-    const std::int64_t times = period_of(node).due_in(steps);
+    const auto [entry, is_new] = due.try_emplace(period_of(node));
+    if (is_new) entry->second = entry->first.due_in(steps);
+    const std::int64_t times = entry->second;
     if (node.op == Op::Copy) {
       const std::int64_t bytes = times * output_bytes(node);
       all[graph.node(node.inputs[0].node).place] += {.sent = bytes, .received = 0, .messages = 0};

@@ -21,6 +21,9 @@ std::string broken_node_rule(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Period period = period_of(node);
   if (period.every < 1) return "its period is less than a step";
+  if (period.draw && (period.draw->peer < 0 || period.draw->peer >= period.draw->peers)) {
+    return "it has the steps of a peer that is not drawn";
+  }
   if (period.lag <= -period.every) return "its period begins before the first step";
   std::vector<TensorType> inputs;
   for (Value input : node.inputs) {

@@ -51,7 +51,7 @@ struct QueuedCounts;
 struct alignas(64) VersionCounts {
   std::uint64_t version = 0;  ///< finished updates
   std::uint64_t canary = 0;  ///< incremented like a relaxed element; lost updates: version - canary
-  std::uint64_t averages = 0;  ///< with other replicas' (Op::Average)
+  std::uint64_t averages = 0;  ///< with other replicas'
 };
 
 /// What a kernel knows of a variable. The pointers are to memory of its device.

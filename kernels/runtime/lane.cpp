@@ -13,10 +13,19 @@
 
 namespace regatta {
 
+namespace {
+
+bool is_shared(const Graph& graph, const Node& node) {
+  return graph.variable(node.variables.front()).sharing != Sharing::None;
+}
+
+}  // namespace
+
 Category category_of(const Graph& graph, const Node& node) {
   if (node.op == Op::Input) return Category::Input;
   const bool pulls = node.op == Op::Read && !is_view(graph, node);
-  if (op_info(node.op).crosses || pulls || is_average(node.op)) return Category::Communication;
+  const bool averages = is_average(node.op) || (node.op == Op::Assign && is_shared(graph, node));
+  if (op_info(node.op).crosses || pulls || averages) return Category::Communication;
   return node.phase == Phase::Update ? Category::Update : Category::Compute;
 }
 

@@ -49,7 +49,7 @@ std::string kernel_key(const Graph& graph, NodeId id, int threads) {
       key += ' ' + name + '=' + *text;
     }
   }
-  return key + ' ' + std::to_string(threads) + 't';
+  return key + ' ' + std::to_string(node.place.role == Role::Peer ? 1 : threads) + 't';
 }
 
 int lane_threads(const Graph& part, int threads_per_worker) {

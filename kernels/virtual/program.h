@@ -36,7 +36,7 @@ struct LaneInstruction {
   bool is_a_read = false;     ///< of shared variables: their versions are noted
   bool is_an_update = false;  ///< of shared variables
   bool looks_ahead = false;   ///< an update without a gradient
-  bool averages = false;      ///< the first listed variable with one of the others, of its peers
+  bool averages = false;      ///< the first listed variable, with one of the others where there are
   bool adds = false;          ///< receive: onto its inputs
   bool of_stage = false;      ///< brings messages from another stage of the replica
   QuorumPart quorum = QuorumPart::None;

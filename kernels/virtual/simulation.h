@@ -33,7 +33,6 @@ namespace regatta::virtual_time {
 struct SimulationOptions {
   std::vector<int> host_of;          ///< by process
   std::map<int, double> stragglers;  ///< worker, in the order of places, to factor on its computing
-  std::uint64_t seed = 1;            ///< of the run, by which peers are drawn
   AccessOrder* order = nullptr;      ///< to which turns are added; null: none are kept
 };
 

@@ -11,8 +11,9 @@
 // Memory: a Send returns when gRPC has let go of its tensors, so that they may be overwritten at
 // once; no rule about who answers which is needed, and values may share memory as they are planned.
 // A Receive never overwrites before its step asks for it: what comes early waits as gRPC's slices,
-// at most two steps of it. Our code allocates nothing in a step once its buffers have grown; gRPC
-// does for every chunk (slices of what it reads, a few words for each slice that it writes).
+// at most two steps of it, or kTicketsAhead tickets. Our code allocates nothing in a step once its
+// buffers have grown; gRPC does for every chunk (slices of what it reads, a few words for each
+// slice that it writes).
 #pragma once
 
 #include <memory>

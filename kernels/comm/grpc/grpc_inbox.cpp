@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/grpc/grpc_inbox.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -38,14 +39,21 @@ std::string Inbox::accept(const Frame& frame, std::vector<grpc::Slice>& payload)
   if (closed_) return {};
   if (std::string error = error_of(frame); !error.empty()) return error;
   const std::size_t ahead = static_cast<std::uint64_t>(frame.step) - received_steps_;
-  if (ahead >= steps_.size()) steps_.resize(ahead + 1);
-  Step& step = steps_[ahead];
+  if (ahead >= steps_.size()) make_room(ahead + 1);
+  Step& step = steps_[(first_ + ahead) % steps_.size()];
   for (grpc::Slice& slice : payload) step.slices.push_back(std::move(slice));
   accepted_ += static_cast<std::uint64_t>(frame.payload_bytes);
   step.arrival.last = ticks();
   if (frame.offset == 0) step.arrival.first = step.arrival.last;
   arrived_.advance_to(accepted_);
   return {};
+}
+
+/// Twice the room, at least.
+void Inbox::make_room(std::size_t steps) {
+  std::rotate(steps_.begin(), steps_.begin() + static_cast<std::ptrdiff_t>(first_), steps_.end());
+  first_ = 0;
+  steps_.resize(std::max(steps, 2 * steps_.size()));
 }
 
 void Inbox::close() {
@@ -60,7 +68,7 @@ bool Inbox::wait(const Patience& patience) { return arrived_.wait_for(taken_ + 1
 std::int64_t Inbox::take(std::vector<grpc::Slice>& to) {
   const std::lock_guard lock(mutex_);
   std::int64_t bytes = 0;
-  Step& step = steps_.front();
+  Step& step = steps_[first_];
   for (grpc::Slice& slice : step.slices) {
     bytes += static_cast<std::int64_t>(slice.size());
     to.push_back(std::move(slice));
@@ -70,8 +78,7 @@ std::int64_t Inbox::take(std::vector<grpc::Slice>& to) {
   if (bytes > 0 && taken_ % static_cast<std::uint64_t>(total_bytes_) == 0) {
     taken_arrival_ = step.arrival;
     ++received_steps_;
-    steps_.push_back(std::move(step));  // to be used again
-    steps_.pop_front();
+    first_ = (first_ + 1) % steps_.size();
   }
   return bytes;
 }

@@ -10,7 +10,6 @@
 #include <grpcpp/support/slice.h>
 
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -54,6 +53,7 @@ class Inbox {
 
  private:
   std::string error_of(const Frame& frame) const;
+  void make_room(std::size_t steps);
 
   /// What has come of a step.
   struct Step {
@@ -68,10 +68,10 @@ class Inbox {
   MessageArrival taken_arrival_;
 
   std::mutex mutex_;
-  std::deque<Step> steps_ =
-      std::deque<Step>(2);            ///< that which is received now, and those after it
-  std::uint64_t accepted_ = 0;        ///< bytes since the first step
-  std::uint64_t received_steps_ = 0;  ///< of which the lane has taken everything
+  std::vector<Step> steps_ = std::vector<Step>(2);  ///< a ring, of the steps that may be here
+  std::size_t first_ = 0;                           ///< in the ring: the step that is received now
+  std::uint64_t accepted_ = 0;                      ///< bytes since the first step
+  std::uint64_t received_steps_ = 0;                ///< of which the lane has taken everything
   bool closed_ = false;
 };
 

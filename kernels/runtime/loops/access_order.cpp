@@ -13,7 +13,7 @@ namespace regatta {
 namespace {
 
 AccessOrder::Access access_of(const Node& node) {
-  if (is_average(node.op) || node.op == Op::Assign) return AccessOrder::Access::Average;
+  if (node.op == Op::Average) return AccessOrder::Access::Average;
   if (node.op == Op::Lookahead) return AccessOrder::Access::LookAhead;
   return op_info(node.op).assigns ? AccessOrder::Access::Update : AccessOrder::Access::Read;
 }

@@ -7,8 +7,8 @@
 // (Role::Peer), so they wait for nothing that the peer does. The mean is that of an average in
 // memory, as no other changes the variable of a replica that averages.
 //
-// The first process leads all loops, from one count of examples (gate.h). It learns that a replica
-// has taken a step from its loss, which travels there, and may then claim the next one.
+// The first process leads all loops, from one count of examples (gate.h). A replica elsewhere sends
+// it the loss of each step; then it claims the replica's next one, which begins without waiting.
 #pragma once
 
 #include "kernels/graph/graph.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/graph/averages.h"
+#include "kernels/graph/averages_between.h"
 
 #include <algorithm>
 #include <map>
@@ -14,21 +14,26 @@
 namespace regatta {
 namespace {
 
+bool is_elsewhere(const Place& place, const Place& other, const Binding& binding) {
+  return binding.process_of(place) != binding.process_of(other);
+}
+
+bool leave_a_process(const Graph& graph, const Binding& binding) {
+  const auto& nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+    if (node.op != Op::Average) return false;
+    return std::any_of(node.variables.begin(), node.variables.end(), [&](VariableId v) {
+      return is_elsewhere(graph.variable(v).place, node.place, binding);
+    });
+  });
+}
+
 class Lowering {
  public:
   Lowering(const Step& step, const Binding& binding)
       : source_(step), binding_(binding), result_(step), copier_(step.graph) {
     result_.graph = Graph();
     copier_.copy_variables(result_.graph);
-  }
-
-  bool is_needed() const {
-    const auto& nodes = source_.graph.nodes();
-    return std::any_of(nodes.begin(), nodes.end(), [this](const Node& node) {
-      if (node.op != Op::Average) return false;
-      return std::any_of(node.variables.begin(), node.variables.end(),
-                         [&](VariableId v) { return is_elsewhere(v, node.place); });
-    });
   }
 
   Step run() {
@@ -52,10 +57,6 @@ class Lowering {
  private:
   const Place& place_of(VariableId v) const { return source_.graph.variable(v).place; }
 
-  bool is_elsewhere(VariableId v, const Place& place) const {
-    return binding_.process_of(place_of(v)) != binding_.process_of(place);
-  }
-
   static Period period_of_peer(const Node& average, std::size_t peer) {
     return {.draw = PeerDraw{.replica = average.attributes.integer("replica"),
                              .peers = std::ssize(average.variables) - 1,
@@ -71,7 +72,7 @@ class Lowering {
   /// The loop of a replica at a peer.
   Place place_at(const Place& replica, const Place& peer) const {
     for (const Place& each : {replica, peer}) {
-      if (binding_.process_of(each) == binding_.process_of({.replica = each.replica})) continue;
+      if (!is_elsewhere(each, {.replica = each.replica}, binding_)) continue;
       throw RunError(ErrorKind::Usage,
                      "replicas that average with those of other processes have all of their stages "
                      "in one; fix: give fewer --processes, or leave --stages-per-process out");
@@ -87,7 +88,7 @@ class Lowering {
       const VariableId theirs = copier_.variable(node.variables[v]);
       Builder builder = builder_at(node.place, node);
       builder.only(period_of_peer(node, v - 1));
-      if (!is_elsewhere(node.variables[v], node.place)) {
+      if (!is_elsewhere(place_of(node.variables[v]), node.place, binding_)) {
         builder.average(own, {theirs}, node.attributes.integer("replica"));
         continue;
       }
@@ -99,7 +100,7 @@ class Lowering {
 
   void tell_first(const Node& node, Value loss) {
     const Place first{};
-    if (binding_.process_of(node.place) == binding_.process_of(first)) return;
+    if (!is_elsewhere(node.place, first, binding_)) return;
     builder_at(place_at(node.place, first), node).scale(loss, 1.0);
   }
 
@@ -113,8 +114,7 @@ class Lowering {
 }  // namespace
 
 Step averages_between(const Step& step, const Binding& binding) {
-  Lowering lowering(step, binding);
-  return lowering.is_needed() ? lowering.run() : step;
+  return leave_a_process(step.graph, binding) ? Lowering(step, binding).run() : step;
 }
 
 Binding with_peers(const Binding& binding) {
