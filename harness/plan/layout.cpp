@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "harness/plan/device_name.h"
+#include "kernels/graph/averages_between.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
+#include "kernels/graph/messages.h"
 #include "strategies/shared_options.h"
 
 namespace regatta {
@@ -133,6 +135,11 @@ bool needs_mpi(const std::vector<Step>& parts) {
     }
   }
   return false;
+}
+
+bool values_travel(const Placement& placement, const Step& placed) {
+  const Binding binding = binding_of(placement);
+  return !messages(averages_between(placed, binding).graph, with_peers(binding)).empty();
 }
 
 std::string link_between(const Placement& placement) {

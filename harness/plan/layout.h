@@ -34,6 +34,10 @@ int workers_in(const Placement& placement, int process);
 /// if values travel between processes other than servers.
 bool needs_mpi(const std::vector<Step>& parts);
 
+/// True if values travel between processes, to or from servers or by themselves. `placed`: the
+/// whole step.
+bool values_travel(const Placement& placement, const Step& placed);
+
 /// The transport between workers of several processes: `gRPC`, `NCCL`, `Open MPI` or `nothing`.
 std::string link_between(const Placement& placement);
 

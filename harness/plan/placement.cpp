@@ -16,11 +16,9 @@
 #include "harness/plan/layout.h"
 #include "harness/plan/winograd_rule.h"
 #include "kernels/comm/nccl/nccl_settings.h"
-#include "kernels/graph/averages_between.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/fuse.h"
-#include "kernels/graph/messages.h"
 #include "kernels/graph/names.h"
 #include "kernels/graph/open_sums.h"
 #include "kernels/graph/winograd.h"
@@ -239,10 +237,6 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
   }
 }
 
-bool values_travel(const Step& placed, const Binding& binding) {
-  return !messages(averages_between(placed, binding).graph, with_peers(binding)).empty();
-}
-
 void check_checkpoints(const RaceRequest& request) {
   if (!request.checkpoint_every && request.resume.empty()) return;
   if (request.checkpoint_every.value_or(1) < 1) {
@@ -307,7 +301,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   check_drawn(placement, placed.normalization_group);
   placement.on_gpus = is_gpu(request.device);
   deal_processes(request, placement);
-  placement.sends_values = values_travel(placed, binding_of(placement));
+  placement.sends_values = values_travel(placement, placed);
   deal_gpus(request, placement);
   check_stragglers(request, backup_workers_of(placement));
   placement.winograd = use_of_winograd(request, placement);

@@ -24,14 +24,14 @@ std::string facts_of_strategy(const std::string& name) {
   const StepFacts facts = facts_of(apply(find_strategies(name), step, options).graph);
   return std::string(facts.sums_gradients ? "sums " : "") +
          (facts.carries_shares ? "carries " : "") + (facts.shares_variables ? "shares " : "") +
-         (facts.needs_the_host ? "host" : "");
+         (facts.shares_memory ? "memory " : "") + (facts.needs_the_host ? "host" : "");
 }
 
 TEST(StepFacts, AreReadFromTheGraph) {
   EXPECT_EQ(facts_of_strategy("all_reduce"), "sums ");
   EXPECT_EQ(facts_of_strategy("sharded"), "carries ");
   EXPECT_EQ(facts_of_strategy("all_reduce+top_k"), "carries ");
-  EXPECT_EQ(facts_of_strategy("async_shared"), "shares ");
+  EXPECT_EQ(facts_of_strategy("async_shared"), "shares memory ");
   EXPECT_EQ(facts_of_strategy("ad_psgd"), "shares ");
   EXPECT_EQ(facts_of_strategy("central_storage"), "host");
   for (const char* name :

@@ -3,10 +3,10 @@
 
 usage: processes_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
-What a rank cannot do: rank_errors_test.py. What happens when a process dies: faults_test.py.
+Loops that do not wait for one another: asynchronous_processes_test.py. What a rank cannot do:
+rank_errors_test.py. What happens when a process dies: faults_test.py.
 """
 
-import itertools
 import os
 import subprocess
 import unittest
@@ -128,46 +128,6 @@ class Processes(unittest.TestCase):
                 graph = several["graph"]
                 self.assertGreater(graph["bytes_per_step_computed"], 0)
                 self.assertEqual(graph["bytes_per_step_counted"], graph["bytes_per_step_computed"])
-
-    def test_of_loops_that_average_with_a_drawn_peer(self) -> None:
-        """Whose averages travel, or are in memory where the peer is in the same process."""
-        cell = ("--workload", "parabola", "--steps", "1000", "--strategy", "ad_psgd")
-        for workers, processes, batch in ((2, 2, 50), (3, 3, 49), (4, 2, 50)):
-            with self.subTest(workers=workers, processes=processes):
-                record = record_of(*cell, "--workers", str(workers), "--processes", str(processes),
-                                   "--global-batch", str(batch))
-                self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
-                self.assertEqual(record["graph"]["models"], 1)
-                self.assertEqual(record["machine"]["link"], "Open MPI")
-                seen = [one["metric"] for one in record["evaluations"]]
-                self.assertLess(seen[-1], seen[0] / 4)
-                replicas = [one for one in record["workers"] if one["place"].startswith("replica")]
-                self.assertEqual(len(replicas), workers)
-                self.assertGreater(min(one["steps"] for one in replicas), 0)
-                for active in replicas[::2]:  # which know of their own averages
-                    self.assertEqual(len(active["staleness_histogram"]), 1)
-
-    def test_of_loops_that_average_send_what_the_graph_says(self) -> None:
-        record = record_of(*PARABOLA, "--strategy", "ad_psgd", "--workers", "2", "--processes", "2")
-        by_place = {one["place"]: one for one in record["workers"]}
-        steps = by_place["replica0"]["steps"]
-        self.assertEqual(by_place["replica0"]["bytes_sent"], steps * 64)
-        self.assertEqual(by_place["replica0"]["bytes_received"], steps * 64)
-        self.assertEqual(by_place["peer1.replica0"]["bytes_sent"], steps * 64)
-        self.assertEqual(by_place["replica1"]["bytes_sent"], by_place["replica1"]["steps"] * 4)
-        self.assertEqual(by_place["replica1"]["steps"] + steps, 2 * 200)
-
-    def test_of_loops_that_average_leave_a_slow_one_behind(self) -> None:
-        for slow, fast in ("01", "10"):
-            record = record_of("--workload", "resnet9_thin", "--dataset", "shapes",
-                               "--global-batch", "16", "--steps", "30", "--strategy", "ad_psgd",
-                               "--workers", "2", "--processes", "2", "--straggler", f"{slow}:8")
-            by_place = {one["place"]: one for one in record["workers"]}
-            steps = [by_place[f"replica{r}"]["steps"] for r in "01"]
-            self.assertEqual(sum(steps), 60)
-            self.assertGreater(steps[int(fast)], 2 * steps[int(slow)])
-            if slow == "1":  # averages come while it computes
-                self.assertGreater(sum(by_place["replica1"]["staleness_histogram"][2:]), 0)
 
     def test_hold_whole_replicas_of_a_composition(self) -> None:
         several = record_of(*UNEVEN, *STAGED, "--processes", "2")
@@ -344,31 +304,6 @@ class ParameterServers(unittest.TestCase):
             graph = record["graph"]
             self.assertGreater(graph["bytes_per_step_computed"], 0)
             self.assertEqual(graph["bytes_per_step_counted"], graph["bytes_per_step_computed"])
-
-    def test_of_an_asynchronous_run_measure_staleness(self) -> None:
-        for servers in ("1", "2"):
-            record = record_of("--workload", "parabola", "--steps", "1000", "--strategy",
-                               "parameter_server_async", "--workers", "2", "--servers", servers)
-            with self.subTest(servers=servers):
-                self.assertEqual(record["evaluations"][-1]["examples"], 1000 * 50)
-                updates = [sum(w["staleness_histogram"]) for w in record["workers"]]
-                # Weight and bias of two layers; each worker's step is half a batch. Servers may
-                # hold a variable in parts.
-                self.assertGreaterEqual(sum(updates), 2 * 1000 * 4)
-                steps = [w["steps"] for w in record["workers"] if "server" not in w["place"]]
-                self.assertEqual(sum(steps), 2 * 1000)
-                self.assertGreater(min(steps), 0)
-
-    def test_of_a_bounded_run_let_no_worker_run_away(self) -> None:
-        cell = ("--workload", "parabola", "--steps", "300", "--strategy",
-                "parameter_server_async", "--workers", "2", "--straggler", "1:50")
-        for servers, bound in itertools.product(("1", "2"), (0, 1, 4)):
-            with self.subTest(servers=servers, bound=bound):
-                bounded = record_of(*cell, "--staleness-bound", str(bound), "--servers", servers)
-                steps = [w["steps"] for w in bounded["workers"] if "server" not in w["place"]]
-                # Clocks are the steps that workers are at: one ahead of those they have done.
-                self.assertLessEqual(abs(steps[0] - steps[1]), bound + 1)
-                self.assertEqual(bounded["cell"]["options"]["staleness_bound"], bound)
 
 
 if __name__ == "__main__":

@@ -25,21 +25,6 @@ void count_average(VariableStorage& variable) {
 
 inline float mean_of(float one, float other) { return 0.5F * (one + other); }
 
-/// body(begin, end) for each block, under its lock.
-template <typename Body>
-void for_each_shard(VariableStorage& variable, int parts, const Body& body) {
-  const auto shards = static_cast<std::int64_t>(variable.shards.size());
-  const std::int64_t count = variable.tensor.elements();
-  parallel_parts(parts, [&](int part) {
-    const Range mine = share(shards, parts, part);
-    for (std::int64_t shard = mine.begin; shard < mine.end; ++shard) {
-      const std::int64_t begin = shard * kShardElements;
-      const std::lock_guard lock(variable.shards[static_cast<std::size_t>(shard)]);
-      body(begin, std::min(count, begin + kShardElements));
-    }
-  });
-}
-
 class Average {
  public:
   explicit Average(const KernelRequest& request)

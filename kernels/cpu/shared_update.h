@@ -24,18 +24,24 @@ inline void touch_canary(VariableStorage& parameter) {
   canary.store(canary.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
+/// body(begin, end) over each block of a variable, under its lock.
 template <typename Body>
-void update_locked(VariableStorage& parameter, int parts, const Body& body) {
-  const std::int64_t count = parameter.tensor.elements();
-  const auto shards = static_cast<std::int64_t>(parameter.shards.size());
+void for_each_shard(VariableStorage& variable, int parts, const Body& body) {
+  const std::int64_t count = variable.tensor.elements();
+  const auto shards = static_cast<std::int64_t>(variable.shards.size());
   parallel_parts(parts, [&](int part) {
     const Range mine = share(shards, parts, part);
     for (std::int64_t shard = mine.begin; shard < mine.end; ++shard) {
       const std::int64_t begin = shard * kShardElements;
-      const std::lock_guard lock(parameter.shards[static_cast<std::size_t>(shard)]);
-      body(Plain{}, begin, std::min(count, begin + kShardElements));
+      const std::lock_guard lock(variable.shards[static_cast<std::size_t>(shard)]);
+      body(begin, std::min(count, begin + kShardElements));
     }
   });
+}
+
+template <typename Body>
+void update_locked(VariableStorage& parameter, int parts, const Body& body) {
+  for_each_shard(parameter, parts, [&](auto begin, auto end) { body(Plain{}, begin, end); });
   std::atomic_ref<std::uint64_t>(parameter.counts->canary).fetch_add(1, std::memory_order_relaxed);
 }
 

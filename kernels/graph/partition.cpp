@@ -12,6 +12,7 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/expiry.h"
 #include "kernels/graph/listed_types.h"
+#include "kernels/graph/loop_map.h"
 #include "kernels/graph/loops.h"
 #include "kernels/graph/message_sums.h"
 #include "kernels/graph/messages.h"
@@ -43,35 +44,6 @@ Node communication(Op op, const Place& place, const std::string& layer) {
           .phase = Phase::Communication,
           .layer = layer};
 }
-
-/// Which loops the whole graph has, and who takes part in each.
-class LoopMap {
- public:
-  LoopMap(const Graph& graph, const Binding& binding)
-      : of_node_(loops(graph)), models_(regatta::models(graph)) {
-    for (std::size_t id = 0; id < graph.nodes().size(); ++id) {
-      const Node& node = graph.nodes()[id];
-      LoopPart& loop = loops_[of_node_[id]];
-      loop.number = of_node_[id];
-      loop.model = models_[static_cast<std::size_t>(loop.number)];
-      if (node.op == Op::Input) loop.examples += node.attributes.integer("batch");
-      const int process = binding.process_of(node.place);
-      const auto at = std::lower_bound(loop.processes.begin(), loop.processes.end(), process);
-      if (at == loop.processes.end() || *at != process) loop.processes.insert(at, process);
-    }
-  }
-
-  int of(NodeId id) const { return of_node_[static_cast<std::size_t>(id)]; }
-  const std::vector<int>& of_nodes() const { return of_node_; }
-  int count() const { return static_cast<int>(loops_.size()); }
-  int models() const { return 1 + *std::max_element(models_.begin(), models_.end()); }
-  const LoopPart& loop(int number) const { return loops_.at(number); }
-
- private:
-  std::vector<int> of_node_;
-  std::vector<int> models_;  ///< by loop
-  std::map<int, LoopPart> loops_;
-};
 
 bool shares_variables(const Graph& graph) {
   return std::any_of(graph.variables().begin(), graph.variables().end(),

@@ -185,12 +185,6 @@ class Executor::Impl {
     return patience;
   }
 
-  /// A replica's loop at a peer has little to do, beside the peer's own.
-  int threads_of(const LanePlan& plan) const {
-    const bool is_alone = plan.communication || plan.place.role == Role::Peer;
-    return is_alone ? 1 : options_.threads_per_worker;
-  }
-
   void add_lane(std::size_t index) {
     const LanePlan& plan = plan_.lanes()[index];
     const auto straggler = options_.stragglers.find(workers_.worker_of(plan.place));
@@ -199,7 +193,7 @@ class Executor::Impl {
         .trace_events = options_.trace_events,
         .patience = patience_of(plan),
         .cores = workers_.cores_of(plan.place),
-        .threads = threads_of(plan),
+        .threads = workers_.threads_of(plan),
         .queue = queues_.of(index),
         .device = &devices_.device(plan.place),
         .counts = memory_.queued_counts(index)};
@@ -212,7 +206,7 @@ class Executor::Impl {
     const int threads_before = omp_get_max_threads();
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
       const LanePlan& plan = lanes_[lane]->plan();
-      const int threads = threads_of(plan);
+      const int threads = workers_.threads_of(plan);
       omp_set_num_threads(threads);
       const Scratch::Scope scratch_of_the_lane;
       for (const Instruction& instruction : plan.instructions) {

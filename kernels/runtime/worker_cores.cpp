@@ -10,15 +10,14 @@ namespace regatta {
 WorkerCores::WorkerCores(const Plan& plan, std::vector<int> cores, int threads_per_worker)
     : cores_(std::move(cores)), threads_per_worker_(threads_per_worker) {
   std::set<Place> places;
-  int computes = 0;
+  int wanted = 0;
   for (const LanePlan& lane : plan.lanes()) {
     if (lane.communication) continue;
-    ++computes;
+    wanted += threads_of(lane);
     if (lane.place.role == Role::Worker) places.insert(lane.place);
   }
   workers_.assign(places.begin(), places.end());
-  const auto wanted = static_cast<std::size_t>(computes * threads_per_worker);
-  oversubscribed_ = !cores_.empty() && wanted > cores_.size();
+  oversubscribed_ = !cores_.empty() && wanted > std::ssize(cores_);
 }
 
 int WorkerCores::worker_of(const Place& place) const {

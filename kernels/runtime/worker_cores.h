@@ -11,6 +11,12 @@
 
 namespace regatta {
 
+/// How many threads a place computes with. A replica's loop at a peer has little to do there,
+/// beside the peer's own: one.
+inline int threads_at(const Place& place, int threads_per_worker) {
+  return place.role == Role::Peer ? 1 : threads_per_worker;
+}
+
 class WorkerCores {
  public:
   /// `cores`: the run's; empty: no pinning.
@@ -20,6 +26,10 @@ class WorkerCores {
   int worker_of(const Place& place) const;
   /// A worker's share of the cores; all of them for other places.
   std::vector<int> cores_of(const Place& place) const;
+  /// Of OpenMP, in a lane: one where it communicates.
+  int threads_of(const LanePlan& lane) const {
+    return lane.communication ? 1 : threads_at(lane.place, threads_per_worker_);
+  }
   /// Whether compute threads outnumber cores; a spinning thread then keeps another from its core.
   bool oversubscribed() const { return oversubscribed_; }
 

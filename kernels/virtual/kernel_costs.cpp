@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "kernels/runtime/plan.h"
+#include "kernels/runtime/worker_cores.h"
 
 namespace regatta::virtual_time {
 namespace {
@@ -49,7 +50,7 @@ std::string kernel_key(const Graph& graph, NodeId id, int threads) {
       key += ' ' + name + '=' + *text;
     }
   }
-  return key + ' ' + std::to_string(node.place.role == Role::Peer ? 1 : threads) + 't';
+  return key + ' ' + std::to_string(threads_at(node.place, threads)) + 't';
 }
 
 int lane_threads(const Graph& part, int threads_per_worker) {

@@ -8,7 +8,7 @@
 
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/loops.h"
+#include "kernels/graph/loop_map.h"
 #include "kernels/graph/node_steps.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/loops/quorums.h"
@@ -95,16 +95,9 @@ class Maker {
   /// Of a step that is not partitioned, as a part of one.
   static std::vector<LoopPart> loops_of(const Step& part) {
     if (!part.partition.parts.empty()) return part.partition.parts;
-    const std::vector<int> of = loops(part.graph);
-    const std::vector<int> model = models(part.graph);
-    std::vector<LoopPart> all(model.size());
-    for (std::size_t id = 0; id < of.size(); ++id) {
-      LoopPart& loop = all[static_cast<std::size_t>(of[id])];
-      loop.number = of[id];
-      loop.model = model[static_cast<std::size_t>(of[id])];
-      const Node& node = part.graph.nodes()[id];
-      if (node.op == Op::Input) loop.examples += node.attributes.integer("batch");
-    }
+    const LoopMap loops(part.graph, Binding());
+    std::vector<LoopPart> all;
+    for (int number = 0; number < loops.count(); ++number) all.push_back(loops.loop(number));
     return all;
   }
 
