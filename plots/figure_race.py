@@ -3,8 +3,9 @@
 
 A line is the median over the runs (seeds) of a strategy: every run is evaluated at the same counts
 of examples, so for each count x is the median of the training times and y the median of the
-metrics; the band spans all runs. A mark on the target line is the mean time to target, with a run
-that missed as infinite. Lines exclude failed runs; a cross shows where one ended.
+metrics; the band spans all runs. A mark on the target line is the time to target: the geometric mean
+of the runs, or their median where one missed it. Lines exclude failed runs; a cross shows where one
+ended.
 """
 
 import math
@@ -90,18 +91,25 @@ def _draw_target(axes: Axes, cell: Cell) -> None:
 
 
 def _set_time_axis(axes: Axes, runs: list[Run], scale: float, unit: str) -> None:
-    alive = [run for run in runs if run.status != "failed"]
-    ends = [run.evaluations[-1].training_time * scale for run in alive if run.evaluations]
-    starts = [one.training_time * scale for run in alive for one in run.evaluations
-              if one.training_time > 0]
-    if starts and max(ends) > LOG_RATIO * min(ends) > 0:
+    """As long as what is drawn: a slow run of a cell moves its median little."""
+    cells = {run.cell for run in runs}
+    times = [[point.training_time * scale for point in cell.curve if point.training_time > 0]
+             for cell in cells]
+    ends = [max(own) for own in times if own]
+    if ends and max(ends) > LOG_RATIO * min(ends):
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(PLAIN)
-        axes.set_xlim(min(starts) / 1.1, max(ends) * 1.1)
         axes.set_xlabel(f"training time ({unit}, log scale; without evaluations)")
     else:
-        axes.set_xlim(0, max(ends, default=1) * 1.02)
         axes.set_xlabel(f"training time ({unit}; without evaluations)")
+    ends += [run.evaluations[-1].training_time * scale for run in runs
+             if run.status == "failed" and run.evaluations]
+    ends += [cell.seconds_to_target * scale for cell in cells
+             if cell.claims_time and math.isfinite(cell.seconds_to_target)]
+    if axes.get_xscale() == "log":
+        axes.set_xlim(min(map(min, filter(None, times))) / 1.1, max(ends) * 1.1)
+    else:
+        axes.set_xlim(0, max(ends, default=1) * 1.02 or 1)
 
 
 def _set_metric_axis(axes: Axes, runs: list[Run]) -> None:
@@ -136,7 +144,7 @@ def draw_panel(axes: Axes, workload: str, runs: list[Run],
     axes.autoscale_view(scalex=False)
     axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False,
                 fontsize=9.5, handlelength=4.2, labelspacing=0.75, borderaxespad=0,
-                title="mean training time to target", title_fontsize=9.5,
+                title="training time to target", title_fontsize=9.5,
                 alignment="left")
     dataset = ", ".join(sorted({run.variant.dataset for run in runs} - {""}))
     batch = counts_text(run.variant.global_batch for run in runs)
@@ -152,8 +160,8 @@ def _workers(runs: list[Run]) -> str:
     return counts_text(counts) + (" worker" if counts == {1} else " workers")
 
 
-MARKS = ("Marks: mean time of the first evaluation at the target; a run without one counts as "
-         "infinite.")
+MARKS = ("Marks: training time to target, geometric mean of the runs; the median where one missed "
+         "it.")
 
 
 def footer(runs: list[Run], marks: str = MARKS) -> str:

@@ -288,6 +288,15 @@ class Outputs(InFolder):
         self.assertEqual(scale(2), "linear")
         self.assertEqual(scale(20), "log")
 
+    def test_has_a_time_axis_as_long_as_its_lines_whatever_one_slow_run_took(self) -> None:
+        paces = (1, 1, 1, 1, 5)
+        runs = runs_of(*(made_up_record("parabola", "single", seed, pace=pace)
+                         for seed, pace in enumerate(paces)))
+        axes = draw_race(runs).axes[0]
+        longest = max(max(line.get_xdata()) for line in axes.get_lines() if len(line.get_xdata()) > 2)
+        self.assertLess(longest, axes.get_xlim()[1])
+        self.assertLess(axes.get_xlim()[1], 1.1 * longest)
+
     def test_tells_how_many_seeds_a_line_has(self) -> None:
         three = [made_up_record("parabola", "single", seed) for seed in (1, 2, 3)]
         other = made_up_record("resnet9_thin", "single", 1)

@@ -3,8 +3,9 @@
 // Cuts a placed graph into one graph for each process, whose nodes say until when they matter
 // (expiry.h; what travels goes on for ever, so that both sides agree). Only partition() inserts
 // communication: a copy at the reader's place between places of one process, a send and a receive
-// between processes. messages.h says which values travel together, message_sums.h which are summed
-// on arrival. A value travels once to each place that reads it.
+// between processes. Averages with replicas of other processes become nodes at both before that
+// (averages_between.h). messages.h says which values travel together, message_sums.h which are
+// summed on arrival. A value travels once to each place that reads it.
 //
 // To and from servers a send is over when its values may be overwritten. Between other places it
 // only begins there, and a sent ends it: before the next assignment of a variable that it reads,
