@@ -293,7 +293,8 @@ class Outputs(InFolder):
         runs = runs_of(*(made_up_record("parabola", "single", seed, pace=pace)
                          for seed, pace in enumerate(paces)))
         axes = draw_race(runs).axes[0]
-        longest = max(max(line.get_xdata()) for line in axes.get_lines() if len(line.get_xdata()) > 2)
+        lines = [line for line in axes.get_lines() if len(line.get_xdata()) > 2]
+        longest = max(max(line.get_xdata()) for line in lines)
         self.assertLess(longest, axes.get_xlim()[1])
         self.assertLess(axes.get_xlim()[1], 1.1 * longest)
 
