@@ -3,9 +3,9 @@
 
 A line is the median over the runs (seeds) of a strategy: every run is evaluated at the same counts
 of examples, so for each count x is the median of the training times and y the median of the
-metrics; the band spans all runs. A mark on the target line is the time to target: the geometric mean
-of the runs, or their median where one missed it. Lines exclude failed runs; a cross shows where one
-ended.
+metrics; the band spans all runs. A mark on the target line is the time to target: the geometric
+mean of the runs, or their median where one missed it. Lines exclude failed runs; a cross shows
+where one ended.
 """
 
 import math
