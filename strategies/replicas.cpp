@@ -99,6 +99,7 @@ Place Replicas::home_of(Place place) const {
 
 void Replicas::add_variables() {
   const Graph& graph = source_.graph;
+  result_.graph.reserve_variables(graph.variables().size() * copiers_.size());
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     Variable variable = graph.variable(v);
     const bool own =

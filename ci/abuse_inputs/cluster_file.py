@@ -23,8 +23,9 @@ MOST_POINTS = 100
 MOST_SUMS = 1_000
 MOST_MEMBERS = 100_000  # of a sum, and processes
 BYTES_PER_S_OF_GBIT = 1.25e8
+MOST_QUEUE_KB = 1e9
 KEYS = {"calibration", "threads_per_worker", "server_cores", "machine_cores", "latency_us",
-        "core_gbit_per_s", "seed", "compute_times", "host"}
+        "core_gbit_per_s", "queue_kb", "seed", "compute_times", "host"}
 HOST_KEYS = {"count", "cores", "gbit_per_s", "out_gbit_per_s", "in_gbit_per_s", "processes"}
 KINDS = ("constant", "gamma", "log_normal", "shifted_exponential", "samples")
 TEXTS = ("source", "cpu", "git_commit", "timestamp", "command")
@@ -218,6 +219,7 @@ def facts_in(table: dict[str, Any], costs: Costs, processes: int) -> Facts:
     whole(table, "seed", 1, 0, 1_000_000_000)
     latency_us = number(table.get("latency_us", 0), "latency_us", 0, MOST_LATENCY_US)
     core = gbit(table, "core_gbit_per_s")
+    number(table.get("queue_kb", 0), "queue_kb", 0, MOST_QUEUE_KB)
     kind, spread = times_of(table, costs)
     blocks = table.get("host")
     if not isinstance(blocks, list) or not blocks or not all(isinstance(one, dict)

@@ -25,7 +25,7 @@ COMMAND = ("run", *CALIBRATED, "--cluster", "cluster.toml", "--out", "new")
 SOUND = 0.05
 LASTS = b"thirty years"  # sound, and too long for a record
 EXACT = 1e-9
-LINES = ("latency_us = 25", "core_gbit_per_s = 40", "seed = 7", "server_cores = 2",
+LINES = ("latency_us = 25", "core_gbit_per_s = 40", "queue_kb = 80", "seed = 7", "server_cores = 2",
          "machine_cores = 2", "threads_per_worker = 1")
 TIMES = ('kind = "gamma"\nspread = 0.2', 'kind = "log_normal"\nspread = 2', "spread = 0",
          'kind = "shifted_exponential"\nspread = 1', 'kind = "samples"\nsamples = [1, 2.5]',

@@ -223,6 +223,7 @@ class BadInput(unittest.TestCase):
                 ("latency_us = 1e306\n" + HOSTS, r"latency_us is a number from 0 to"),
                 ("latency_us = true\n" + HOSTS, r"latency_us is a number from 0 to"),
                 ("core_gbit_per_s = 1e-320\n" + HOSTS, r"core_gbit_per_s is a number from"),
+                ("queue_kb = -1\n" + HOSTS, r"queue_kb is a number from 0 to 1000000000"),
                 ("[[host]]\ngbit_per_s = 1\nin_gbit_per_s = 2\n", r"gbit_per_s or in_gbit_per_s"),
                 ("[[host]\n", r"line 2: ")):
             with self.subTest(text=text):

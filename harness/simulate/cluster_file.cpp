@@ -28,6 +28,7 @@ constexpr std::size_t kMostLine = 4096;  // characters: toml++ follows brackets 
 constexpr double kLeastSpread = 1e-6;    // but 0: a gamma distribution's shape is 1 / spread^2
 constexpr double kMostSpread = 10;
 constexpr double kMostLatency = 1e8;                        // us
+constexpr double kMostQueue = 1e9;                          // kB
 constexpr double kLeastGbit = 1e-6, kMostGbit = 1e6;        // a second
 constexpr double kLeastSample = 1e-12, kMostSample = 1e13;  // only their ratios count
 constexpr double kBytesPerNsOfGbit = 0.125;
@@ -40,7 +41,7 @@ class ClusterReader {
 
   ClusterFile read(const toml::table& table, const CalibrationAt& calibration_at) {
     allow(table, {"calibration", "threads_per_worker", "server_cores", "machine_cores",
-                  "latency_us", "core_gbit_per_s", "seed", "compute_times", "host"});
+                  "latency_us", "core_gbit_per_s", "queue_kb", "seed", "compute_times", "host"});
     ClusterFile file;
     Cluster& cluster = file.cluster;
     const auto calibration = table["calibration"].value<std::string>();
@@ -60,6 +61,7 @@ class ClusterReader {
     cluster.seed = static_cast<std::uint64_t>(whole(table, "seed", 1, {0, 1'000'000'000}));
     cluster.latency_ns = 1e3 * real(table, "latency_us", {0, kMostLatency}).value_or(0);
     cluster.core_bytes_per_ns = link(table, "core_gbit_per_s");
+    cluster.queue_bytes = 1e3 * real(table, "queue_kb", {0, kMostQueue}).value_or(0);
     if (const toml::node* times = table.get("compute_times")) {
       read_times(*times, cluster);
     } else if (!file.calibration.step_ns.empty()) {

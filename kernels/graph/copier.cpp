@@ -43,6 +43,7 @@ NodeId Copier::copy(NodeId id, Graph& target) {
 }
 
 void Copier::copy_variables(Graph& target) {
+  target.reserve_variables(target.variables().size() + source_.variables().size());
   for (VariableId v = 0; v < static_cast<VariableId>(source_.variables().size()); ++v) {
     map_variable(v, target.add(source_.variable(v)));
   }

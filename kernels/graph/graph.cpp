@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/graph/graph.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "kernels/graph/error.h"
 
 namespace regatta {
+namespace {
+
+constexpr std::size_t kMostCompared = 64;  ///< layers with an op, of one replica
+
+}  // namespace
 
 std::string to_string(const Place& place) {
   if (place.role == Role::Host) return "host";
@@ -63,7 +70,7 @@ NodeId Graph::add(Node node) {
   std::vector<TensorType> inputs;
   inputs.reserve(node.inputs.size());
   for (Value input : node.inputs) {
-    check(input.node >= 0 && input.node < static_cast<NodeId>(nodes_.size()),
+    check(input.node >= 0 && input.node < static_cast<NodeId>(nodes_->size()),
           "a node's inputs come from earlier nodes");
     inputs.push_back(type(input));
   }
@@ -71,13 +78,27 @@ NodeId Graph::add(Node node) {
   variables.reserve(node.variables.size());
   for (VariableId id : node.variables) variables.push_back(variable(id).type);
   node.outputs = op_info(node.op).infer({inputs, variables, node.attributes});
-  nodes_.push_back(std::move(node));
-  return static_cast<NodeId>(nodes_.size()) - 1;
+  own(nodes_).push_back(std::move(node));
+  return static_cast<NodeId>(nodes_->size()) - 1;
+}
+
+void Graph::share_attributes() {
+  std::map<Op, std::vector<Attributes>> known;  // different ones, the last found first
+  for (Node& node : own(nodes_)) {
+    std::vector<Attributes>& others = known[node.op];
+    const auto found = std::find(others.begin(), others.end(), node.attributes);
+    if (found != others.end()) {
+      node.attributes = *found;
+      continue;
+    }
+    if (others.size() == kMostCompared) others.pop_back();
+    others.insert(others.begin(), node.attributes);
+  }
 }
 
 VariableId Graph::add(Variable variable) {
-  variables_.push_back(std::move(variable));
-  return static_cast<VariableId>(variables_.size()) - 1;
+  own(variables_).push_back(std::move(variable));
+  return static_cast<VariableId>(variables_->size()) - 1;
 }
 
 }  // namespace regatta

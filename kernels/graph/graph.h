@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -123,6 +124,8 @@ struct Variable {
   std::vector<Stretch> stretches() const;
 };
 
+/// Copies share nodes and variables until one of them changes: a rewrite that only looks costs
+/// none.
 class Graph {
  public:
   /// Appends a node; its output types are inferred from its inputs and attributes.
@@ -130,23 +133,37 @@ class Graph {
   NodeId add(Node node);
   VariableId add(Variable variable);
 
-  const std::vector<Node>& nodes() const { return nodes_; }
-  const std::vector<Variable>& variables() const { return variables_; }
-  const Node& node(NodeId id) const { return nodes_.at(static_cast<std::size_t>(id)); }
+  const std::vector<Node>& nodes() const { return *nodes_; }
+  const std::vector<Variable>& variables() const { return *variables_; }
+  const Node& node(NodeId id) const { return nodes_->at(static_cast<std::size_t>(id)); }
   const Variable& variable(VariableId id) const {
-    return variables_.at(static_cast<std::size_t>(id));
+    return variables_->at(static_cast<std::size_t>(id));
   }
   const TensorType& type(Value value) const {
     return node(value.node).outputs.at(static_cast<std::size_t>(value.output));
   }
 
+  void reserve_variables(std::size_t count) { own(variables_).reserve(count); }
+  /// Nodes of equal attributes hold them together: copies of a node, after a rewrite has set the
+  /// same in each.
+  void share_attributes();
+
   /// For rewrites that set a coordinate of existing nodes and variables.
-  Place& place(NodeId id) { return nodes_.at(static_cast<std::size_t>(id)).place; }
-  Variable& mutable_variable(VariableId id) { return variables_.at(static_cast<std::size_t>(id)); }
+  Place& place(NodeId id) { return own(nodes_).at(static_cast<std::size_t>(id)).place; }
+  Variable& mutable_variable(VariableId id) {
+    return own(variables_).at(static_cast<std::size_t>(id));
+  }
 
  private:
-  std::vector<Node> nodes_;
-  std::vector<Variable> variables_;
+  /// What may be changed: no other graph has it.
+  template <typename T>
+  static T& own(std::shared_ptr<T>& shared) {
+    if (shared.use_count() > 1) shared = std::make_shared<T>(*shared);
+    return *shared;
+  }
+
+  std::shared_ptr<std::vector<Node>> nodes_ = std::make_shared<std::vector<Node>>();
+  std::shared_ptr<std::vector<Variable>> variables_ = std::make_shared<std::vector<Variable>>();
 };
 
 /// A variable that is trained, its gradient, and the nodes that assign it.

@@ -62,6 +62,34 @@ TEST(Graph, InfersConvolutionSides) {
   EXPECT_EQ(to_string(graph.type(y)), "f32[2,4,5,5]");
 }
 
+TEST(Graph, SharesWhatItHoldsWithItsCopiesUntilOneOfThemChanges) {
+  const Graph first = small_step().graph;
+  Graph copy = first;
+  EXPECT_EQ(&copy.nodes(), &first.nodes());
+  EXPECT_EQ(&copy.variables(), &first.variables());
+  copy.place(0).replica = 3;
+  add_variable(copy, "other", {1});
+  EXPECT_EQ(first.node(0).place.replica, 0);
+  EXPECT_EQ(copy.node(0).place.replica, 3);
+  EXPECT_EQ(copy.variables().size(), first.variables().size() + 1);
+}
+
+TEST(Graph, HoldsEqualAttributesOnce) {
+  Graph graph;
+  Builder builder(graph);
+  const Value x = builder.read(add_variable(graph, "x", {2}));
+  const NodeId half = builder.scale(x, 0.5).node;
+  const NodeId quarter = builder.scale(x, 0.25).node;
+  const NodeId again = builder.scale(x, 0.5).node;
+  const auto values_of = [&](NodeId id) { return &graph.node(id).attributes.values(); };
+  EXPECT_NE(values_of(again), values_of(half));
+  const std::string before = to_text(graph);
+  graph.share_attributes();
+  EXPECT_EQ(values_of(again), values_of(half));
+  EXPECT_NE(values_of(quarter), values_of(half));
+  EXPECT_EQ(to_text(graph), before);
+}
+
 TEST(Text, ShowsVariablesNodesTypesAndPlaces) {
   EXPECT_EQ(to_text(small_step().graph),
             "variable w f32[3,2] parameter zeros @replica0\n"

@@ -65,7 +65,20 @@ void Channels::post(double now, int from, int to, const Posted& message, const D
   const int number = channel_of(from, to, message.carrier);
   Channel& channel = channels_[static_cast<std::size_t>(number)];
   channel.waiting.push_back({.message = message, .delivery = delivery});
-  if (channel.waiting.size() == 1) start(now, number);
+  if (channel.waiting.size() > 1) return;
+  channel.is_busy = false;
+  start(now, number);
+}
+
+/// What is queued in front of the links on the way of a message that begins. Behind another one of
+/// its channel it has waited already.
+double Channels::wait_ns(double now, const Channel& channel) const {
+  double ns = 0;
+  if (channel.is_busy || cluster_.queue_bytes == 0) return ns;
+  for (const Hop& hop : channel.route.all()) {
+    ns += network_.wait_ns(now, hop.link, cluster_.queue_bytes);
+  }
+  return ns;
 }
 
 void Channels::start(double now, int number) {
@@ -79,7 +92,13 @@ void Channels::start(double now, int number) {
 }
 
 void Channels::begin_flow(const Event& event) {
-  const Channel& channel = channels_[static_cast<std::size_t>(event.index)];
+  Channel& channel = channels_[static_cast<std::size_t>(event.index)];
+  const double wait = wait_ns(event.time, channel);
+  channel.is_busy = true;
+  if (wait > 0) {
+    events_.add({.time = event.time + wait, .kind = event.kind, .index = event.index});
+    return;
+  }
   const Posted& message = channel.waiting.front().message;
   const auto bytes = static_cast<double>(message.bytes);
   const double rate =

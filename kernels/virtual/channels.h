@@ -3,10 +3,11 @@
 // Messages between processes in virtual time. A channel carries those from one process to another
 // one behind the other, as a connection does: each occupies it for its own cost and for its bytes,
 // which are a flow through the links between their hosts; behind that it takes the latency, while
-// the next is on its way. Where hosts share a machine's cores, the bytes of a message take one at
-// each end, those of Open MPI half of one, if they travel as fast as they were measured, and less
-// if slower. What computes there gets as much of a core as a long message of Open MPI would. The
-// cost of a message itself takes none.
+// the next is on its way. One that begins at a link that others fill waits first for what these
+// keep in front of it (Cluster::queue_bytes). Where hosts share a machine's cores, the bytes of a
+// message take one at each end, those of Open MPI half of one, if they travel as fast as they were
+// measured, and less if slower. What computes there gets as much of a core as a long message of
+// Open MPI would. The cost of a message itself takes none.
 #pragma once
 
 #include <array>
@@ -66,10 +67,12 @@ class Channels {
     std::array<int, 2> cores{-1, -1};  ///< links: the sender's, the receiver's
     double core_share = 1;             ///< while it is as fast as it can be
     double latency_ns = 0;
+    bool is_busy = false;         ///< since before its first message: behind one that has left
     std::deque<Waiting> waiting;  ///< the first is on its way
   };
 
   const MessageCosts& costs_of(Carrier carrier) const;
+  double wait_ns(double now, const Channel& channel) const;
   int channel_of(int from, int to, Carrier carrier);
   void start(double now, int channel);
 

@@ -64,6 +64,7 @@ struct Cluster {
   std::vector<VirtualHost> hosts;
   double latency_ns = 0;                ///< between two hosts, one way
   double core_bytes_per_ns = kNoLimit;  ///< of the link that all hosts' traffic shares
+  double queue_bytes = 0;  ///< that a flow keeps waiting in front of the link that limits it
   int threads_per_worker = 1;
   int server_cores = 1;   ///< of a server's process
   int machine_cores = 0;  ///< dealt to hosts in turn, one each; 0: they have their own

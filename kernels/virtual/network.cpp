@@ -6,6 +6,11 @@
 #include "kernels/graph/error.h"
 
 namespace regatta::virtual_time {
+namespace {
+
+constexpr double kFull = 1 - 1e-9;  ///< rates are rounded
+
+}  // namespace
 
 int Network::add_link(double capacity) {
   check(capacity > 0, "a link has a capacity");
@@ -55,6 +60,17 @@ void Network::end(int number) {
   }
   ++flow(number).version;
   free_.push_back(number);
+}
+
+double Network::wait_ns(double now, int number, double most) const {
+  const Link& link = links_[static_cast<std::size_t>(number)];
+  double taken = 0, queued = 0;
+  for (const int f : link.flows) {
+    const Flow& flow = flows_[static_cast<std::size_t>(f)];
+    taken += flow.rate;
+    queued += std::clamp(flow.bytes - flow.rate * (now - flow.since), 0.0, most);
+  }
+  return taken < kFull * link.capacity ? 0 : queued / link.capacity;
 }
 
 /// From the changed links: their flows and the links of these, until no further link is found.

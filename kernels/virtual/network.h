@@ -59,6 +59,9 @@ class Network {
   void end(int flow);
   /// Of a flow that is under way, since the last settle().
   double rate(int flow) const { return flows_[static_cast<std::size_t>(flow)].rate; }
+  /// How long a byte waits in front of the link if each flow on it keeps `most` there, or what it
+  /// has left: 0 while the link has capacity left. Since the last settle(). Units: nanoseconds.
+  double wait_ns(double now, int link, double most) const;
 
  private:
   struct Link {

@@ -122,5 +122,24 @@ TEST(Network, RandomFlowsAreMaxMinFair) {
   }
 }
 
+TEST(Network, HasBytesWaitInFrontOfAFullLinkOnly) {
+  EventQueue events;
+  Network network(events);
+  const int link = network.add_link(2);
+  Route route;
+  route.add(link);
+  EXPECT_EQ(network.wait_ns(0, link, 100), 0);
+  network.begin(0, route, 1.5, 1000);
+  network.settle(0);
+  EXPECT_EQ(network.wait_ns(0, link, 100), 0);
+  const int other = network.begin(0, route, kNoLimit, 1000);
+  network.settle(0);
+  EXPECT_EQ(network.wait_ns(0, link, 100), 100);   // 100 bytes of each
+  EXPECT_EQ(network.wait_ns(990, link, 100), 10);  // which have 10 left by then
+  network.end(other);
+  network.settle(0);
+  EXPECT_EQ(network.wait_ns(0, link, 100), 0);
+}
+
 }  // namespace
 }  // namespace regatta::virtual_time

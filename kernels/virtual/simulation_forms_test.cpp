@@ -158,6 +158,22 @@ TEST(VirtualTime, AnAsynchronousServerIsFullFromItsKneeOn) {
   }
 }
 
+/// Two that pull at the same time share the server's link, each in 2 T, and push over links of
+/// their own in T. What waits in front of the full link makes the later one later (compute times of
+/// some microseconds tell which that is), until one pushes while the other pulls: T + T.
+TEST(VirtualTime, AsynchronousWorkersDriftApartByWhatWaitsInFrontOfAFullLink) {
+  for (const double queue_bytes : {0, 20'000}) {
+    Cluster cluster = cluster_of(3, 0.125, 0);
+    for (VirtualHost& host : cluster.hosts) host.in_bytes_per_ns = kNoLimit;
+    cluster.queue_bytes = queue_bytes;
+    cluster.compute_times = {.kind = ComputeTimes::Kind::Gamma, .spread = 0.1};
+    const Simulated run({.strategy = "parameter_server_async", .workers = 2, .servers = 1}, 400,
+                        cluster, 50);
+    const double alone = static_cast<double>(parameter_bytes({run.parts.front()})) / 0.125;
+    EXPECT_NEAR(run.ns_of_step() / alone, queue_bytes == 0 ? 3 : 2, 0.01) << queue_bytes;
+  }
+}
+
 /// A step takes as long as the slowest of its workers: of the same draws, exactly.
 TEST(VirtualTime, AStepWaitsForTheLastOfItsWorkers) {
   constexpr std::int64_t n = 8;
