@@ -43,9 +43,9 @@ NodeId Copier::copy(NodeId id, Graph& target) {
 }
 
 void Copier::copy_variables(Graph& target) {
-  target.reserve_variables(target.variables().size() + source_.variables().size());
+  VariableId to = target.add_variables_of(source_);
   for (VariableId v = 0; v < static_cast<VariableId>(source_.variables().size()); ++v) {
-    map_variable(v, target.add(source_.variable(v)));
+    map_variable(v, to++);
   }
 }
 

@@ -82,6 +82,16 @@ NodeId Graph::add(Node node) {
   return static_cast<NodeId>(nodes_->size()) - 1;
 }
 
+VariableId Graph::add_variables_of(const Graph& other) {
+  const auto first = static_cast<VariableId>(variables_->size());
+  if (first == 0) {
+    variables_ = other.variables_;
+  } else {
+    own(variables_).insert(variables_->end(), other.variables().begin(), other.variables().end());
+  }
+  return first;
+}
+
 void Graph::share_attributes() {
   std::map<Op, std::vector<Attributes>> known;  // different ones, the last found first
   for (Node& node : own(nodes_)) {

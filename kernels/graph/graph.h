@@ -132,6 +132,8 @@ class Graph {
   /// Throws: aborts when the op's rules do not allow the inputs.
   NodeId add(Node node);
   VariableId add(Variable variable);
+  /// Appends the other's variables. Returns the first one's number here.
+  VariableId add_variables_of(const Graph& other);
 
   const std::vector<Node>& nodes() const { return *nodes_; }
   const std::vector<Variable>& variables() const { return *variables_; }

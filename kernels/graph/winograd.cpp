@@ -65,8 +65,7 @@ bool gains_by_winograd(const Graph& graph, NodeId id) {
 Step by_winograd(const Step& step) {
   Step result = step;
   result.graph = Graph();
-  result.graph.reserve_variables(step.graph.variables().size());
-  for (const Variable& variable : step.graph.variables()) result.graph.add(variable);
+  result.graph.add_variables_of(step.graph);
   for (NodeId id = 0; id < static_cast<NodeId>(step.graph.nodes().size()); ++id) {
     Node node = step.graph.node(id);
     if (gains_by_winograd(step.graph, id)) mark_for_winograd(node);
