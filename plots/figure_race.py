@@ -90,26 +90,34 @@ def _draw_target(axes: Axes, cell: Cell) -> None:
                   color=INK)
 
 
-def _set_time_axis(axes: Axes, runs: list[Run], scale: float, unit: str) -> None:
-    """As long as what is drawn: a slow run of a cell moves its median little."""
+def _times_shown(runs: list[Run]) -> tuple[list[list[float]], list[float]]:
+    """Seconds: by cell those of its line after the start, and those of marks and failures. A slow
+    run of a cell moves its median little."""
     cells = {run.cell for run in runs}
-    times = [[point.training_time * scale for point in cell.curve if point.training_time > 0]
+    lines = [[point.training_time for point in cell.curve if point.training_time > 0]
              for cell in cells]
-    ends = [max(own) for own in times if own]
+    marks = [run.evaluations[-1].training_time for run in runs
+             if run.status == "failed" and run.evaluations]
+    marks += [cell.seconds_to_target for cell in cells
+              if cell.claims_time and math.isfinite(cell.seconds_to_target)]
+    return [line for line in lines if line], [time for time in marks if time > 0]
+
+
+def _set_time_axis(axes: Axes, runs: list[Run]) -> float:
+    """As long as what is shown. Returns how many of its units a second has."""
+    lines, marks = _times_shown(runs)
+    ends = [max(line) for line in lines]
+    last = max([*ends, *marks], default=1.0)
+    scale, unit = time_unit(last)
     if ends and max(ends) > LOG_RATIO * min(ends):
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(PLAIN)
+        axes.set_xlim(min([*map(min, lines), *marks]) * scale / 1.1, last * scale * 1.1)
         axes.set_xlabel(f"training time ({unit}, log scale; without evaluations)")
     else:
+        axes.set_xlim(0, last * scale * 1.02)
         axes.set_xlabel(f"training time ({unit}; without evaluations)")
-    ends += [run.evaluations[-1].training_time * scale for run in runs
-             if run.status == "failed" and run.evaluations]
-    ends += [cell.seconds_to_target * scale for cell in cells
-             if cell.claims_time and math.isfinite(cell.seconds_to_target)]
-    if axes.get_xscale() == "log":
-        axes.set_xlim(min(map(min, filter(None, times))) / 1.1, max(ends) * 1.1)
-    else:
-        axes.set_xlim(0, max(ends, default=1) * 1.02 or 1)
+    return scale
 
 
 def _set_metric_axis(axes: Axes, runs: list[Run]) -> None:
@@ -130,10 +138,8 @@ def draw_panel(axes: Axes, workload: str, runs: list[Run],
 
     Returns what the legend shows, ranked.
     """
-    longest = max((one.training_time for run in runs for one in run.evaluations), default=1.0)
-    scale, unit = time_unit(longest)
     _set_metric_axis(axes, runs)
-    _set_time_axis(axes, runs, scale, unit)
+    scale = _set_time_axis(axes, runs)
     for target in {run.cell.target: run.cell for run in runs}.values():
         _draw_target(axes, target)
     lines = ranked(runs)

@@ -48,7 +48,8 @@ RESULT = {
 }
 WHY = {
     "race": "The target's metric against training time, a line for each strategy, bands over runs; "
-            "a mark on the target's line: the mean time of the first evaluation that was there.",
+            "a mark on the target's line: the time to target, the geometric mean, or the median "
+            "where a run missed it.",
     "time_split": "A worker's step, split into compute, exposed communication, bubble, wait, "
                   "input and update.",
     "efficiency": "Examples to the target against time per example; dashed lines join equal times.",

@@ -107,7 +107,7 @@ TEST(Compositions, OfSynchronousStrategiesFollowSingle) {
   }
 }
 
-/// How far the parameters of all replicas have moved: one loop may take all steps of a run.
+/// How far the parameters of all replicas have moved. One has to, as one loop may take all steps.
 double moved_since_start(Executor& executor) {
   const Graph& graph = executor.step().graph;
   testing_support::Parameters first, last;

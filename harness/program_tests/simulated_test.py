@@ -54,6 +54,22 @@ class SimulatedRun(unittest.TestCase):
         # A ring of four takes six steps, each of one latency.
         self.assertAlmostEqual((far - near) / 3e6, 1, delta=0.02)
 
+    def test_has_workers_drift_apart_by_what_waits_in_front_of_a_full_link(self) -> None:
+        cell = ("--workload", "parabola", "--strategy", "parameter_server_async", "--workers", "2",
+                "--processes", "2")
+        made = json.loads(calibration_of(cell))
+
+        def step_ns(queue_kb: float) -> int:
+            file = cluster(f'queue_kb = {queue_kb}\n[compute_times]\nkind = "gamma"\n'
+                           "spread = 0.2\n[[host]]\ncount = 3\nout_gbit_per_s = 1e-4\n"
+                           "processes = 1\n", **made)
+            out = fresh_folder()
+            output_of("run", *cell, "--steps", "200", "--cluster", str(file), "--out", str(out))
+            return int(json.loads((out / "simulated.jsonl").read_text())["step_time_ns"]["p50"])
+
+        # A push, and a pull that shares the server's link, or has it to itself.
+        self.assertAlmostEqual(step_ns(0.01) / step_ns(0), 2 / 3, delta=0.05)
+
     def test_sums_by_the_algorithm_that_takes_the_least_time_there(self) -> None:
         way = {"message_ns": 1000, "bytes_per_ns": 1}
         carrier = {"on_host": way, "between_hosts": way, "adding_bytes_per_ns": 1,

@@ -7,9 +7,8 @@
 //   machine_cores = 2                  # of the machine whose cores the hosts get in turn, one each
 //   latency_us = 25                    # from one host to another
 //   core_gbit_per_s = 40               # of the link that all traffic between hosts shares
-//   queue_kb = 80                      # that a message keeps waiting in front of a full link: one
-//                                      # that begins there waits behind it (ci/link_queue); default
-//                                      0
+//   queue_kb = 80                      # that a flow keeps waiting in front of a full link, where
+//                                      # who begins waits behind it (ci/link_queue); 0 if left out
 //   seed = 1                           # of compute times
 //   [compute_times]                    # default: as steps differed when they were calibrated
 //   kind = "gamma"                     # constant, gamma, log_normal, shifted_exponential, samples

@@ -67,7 +67,8 @@ void check_cluster(const ClusterFile& file) {
     check(host.cores >= 1 && is_rate(host.out_bytes_per_ns) && is_rate(host.in_bytes_per_ns),
           "a host has cores and links in their range");
   }
-  check(is_within(cluster.latency_ns, 0, 1e12) && is_rate(cluster.core_bytes_per_ns),
+  check(is_within(cluster.latency_ns, 0, 1e12) && is_within(cluster.queue_bytes, 0, 1e12) &&
+            is_rate(cluster.core_bytes_per_ns),
         "ways between hosts are in their range");
   check(cluster.threads_per_worker >= 1 && cluster.server_cores >= 1, "all have a core");
   check(cluster.machine_cores == 0 || cluster.hosts.front().cores == 1,

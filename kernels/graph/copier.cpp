@@ -43,9 +43,9 @@ NodeId Copier::copy(NodeId id, Graph& target) {
 }
 
 void Copier::copy_variables(Graph& target) {
-  VariableId to = target.add_variables_of(source_);
+  target.add_variables_of(source_);
   for (VariableId v = 0; v < static_cast<VariableId>(source_.variables().size()); ++v) {
-    map_variable(v, to++);
+    map_variable(v, v);
   }
 }
 

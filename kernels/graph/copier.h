@@ -33,7 +33,7 @@ class Copier {
   Node translate(NodeId id) const;
   /// Appends the translated node to `target` and maps its outputs.
   NodeId copy(NodeId id, Graph& target);
-  /// Appends all variables as they are.
+  /// Gives `target`, which has none, all variables as they are.
   void copy_variables(Graph& target);
   /// What `step`, a copy of the source's, names of the source becomes what was copied of it:
   /// losses, and parameters, gradients and updates of trainables.

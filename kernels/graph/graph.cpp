@@ -82,28 +82,28 @@ NodeId Graph::add(Node node) {
   return static_cast<NodeId>(nodes_->size()) - 1;
 }
 
-VariableId Graph::add_variables_of(const Graph& other) {
-  const auto first = static_cast<VariableId>(variables_->size());
-  if (first == 0) {
-    variables_ = other.variables_;
-  } else {
-    own(variables_).insert(variables_->end(), other.variables().begin(), other.variables().end());
-  }
-  return first;
+void Graph::add_variables_of(const Graph& other) {
+  check(variables_->empty(), "a graph takes another's variables before it has any");
+  variables_ = other.variables_;
 }
 
 void Graph::share_attributes() {
-  std::map<Op, std::vector<Attributes>> known;  // different ones, the last found first
-  for (Node& node : own(nodes_)) {
+  std::map<Op, std::vector<Attributes>> known;  // different ones, the last added first
+  std::vector<std::pair<std::size_t, Attributes>> changes;
+  for (std::size_t n = 0; n < nodes_->size(); ++n) {
+    const Node& node = (*nodes_)[n];
     std::vector<Attributes>& others = known[node.op];
     const auto found = std::find(others.begin(), others.end(), node.attributes);
-    if (found != others.end()) {
-      node.attributes = *found;
-      continue;
+    if (found == others.end()) {
+      if (others.size() == kMostCompared) others.pop_back();
+      others.insert(others.begin(), node.attributes);
+    } else if (&found->values() != &node.attributes.values()) {
+      changes.emplace_back(n, *found);
     }
-    if (others.size() == kMostCompared) others.pop_back();
-    others.insert(others.begin(), node.attributes);
   }
+  if (changes.empty()) return;
+  std::vector<Node>& nodes = own(nodes_);
+  for (auto& [n, attributes] : changes) nodes[n].attributes = std::move(attributes);
 }
 
 VariableId Graph::add(Variable variable) {

@@ -124,16 +124,18 @@ struct Variable {
   std::vector<Stretch> stretches() const;
 };
 
-/// Copies share nodes and variables until one of them changes: a rewrite that only looks costs
-/// none.
+/// Copies share nodes and variables until one of them changes. They may be read in any thread; one
+/// is changed only where no other thread copies or drops one. One that was moved from has nothing
+/// more, and is assigned before it is used again.
 class Graph {
  public:
   /// Appends a node; its output types are inferred from its inputs and attributes.
   /// Throws: aborts when the op's rules do not allow the inputs.
   NodeId add(Node node);
   VariableId add(Variable variable);
-  /// Appends the other's variables. Returns the first one's number here.
-  VariableId add_variables_of(const Graph& other);
+  /// The other's variables, under their numbers.
+  /// Throws: aborts when this graph has variables.
+  void add_variables_of(const Graph& other);
 
   const std::vector<Node>& nodes() const { return *nodes_; }
   const std::vector<Variable>& variables() const { return *variables_; }
@@ -145,12 +147,14 @@ class Graph {
     return node(value.node).outputs.at(static_cast<std::size_t>(value.output));
   }
 
+  /// Makes room for so many.
   void reserve_variables(std::size_t count) { own(variables_).reserve(count); }
   /// Nodes of equal attributes hold them together: copies of a node, after a rewrite has set the
   /// same in each.
   void share_attributes();
 
-  /// For rewrites that set a coordinate of existing nodes and variables.
+  /// For rewrites that set a coordinate of existing nodes and variables. Used at once: a copy of
+  /// the graph that is made later would be written to, too.
   Place& place(NodeId id) { return own(nodes_).at(static_cast<std::size_t>(id)).place; }
   Variable& mutable_variable(VariableId id) {
     return own(variables_).at(static_cast<std::size_t>(id));

@@ -99,8 +99,8 @@ class Partitioner {
   std::vector<Step> run() {
     const Graph& graph = step_.graph;
     std::vector<std::size_t> variables(parts_.size());
-    for (const Variable& each : graph.variables()) {
-      ++variables[at(binding_.process_of(each.place))];
+    for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+      ++variables.at(at(process_of_variable(v)));
     }
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       parts_[p].graph.reserve_variables(variables[p]);

@@ -66,7 +66,7 @@ void Channels::post(double now, int from, int to, const Posted& message, const D
   Channel& channel = channels_[static_cast<std::size_t>(number)];
   channel.waiting.push_back({.message = message, .delivery = delivery});
   if (channel.waiting.size() > 1) return;
-  channel.is_busy = false;
+  channel.has_waited = false;
   start(now, number);
 }
 
@@ -74,7 +74,7 @@ void Channels::post(double now, int from, int to, const Posted& message, const D
 /// its channel it has waited already.
 double Channels::wait_ns(double now, const Channel& channel) const {
   double ns = 0;
-  if (channel.is_busy || cluster_.queue_bytes == 0) return ns;
+  if (channel.has_waited || cluster_.queue_bytes == 0) return ns;
   for (const Hop& hop : channel.route.all()) {
     ns += network_.wait_ns(now, hop.link, cluster_.queue_bytes);
   }
@@ -94,7 +94,7 @@ void Channels::start(double now, int number) {
 void Channels::begin_flow(const Event& event) {
   Channel& channel = channels_[static_cast<std::size_t>(event.index)];
   const double wait = wait_ns(event.time, channel);
-  channel.is_busy = true;
+  channel.has_waited = true;
   if (wait > 0) {
     events_.add({.time = event.time + wait, .kind = event.kind, .index = event.index});
     return;

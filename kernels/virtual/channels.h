@@ -67,7 +67,7 @@ class Channels {
     std::array<int, 2> cores{-1, -1};  ///< links: the sender's, the receiver's
     double core_share = 1;             ///< while it is as fast as it can be
     double latency_ns = 0;
-    bool is_busy = false;         ///< since before its first message: behind one that has left
+    bool has_waited = false;      ///< in front of full links, since it was empty
     std::deque<Waiting> waiting;  ///< the first is on its way
   };
 

@@ -8,7 +8,7 @@
 namespace regatta::virtual_time {
 namespace {
 
-constexpr double kFull = 1 - 1e-9;  ///< rates are rounded
+constexpr double kAlike = 1 + 1e-9;  ///< shares are rounded
 
 }  // namespace
 
@@ -64,13 +64,13 @@ void Network::end(int number) {
 
 double Network::wait_ns(double now, int number, double most) const {
   const Link& link = links_[static_cast<std::size_t>(number)];
-  double taken = 0, queued = 0;
+  double queued = 0;
   for (const int f : link.flows) {
     const Flow& flow = flows_[static_cast<std::size_t>(f)];
-    taken += flow.rate;
+    if (flow.limited_by != number) continue;
     queued += std::clamp(flow.bytes - flow.rate * (now - flow.since), 0.0, most);
   }
-  return taken < kFull * link.capacity ? 0 : queued / link.capacity;
+  return queued / link.capacity;
 }
 
 /// From the changed links: their flows and the links of these, until no further link is found.
@@ -86,10 +86,20 @@ void Network::find_connected() {
   }
 }
 
-void Network::settle_at(int number, double rate) {
+/// Of the links on an unsettled flow's way, the first that leaves it no more than `rate`.
+int Network::first_limit(const Flow& flow, double rate) const {
+  for (const Hop& hop : flow.route.all()) {
+    const Link& link = links_[static_cast<std::size_t>(hop.link)];
+    if (link.left <= kAlike * rate * link.weight) return hop.link;
+  }
+  return -1;
+}
+
+void Network::settle_at(int number, double rate, int limited_by) {
   Flow& settled = flow(number);
   settled.is_settled = true;
   settled.rate = rate;
+  settled.limited_by = limited_by;
   for (const Hop& hop : settled.route.all()) {
     link(hop.link).left -= rate * hop.weight;
     link(hop.link).weight -= hop.weight;
@@ -122,13 +132,13 @@ void Network::fill() {
     std::size_t before = unsettled;
     for (const int f : connected_) {
       if (flow(f).is_settled || flow(f).most > least) continue;
-      settle_at(f, flow(f).most);
+      settle_at(f, flow(f).most, -1);
       --unsettled;
     }
     if (unsettled < before) continue;  // what they leave makes the shares of others larger
     for (const int f : link(narrowest).flows) {
       if (flow(f).is_settled) continue;
-      settle_at(f, least);
+      settle_at(f, least, first_limit(flow(f), least));
       --unsettled;
     }
   }

@@ -59,8 +59,9 @@ class Network {
   void end(int flow);
   /// Of a flow that is under way, since the last settle().
   double rate(int flow) const { return flows_[static_cast<std::size_t>(flow)].rate; }
-  /// How long a byte waits in front of the link if each flow on it keeps `most` there, or what it
-  /// has left: 0 while the link has capacity left. Since the last settle(). Units: nanoseconds.
+  /// How long a byte waits in front of the link if each flow that the link limits keeps `most`
+  /// there, or what it has left; of several links that limit a flow alike, in front of its first.
+  /// Flows as of the last settle(). Units: nanoseconds, bytes.
   double wait_ns(double now, int link, double most) const;
 
  private:
@@ -78,6 +79,7 @@ class Network {
     double bytes = 0;  ///< left at `since`
     double since = 0;
     double rate = 0;
+    int limited_by = -1;  ///< the link; -1: its own most
     EventKind ends = EventKind::FlowEnds;
     std::int64_t version = 0;  ///< of its end's event
     bool is_settled = false;
@@ -89,7 +91,8 @@ class Network {
   void fill();
   Flow& flow(int number) { return flows_[static_cast<std::size_t>(number)]; }
   Link& link(int number) { return links_[static_cast<std::size_t>(number)]; }
-  void settle_at(int number, double rate);
+  int first_limit(const Flow& flow, double rate) const;
+  void settle_at(int number, double rate, int limited_by);
   void foresee_end(double now, int number);
 
   EventQueue& events_;

@@ -122,7 +122,7 @@ TEST(Network, RandomFlowsAreMaxMinFair) {
   }
 }
 
-TEST(Network, HasBytesWaitInFrontOfAFullLinkOnly) {
+TEST(Network, HasBytesWaitInFrontOfALinkThatLimitsFlows) {
   EventQueue events;
   Network network(events);
   const int link = network.add_link(2);
