@@ -59,9 +59,12 @@ TEST(AdPsgd, ComesToTheMeanWithoutGradients) {
   }
 }
 
-/// Replica 0 averages once a step with replica 1, whose updates miss that.
+/// Replica 0 averages once a step with replica 1, whose updates miss that: more than one, as it
+/// takes several times as long for a step.
 TEST(AdPsgd, CountsAveragesAtBothEndsAndThoseThatAGradientMisses) {
-  Trial trial(training_of("resnet9_thin", 32, 20), data_of("resnet9_thin"), options_of(2, 20));
+  TrialOptions run = options_of(2, 20);
+  run.stragglers = {{1, 4.0}};
+  Trial trial(training_of("resnet9_thin", 32, 20), data_of("resnet9_thin"), run);
   std::uint64_t updates = 0, averages = 0, steps = 0, active = 0;
   for (const WorkerReport& worker : trial.executor().workers()) {
     updates = std::accumulate(worker.staleness.begin(), worker.staleness.end(), updates);
@@ -77,7 +80,7 @@ TEST(AdPsgd, CountsAveragesAtBothEndsAndThoseThatAGradientMisses) {
   const std::vector<WorkerReport> workers = trial.executor().workers();
   ASSERT_EQ(workers.size(), 2U);
   EXPECT_EQ(mean_staleness({workers[0]}), 0);
-  EXPECT_GT(mean_staleness({workers[1]}), 0);  // how many it misses is up to the machine
+  EXPECT_GT(mean_staleness({workers[1]}), 0.2);
 }
 
 TEST(AdPsgd, LearnsTheParabola) {

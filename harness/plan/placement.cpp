@@ -334,10 +334,9 @@ Step as_computed(const Placement& placement, const Step& step) {
 /// Strategies see no marks of Winograd's algorithm: one that divides channels changes what gains.
 Step placed_step(const Placement& placement) {
   const Step step = fused_as_asked(placement, placement.workload->training(placement.recipe));
-  Step placed = marked_as_asked(placement, apply(placement.strategies, step, placement.options));
-  if (!placement.picked.empty()) placed = with_algorithms(placed, placement.picked);
-  placed.graph.share_attributes();
-  return placed;
+  const Step placed =
+      marked_as_asked(placement, apply(placement.strategies, step, placement.options));
+  return placement.picked.empty() ? placed : with_algorithms(placed, placement.picked);
 }
 
 std::int64_t workers_of(const Placement& placement) {

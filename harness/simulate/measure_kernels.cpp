@@ -63,7 +63,7 @@ Step with_all_kernels(const Step& part) {
   const bool all_are_here = loops > 1 && loops == static_cast<std::size_t>(part.partition.loops);
   if (all_are_here && !same.staleness_bound) same.staleness_bound = 1;
   same.graph = Graph();
-  same.graph.add_variables_of(part.graph);
+  same.graph.share_variables_of(part.graph);
   for (Node node : part.graph.nodes()) {
     if (node.attributes.has("every")) {
       node.attributes.set("every", std::int64_t{1});

@@ -43,7 +43,7 @@ NodeId Copier::copy(NodeId id, Graph& target) {
 }
 
 void Copier::copy_variables(Graph& target) {
-  target.add_variables_of(source_);
+  target.share_variables_of(source_);
   for (VariableId v = 0; v < static_cast<VariableId>(source_.variables().size()); ++v) {
     map_variable(v, v);
   }

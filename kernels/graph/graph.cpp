@@ -82,7 +82,7 @@ NodeId Graph::add(Node node) {
   return static_cast<NodeId>(nodes_->size()) - 1;
 }
 
-void Graph::add_variables_of(const Graph& other) {
+void Graph::share_variables_of(const Graph& other) {
   check(variables_->empty(), "a graph takes another's variables before it has any");
   variables_ = other.variables_;
 }

@@ -133,9 +133,9 @@ class Graph {
   /// Throws: aborts when the op's rules do not allow the inputs.
   NodeId add(Node node);
   VariableId add(Variable variable);
-  /// The other's variables, under their numbers.
+  /// Has the other's variables, under their numbers.
   /// Throws: aborts when this graph has variables.
-  void add_variables_of(const Graph& other);
+  void share_variables_of(const Graph& other);
 
   const std::vector<Node>& nodes() const { return *nodes_; }
   const std::vector<Variable>& variables() const { return *variables_; }

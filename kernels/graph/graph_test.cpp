@@ -175,7 +175,7 @@ Step with_rate(const Step& step, const std::vector<double>& examples,
                const std::vector<double>& values) {
   Step result = step;
   result.graph = Graph();
-  result.graph.add_variables_of(step.graph);
+  result.graph.share_variables_of(step.graph);
   for (Node node : step.graph.nodes()) {
     if (node.op == Op::Sgd) {
       node.attributes.set("schedule_examples", examples);

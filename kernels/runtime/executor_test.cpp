@@ -95,7 +95,7 @@ std::vector<double> to_double(const std::vector<float>& values) {
 Step partly_frozen(std::int64_t steps, std::int64_t learning_steps) {
   Step step = parabola(steps);
   Graph graph;
-  graph.add_variables_of(step.graph);
+  graph.share_variables_of(step.graph);
   for (Node node : step.graph.nodes()) {
     if (node.op == Op::Sgd) node.attributes.set("momentum", 0.5);
     if (node.op == Op::Sgd && step.graph.variable(node.variables[0]).name == "hidden.bias") {
