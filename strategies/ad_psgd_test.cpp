@@ -88,15 +88,17 @@ TEST(AdPsgd, LearnsTheParabola) {
   run.most_steps = 2000;
   Trial trial(training_of("parabola", 50, run.steps), data_of("parabola"), run);
   std::int64_t steps = 0;
+  float before = 0;  // of a loop that came first, while others may begin when these have learnt
   const LoopReport* busiest = nullptr;
   const std::vector<LoopReport> loops = trial.executor().loops();
   ASSERT_EQ(loops.size(), 3U);
   for (const LoopReport& loop : loops) {
     steps += loop.steps;
+    if (!loop.losses.empty()) before = std::max(before, loop.losses.front());
     if (busiest == nullptr || loop.steps > busiest->steps) busiest = &loop;
   }
   EXPECT_GE(steps, 2000 * 50 / 17);
-  EXPECT_LT(busiest->losses.back(), busiest->losses.front() / 4);
+  EXPECT_LT(busiest->losses.back(), before / 10);
 }
 
 TEST(AdPsgd, OfOneWorkerIsSingle) {
