@@ -33,7 +33,7 @@ Record simulated_race(const RaceRequest& request) {
   Placement placement = place_without_data(request);
   require_virtual(request, placement);
   pick_sums(request, placement);
-  const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
+  std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
   const VirtualCell cell = virtual_cell(request, placement, parts);
   const std::int64_t steps =
       request.steps.value_or(steps_to_estimate(parts, cell.file.cluster.compute_times));
@@ -49,6 +49,7 @@ Record simulated_race(const RaceRequest& request) {
   record.target = {.metric = std::string(to_string(placement.workload->metric)),
                    .value = request.target.value_or(placement.workload->target)};
   record.graph = graph_record(parts, steps);
+  parts = {};  // a graph for each process; the program has what runs
   record.graph.picked_by = placement.picked_by;
   record.setup_ns = now_ns() - begin_ns;
 

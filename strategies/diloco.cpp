@@ -112,8 +112,7 @@ void update_outer(Builder builder, VariableId parameter, Value mean, const SgdOp
                   double mix) {
   Graph& graph = builder.graph();
   const std::string name = graph.variable(parameter).name;
-  const VariableId outer = add_slot(
-      graph, parameter, ".outer", {.kind = Initializer::Kind::CopyOf, .scale = 1, .source = name});
+  const VariableId outer = add_slot(graph, parameter, ".outer", first_value_of(name));
   const VariableId velocity = add_slot(graph, parameter, ".outer_velocity");
   const Value moved = builder.add(builder.read(outer), builder.scale(mean, -1));
   builder.sgd(moved, outer, velocity, optimizer);

@@ -101,9 +101,8 @@ class Gossip {
       Builder builder = replicas_.at_update(t, r);
       const VariableId parameter = replicas_.parameter(t, r);
       const Variable z = builder.graph().variable(parameter);
-      const VariableId x = add_variable(
-          builder, t, r, z.name + ".pushed", z.type,
-          {.kind = Initializer::Kind::CopyOf, .scale = 1, .source = z.name, .values = {}});
+      const VariableId x =
+          add_variable(builder, t, r, z.name + ".pushed", z.type, first_value_of(z.name));
       builder.assign(builder.read(x), parameter);
       replicas_.update(t, r, builder.scale(replicas_.gradient(t, r), static_cast<double>(count())));
       all.push_back(halved(builder, t, r, x, builder.read(parameter)));

@@ -130,7 +130,7 @@ void PowerSgd::add_variables(Sum& sum) {
   sum.error = result_.graph.add(slot);
   slot.name = name + ".powersgd_factor";
   slot.type = {matrix.element, {rank_, matrix.dim(1)}};
-  slot.initializer = {.kind = Initializer::Kind::Normal, .scale = 1, .source = {}};
+  slot.initializer = Initializer{.kind = Initializer::Kind::Normal};
   sum.factor = result_.graph.add(slot);
 }
 

@@ -99,6 +99,7 @@ Place Replicas::home_of(Place place) const {
 
 void Replicas::add_variables() {
   const Graph& graph = source_.graph;
+  result_.graph.reserve_nodes((graph.nodes().size() + source_.trainables.size()) * copiers_.size());
   result_.graph.reserve_variables(graph.variables().size() * copiers_.size());
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     Variable variable = graph.variable(v);
@@ -166,6 +167,10 @@ void Replicas::copy_compute(std::int64_t replica) {
       copied.attributes.set("offset", offset + offset_[at(replica)]);
       copied.attributes.set("batch", batch_[at(replica)]);
       copied.attributes.set("global_batch", offset_.back() + batch_.back());
+    }
+    // As the first replica's, where they are the same, so that both hold them once.
+    if (replica > 0 && copiers_.front().knows({id, 0})) {
+      copied.outputs = result_.graph.node(copiers_.front().value({id, 0}).node).outputs;
     }
     copier.map_outputs(id, result_.graph.add(copied));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/graph/bucket.h"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -84,13 +85,13 @@ Step bucket(const Step& step, std::int64_t bucket_bytes) {
   const std::vector<Collective> all = collectives(step.graph);
   if (all.empty()) return step;
   std::map<NodeId, MergedNode> merged;  // by the last part
-  std::map<NodeId, bool> is_part;
+  std::vector<bool> is_part(step.graph.nodes().size());
   std::int64_t group = 0;
   for (const auto& members : fill(all, bucket_bytes)) {
     for (std::size_t m = 0; m < all[members.front()].members.size(); ++m) {
       MergedNode node{.parts = {}, .group = group};
       for (std::size_t index : members) node.parts.push_back(all[index].members[m]);
-      for (NodeId part : node.parts) is_part[part] = true;
+      for (NodeId part : node.parts) is_part[static_cast<std::size_t>(part)] = true;
       merged[node.parts.back()] = node;
     }
     ++group;
@@ -100,10 +101,12 @@ Step bucket(const Step& step, std::int64_t bucket_bytes) {
   result.graph = Graph();
   Copier copier(step.graph);
   copier.copy_variables(result.graph);
+  const auto count = static_cast<std::size_t>(std::count(is_part.begin(), is_part.end(), true));
+  result.graph.reserve_nodes(is_part.size() - count + merged.size());
   for (NodeId id = 0; id < static_cast<NodeId>(step.graph.nodes().size()); ++id) {
     const auto found = merged.find(id);
     if (found == merged.end()) {
-      if (!is_part[id]) copier.copy(id, result.graph);
+      if (!is_part[static_cast<std::size_t>(id)]) copier.copy(id, result.graph);
       continue;
     }
     const std::vector<NodeId>& parts = found->second.parts;

@@ -16,8 +16,8 @@ Value Builder::node(Op op, std::vector<Value> inputs, Attributes attributes,
                     std::vector<VariableId> variables) {
   const NodeId id = append({.op = op,
                             .attributes = std::move(attributes),
-                            .inputs = std::move(inputs),
-                            .variables = std::move(variables),
+                            .inputs = {inputs.begin(), inputs.end()},
+                            .variables = {variables.begin(), variables.end()},
                             .outputs = {},
                             .place = place_,
                             .phase = op_info(op).crosses ? Phase::Communication

@@ -5,21 +5,33 @@
 
 namespace regatta {
 
-Value& Copier::slot(Value from) {
-  auto& outputs = values_.at(static_cast<std::size_t>(from.node));
-  outputs.resize(source_.node(from.node).outputs.size());
-  return outputs.at(static_cast<std::size_t>(from.output));
+Copier::Copier(const Graph& source)
+    : source_(source),
+      variables_(source.variables().size(), -1),
+      copies_(source.nodes().size(), -1) {
+  std::size_t outputs = 0;
+  first_.reserve(source.nodes().size());
+  for (const Node& node : source.nodes()) {
+    first_.push_back(outputs);
+    outputs += node.outputs.size();
+  }
+  values_.resize(outputs);
+}
+
+std::size_t Copier::slot(Value from) const {
+  const std::size_t outputs = source_.node(from.node).outputs.size();
+  check(static_cast<std::size_t>(from.output) < outputs, "a node has so many outputs");
+  return first_[static_cast<std::size_t>(from.node)] + static_cast<std::size_t>(from.output);
 }
 
 bool Copier::knows(Value from) const {
-  const auto& outputs = values_.at(static_cast<std::size_t>(from.node));
-  const auto index = static_cast<std::size_t>(from.output);
-  return index < outputs.size() && outputs[index].exists();
+  const std::size_t outputs = source_.node(from.node).outputs.size();
+  return static_cast<std::size_t>(from.output) < outputs && values_[slot(from)].exists();
 }
 
 Value Copier::value(Value from) const {
   check(knows(from), "a rewrite uses a value that it has not copied");
-  return values_[static_cast<std::size_t>(from.node)][static_cast<std::size_t>(from.output)];
+  return values_[slot(from)];
 }
 
 VariableId Copier::variable(VariableId from) const {

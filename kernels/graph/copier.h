@@ -12,14 +12,10 @@ namespace regatta {
 
 class Copier {
  public:
-  explicit Copier(const Graph& source)
-      : source_(source),
-        values_(source.nodes().size()),
-        variables_(source.variables().size(), -1),
-        copies_(source.nodes().size(), -1) {}
+  explicit Copier(const Graph& source);
 
   /// Maps a value or variable of the source to one of the target.
-  void map(Value from, Value to) { slot(from) = to; }
+  void map(Value from, Value to) { values_[slot(from)] = to; }
   void map_variable(VariableId from, VariableId to) {
     variables_.at(static_cast<std::size_t>(from)) = to;
   }
@@ -42,10 +38,11 @@ class Copier {
   void map_outputs(NodeId from, NodeId to);
 
  private:
-  Value& slot(Value from);
+  std::size_t slot(Value from) const;
 
   const Graph& source_;
-  std::vector<std::vector<Value>> values_;
+  std::vector<std::size_t> first_;  ///< by node: where its outputs stand in values_
+  std::vector<Value> values_;
   std::vector<VariableId> variables_;
   std::vector<NodeId> copies_;  ///< by copy()
 };

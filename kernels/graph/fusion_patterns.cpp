@@ -137,7 +137,7 @@ class Matcher {
     if (wanted.add) {
       chain.add = users_.first(chain.y, {Op::Add});
       if (chain.add < 0) return {};
-      const std::vector<Value>& terms = graph_.node(chain.add).inputs;
+      const auto& terms = graph_.node(chain.add).inputs;
       chain.residual = terms[0] == chain.y ? terms[1] : terms[0];
       chain.y = {chain.add, 0};
     }

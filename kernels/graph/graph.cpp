@@ -77,9 +77,16 @@ NodeId Graph::add(Node node) {
   std::vector<TensorType> variables;
   variables.reserve(node.variables.size());
   for (VariableId id : node.variables) variables.push_back(variable(id).type);
-  node.outputs = op_info(node.op).infer({inputs, variables, node.attributes});
+  set_outputs(node, op_info(node.op).infer({inputs, variables, node.attributes}));
   own(nodes_).push_back(std::move(node));
   return static_cast<NodeId>(nodes_->size()) - 1;
+}
+
+/// A copy of a node keeps what it has, and many a node has what its first input has.
+void Graph::set_outputs(Node& node, std::vector<TensorType> types) const {
+  if (node.outputs.all() == types) return;
+  if (!node.inputs.empty()) node.outputs = this->node(node.inputs.front().node).outputs;
+  if (node.outputs.all() != types) node.outputs = std::move(types);
 }
 
 void Graph::share_variables_of(const Graph& other) {
@@ -104,6 +111,11 @@ void Graph::share_attributes() {
   if (changes.empty()) return;
   std::vector<Node>& nodes = own(nodes_);
   for (auto& [n, attributes] : changes) nodes[n].attributes = std::move(attributes);
+}
+
+VariableId Graph::share_variable(const Graph& other, VariableId id) {
+  own(variables_).share(*other.variables_, static_cast<std::size_t>(id));
+  return static_cast<VariableId>(variables_->size()) - 1;
 }
 
 VariableId Graph::add(Variable variable) {

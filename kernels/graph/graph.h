@@ -10,10 +10,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/graph/attributes.h"
+#include "kernels/graph/few.h"
 #include "kernels/graph/op.h"
+#include "kernels/graph/shared.h"
 #include "kernels/graph/tensor_type.h"
 
 namespace regatta {
@@ -55,9 +58,9 @@ std::string_view to_string(Phase phase);
 struct Node {
   Op op = Op::Read;
   Attributes attributes;
-  std::vector<Value> inputs;
-  std::vector<VariableId> variables;  ///< op.h says which ops assign them
-  std::vector<TensorType> outputs;
+  Few<Value, 2> inputs;
+  Few<VariableId, 4> variables;    ///< op.h says which ops assign them
+  SharedList<TensorType> outputs;  ///< their types
   Place place;
   Phase phase = Phase::Forward;
   std::string layer;  ///< the layer of the model, kept by backward and update nodes
@@ -79,6 +82,11 @@ struct Initializer {
   std::string source;  ///< CopyOf: the variable whose first value this one starts with
   std::vector<float> values = {};  ///< Given: all elements
 };
+
+/// To the first value of the variable of that name.
+inline Initializer first_value_of(std::string name) {
+  return {.kind = Initializer::Kind::CopyOf, .scale = 1, .source = std::move(name)};
+}
 
 /// What a variable is for.
 enum class VariableKind : std::uint8_t { Parameter, Slot, Statistic };
@@ -113,10 +121,10 @@ struct Variable {
   std::string name;
   TensorType type;
   VariableKind kind = VariableKind::Parameter;
-  Initializer initializer;
+  Shared<Initializer> initializer = {};
   Place place;
   Sharing sharing = Sharing::None;
-  std::optional<PartOf> part_of = {};
+  Shared<PartOf> part_of = {};
 
   /// The name that the workload gave to the whole variable.
   const std::string& whole_name() const { return part_of ? part_of->name : name; }
@@ -133,12 +141,14 @@ class Graph {
   /// Throws: aborts when the op's rules do not allow the inputs.
   NodeId add(Node node);
   VariableId add(Variable variable);
+  /// Appends a variable of another graph as it is, so that both hold it once.
+  VariableId share_variable(const Graph& other, VariableId id);
   /// Has the other's variables, under their numbers.
   /// Throws: aborts when this graph has variables.
   void share_variables_of(const Graph& other);
 
   const std::vector<Node>& nodes() const { return *nodes_; }
-  const std::vector<Variable>& variables() const { return *variables_; }
+  const ListOfShared<Variable>& variables() const { return *variables_; }
   const Node& node(NodeId id) const { return nodes_->at(static_cast<std::size_t>(id)); }
   const Variable& variable(VariableId id) const {
     return variables_->at(static_cast<std::size_t>(id));
@@ -148,6 +158,7 @@ class Graph {
   }
 
   /// Makes room for so many.
+  void reserve_nodes(std::size_t count) { own(nodes_).reserve(count); }
   void reserve_variables(std::size_t count) { own(variables_).reserve(count); }
   /// Nodes of equal attributes hold them together: copies of a node, after a rewrite has set the
   /// same in each.
@@ -157,10 +168,11 @@ class Graph {
   /// the graph that is made later would be written to, too.
   Place& place(NodeId id) { return own(nodes_).at(static_cast<std::size_t>(id)).place; }
   Variable& mutable_variable(VariableId id) {
-    return own(variables_).at(static_cast<std::size_t>(id));
+    return own(variables_).change(static_cast<std::size_t>(id));
   }
 
  private:
+  void set_outputs(Node& node, std::vector<TensorType> types) const;
   /// What may be changed: no other graph has it.
   template <typename T>
   static T& own(std::shared_ptr<T>& shared) {
@@ -169,7 +181,7 @@ class Graph {
   }
 
   std::shared_ptr<std::vector<Node>> nodes_ = std::make_shared<std::vector<Node>>();
-  std::shared_ptr<std::vector<Variable>> variables_ = std::make_shared<std::vector<Variable>>();
+  std::shared_ptr<ListOfShared<Variable>> variables_ = std::make_shared<ListOfShared<Variable>>();
 };
 
 /// A variable that is trained, its gradient, and the nodes that assign it.

@@ -74,6 +74,35 @@ TEST(Graph, SharesWhatItHoldsWithItsCopiesUntilOneOfThemChanges) {
   EXPECT_EQ(copy.variables().size(), first.variables().size() + 1);
 }
 
+TEST(Graph, SharesEachVariableThatDoesNotChange) {
+  const Graph first = small_step().graph;
+  Graph copy = first;
+  copy.mutable_variable(1).sharing = Sharing::Locked;
+  EXPECT_EQ(&copy.variable(0), &first.variable(0));
+  EXPECT_EQ(first.variable(1).sharing, Sharing::None);
+  Graph part;
+  const VariableId id = part.share_variable(first, 1);
+  EXPECT_EQ(&part.variable(id), &first.variable(1));
+}
+
+TEST(Graph, HoldsTheTypesOfACopiedNodeOnce) {
+  const Graph first = small_step().graph;
+  Graph copy;
+  copy.share_variables_of(first);
+  for (const Node& node : first.nodes()) copy.add(node);
+  ASSERT_EQ(copy.nodes().size(), first.nodes().size());
+  for (std::size_t id = 0; id < first.nodes().size(); ++id) {
+    EXPECT_EQ(&copy.nodes()[id].outputs.all(), &first.nodes()[id].outputs.all());
+  }
+}
+
+TEST(Graph, InfersTheTypesOfANodeThatComesWithOthers) {
+  Graph graph = small_step().graph;
+  Node dense = graph.node(2);
+  dense.outputs = {TensorType{ElementType::BF16, {1}}};
+  EXPECT_EQ(to_string(graph.type({graph.add(dense), 0})), "f32[4,3]");
+}
+
 TEST(Graph, HoldsEqualAttributesOnce) {
   Graph graph;
   Builder builder(graph);

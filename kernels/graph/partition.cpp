@@ -63,7 +63,8 @@ class Partitioner {
         periods_(periods_of_travel(step.graph)),
         unsent_(messages_.size()),
         under_way_(step.graph),
-        copier_(step.graph) {
+        copier_(step.graph),
+        nodes_(step.graph.nodes().size(), -1) {
     // What is not made any more would become a sum of all steps.
     std::erase_if(sums_, [this](const MessageSum& sum) {
       if (!binding_.adds_messages(messages_[sum.messages.front()].to)) return true;
@@ -98,15 +99,17 @@ class Partitioner {
 
   std::vector<Step> run() {
     const Graph& graph = step_.graph;
-    std::vector<std::size_t> variables(parts_.size());
+    std::vector<std::size_t> nodes(parts_.size()), variables(parts_.size());
+    for (const Node& node : graph.nodes()) ++nodes.at(at(binding_.process_of(node.place)));
     for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
       ++variables.at(at(process_of_variable(v)));
     }
     for (std::size_t p = 0; p < parts_.size(); ++p) {
+      parts_[p].graph.reserve_nodes(nodes[p]);  // and what travels
       parts_[p].graph.reserve_variables(variables[p]);
     }
     for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-      copier_.map_variable(v, part(process_of_variable(v)).graph.add(graph.variable(v)));
+      copier_.map_variable(v, part(process_of_variable(v)).graph.share_variable(graph, v));
     }
     for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
       for (const SendsToEnd& sends : under_way_.end_before(graph.node(id))) add_sent(sends);
@@ -128,7 +131,7 @@ class Partitioner {
   }
 
  private:
-  static std::size_t at(int process) { return static_cast<std::size_t>(process); }
+  static std::size_t at(int number) { return static_cast<std::size_t>(number); }
   Step& part(int process) { return parts_.at(at(process)); }
   int process_of(NodeId id) const { return binding_.process_of(step_.graph.node(id).place); }
   int process_of_variable(VariableId v) const {
@@ -147,18 +150,16 @@ class Partitioner {
 
   void place_node(NodeId id) {
     if (const auto sum = sum_of_.find(id); sum != sum_of_.end()) {
-      if (!nodes_.contains(id)) add_up(*sum->second);
+      if (nodes_[at(id)] < 0) add_up(*sum->second);
       return;
     }
     const int process = process_of(id);
     Node node = step_.graph.node(id);
-    std::vector<Value> inputs;
-    for (Value input : node.inputs) inputs.push_back(arrived(input, node.place));
+    for (Value& input : node.inputs) input = arrived(input, node.place);
     for (VariableId& v : node.variables) {
       check(process_of_variable(v) == process, "a node uses variables of its own process");
       v = copier_.variable(v);
     }
-    node.inputs = std::move(inputs);
     if (is_collective(node.op)) {
       const auto& members = processes_of_group_.at(node.attributes.integer("group"));
       const bool together =
@@ -167,8 +168,8 @@ class Partitioner {
     }
     set_until(node.attributes, expiries_[static_cast<std::size_t>(id)]);
     if (node.op == Op::Lookahead && loops_step_apart_) set_loops_step_apart(node.attributes);
-    nodes_[id] = add(process, std::move(node), loops_.of(id));
-    copier_.map_outputs(id, nodes_[id]);
+    nodes_[at(id)] = add(process, std::move(node), loops_.of(id));
+    copier_.map_outputs(id, nodes_[at(id)]);
   }
 
   /// Sends each message whose last value the node has made. Behind it the sender waits for what has
@@ -227,7 +228,7 @@ class Partitioner {
                        {"from", coordinates(message.from)}};
     set_period(node.attributes, message.period);
     list_types(node.attributes, types);
-    node.inputs = std::move(onto);
+    node.inputs.assign(onto.begin(), onto.end());
     const NodeId received = add(binding_.process_of(message.to), std::move(node), loop);
     if (!message.of_server()) {
       under_way_.received(message.values.front(), static_cast<std::int64_t>(m), message.period);
@@ -246,7 +247,7 @@ class Partitioner {
     for (std::size_t m : sum.messages) values = receive(m, loops_.of(first), std::move(values));
     for (std::size_t i = 0; i < values.size(); ++i) {
       copier_.map(sum.sums[i], values[i]);
-      nodes_[sum.sums[i].node] = values[i].node;
+      nodes_[at(sum.sums[i].node)] = values[i].node;
     }
   }
 
@@ -289,7 +290,7 @@ class Partitioner {
     check(process_of_variable(trainable.variable) == process, "who updates a parameter has it");
     local.variable = copier_.variable(trainable.variable);
     local.gradient = arrived(trainable.gradient, place);
-    for (NodeId update : trainable.updates) local.updates.push_back(nodes_.at(update));
+    for (NodeId update : trainable.updates) local.updates.push_back(nodes_[at(update)]);
     part(process).trainables.push_back(local);
   }
 
@@ -309,7 +310,7 @@ class Partitioner {
   std::map<std::int64_t, std::vector<std::int64_t>> processes_of_group_;
   Copier copier_;  ///< of each value and variable, in the part of its process
   std::vector<Step> parts_;
-  std::map<NodeId, NodeId> nodes_;
+  std::vector<NodeId> nodes_;  ///< by node of the placed graph, in the part of its process; -1
   std::map<std::pair<Value, Place>, Value> travelled_;
 };
 

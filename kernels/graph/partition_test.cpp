@@ -54,6 +54,22 @@ TEST(Partition, SendsAndReceivesBetweenProcesses) {
             std::string::npos);
 }
 
+TEST(Partition, HasTheVariablesOfTheWholeGraphThemselves) {
+  Step whole;
+  Builder builder(whole.graph);
+  for (const int replica : {0, 1}) {
+    const Place place{.replica = replica};
+    const VariableId v = whole.graph.add(
+        {.name = "w", .type = {ElementType::F32, {2}}, .initializer = {}, .place = place});
+    builder.at(place).read(v);
+  }
+  const Binding binding{.processes = 2,
+                        .process_of = [](const Place& place) { return place.replica; }};
+  const std::vector<Step> parts = partition(whole, binding);
+  EXPECT_EQ(&parts[0].graph.variable(0), &whole.graph.variable(0));
+  EXPECT_EQ(&parts[1].graph.variable(0), &whole.graph.variable(1));
+}
+
 /// Inputs of replicas 1 and 2, added up at replica 0.
 Step sum_of_two(double factor) {
   Step step;

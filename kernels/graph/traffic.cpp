@@ -83,7 +83,7 @@ double bytes_per_step(const Graph& graph, std::int64_t steps) {
 
 std::int64_t multiply_adds(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  const auto inputs = [&](std::size_t i) { return graph.type(node.inputs.at(i)); };
+  const auto inputs = [&](std::size_t i) { return graph.type(node.inputs[i]); };
   switch (node.op) {
     case Op::Dense: return node.outputs[0].elements() * inputs(0).dim(1);
     case Op::DenseBackwardData: return node.outputs[0].elements() * inputs(0).dim(1);

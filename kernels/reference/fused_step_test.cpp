@@ -49,7 +49,7 @@ class ModelBuilder {
     variable.name = name;
     variable.type.dims = std::move(dims);
     variable.kind = kind;
-    variable.initializer = {.kind = Initializer::Kind::Uniform, .scale = 0.5, .source = {}};
+    variable.initializer = Initializer{.kind = Initializer::Kind::Uniform, .scale = 0.5};
     return training_.step.graph.add(variable);
   }
 

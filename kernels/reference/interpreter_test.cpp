@@ -40,10 +40,14 @@ TEST(Interpreter, ReadOfASharedVariableIsACopyThatKnowsItsVersion) {
 TEST(Interpreter, VariablesStartAsInitializeSaysUnlessGivenByName) {
   Graph graph;
   const TensorType type{ElementType::F32, {4}};
-  const VariableId drawn = graph.add(
-      Variable{.name = "drawn", .type = type, .initializer = {.kind = Initializer::Kind::Normal}});
-  const VariableId given = graph.add(
-      Variable{.name = "given", .type = type, .initializer = {.kind = Initializer::Kind::Normal}});
+  const VariableId drawn =
+      graph.add(Variable{.name = "drawn",
+                         .type = type,
+                         .initializer = Initializer{.kind = Initializer::Kind::Normal}});
+  const VariableId given =
+      graph.add(Variable{.name = "given",
+                         .type = type,
+                         .initializer = Initializer{.kind = Initializer::Kind::Normal}});
   Interpreter interpreter(graph, 42, {{"given", {1, 2, 3, 4}}});
   Floats expected(4);
   initialize(graph, drawn, 42, expected.data());

@@ -25,7 +25,7 @@ void set_dirac(const TensorType& type, float* weights) {
 /// A variable that is no part of another.
 void initialize_whole(const Graph& graph, const Variable& variable, std::uint64_t seed,
                       float* destination) {
-  const Initializer& initializer = variable.initializer;
+  const Initializer& initializer = *variable.initializer;
   check(variable.type.element == ElementType::F32, "variables hold f32");
   const auto count = static_cast<std::uint32_t>(variable.type.elements());
   const std::uint64_t name = fnv1a(variable.name);
@@ -58,7 +58,8 @@ void initialize_whole(const Graph& graph, const Variable& variable, std::uint64_
   for (VariableId other = 0; other < static_cast<VariableId>(graph.variables().size()); ++other) {
     const Variable& source = graph.variable(other);
     if (source.name == initializer.source && source.type == variable.type) {
-      check(source.initializer.kind != Initializer::Kind::CopyOf, "a copy starts from an original");
+      check(source.initializer->kind != Initializer::Kind::CopyOf,
+            "a copy starts from an original");
       initialize(graph, other, seed, destination);
       return;
     }
@@ -70,7 +71,7 @@ void initialize_whole(const Graph& graph, const Variable& variable, std::uint64_
 
 void initialize(const Graph& graph, VariableId id, std::uint64_t seed, float* destination) {
   const Variable& variable = graph.variable(id);
-  const bool copies = variable.initializer.kind == Initializer::Kind::CopyOf;  // of another part
+  const bool copies = variable.initializer->kind == Initializer::Kind::CopyOf;  // of another part
   if (!variable.part_of || copies) {
     initialize_whole(graph, variable, seed, destination);
     return;

@@ -9,7 +9,7 @@
 namespace regatta {
 namespace {
 
-bool have_common(const std::vector<VariableId>& some, const std::vector<VariableId>& others) {
+bool have_common(std::span<const VariableId> some, std::span<const VariableId> others) {
   return std::any_of(some.begin(), some.end(), [&](VariableId v) {
     return std::find(others.begin(), others.end(), v) != others.end();
   });
@@ -18,7 +18,7 @@ bool have_common(const std::vector<VariableId>& some, const std::vector<Variable
 /// Whether `later` may not run before `earlier`: a variable of both, which one of them may assign,
 /// or a value that it reads.
 bool depends(const NodeKernel& later, const NodeKernel& earlier) {
-  const std::vector<VariableId>& used = later.node->variables;
+  const std::span<const VariableId> used = later.node->variables;
   return have_common(used, earlier.node->variables) || have_common(used, earlier.views) ||
          have_common(later.views, earlier.node->variables) ||
          std::any_of(later.node->inputs.begin(), later.node->inputs.end(),

@@ -38,13 +38,13 @@ class Noting final : public Kernel {
 /// Nodes that use variables and read values, with their kernels.
 class MergeTest : public testing::Test {
  protected:
-  void add(const std::string& name, std::vector<VariableId> variables,
+  void add(const std::string& name, const std::vector<VariableId>& variables,
            std::vector<NodeId> reads = {}, bool writes = false) {
     Node& node = nodes_.emplace_back();
-    node.variables = std::move(variables);
+    node.variables.assign(variables.begin(), variables.end());
     for (const NodeId from : reads) node.inputs.push_back({from, 0});
     views_.emplace_back();
-    if (writes) node.outputs.push_back({ElementType::F32, {1}});
+    if (writes) node.outputs = {TensorType{ElementType::F32, {1}}};
     kernels_.push_back(std::make_unique<Noting>(name.substr(0, 1), name, done_));
   }
   /// Makes a value of variables that it reads only.

@@ -11,8 +11,7 @@ CollectiveRun::CollectiveRun(const CollectiveSchedule& schedule, std::int64_t ch
       chunk_bytes_(chunk_bytes),
       lag_(by_chunks() ? 1 : 0),
       members_(static_cast<std::size_t>(schedule.members())),
-      arrived_(static_cast<std::size_t>(2 * schedule.steps() * schedule.members())),
-      firsts_(by_chunks() ? arrived_.size() : 0) {}
+      came_(members_.size()) {}
 
 void CollectiveRun::enter(double now, std::int64_t number) {
   Member& member = at(number);
@@ -28,17 +27,30 @@ void CollectiveRun::enter(double now, std::int64_t number) {
   last_came_[parity] = std::max(last_came_[parity], now);
 }
 
-bool CollectiveRun::has_first(std::int64_t number, std::int64_t step) const {
-  return firsts_[index(number, slot(at(number), step))] > 0;
+CollectiveRun::Came& CollectiveRun::came_in(std::int64_t number, std::int64_t slot) {
+  std::vector<Came>& all = came_[static_cast<std::size_t>(number)];
+  const auto found = std::find_if(all.rbegin(), all.rend(),
+                                  [slot](const Came& each) { return each.slot == slot; });
+  return found != all.rend() ? *found : all.emplace_back(Came{.slot = slot});
 }
 
-/// Into `work_`, whether or not.
+bool CollectiveRun::has_first(std::int64_t number, std::int64_t step) const {
+  const std::int64_t slot = this->slot(at(number), step);
+  const std::vector<Came>& all = came_[static_cast<std::size_t>(number)];
+  return std::any_of(all.begin(), all.end(),
+                     [slot](const Came& each) { return each.slot == slot && each.firsts > 0; });
+}
+
 bool CollectiveRun::has_received(std::int64_t number, std::int64_t step) {
   schedule_.work(number, step, work_);
-  const std::size_t here = index(number, slot(at(number), step));
-  if (arrived_[here] < work_.awaits) return false;
-  arrived_[here] = 0;
-  if (by_chunks()) firsts_[here] = 0;
+  if (work_.awaits > 0) {
+    const std::int64_t slot = this->slot(at(number), step);
+    std::vector<Came>& all = came_[static_cast<std::size_t>(number)];
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [slot](const Came& each) { return each.slot == slot; });
+    if (found == all.end() || found->rests < work_.awaits) return false;
+    all.erase(found);
+  }
   work_.adds_bytes -= std::exchange(at(number).added, 0);
   return true;
 }

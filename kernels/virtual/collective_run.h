@@ -22,9 +22,9 @@ class CollectiveRun {
 
   void enter(double now, std::int64_t member);
   /// The rest of a message of the member's step `slot` has arrived.
-  void arrive(std::int64_t member, std::int64_t slot) { ++arrived_[index(member, slot)]; }
+  void arrive(std::int64_t member, std::int64_t slot) { ++came_in(member, slot).rests; }
   /// With chunks, before the rest: the first of them.
-  void first_arrives(std::int64_t member, std::int64_t slot) { ++firsts_[index(member, slot)]; }
+  void first_arrives(std::int64_t member, std::int64_t slot) { ++came_in(member, slot).firsts; }
   std::int64_t chunk_bytes() const { return chunk_bytes_; }
   bool is_inside(std::int64_t member) const { return at(member).is_inside; }
 
@@ -55,15 +55,19 @@ class CollectiveRun {
     std::int64_t step = 0;
     double came = 0;
   };
+  /// What has come of the messages of a slot. A member has few that it has not taken.
+  struct Came {
+    std::int64_t slot = 0;
+    std::int32_t firsts = 0;
+    std::int32_t rests = 0;
+  };
   Member& at(std::int64_t member) { return members_[static_cast<std::size_t>(member)]; }
   const Member& at(std::int64_t member) const { return members_[static_cast<std::size_t>(member)]; }
   std::int64_t slot(const Member& member, std::int64_t step) const {
     return (member.round & 1) * schedule_.steps() + step;
   }
-  std::size_t index(std::int64_t member, std::int64_t slot) const {
-    return static_cast<std::size_t>(member * 2 * schedule_.steps() + slot);
-  }
   bool by_chunks() const { return chunk_bytes_ > 0; }
+  Came& came_in(std::int64_t member, std::int64_t slot);
   bool has_first(std::int64_t member, std::int64_t step) const;
   bool has_received(std::int64_t member, std::int64_t step);
 
@@ -71,8 +75,7 @@ class CollectiveRun {
   std::int64_t chunk_bytes_;
   std::int64_t lag_;  ///< steps from a send to the receipt that is awaited behind it
   std::vector<Member> members_;
-  std::vector<std::uint16_t> arrived_;  ///< by member, parity of the round, step
-  std::vector<std::uint16_t> firsts_;   ///< with chunks
+  std::vector<std::vector<Came>> came_;  ///< by member, in the order in which the first came
   MemberWork work_;
   double last_came_[2] = {0, 0};  ///< by parity of the round
   std::int64_t round_of_last_[2] = {-1, -1};
