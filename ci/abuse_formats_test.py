@@ -48,7 +48,8 @@ gbit_per_s = 8
         self.assertEqual((facts.hosts, facts.source), (2, "by hand"))
         self.assertEqual(facts.hardware, {
             "link_bytes_per_s": 1e9, "core_bytes_per_s": None, "latency_ns": 25e3,
-            "server_cores": 1, "compute_times": "samples", "spread": 0, "cpu": "x"})
+            "server_cores": 1, "compute_times": "samples", "spread": 0, "cpu": "x",
+            "queue_bytes": 0, "machine_cores": 0})
         said = {"mode": "time", "hosts": 2, "source": "by hand", "hardware": facts.hardware,
                 "cluster": f"{checkpoints.fnv1a(b'c'):016x}",
                 "calibration": f"{checkpoints.fnv1a(b'd'):016x}"}

@@ -79,9 +79,10 @@ def made_up_simulated(strategy: str, workers: int, speed: float, **change: Any) 
     record = made_up_record("resnet9_thin", strategy, 1, examples_per_s=speed)
     hardware = {"link_bytes_per_s": 1.25e9, "core_bytes_per_s": None, "latency_ns": 25e3,
                 "server_cores": 1, "compute_times": "samples", "spread": 0, "cpu": "A CPU",
+                "queue_bytes": 0, "machine_cores": 0,
                 **change.pop("hardware", {})}
     record["cell"].update(workers=workers, processes=workers, global_batch=32 * workers)
-    record.update(schema=6, status="missed", training_time_to_target_ns=None,
+    record.update(schema=11, status="missed", training_time_to_target_ns=None,
                   examples_to_target=None, evaluations=[], losses=[],
                   step_time_ns={"count": 60, "p50": 20_000_000},
                   command=f"regatta run --strategy {strategy} --workers {workers}",

@@ -199,6 +199,11 @@ def _conditions(study: Study) -> str:
         parts.append("compute times " + ("as calibrated steps differed" if times == "samples"
                                          else times + (f", spread {spread:g}" if spread else "")))
         parts.append(f"servers of {plural(study.hardware['server_cores'], 'core')}")
+        if study.hardware["machine_cores"]:
+            parts.append(f"hosts share {plural(study.hardware['machine_cores'], 'core')}")
+        if study.hardware["queue_bytes"]:
+            queue = f"{study.hardware['queue_bytes'] / 1e3:g} kB"
+            parts.append(f"a flow keeps {queue} waiting in front of a full link")
     return " · ".join(parts)
 
 

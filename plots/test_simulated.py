@@ -159,6 +159,14 @@ class Studies(unittest.TestCase):
         self.assertEqual(view.what_if[0].link, "cluster 01234567")
         self.assertIn(("their machine", "not recorded"), view.made)
 
+    def test_say_what_waits_and_whose_cores_hosts_share(self) -> None:
+        plain = self.view([made_up_simulated("gossip", 2, 100)]).conditions
+        self.assertNotIn("wait", plain)
+        crowded = self.view([made_up_simulated("gossip", 2, 100, hardware={
+            "queue_bytes": 85e3, "machine_cores": 2})]).conditions
+        self.assertEqual(crowded, f"{plain} · hosts share 2 cores · a flow keeps 85 kB waiting "
+                                  "in front of a full link")
+
 
 class Pages(unittest.TestCase):
     def made(self, records: list[dict[str, Any]]) -> dict[str, str]:

@@ -219,7 +219,7 @@ def facts_in(table: dict[str, Any], costs: Costs, processes: int) -> Facts:
     whole(table, "seed", 1, 0, 1_000_000_000)
     latency_us = number(table.get("latency_us", 0), "latency_us", 0, MOST_LATENCY_US)
     core = gbit(table, "core_gbit_per_s")
-    number(table.get("queue_kb", 0), "queue_kb", 0, MOST_QUEUE_KB)
+    queue_kb = number(table.get("queue_kb", 0), "queue_kb", 0, MOST_QUEUE_KB)
     kind, spread = times_of(table, costs)
     blocks = table.get("host")
     if not isinstance(blocks, list) or not blocks or not all(isinstance(one, dict)
@@ -243,7 +243,8 @@ def facts_in(table: dict[str, Any], costs: Costs, processes: int) -> Facts:
     return Facts(len(hosts), costs.source,
                  {"link_bytes_per_s": min(limits, default=None), "core_bytes_per_s": core,
                   "latency_ns": 1e3 * latency_us, "server_cores": servers,
-                  "compute_times": kind, "spread": spread, "cpu": costs.cpu})
+                  "compute_times": kind, "spread": spread, "cpu": costs.cpu,
+                  "queue_bytes": 1e3 * queue_kb, "machine_cores": machine})
 
 
 def read(content: bytes, folder: Path, known: dict[str, Any], processes: int) -> Facts:

@@ -15,6 +15,8 @@ namespace {
 
 using SimulatedRuns = std::vector<const Record*>;
 
+constexpr int kNotSaid = -1;  // by an older record
+
 /// Equal for runs that a study may hold against each other, but for their batches. The length is a
 /// setting where something is learnt; otherwise it says how long was measured.
 std::string study_key(const Record& run) {
@@ -22,8 +24,10 @@ std::string study_key(const Record& run) {
   const bool learns = !run.evaluations.empty();
   std::string key = simulated.mode + '|' + simulated.source;
   if (const auto& hardware = simulated.hardware) {
-    key += fmt::format("|{}|{}|{}|{}", hardware->cpu, hardware->compute_times, hardware->spread,
-                       hardware->server_cores);
+    key +=
+        fmt::format("|{}|{}|{}|{}|{}|{}", hardware->cpu, hardware->compute_times, hardware->spread,
+                    hardware->server_cores, hardware->queue_bytes.value_or(kNotSaid),
+                    static_cast<double>(hardware->machine_cores.value_or(kNotSaid)));
   }
   for (const Trait& trait : traits_of(run)) {
     const std::string& name = trait.name;

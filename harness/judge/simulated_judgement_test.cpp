@@ -38,7 +38,9 @@ Record simulated(const std::string& strategy, const Where& where, double example
                                .hosts = 64,
                                .hardware = HardwareRecord{.link_bytes_per_s = where.gbit * 125e6,
                                                           .latency_ns = where.latency_us * 1e3,
-                                                          .compute_times = "samples"}};
+                                                          .compute_times = "samples",
+                                                          .queue_bytes = 0,
+                                                          .machine_cores = 0}};
   return record;
 }
 
@@ -67,7 +69,7 @@ TEST(SimulatedJudgement, PutsRunsInAPlaceByWayLinkAndWorkers) {
 }
 
 TEST(SimulatedJudgement, HoldsOnlyWhatComparesAgainstEachOther) {
-  Records records(8, simulated("all_reduce", {.workers = 4}, 1000));
+  Records records(11, simulated("all_reduce", {.workers = 4}, 1000));
   for (std::size_t i = 0; i < records.size(); ++i) records[i].run_id += std::to_string(i);
   records[1].cell.dtype = "bf16";
   records[2].simulated->source = "a data sheet";
@@ -75,11 +77,14 @@ TEST(SimulatedJudgement, HoldsOnlyWhatComparesAgainstEachOther) {
   records[4].simulated->hardware->compute_times = "gamma";
   records[5].cell.steps = 90;  // how long was measured
   records[6].status = Status::Failed;
+  records[8].simulated->hardware->queue_bytes = 80e3;
+  records[9].simulated->hardware->machine_cores = 2;
+  records[10].simulated->hardware->machine_cores.reset();  // not known, as of older records
   records.push_back(records[0]);
   records.back().cell.workers = 0;
   records[7].run_id = records[0].run_id;
   const std::vector<SimulatedStudy> studies = judge_simulated(records);
-  ASSERT_EQ(studies.size(), 5U);
+  ASSERT_EQ(studies.size(), 8U);
   EXPECT_EQ(studies[0].points.size(), 1U);
   EXPECT_EQ(studies[0].points[0].cell.runs.size(), 2U);
 }

@@ -26,7 +26,7 @@ class SimulatedRun(unittest.TestCase):
         self.assertEqual(record["simulated"]["hardware"], {
             "link_bytes_per_s": 1.25e9, "core_bytes_per_s": None, "latency_ns": 20e3,
             "server_cores": 1, "compute_times": "samples", "spread": 0,
-            "cpu": record["machine"]["cpu"]})
+            "cpu": record["machine"]["cpu"], "queue_bytes": 0, "machine_cores": 0})
         self.assertEqual([worker["host"] for worker in record["workers"]],
                          ["host0", "host1", "host2", "host3"])
         self.assertEqual(record["evaluations"], [])
@@ -65,7 +65,9 @@ class SimulatedRun(unittest.TestCase):
                            "processes = 1\n", **made)
             out = fresh_folder()
             output_of("run", *cell, "--steps", "200", "--cluster", str(file), "--out", str(out))
-            return int(json.loads((out / "simulated.jsonl").read_text())["step_time_ns"]["p50"])
+            record = json.loads((out / "simulated.jsonl").read_text())
+            self.assertEqual(record["simulated"]["hardware"]["queue_bytes"], 1000 * queue_kb)
+            return int(record["step_time_ns"]["p50"])
 
         # A push, and a pull that shares the server's link, or has it to itself.
         self.assertAlmostEqual(step_ns(0.01) / step_ns(0), 2 / 3, delta=0.05)
@@ -123,8 +125,10 @@ class SimulatedRun(unittest.TestCase):
     def test_shares_the_cores_of_a_machine(self) -> None:
         """Of two cores each has two of the hosts, whose workers compute at about the same time."""
         even = f"[compute_times]\n{HOSTS}"
-        computing = {cores: simulated(cluster(f"machine_cores = {cores}\n{even}"))
-                     ["workers"][0]["compute_ns"] for cores in (1, 2, 4)}
+        records = {cores: simulated(cluster(f"machine_cores = {cores}\n{even}"))
+                   for cores in (1, 2, 4)}
+        computing = {cores: each["workers"][0]["compute_ns"] for cores, each in records.items()}
+        self.assertEqual(records[2]["simulated"]["hardware"]["machine_cores"], 2)
         own = simulated(cluster(even))["workers"][0]["compute_ns"]
         self.assertAlmostEqual(computing[4], own, delta=1e3)
         for cores, most in ((2, 2), (1, 4)):

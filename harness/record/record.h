@@ -204,7 +204,8 @@ struct Resumed {
   std::int64_t examples = 0;  ///< trained on before it
 };
 
-/// What a simulated cluster is like, and whose costs its kernels have.
+/// What a simulated cluster is like, and whose costs its kernels have. The last two are empty in
+/// older records.
 struct HardwareRecord {
   std::optional<double>
       link_bytes_per_s;  ///< the narrowest of a host's, either way; empty: no limit
@@ -214,6 +215,9 @@ struct HardwareRecord {
   std::string compute_times;               ///< kind of their distribution: constant, gamma, ...
   double spread = 0;                       ///< of that distribution
   std::string cpu;                         ///< whose costs the calibration has
+  std::optional<double> queue_bytes;       ///< that a flow keeps waiting in front of a full link
+  std::optional<std::int64_t>
+      machine_cores;  ///< of a machine, dealt to hosts in turn; 0: they have cores of their own
 };
 
 /// Of a run in virtual time: what its cluster is, and where the costs come from.
@@ -233,7 +237,7 @@ struct LossSample {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 10;  ///< the version that is written; older ones are read
+  static constexpr std::int64_t kSchema = 11;  ///< the version that is written; older ones are read
 
   std::string run_id;
   std::string timestamp;  ///< of the start, UTC, as 2025-01-31T12:00:00Z

@@ -200,6 +200,8 @@ void for_each_field(T& part, Field&& field) {
   field("compute_times", part.compute_times);
   field("spread", part.spread);
   field("cpu", part.cpu);
+  field("queue_bytes", part.queue_bytes);
+  field("machine_cores", part.machine_cores);
 }
 
 template <FieldsOf<Simulated> T, typename Field>

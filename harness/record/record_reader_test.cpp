@@ -205,6 +205,16 @@ TEST(RecordReader, ReadsSimulatedRecordsThatTellNoHardware) {
   EXPECT_FALSE(record_from_json(json.dump()).simulated->hardware);
 }
 
+TEST(RecordReader, ReadsSimulatedRecordsThatTellNoQueueOrSharedCores) {
+  auto json = nlohmann::ordered_json::parse(to_json_line(sample_simulated_record()));
+  json["simulated"]["hardware"].erase("queue_bytes");
+  json["simulated"]["hardware"].erase("machine_cores");
+  json["schema"] = 10;
+  const Record record = record_from_json(json.dump());
+  EXPECT_FALSE(record.simulated->hardware->queue_bytes);
+  EXPECT_FALSE(record.simulated->hardware->machine_cores);
+}
+
 TEST(RecordReader, RefusesAFolderWithoutRecords) {
   EXPECT_NE(error_of_reading(folder_with("")).find("holds no whole record"), std::string::npos);
   EXPECT_NE(error_of_reading("/no/such/folder").find("No such file"), std::string::npos);

@@ -146,7 +146,9 @@ Record sample_simulated_record() {
                                                           .server_cores = 2,
                                                           .compute_times = "gamma",
                                                           .spread = 0.25,
-                                                          .cpu = "A CPU"}};
+                                                          .cpu = "A CPU",
+                                                          .queue_bytes = 80'000,
+                                                          .machine_cores = 2}};
   return record;
 }
 

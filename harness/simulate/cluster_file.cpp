@@ -248,7 +248,9 @@ HardwareRecord hardware_of(const ClusterFile& file) {
           .server_cores = cluster.server_cores,
           .compute_times = std::string(to_string(cluster.compute_times.kind)),
           .spread = cluster.compute_times.spread,
-          .cpu = file.calibration.cpu};
+          .cpu = file.calibration.cpu,
+          .queue_bytes = cluster.queue_bytes,
+          .machine_cores = cluster.machine_cores};
 }
 
 std::vector<int> hosts_of(const ClusterFile& file, const std::vector<ProcessNeeds>& needs) {

@@ -43,7 +43,9 @@ Attributes::Attributes(std::initializer_list<std::pair<std::string, Value>> valu
 const Attributes::Values Attributes::kNone;
 
 void Attributes::set(std::string_view name, Value value) {
-  Values values = this->values();
+  Values values;
+  values.reserve(this->values().size() + (has(name) ? 0 : 1));  // as many as there are then
+  values.insert(values.end(), this->values().begin(), this->values().end());
   auto place = std::lower_bound(values.begin(), values.end(), name,
                                 [](const auto& entry, auto key) { return entry.first < key; });
   if (place != values.end() && place->first == name) {

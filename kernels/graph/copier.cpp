@@ -20,8 +20,8 @@ Copier::Copier(const Graph& source)
 
 std::size_t Copier::slot(Value from) const {
   const std::size_t outputs = source_.node(from.node).outputs.size();
-  check(static_cast<std::size_t>(from.output) < outputs, "a node has so many outputs");
-  return first_[static_cast<std::size_t>(from.node)] + static_cast<std::size_t>(from.output);
+  check(static_cast<std::size_t>(from.output) < outputs, "a value is one of its node's outputs");
+  return first_.at(static_cast<std::size_t>(from.node)) + static_cast<std::size_t>(from.output);
 }
 
 bool Copier::knows(Value from) const {

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 namespace regatta {
 
-/// Up to `kOwn` elements are inside. Iterators and references end with the next change of its size.
+/// Up to `kOwn` elements are inside. Iterators and references end with the next change of its size,
+/// and when it is moved from.
 template <typename T, std::size_t kOwn>
 class Few {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -64,11 +66,11 @@ class Few {
   const T* end() const { return data() + size_; }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  T& operator[](std::size_t i) { return data()[i]; }
-  const T& operator[](std::size_t i) const { return data()[i]; }
-  T& front() { return data()[0]; }
-  const T& front() const { return data()[0]; }
-  const T& back() const { return data()[size_ - 1]; }
+  T& operator[](std::size_t i) { return std::span(data(), size_)[i]; }
+  const T& operator[](std::size_t i) const { return std::span(data(), size_)[i]; }
+  T& front() { return (*this)[0]; }
+  const T& front() const { return (*this)[0]; }
+  const T& back() const { return (*this)[size_ - 1]; }
   friend bool operator==(const Few& a, const Few& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }

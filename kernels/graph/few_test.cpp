@@ -15,10 +15,13 @@ std::vector<int> all(const Two& list) { return {list.begin(), list.end()}; }
 
 TEST(Few, HoldsAFewInsideAndMoreOnTheHeap) {
   Two list{1, 2};
-  const auto* inside = static_cast<const void*>(list.data());
-  EXPECT_GE(inside, static_cast<const void*>(&list));
-  EXPECT_LT(inside, static_cast<const void*>(&list + 1));
+  const auto is_inside = [&list] {
+    const auto* data = static_cast<const void*>(list.data());
+    return data >= static_cast<const void*>(&list) && data < static_cast<const void*>(&list + 1);
+  };
+  EXPECT_TRUE(is_inside());
   for (int i = 3; i < 20; ++i) list.push_back(i);
+  EXPECT_FALSE(is_inside());
   EXPECT_EQ(list.size(), 19U);
   for (int i = 1; i < 20; ++i) EXPECT_EQ(list[static_cast<std::size_t>(i) - 1], i);
 }
@@ -26,7 +29,9 @@ TEST(Few, HoldsAFewInsideAndMoreOnTheHeap) {
 TEST(Few, TakesAnElementOfItsOwn) {
   Two list{1, 2};
   list.push_back(list.front());
-  EXPECT_EQ(all(list), (std::vector<int>{1, 2, 1}));
+  list.push_back(list.front());
+  list.push_back(list[1]);  // where there is no room for it
+  EXPECT_EQ(all(list), (std::vector<int>{1, 2, 1, 1, 2}));
 }
 
 // From inside and from the heap onto lists of both kinds.
@@ -48,6 +53,9 @@ TEST(Few, IsCopiedAndMoved) {
   Two same = large;
   const Two& itself = same;
   same = itself;
+  EXPECT_EQ(same, large);
+  Two& again = same;
+  same = std::move(again);
   EXPECT_EQ(same, large);
 }
 

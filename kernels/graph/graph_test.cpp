@@ -79,6 +79,7 @@ TEST(Graph, SharesEachVariableThatDoesNotChange) {
   Graph copy = first;
   copy.mutable_variable(1).sharing = Sharing::Locked;
   EXPECT_EQ(&copy.variable(0), &first.variable(0));
+  EXPECT_EQ(copy.variable(1).sharing, Sharing::Locked);
   EXPECT_EQ(first.variable(1).sharing, Sharing::None);
   Graph part;
   const VariableId id = part.share_variable(first, 1);
@@ -94,6 +95,12 @@ TEST(Graph, HoldsTheTypesOfACopiedNodeOnce) {
   for (std::size_t id = 0; id < first.nodes().size(); ++id) {
     EXPECT_EQ(&copy.nodes()[id].outputs.all(), &first.nodes()[id].outputs.all());
   }
+}
+
+TEST(Graph, HoldsTypesThatAreThoseOfTheFirstInputOnce) {
+  Graph graph = small_step().graph;
+  const Value wave = Builder(graph).tanh({2, 0});
+  EXPECT_EQ(&graph.node(wave.node).outputs.all(), &graph.node(2).outputs.all());
 }
 
 TEST(Graph, InfersTheTypesOfANodeThatComesWithOthers) {

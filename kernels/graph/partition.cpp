@@ -101,11 +101,15 @@ class Partitioner {
     const Graph& graph = step_.graph;
     std::vector<std::size_t> nodes(parts_.size()), variables(parts_.size());
     for (const Node& node : graph.nodes()) ++nodes.at(at(binding_.process_of(node.place)));
+    for (const Message& message : messages_) {  // sent, ended and received
+      nodes.at(at(binding_.process_of(message.from))) += 2;
+      ++nodes.at(at(binding_.process_of(message.to)));
+    }
     for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
       ++variables.at(at(process_of_variable(v)));
     }
     for (std::size_t p = 0; p < parts_.size(); ++p) {
-      parts_[p].graph.reserve_nodes(nodes[p]);  // and what travels
+      parts_[p].graph.reserve_nodes(nodes[p]);
       parts_[p].graph.reserve_variables(variables[p]);
     }
     for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
@@ -290,7 +294,10 @@ class Partitioner {
     check(process_of_variable(trainable.variable) == process, "who updates a parameter has it");
     local.variable = copier_.variable(trainable.variable);
     local.gradient = arrived(trainable.gradient, place);
-    for (NodeId update : trainable.updates) local.updates.push_back(nodes_[at(update)]);
+    for (NodeId update : trainable.updates) {
+      local.updates.push_back(nodes_[at(update)]);
+      check(local.updates.back() >= 0, "a part has the updates of its parameters");
+    }
     part(process).trainables.push_back(local);
   }
 

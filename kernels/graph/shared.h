@@ -3,6 +3,7 @@
 // Values whose copies hold them together: in a graph of many replicas nearly everything is a copy.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>

@@ -109,7 +109,8 @@ std::string broken_training_rule(const Step& step) {
     const bool assigned =
         std::any_of(trainable.updates.begin(), trainable.updates.end(), [&](NodeId update) {
           const Node& node = graph.node(update);
-          return op_info(node.op).assigns && node.variables[0] == trainable.variable;
+          return op_info(node.op).assigns && !node.variables.empty() &&
+                 node.variables[0] == trainable.variable;
         });
     if (!assigned) return "trainable " + variable.name + " is never assigned";
   }

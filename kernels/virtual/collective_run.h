@@ -55,7 +55,8 @@ class CollectiveRun {
     std::int64_t step = 0;
     double came = 0;
   };
-  /// What has come of the messages of a slot. A member has few that it has not taken.
+  /// What has come of the messages of a slot. A member holds those that it has not taken: few, but
+  /// where it is late.
   struct Came {
     std::int64_t slot = 0;
     std::int32_t firsts = 0;
@@ -69,6 +70,7 @@ class CollectiveRun {
   bool by_chunks() const { return chunk_bytes_ > 0; }
   Came& came_in(std::int64_t member, std::int64_t slot);
   bool has_first(std::int64_t member, std::int64_t step) const;
+  /// Into `work_`, whether or not: what the step has the member do.
   bool has_received(std::int64_t member, std::int64_t step);
 
   const CollectiveSchedule& schedule_;
