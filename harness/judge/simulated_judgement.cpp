@@ -27,7 +27,7 @@ std::string study_key(const Record& run) {
     key +=
         fmt::format("|{}|{}|{}|{}|{}|{}", hardware->cpu, hardware->compute_times, hardware->spread,
                     hardware->server_cores, hardware->queue_bytes.value_or(kNotSaid),
-                    static_cast<double>(hardware->machine_cores.value_or(kNotSaid)));
+                    hardware->machine_cores.value_or(kNotSaid));
   }
   for (const Trait& trait : traits_of(run)) {
     const std::string& name = trait.name;

@@ -82,7 +82,7 @@ NodeId Graph::add(Node node) {
   return static_cast<NodeId>(nodes_->size()) - 1;
 }
 
-/// A copy of a node keeps what it has, and many a node has what its first input has.
+/// Equal lists are held once: a copy of a node keeps its own, others take their first input's.
 void Graph::set_outputs(Node& node, std::vector<TensorType> types) const {
   if (node.outputs.all() == types) return;
   if (!node.inputs.empty()) node.outputs = this->node(node.inputs.front().node).outputs;
