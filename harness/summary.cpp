@@ -119,7 +119,7 @@ std::vector<SumRecord> all_reduces_of(const std::vector<Step>& parts) {
   std::map<std::int64_t, SumRecord> by_group;
   for (const Step& part : parts) {
     for (const Node& node : part.graph.nodes()) {
-      if (node.op != Op::AllReduce || node.attributes.integer("member") != 0) continue;
+      if (node.op != Op::AllReduce || node.member != 0) continue;
       const CollectiveShape shape = collective_shape(part.graph, node);
       by_group[shape.group] = {.algorithm = std::string(shape.algorithm),
                                .torus = torus_text(shape),
@@ -265,7 +265,7 @@ std::string checksum_of_weights(Trainer& trainer) {
   const std::vector<VariableCopy> copies = trainer.variables(Copies::ForEvaluation);
   std::set<std::string> parameters;
   for (const auto& [variable, tensor, version, model] : copies) {
-    if (variable->kind == VariableKind::Parameter) parameters.insert(variable->whole_name());
+    if (variable.kind == VariableKind::Parameter) parameters.insert(variable.whole_name());
   }
   std::uint64_t weights = fnv1a("");
   for (const std::string& name : parameters) {
@@ -280,13 +280,13 @@ void check_replicas_agree(Trainer& trainer, const Placement& placement) {
   if (exchange != Exchange::Synchronous && exchange != Exchange::Compressed) return;
   std::map<std::string, Tensor> first;
   for (const auto& [variable, tensor, version, model] : trainer.variables(Copies::All)) {
-    if (variable->kind != VariableKind::Parameter) continue;
-    const auto [entry, is_new] = first.try_emplace(variable->name, tensor);
+    if (variable.kind != VariableKind::Parameter) continue;
+    const auto [entry, is_new] = first.try_emplace(variable.name, tensor);
     if (is_new) continue;
     const auto bytes = static_cast<std::size_t>(tensor.type.bytes());
     if (std::memcmp(entry->second.data, tensor.data, bytes) != 0) {
       throw RunError(ErrorKind::Diverged, "after a synchronous run the replicas differ in " +
-                                              variable->name + " (" + to_string(variable->place) +
+                                              variable.name + " (" + to_string(variable.place) +
                                               "); this is a bug, please report it");
     }
   }

@@ -104,7 +104,7 @@ Step placed(const Step& step, const TrialOptions& options) {
 Step drawing(const Step& step, std::int64_t count, const std::vector<std::int64_t>& offsets = {}) {
   Step result = step;
   result.graph = Graph();
-  result.graph.share_variables_of(step.graph);
+  result.graph.copy_variables_of(step.graph);
   for (Node node : step.graph.nodes()) {
     if (node.op == Op::Input) node.attributes.set("global_batch", count);
     if (node.op == Op::Input && !offsets.empty()) {

@@ -40,7 +40,7 @@ std::uint64_t order_of(const std::string& workload, std::int64_t global_batch, c
     const Step placed = apply(find_strategies(cell.strategy), step, options.options);
     step = placed;
     step.graph = Graph();
-    step.graph.share_variables_of(placed.graph);
+    step.graph.copy_variables_of(placed.graph);
     for (Node node : placed.graph.nodes()) {
       if (node.op == Op::Input) change(node);
       step.graph.add(node);

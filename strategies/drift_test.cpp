@@ -30,7 +30,7 @@ enum class Fault { ByWorkers, Halved };
 Step with_fault(const Step& placed, Fault fault, std::int64_t replicas) {
   Step wrong = placed;
   wrong.graph = Graph();
-  wrong.graph.share_variables_of(placed.graph);
+  wrong.graph.copy_variables_of(placed.graph);
   for (Node node : placed.graph.nodes()) {
     const bool begins_backward =
         node.op == Op::MeanSquaredErrorBackward || node.op == Op::SoftmaxCrossEntropyBackward;

@@ -36,7 +36,7 @@ Step parabola() { return training_of("parabola", kBatch, 100); }
 Step at_twice_the_rate() {
   Step step = parabola();
   Graph graph;
-  graph.share_variables_of(step.graph);
+  graph.copy_variables_of(step.graph);
   for (Node node : step.graph.nodes()) {
     if (node.op == Op::Sgd) {
       EXPECT_EQ(node.attributes.real("weight_decay"), 0);

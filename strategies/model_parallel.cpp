@@ -22,7 +22,8 @@ Step model_parallel(const Step& step, const StrategyOptions& options) {
     result.graph.place(id).stage = stages.of_node[static_cast<std::size_t>(id)];
   }
   for (VariableId v = 0; v < static_cast<VariableId>(result.graph.variables().size()); ++v) {
-    result.graph.mutable_variable(v).place.stage = stages.of_variable[static_cast<std::size_t>(v)];
+    const int stage = stages.of_variable[static_cast<std::size_t>(v)];
+    result.graph.change_variable(v, [=](Variable& variable) { variable.place.stage = stage; });
   }
   return result;
 }

@@ -61,8 +61,8 @@ class PowerSgd {
 
  private:
   void find_sums();
-  const Node& node_of(const Sum& sum) const { return source_.graph.node(sum.node); }
-  const TensorType& type_of(const Sum& sum) const { return node_of(sum).outputs[0]; }
+  Node node_of(const Sum& sum) const { return source_.graph.node(sum.node); }
+  const TensorType& type_of(const Sum& sum) const { return source_.graph.type({sum.node, 0}); }
   Builder& at(const Sum& sum) {
     const Node& node = node_of(sum);
     return builder_.at(node.place).in(Phase::Update).layer(node.layer);
@@ -109,13 +109,14 @@ void PowerSgd::find_sums() {
 /// Sums of one round travel together; those of the second are made of those of the first. Sums that
 /// are to be divided have round 0 for themselves.
 Value PowerSgd::summed(const Sum& sum, Value value, std::int64_t round) {
-  const Attributes& attributes = node_of(sum).attributes;
-  if (is_to_share(node_of(sum))) ++round;
+  const Node node = node_of(sum);
+  const Attributes& attributes = node.attributes;
+  if (is_to_share(node)) ++round;
   return at(sum).all_reduce(value, {.group = attributes.integer("group") + round * groups_,
-                                    .member = attributes.integer("member"),
+                                    .member = node.member,
                                     .members = attributes.integer("members"),
                                     .algorithm = attributes.text("algorithm"),
-                                    .columns = torus_columns(node_of(sum)),
+                                    .columns = torus_columns(node),
                                     .round = round});
 }
 

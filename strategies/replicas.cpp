@@ -168,10 +168,6 @@ void Replicas::copy_compute(std::int64_t replica) {
       copied.attributes.set("batch", batch_[at(replica)]);
       copied.attributes.set("global_batch", offset_.back() + batch_.back());
     }
-    // As the first replica's, where they are the same, so that both hold them once.
-    if (replica > 0 && copiers_.front().knows({id, 0})) {
-      copied.outputs = result_.graph.node(copiers_.front().value({id, 0}).node).outputs;
-    }
     copier.map_outputs(id, result_.graph.add(copied));
   }
   for (Value loss : source_.losses) result_.losses.push_back(copier.value(loss));

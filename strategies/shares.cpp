@@ -127,8 +127,7 @@ class Shares {
     const Node& sum = source_.graph.node(id);
     sums_[sum.attributes.integer("group")].push_back(id);
     summed_.insert(sum.inputs.begin(), sum.inputs.end());
-    for (const Piece& piece :
-         pieces(sum.outputs, sum.attributes.integer("members"), sum.attributes.integer("member"))) {
+    for (const Piece& piece : pieces(sum.outputs, sum.attributes.integer("members"), sum.member)) {
       pieces_[{id, static_cast<int>(piece.tensor)}] = piece.elements;
     }
   }
@@ -225,7 +224,7 @@ class Shares {
       attributes.set("frees", std::int64_t{1});
       if (const Value value = left_by(before(index, 2)); value.exists()) inputs.push_back(value);
     }
-    const Value first = builder.node(Op::AllGather, inputs, attributes);
+    const Value first = builder.node(Op::AllGather, inputs, attributes, {}, sum.member);
     for (int k = 0; k < static_cast<int>(sum.outputs.size()); ++k) {
       gathered_[{parameter_of_.at({use.sum, k}), use.backward}] = {first.node, k};
     }
@@ -388,7 +387,7 @@ Value in_place_of(const Node& sum, Value made, Builder& builder) {
   mark[2] = 1;
   attributes.set(kMark, std::move(mark));
   attributes.set(kRound, kBehindAllRounds);
-  return builder.node(Op::AllReduce, {made}, std::move(attributes));
+  return builder.node(Op::AllReduce, {made}, std::move(attributes), {}, sum.member);
 }
 
 bool is_made(const Node& node) {

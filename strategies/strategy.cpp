@@ -137,7 +137,6 @@ Step apply(std::span<const Strategy* const> strategies, const Step& step,
   Step result = step;
   for (const Strategy* strategy : strategies) {
     result = strategy->rewrite(result, options);
-    result.graph.share_attributes();
     verify(result, std::string(strategy->name));
   }
   result = shared_out(bucket(result, options.count(kBucketBytes)));

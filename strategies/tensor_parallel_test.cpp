@@ -35,7 +35,7 @@ std::int64_t sums_of(const Step& placed) {
 Step without_sum(const Step& placed, std::int64_t round) {
   Step wrong = placed;
   wrong.graph = Graph();
-  wrong.graph.share_variables_of(placed.graph);
+  wrong.graph.copy_variables_of(placed.graph);
   for (Node node : placed.graph.nodes()) {
     if (node.op == Op::AllReduce && node.attributes.integer("round") == round) {
       node.op = Op::Scale;

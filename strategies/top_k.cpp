@@ -105,12 +105,11 @@ Value TopK::gather(const GradientSum& sum) {
   const Value selected = select(sum, node.inputs[0]);
   const std::int64_t members = node.attributes.integer("members");
   Attributes attributes{{"group", groups_ + node.attributes.integer("group")},
-                        {"member", node.attributes.integer("member")},
                         {"members", members},
                         {"algorithm", std::string(kRing)}};
   const TensorType all{ElementType::F32, {members * 2 * count_of(node)}};
   list_types(attributes, {&all, 1});
-  return at(node).node(Op::AllGather, {selected}, std::move(attributes));
+  return at(node).node(Op::AllGather, {selected}, std::move(attributes), {}, node.member);
 }
 
 void TopK::add_up(const GradientSum& sum, Value selected) {

@@ -46,10 +46,10 @@ std::int64_t elements_of(const Step& step, bool trained) {
   return sum;
 }
 
-std::map<std::string, const Node*> updates_of(const Step& step, Op op) {
-  std::map<std::string, const Node*> updates;
+std::map<std::string, Node> updates_of(const Step& step, Op op) {
+  std::map<std::string, Node> updates;
   for (const Node& node : step.graph.nodes()) {
-    if (node.op == op) updates[step.graph.variable(node.variables[0]).name] = &node;
+    if (node.op == op) updates[step.graph.variable(node.variables[0]).name] = node;
   }
   return updates;
 }
@@ -80,13 +80,13 @@ TEST(Airbench94, TrainsShiftsFasterAndTheFirstBiasOnlyForThreeEpochs) {
   const std::vector<double> rates{0.3, 1.5, 0.105};
   for (const auto& [name, node] : sgd) {
     const bool shift = name.ends_with(".shift");
-    const std::vector<double>& values = node->attributes.reals("schedule_values");
+    const std::vector<double>& values = node.attributes.reals("schedule_values");
     for (std::size_t i = 0; i < 2; ++i) {
       EXPECT_NEAR(values[i], (shift ? 64 : 1) * rates[i], 1e-12) << name;
     }
-    EXPECT_NEAR(node->attributes.real("weight_decay"), 1.3304e-3 / (shift ? 64 : 1), 1e-7) << name;
+    EXPECT_NEAR(node.attributes.real("weight_decay"), 1.3304e-3 / (shift ? 64 : 1), 1e-7) << name;
   }
-  const Attributes& bias = sgd.at("whiten.bias")->attributes;
+  const Attributes& bias = sgd.at("whiten.bias").attributes;
   EXPECT_EQ(bias.reals("schedule_values").back(), 0);
   EXPECT_EQ(bias.reals("schedule_examples").at(3), 3 * 48 * kBatch);
 }

@@ -124,19 +124,18 @@ std::vector<KernelRow> rows_of(const TimedKernels& timed, const Graph& graph,
   std::vector<KernelRow> rows;
   std::map<const TimedKernels::NodeTimes*, std::size_t> numbers;
   for (const TimedKernels::NodeTimes& times : timed.nodes()) {
-    const auto id = static_cast<NodeId>(times.node - graph.nodes().data());
     if (times.head != nullptr) {
       KernelLoad& load = rows[numbers.at(times.head)].load;
-      const KernelLoad more = load_of(graph, id);
+      const KernelLoad more = load_of(graph, times.id);
       load.flop += more.flop;
       load.bytes += more.bytes;
       continue;
     }
     const std::size_t k = numbers[&times] = rows.size();
     rows.push_back({.op = std::string(to_string(times.op)),
-                    .layer = times.node->layer,
+                    .layer = graph.node(times.id).layer,
                     .choice = times.choice,
-                    .load = load_of(graph, id),
+                    .load = load_of(graph, times.id),
                     .ms = split.kernel_ms[k],
                     .gap_ms = split.gap_ms[k]});
   }

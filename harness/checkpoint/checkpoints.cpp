@@ -69,7 +69,7 @@ void Checkpoints::restore(Trainer& trainer, Record& record) {
   bool fits = variables.size() == former_->variables.size();
   for (std::size_t i = 0; fits && i < variables.size(); ++i) {
     const SavedVariable& saved = former_->variables[i];
-    const Variable& variable = *variables[i].variable;
+    const Variable& variable = variables[i].variable;
     fits = saved.name == variable.name && saved.place == to_string(variable.place) &&
            std::ssize(saved.memory) == variable.type.bytes();
     variables[i].tensor.data = const_cast<char*>(saved.memory.data());  // it is only read
@@ -116,8 +116,8 @@ void Checkpoints::write(const RunPosition& position, Trainer& trainer, Record& r
                         .file = {}};
   for (const VariableCopy& copy : trainer.variables(Copies::All)) {
     checkpoint.variables.push_back(
-        {.name = copy.variable->name,
-         .place = to_string(copy.variable->place),
+        {.name = copy.variable.name,
+         .place = to_string(copy.variable.place),
          .version = copy.version,
          .memory = {copy.tensor.as<char>(), static_cast<std::size_t>(copy.tensor.type.bytes())}});
   }

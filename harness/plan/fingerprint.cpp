@@ -20,7 +20,7 @@ std::string digits(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 std::string buckets_of(const Graph& graph) {
   std::map<std::int64_t, std::int64_t> elements;
   for (const Node& node : graph.nodes()) {
-    if (!is_collective(node.op) || node.attributes.integer("member") != 0) continue;
+    if (!is_collective(node.op) || node.member != 0) continue;
     for (const TensorType& type : bucket_of(graph, node)) {
       elements[node.attributes.integer("group")] += type.elements();
     }

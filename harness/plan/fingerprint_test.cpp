@@ -233,7 +233,7 @@ TEST(Fingerprint, OfAnAttributeOfOneNodeIsAnother) {
   const Step step = placed_step(placement);
   Step other = step;
   other.graph = Graph();
-  other.graph.share_variables_of(step.graph);
+  other.graph.copy_variables_of(step.graph);
   for (Node node : step.graph.nodes()) {
     if (node.op == Op::Sgd && node.place.replica == 1) node.attributes.set("momentum", 0.5);
     other.graph.add(std::move(node));

@@ -18,7 +18,7 @@ VariableCopy IncomingVariables::expect(std::size_t process, VariableId id) {
   std::vector<float>& values = values_[process][static_cast<std::size_t>(id)];
   values.resize(static_cast<std::size_t>((variable.type.bytes() + 3) / 4));
   incoming_[process].variables.push_back(id);
-  return {.variable = &variable,
+  return {.variable = variable,
           .tensor = {.type = variable.type, .data = values.data()},
           .version = 0,
           .model = parts_[process].partition.model(id)};

@@ -153,7 +153,7 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
     const auto [p, v] = wanted[i];
     // Of a rank that was lost meanwhile, as above.
     const bool lost = watch_->is_lost(static_cast<int>(p));
-    if (lost && copies[i].variable->kind == VariableKind::Statistic) continue;
+    if (lost && copies[i].variable.kind == VariableKind::Statistic) continue;
     whole.push_back(copies[i]);
     whole.back().version = incoming_.version(p, v);
   }

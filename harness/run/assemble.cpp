@@ -14,14 +14,14 @@ std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
   std::map<std::string, std::size_t> met;  // copies of each part: the n-th is of the n-th whole
   std::set<std::pair<int, Role>> owners;   // of a whole
   for (const auto& [variable, tensor, version, model] : copies) {
-    if (variable->whole_name() != name) continue;
-    const auto& [replica, stage, role] = variable->place;
-    const bool is_part = variable->part_of.has_value();
+    if (variable.whole_name() != name) continue;
+    const auto& [replica, stage, role] = variable.place;
+    const bool is_part = variable.part_of.has_value();
     if (!is_part && !owners.emplace(replica, role).second) continue;  // another shard has the same
-    const std::size_t whole = is_part ? met[variable->name]++ : all.size();
-    const TensorType& type = is_part ? variable->part_of->type : variable->type;
+    const std::size_t whole = is_part ? met[variable.name]++ : all.size();
+    const TensorType& type = is_part ? variable.part_of->type : variable.type;
     if (whole == all.size()) all.emplace_back(static_cast<std::size_t>(type.elements()));
-    for (const Stretch& each : variable->stretches()) {
+    for (const Stretch& each : variable.stretches()) {
       std::copy_n(tensor.f32() + each.in_part, each.count, all[whole].begin() + each.in_whole);
     }
   }

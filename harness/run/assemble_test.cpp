@@ -16,7 +16,7 @@ class CopiesByHand {
   void add(const Variable& variable, Values values) {
     variables_.push_back(variable);
     values_.push_back(std::move(values));
-    copies_.push_back({.variable = &variables_.back(),
+    copies_.push_back({.variable = variables_.back(),
                        .tensor = {.type = variable.type, .data = values_.back().data()}});
   }
   std::vector<Values> assembled(const std::string& name) const { return assemble(copies_, name); }

@@ -85,14 +85,14 @@ void Evaluator::adopt_variables(std::vector<VariableCopy> all, int model) {
 bool Evaluator::copy_on_device(Trainer& training, int model) {
   std::map<std::string, std::vector<VariableOnDevice>> all;
   for (const VariableOnDevice& each : training.variables_on_devices()) {
-    if (each.model == model) all[each.variable->whole_name()].push_back(each);
+    if (each.model == model) all[each.variable.whole_name()].push_back(each);
   }
   const Graph& graph = executor_->step().graph;
   std::map<Device*, std::vector<MemoryCopy>> copies;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     Device& device = executor_->device_of(v);
     const std::vector<VariableOnDevice>& found = all[graph.variable(v).name];
-    const bool is_one = found.size() == 1 && !found.front().variable->part_of;
+    const bool is_one = found.size() == 1 && !found.front().variable.part_of;
     if (!is_one || !device.copies_from(*found.front().device)) return false;
     copies[&device].push_back({.to = executor_->variable_on_device(v).data,
                                .from = found.front().tensor.data,

@@ -85,8 +85,8 @@ class Trained {
             .evaluations = 1, .models = part.partition.models, .groups = {17, 17, 16}});
     trainer_->advance_to(placement.recipe.total_examples);
     for (const VariableCopy& copy : trainer_->variables(Copies::All)) {
-      if (copy.variable->kind != VariableKind::Parameter) continue;
-      parameters_[copy.variable->place.replica][copy.variable->name] = copy.tensor.f32();
+      if (copy.variable.kind != VariableKind::Parameter) continue;
+      parameters_[copy.variable.place.replica][copy.variable.name] = copy.tensor.f32();
     }
   }
 

@@ -41,7 +41,7 @@ std::vector<VariableOnDevice> LocalTrainer::variables_on_devices() {
   std::vector<VariableOnDevice> all;
   for (VariableId v : chooser.choose(executor_.step())) {
     if (!executor_.device_of(v).has_queues()) return {};
-    all.push_back({.variable = &executor_.step().graph.variable(v),
+    all.push_back({.variable = executor_.step().graph.variable(v),
                    .tensor = executor_.variable_on_device(v),
                    .device = &executor_.device_of(v),
                    .model = executor_.step().partition.model(v)});
@@ -51,7 +51,7 @@ std::vector<VariableOnDevice> LocalTrainer::variables_on_devices() {
 
 VariableCopy LocalTrainer::variable(VariableId id) {
   const HostVariable variable = executor_.variable(id);
-  return {.variable = &executor_.step().graph.variable(id),
+  return {.variable = executor_.step().graph.variable(id),
           .tensor = variable.tensor,
           .version = variable.counts == nullptr ? 0 : variable.counts->version,
           .model = executor_.step().partition.model(id)};

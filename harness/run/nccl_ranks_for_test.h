@@ -106,7 +106,7 @@ inline Values values_of(LocalTrainer& trainer) {
   Values all;
   for (const VariableCopy& copy : trainer.variables(Copies::All)) {
     const float* first = copy.tensor.f32();
-    all[{copy.variable->place, copy.variable->name}] = {first, first + copy.tensor.elements()};
+    all[{copy.variable.place, copy.variable.name}] = {first, first + copy.tensor.elements()};
   }
   return all;
 }

@@ -66,7 +66,7 @@ TimedKernels::TimedKernels(const KernelTable& inner, const std::string& device, 
 std::unique_ptr<Kernel> TimedKernels::build(const KernelRequest& request) {
   std::unique_ptr<Kernel> inner = inner_.build(request);
   NodeTimes& times = nodes_.emplace_back();
-  times.node = &request.node;
+  times.id = request.id;
   times.op = request.node.op;
   times.choice = choice_of(*inner);
   times.queue = request.queue;

@@ -26,7 +26,7 @@ class TimedKernels {
 
   /// The times of one node's kernel in each step.
   struct NodeTimes {
-    const Node* node = nullptr;       ///< in the executor's graph
+    NodeId id = -1;                   ///< in the executor's graph
     const NodeTimes* head = nullptr;  ///< of the kernel that does its work, too; null: it does
     Op op = Op::Read;
     std::string choice;                ///< the kernel's choice; empty: none

@@ -25,9 +25,9 @@
 
 namespace regatta {
 
-/// A variable at one place after the last step. Neither pointer is owned.
+/// A variable at one place after the last step. The tensor's memory is not owned.
 struct VariableCopy {
-  const Variable* variable = nullptr;
+  Variable variable;
   Tensor tensor;
   std::uint64_t version = 0;  ///< updates so far, if loops share the variable
   int model = 0;              ///< that it belongs to (kernels/graph/loops.h)
@@ -35,7 +35,7 @@ struct VariableCopy {
 
 /// The same in the memory of its device.
 struct VariableOnDevice {
-  const Variable* variable = nullptr;
+  Variable variable;
   Tensor tensor;
   const Device* device = nullptr;
   int model = 0;

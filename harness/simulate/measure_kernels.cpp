@@ -63,7 +63,7 @@ Step with_all_kernels(const Step& part) {
   const bool all_are_here = loops > 1 && loops == static_cast<std::size_t>(part.partition.loops);
   if (all_are_here && !same.staleness_bound) same.staleness_bound = 1;
   same.graph = Graph();
-  same.graph.share_variables_of(part.graph);
+  same.graph.copy_variables_of(part.graph);
   for (Node node : part.graph.nodes()) {
     if (node.attributes.has("every")) {
       node.attributes.set("every", std::int64_t{1});
@@ -127,9 +127,8 @@ class PartTimes {
     if (error_) throw RunError(*error_);
     const Graph& graph = executor_->step().graph;
     for (const TimedKernels::NodeTimes& times : timed_.nodes()) {
-      const auto id = static_cast<NodeId>(times.node - graph.nodes().data());
-      if (!virtual_time::computes(graph, *times.node)) continue;
-      std::vector<double>& all = spans[virtual_time::kernel_key(graph, id, threads)];
+      if (!virtual_time::computes(graph, graph.node(times.id))) continue;
+      std::vector<double>& all = spans[virtual_time::kernel_key(graph, times.id, threads)];
       for (std::size_t k = kWarmUpSteps; k < times.ticks.size(); ++k) {
         if (times.ticks[k] == 0) continue;  // it did not take part
         all.push_back(static_cast<double>(ticks_to_ns(times.ticks[k])));
@@ -144,9 +143,9 @@ class PartTimes {
     std::map<Place, std::vector<double>> sums;
     std::map<Place, std::vector<bool>> is_cut;
     for (const TimedKernels::NodeTimes& times : timed_.nodes()) {
-      const Place& place = times.node->place;
+      const Place& place = graph.place_of(times.id);
       if (place.role != Role::Worker) continue;
-      if (category_of(graph, *times.node) != Category::Compute) continue;
+      if (category_of(graph, graph.node(times.id)) != Category::Compute) continue;
       sums[place].resize(steps);
       is_cut[place].resize(steps);
       for (std::size_t k = 0; k < steps; ++k) {

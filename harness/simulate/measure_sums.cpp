@@ -134,8 +134,8 @@ class SummingMembers {
     made.tensor = {.type = {ElementType::F32, {bytes / 4}}, .data = made.buffer.data()};
     made.node.op = Op::AllReduce;
     made.node.place.replica = static_cast<int>(member);
+    made.node.member = member;
     made.node.attributes = {{"group", std::int64_t{0}},
-                            {"member", member},
                             {"members", spread.members},
                             {"algorithm", std::string(algorithm)}};
     if (algorithm == kTorus && spread.columns > 0) {

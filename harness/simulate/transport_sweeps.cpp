@@ -156,8 +156,8 @@ Sweep sweep_ranks(MpiSession& session, const std::string& algorithm, RankZero ra
     std::iota(processes.begin(), processes.end(), 0);
     Node node;
     node.op = Op::AllReduce;
+    node.member = session.rank();
     node.attributes = {{"group", std::int64_t{0}},
-                       {"member", std::int64_t{session.rank()}},
                        {"members", std::int64_t{session.size()}},
                        {"algorithm", algorithm},
                        {"processes", processes}};

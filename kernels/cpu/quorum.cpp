@@ -21,7 +21,7 @@ class QuorumPush {
  public:
   QuorumPush(const KernelRequest& request, std::span<const Tensor> gradients)
       : quorum_(*request.quorum),
-        member_(request.node.attributes.integer("member")),
+        member_(request.node.member),
         gradients_(gradients),
         sums_(request.outputs.first(gradients.size())),
         heard_(request.inputs.last(request.inputs.size() - gradients.size())),

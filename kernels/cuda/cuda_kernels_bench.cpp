@@ -103,14 +103,12 @@ OpCase loss() {
 
 /// Bytes are those of the buckets, which are inputs and outputs: each is read and written once.
 OpCase sum_of_replicas(std::int64_t members) {
-  OpCase op_case{Op::AllReduce,
-                 {{"group", std::int64_t{0}},
-                  {"member", std::int64_t{0}},
-                  {"members", members},
-                  {"algorithm", std::string("ring")}},
-                 {},
-                 {},
-                 "all_reduce"};
+  OpCase op_case{
+      Op::AllReduce,
+      {{"group", std::int64_t{0}}, {"members", members}, {"algorithm", std::string("ring")}},
+      {},
+      {},
+      "all_reduce"};
   const Array bucket = random_array({2'000'000}, 1);
   for (std::int64_t member = 0; member < members; ++member) op_case.inputs.push_back(bucket);
   return op_case;

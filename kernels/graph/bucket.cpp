@@ -44,7 +44,7 @@ std::vector<Collective> collectives(const Graph& graph) {
     collective.columns = torus_columns(node);
     collective.period = period_of(node);
     if (node.attributes.has("round")) collective.round = node.attributes.integer("round");
-    if (node.attributes.integer("member") != 0) continue;
+    if (node.member != 0) continue;
     for (const TensorType& type : node.outputs) collective.bytes += type.bytes();
   }
   std::vector<Collective> all;

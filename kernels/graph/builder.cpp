@@ -13,13 +13,14 @@ NodeId Builder::append(Node node) {
 }
 
 Value Builder::node(Op op, std::vector<Value> inputs, Attributes attributes,
-                    std::vector<VariableId> variables) {
+                    std::vector<VariableId> variables, std::int64_t member) {
   const NodeId id = append({.op = op,
                             .attributes = std::move(attributes),
                             .inputs = {inputs.begin(), inputs.end()},
                             .variables = {variables.begin(), variables.end()},
                             .outputs = {},
                             .place = place_,
+                            .member = member,
                             .phase = op_info(op).crosses ? Phase::Communication
                                      : op == Op::Input   ? Phase::Input
                                                          : phase_,

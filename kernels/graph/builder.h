@@ -262,7 +262,7 @@ class Builder {
 
   /// Appends any node at the builder's place, layer and phase. Returns its first output.
   Value node(Op op, std::vector<Value> inputs, Attributes attributes = {},
-             std::vector<VariableId> variables = {});
+             std::vector<VariableId> variables = {}, std::int64_t member = 0);
 
  private:
   NodeId append(Node node);

@@ -236,11 +236,8 @@ TEST(MemberTraffic, OfTheHalvesOfARingIsThatOfTheWhole) {
   }
 }
 
-Attributes half_of(std::int64_t group, std::int64_t member) {
-  return {{"group", group},
-          {"member", member},
-          {"members", std::int64_t{2}},
-          {"algorithm", std::string(kRing)}};
+Attributes half_of(std::int64_t group) {
+  return {{"group", group}, {"members", std::int64_t{2}}, {"algorithm", std::string(kRing)}};
 }
 
 /// Two members that sum 7 elements and gather the sums.
@@ -250,10 +247,11 @@ Step scattered_and_gathered() {
     Builder builder(step.graph);
     builder.at({.replica = member});
     const auto data = builder.input_features({.batch = 7, .offset = 0, .global_batch = 7}, 1, 1);
-    const Value sums = builder.node(Op::ReduceScatter, {builder.tanh(data[0])}, half_of(0, member));
-    Attributes attributes = half_of(1, member);
+    const Value sums =
+        builder.node(Op::ReduceScatter, {builder.tanh(data[0])}, half_of(0), {}, member);
+    Attributes attributes = half_of(1);
     list_types(attributes, std::vector{step.graph.type(data[0])});
-    builder.node(Op::AllGather, {sums}, attributes);
+    builder.node(Op::AllGather, {sums}, attributes, {}, member);
   }
   return step;
 }
@@ -297,10 +295,10 @@ TEST(Traffic, OfAnAllReduceKnowsItsProcesses) {
     const auto data = builder.input_features({.batch = 10, .offset = 0, .global_batch = 10}, 10, 1);
     builder.node(Op::AllReduce, {data[0]},
                  {{"group", std::int64_t{0}},
-                  {"member", std::int64_t{member}},
                   {"members", std::int64_t{3}},
                   {"algorithm", std::string(kMpi)},
-                  {"processes", Numbers{0, 0, 1}}});
+                  {"processes", Numbers{0, 0, 1}}},
+                 {}, member);
   }
   const auto all = traffic(graph);
   EXPECT_EQ(all.at({.replica = 0}).sent, 400 + 400);

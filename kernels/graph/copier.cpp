@@ -11,21 +11,21 @@ Copier::Copier(const Graph& source)
       copies_(source.nodes().size(), -1) {
   std::size_t outputs = 0;
   first_.reserve(source.nodes().size());
-  for (const Node& node : source.nodes()) {
+  for (NodeId id = 0; id < std::ssize(source.nodes()); ++id) {
     first_.push_back(outputs);
-    outputs += node.outputs.size();
+    outputs += source.outputs_of(id);
   }
   values_.resize(outputs);
 }
 
 std::size_t Copier::slot(Value from) const {
-  const std::size_t outputs = source_.node(from.node).outputs.size();
+  const std::size_t outputs = source_.outputs_of(from.node);
   check(static_cast<std::size_t>(from.output) < outputs, "a value is one of its node's outputs");
   return first_.at(static_cast<std::size_t>(from.node)) + static_cast<std::size_t>(from.output);
 }
 
 bool Copier::knows(Value from) const {
-  const std::size_t outputs = source_.node(from.node).outputs.size();
+  const std::size_t outputs = source_.outputs_of(from.node);
   return static_cast<std::size_t>(from.output) < outputs && values_[slot(from)].exists();
 }
 
@@ -55,7 +55,7 @@ NodeId Copier::copy(NodeId id, Graph& target) {
 }
 
 void Copier::copy_variables(Graph& target) {
-  target.share_variables_of(source_);
+  target.copy_variables_of(source_);
   for (VariableId v = 0; v < static_cast<VariableId>(source_.variables().size()); ++v) {
     map_variable(v, v);
   }
@@ -74,7 +74,7 @@ void Copier::rename(Step& step) const {
 }
 
 void Copier::map_outputs(NodeId from, NodeId to) {
-  for (int i = 0; i < static_cast<int>(source_.node(from).outputs.size()); ++i) {
+  for (int i = 0; i < static_cast<int>(source_.outputs_of(from)); ++i) {
     map({from, i}, {to, i});
   }
 }

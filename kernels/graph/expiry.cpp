@@ -39,8 +39,7 @@ std::map<BucketTensor, std::int64_t> scattered(const Graph& graph) {
     const Node& node = graph.node(id);
     if (node.op != Op::ReduceScatter) continue;
     const std::vector<Piece> own =
-        pieces(bucket_of(graph, node), node.attributes.integer("members"),
-               node.attributes.integer("member"));
+        pieces(bucket_of(graph, node), node.attributes.integer("members"), node.member);
     for (std::size_t p = 0; p < own.size(); ++p) {
       std::int64_t& until = needed[{node.attributes.integer("group"), own[p].tensor}];
       until = std::max(until, read[{id, static_cast<int>(p)}]);
@@ -52,7 +51,7 @@ std::map<BucketTensor, std::int64_t> scattered(const Graph& graph) {
 }  // namespace
 
 std::vector<std::int64_t> expiries(const Step& step) {
-  const std::vector<Node>& nodes = step.graph.nodes();
+  const Graph::Nodes nodes = step.graph.nodes();
   std::vector<std::int64_t> expiry(nodes.size(), kNeverExpires);
   std::map<Value, std::int64_t> needed;  // values that are read, until when
   const std::map<BucketTensor, std::int64_t> of_buckets = scattered(step.graph);

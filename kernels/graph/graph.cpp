@@ -2,17 +2,11 @@
 #include "kernels/graph/graph.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "kernels/graph/error.h"
 
 namespace regatta {
-namespace {
-
-constexpr std::size_t kMostCompared = 64;  ///< layers with an op, of one replica
-
-}  // namespace
 
 std::string to_string(const Place& place) {
   if (place.role == Role::Host) return "host";
@@ -77,50 +71,45 @@ NodeId Graph::add(Node node) {
   std::vector<TensorType> variables;
   variables.reserve(node.variables.size());
   for (VariableId id : node.variables) variables.push_back(variable(id).type);
-  set_outputs(node, op_info(node.op).infer({inputs, variables, node.attributes}));
-  own(nodes_).push_back(std::move(node));
+  set_outputs(node, op_info(node.op).infer({inputs, variables, node.attributes, node.member}));
+  StoredNode added = store(std::move(node), *nodes_);
+  own(nodes_).push_back(std::move(added));
   return static_cast<NodeId>(nodes_->size()) - 1;
 }
 
-/// Equal lists are held once: a copy of a node keeps its own, others take their first input's.
+/// A list that is equal to the first input's is held once with it.
 void Graph::set_outputs(Node& node, std::vector<TensorType> types) const {
   if (node.outputs.all() == types) return;
-  if (!node.inputs.empty()) node.outputs = this->node(node.inputs.front().node).outputs;
+  if (!node.inputs.empty()) node.outputs = stored(node.inputs.front().node).body->outputs;
   if (node.outputs.all() != types) node.outputs = std::move(types);
 }
 
-void Graph::share_variables_of(const Graph& other) {
+Node Graph::node(NodeId id) const { return node_of(stored(id)); }
+
+Variable Graph::variable(VariableId id) const {
+  return variable_of(variables_->at(static_cast<std::size_t>(id)));
+}
+
+VariableId Graph::add(Variable variable) {
+  own(variables_).push_back(store(std::move(variable)));
+  return static_cast<VariableId>(variables_->size()) - 1;
+}
+
+VariableId Graph::copy_variable(const Graph& other, VariableId id) {
+  StoredVariable copied = other.variables_->at(static_cast<std::size_t>(id));
+  own(variables_).push_back(std::move(copied));
+  return static_cast<VariableId>(variables_->size()) - 1;
+}
+
+void Graph::copy_variables_of(const Graph& other) {
   check(variables_->empty(), "a graph takes another's variables before it has any");
   variables_ = other.variables_;
 }
 
-void Graph::share_attributes() {
-  std::map<Op, std::vector<Attributes>> known;  // different ones, the last added first
-  std::vector<std::pair<std::size_t, Attributes>> changes;
-  for (std::size_t n = 0; n < nodes_->size(); ++n) {
-    const Node& node = (*nodes_)[n];
-    std::vector<Attributes>& others = known[node.op];
-    const auto found = std::find(others.begin(), others.end(), node.attributes);
-    if (found == others.end()) {
-      if (others.size() == kMostCompared) others.pop_back();
-      others.insert(others.begin(), node.attributes);
-    } else if (&found->values() != &node.attributes.values()) {
-      changes.emplace_back(n, *found);
-    }
-  }
-  if (changes.empty()) return;
-  std::vector<Node>& nodes = own(nodes_);
-  for (auto& [n, attributes] : changes) nodes[n].attributes = std::move(attributes);
-}
-
-VariableId Graph::share_variable(const Graph& other, VariableId id) {
-  own(variables_).share(*other.variables_, static_cast<std::size_t>(id));
-  return static_cast<VariableId>(variables_->size()) - 1;
-}
-
-VariableId Graph::add(Variable variable) {
-  own(variables_).push_back(std::move(variable));
-  return static_cast<VariableId>(variables_->size()) - 1;
+void Graph::change_variable(VariableId id, const std::function<void(Variable&)>& change) {
+  Variable changed = variable(id);
+  change(changed);
+  own(variables_).at(static_cast<std::size_t>(id)) = store(std::move(changed));
 }
 
 }  // namespace regatta

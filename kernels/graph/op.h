@@ -89,6 +89,7 @@ struct InferRequest {
   std::span<const TensorType> inputs;
   std::span<const TensorType> variables;
   const Attributes& attributes;
+  std::int64_t member = 0;  ///< Node::member
 };
 using InferRule = std::vector<TensorType> (*)(const InferRequest&);
 

@@ -25,7 +25,7 @@ std::vector<OpenSum> open_sums(const Graph& graph) {
     OpenSum& sum = by_group[node.attributes.integer("group")];
     if (sum.places.empty()) sum.shape = collective_shape(graph, node);
     sum.places.resize(static_cast<std::size_t>(sum.shape.members));
-    sum.places.at(static_cast<std::size_t>(node.attributes.integer("member"))) = node.place;
+    sum.places.at(static_cast<std::size_t>(node.member)) = node.place;
   }
   std::vector<OpenSum> all;
   for (auto& [group, sum] : by_group) all.push_back(std::move(sum));

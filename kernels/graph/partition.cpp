@@ -41,6 +41,7 @@ Node communication(Op op, const Place& place, const std::string& layer) {
           .variables = {},
           .outputs = {},
           .place = place,
+          .member = 0,
           .phase = Phase::Communication,
           .layer = layer};
 }
@@ -92,8 +93,7 @@ class Partitioner {
       if (!is_collective(node.op)) continue;
       auto& members = processes_of_group_[node.attributes.integer("group")];
       members.resize(static_cast<std::size_t>(node.attributes.integer("members")));
-      members[static_cast<std::size_t>(node.attributes.integer("member"))] =
-          binding.process_of(node.place);
+      members[static_cast<std::size_t>(node.member)] = binding.process_of(node.place);
     }
   }
 
@@ -113,7 +113,7 @@ class Partitioner {
       parts_[p].graph.reserve_variables(variables[p]);
     }
     for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-      copier_.map_variable(v, part(process_of_variable(v)).graph.share_variable(graph, v));
+      copier_.map_variable(v, part(process_of_variable(v)).graph.copy_variable(graph, v));
     }
     for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
       for (const SendsToEnd& sends : under_way_.end_before(graph.node(id))) add_sent(sends);
@@ -137,7 +137,7 @@ class Partitioner {
  private:
   static std::size_t at(int number) { return static_cast<std::size_t>(number); }
   Step& part(int process) { return parts_.at(at(process)); }
-  int process_of(NodeId id) const { return binding_.process_of(step_.graph.node(id).place); }
+  int process_of(NodeId id) const { return binding_.process_of(step_.graph.place_of(id)); }
   int process_of_variable(VariableId v) const {
     return binding_.process_of(step_.graph.variable(v).place);
   }

@@ -54,7 +54,7 @@ TEST(Partition, SendsAndReceivesBetweenProcesses) {
             std::string::npos);
 }
 
-TEST(Partition, HasTheVariablesOfTheWholeGraphThemselves) {
+TEST(Partition, GivesEachPartTheVariablesOfItsProcess) {
   Step whole;
   Builder builder(whole.graph);
   for (const int replica : {0, 1}) {
@@ -66,8 +66,8 @@ TEST(Partition, HasTheVariablesOfTheWholeGraphThemselves) {
   const Binding binding{.processes = 2,
                         .process_of = [](const Place& place) { return place.replica; }};
   const std::vector<Step> parts = partition(whole, binding);
-  EXPECT_EQ(&parts[0].graph.variable(0), &whole.graph.variable(0));
-  EXPECT_EQ(&parts[1].graph.variable(0), &whole.graph.variable(1));
+  EXPECT_EQ(parts[0].graph.variable(0), whole.graph.variable(0));
+  EXPECT_EQ(parts[1].graph.variable(0), whole.graph.variable(1));
 }
 
 /// Inputs of replicas 1 and 2, added up at replica 0.

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "kernels/graph/collective.h"
 #include "kernels/graph/random.h"
 
 namespace regatta {
@@ -63,7 +64,9 @@ std::string node_text(const Graph& graph, NodeId id) {
     text += joined(node.variables, [&](VariableId v) { return graph.variable(v).name; });
   }
   text += ')';
-  if (!node.attributes.values().empty()) text += " {" + to_string(node.attributes) + '}';
+  Attributes attributes = node.attributes;
+  if (is_collective(node.op) || node.op == Op::Quorum) attributes.set("member", node.member);
+  if (!attributes.values().empty()) text += " {" + to_string(attributes) + '}';
   for (const TensorType& type : node.outputs) text += ' ' + to_string(type);
   text += " @" + to_string(node.place) + ' ' + std::string(to_string(node.phase));
   if (!node.layer.empty()) text += ' ' + node.layer;

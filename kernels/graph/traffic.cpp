@@ -42,8 +42,7 @@ TrafficByPlace traffic(const Graph& graph, std::int64_t steps) {
     } else if (node.op == Op::Receive) {
       all[node.place] += {.sent = 0, .received = times * output_bytes(node), .messages = times};
     } else if (is_collective(node.op)) {
-      const MemberTraffic one =
-          member_traffic(collective_shape(graph, node), node.attributes.integer("member"));
+      const MemberTraffic one = member_traffic(collective_shape(graph, node), node.member);
       all[node.place] += {.sent = times * one.sent,
                           .received = times * one.received,
                           .messages = times * one.messages};

@@ -28,8 +28,8 @@ std::string broken_node_rule(const Graph& graph, NodeId id) {
   std::vector<TensorType> inputs;
   for (Value input : node.inputs) {
     if (input.node < 0 || input.node >= id) return "an input does not come from an earlier node";
-    const auto& outputs = graph.node(input.node).outputs;
-    if (input.output < 0 || input.output >= static_cast<int>(outputs.size())) {
+    const auto outputs = static_cast<int>(graph.outputs_of(input.node));
+    if (input.output < 0 || input.output >= outputs) {
       return "an input names an output that its node does not have";
     }
     const Period maker = period_of(graph.node(input.node));
@@ -50,30 +50,30 @@ std::string broken_node_rule(const Graph& graph, NodeId id) {
              " of another place, which is not shared";
     }
   }
-  if (op_info(node.op).infer({inputs, variables, node.attributes}) != node.outputs) {
+  if (op_info(node.op).infer({inputs, variables, node.attributes, node.member}) != node.outputs) {
     return "its output types are not what its inputs imply";
   }
   return "";
 }
 
 /// The members of one collective, by member index.
-using Members = std::map<std::int64_t, const Node*>;
+using Members = std::map<std::int64_t, Node>;
 
 std::string broken_collective_rule(const Graph& graph, const Members& members) {
-  const Node& first = *members.begin()->second;
+  const Node& first = members.begin()->second;
   std::set<Place> places;
   for (const auto& [index, node] : members) {
-    if (node->op != first.op ||
-        node->attributes.integer("members") != first.attributes.integer("members") ||
-        node->attributes.text("algorithm") != first.attributes.text("algorithm") ||
-        torus_columns(*node) != torus_columns(first) || period_of(*node) != period_of(first) ||
-        bucket_of(graph, *node) != bucket_of(graph, first)) {
+    if (node.op != first.op ||
+        node.attributes.integer("members") != first.attributes.integer("members") ||
+        node.attributes.text("algorithm") != first.attributes.text("algorithm") ||
+        torus_columns(node) != torus_columns(first) || period_of(node) != period_of(first) ||
+        bucket_of(graph, node) != bucket_of(graph, first)) {
       return "its members disagree in op, size, algorithm, steps or types";
     }
-    if (node->op != Op::AllReduce && node->attributes.text("algorithm") != kRing) {
+    if (node.op != Op::AllReduce && node.attributes.text("algorithm") != kRing) {
       return "it is not by a ring";
     }
-    if (!places.insert(node->place).second) return "two of its members stand at one place";
+    if (!places.insert(node.place).second) return "two of its members stand at one place";
   }
   const auto count = static_cast<std::size_t>(first.attributes.integer("members"));
   const bool apart = first.attributes.has("processes");  // other members are other processes'
@@ -85,7 +85,7 @@ std::string broken_collectives(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (!is_collective(node.op)) continue;
     const std::int64_t group = node.attributes.integer("group");
-    if (!groups[group].emplace(node.attributes.integer("member"), &node).second) {
+    if (!groups[group].emplace(node.member, node).second) {
       return "collective " + std::to_string(group) + ": a member is there twice";
     }
   }

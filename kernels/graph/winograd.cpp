@@ -65,14 +65,13 @@ bool gains_by_winograd(const Graph& graph, NodeId id) {
 Step by_winograd(const Step& step) {
   Step result = step;
   result.graph = Graph();
-  result.graph.share_variables_of(step.graph);
+  result.graph.copy_variables_of(step.graph);
   result.graph.reserve_nodes(step.graph.nodes().size());
   for (NodeId id = 0; id < static_cast<NodeId>(step.graph.nodes().size()); ++id) {
     Node node = step.graph.node(id);
     if (gains_by_winograd(step.graph, id)) mark_for_winograd(node);
     result.graph.add(std::move(node));
   }
-  result.graph.share_attributes();
   return result;
 }
 

@@ -31,7 +31,7 @@ Interpreter::Interpreter(const Graph& graph, std::uint64_t seed, const InitialVa
     add_values(id);
     add_kernel(table, id, loop_of[static_cast<std::size_t>(id)]);
     if (is_collective(graph.node(id).op)) {
-      collective_of(id).nodes[graph.node(id).attributes.integer("member")] = id;
+      collective_of(id).nodes[graph.node(id).member] = id;
     }
   }
 }
@@ -185,9 +185,8 @@ void Interpreter::gather(const Collective& collective) {
 }
 
 std::vector<Piece> Interpreter::pieces_of(NodeId id) const {
-  const Attributes& attributes = graph_.node(id).attributes;
-  return pieces(bucket_of(graph_, graph_.node(id)), attributes.integer("members"),
-                attributes.integer("member"));
+  const Node& node = graph_.node(id);
+  return pieces(bucket_of(graph_, node), node.attributes.integer("members"), node.member);
 }
 
 /// The variables that order `id` among other nodes: what it names and what its inputs are views of.

@@ -71,7 +71,7 @@ struct TwoReplicas {
       const VariableId velocity = add_variable(graph, "velocity", {2});
       const Value gradient = test::leaf(builder, "gradient", {2});
       for (VariableId id : {v, velocity, graph.node(gradient.node).variables[0]}) {
-        graph.mutable_variable(id).place = {.replica = r};
+        graph.change_variable(id, [&](Variable& each) { each.place = {.replica = r}; });
       }
       const Value sum = builder.all_reduce(
           builder.read(v), {.group = 3, .member = r, .members = 2, .algorithm = "ring"});
@@ -119,13 +119,12 @@ TEST(Interpreter, ReduceScatterLeavesSharesAndAllGatherBringsThemTogether) {
     const VariableId x = add_variable(graph, name, {5});
     initial[name] = r == 0 ? Floats{1, 2, 3, 4, 5} : Floats{10, 20, 30, 40, 50};
     Attributes attributes{{"group", std::int64_t{0}},
-                          {"member", std::int64_t{r}},
                           {"members", std::int64_t{2}},
                           {"algorithm", std::string("ring")}};
-    sums.push_back(builder.node(Op::ReduceScatter, {builder.read(x)}, attributes));
+    sums.push_back(builder.node(Op::ReduceScatter, {builder.read(x)}, attributes, {}, r));
     attributes.set("group", std::int64_t{1});
     list_types(attributes, std::vector{graph.variable(x).type});
-    all.push_back(builder.node(Op::AllGather, {sums.back()}, attributes));
+    all.push_back(builder.node(Op::AllGather, {sums.back()}, attributes, {}, r));
   }
   Interpreter interpreter(graph, 0, initial);
   interpreter.run_all({});

@@ -122,7 +122,7 @@ TEST(Executor, NamesTheFirstTensorOfAnyMicrobatch) {
 TEST(Executor, NamesTheVariableThatDiverged) {
   Step wild = parabola(20);
   Graph graph;
-  graph.share_variables_of(wild.graph);
+  graph.copy_variables_of(wild.graph);
   for (Node node : wild.graph.nodes()) {
     if (node.op == Op::Sgd) node.attributes.set("schedule_values", std::vector<double>{1e30});
     graph.add(node);

@@ -224,7 +224,8 @@ class Executor::Impl {
     LaneQueue* const carrier = carrier_of(node, number);
     devices_.device(node.place).make_current();  // a carrier is another's, and a kernel may ask it
     auto kernel = devices_.kernels(node.place)
-                      .build({.node = node,
+                      .build({.id = id,
+                              .node = node,
                               .inputs = request.inputs,
                               .outputs = request.outputs,
                               .variables = request.variables,

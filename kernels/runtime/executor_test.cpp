@@ -95,7 +95,7 @@ std::vector<double> to_double(const std::vector<float>& values) {
 Step partly_frozen(std::int64_t steps, std::int64_t learning_steps) {
   Step step = parabola(steps);
   Graph graph;
-  graph.share_variables_of(step.graph);
+  graph.copy_variables_of(step.graph);
   for (Node node : step.graph.nodes()) {
     if (node.op == Op::Sgd) node.attributes.set("momentum", 0.5);
     if (node.op == Op::Sgd && step.graph.variable(node.variables[0]).name == "hidden.bias") {
@@ -252,8 +252,8 @@ TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
   const Plan plan(part, PlanOptions{});
   const MemoryPlan memory = plan_memory(part.graph, plan);
   // An input of a node and its outputs live together.
-  for (const Node& node : part.graph.nodes()) {
-    const auto id = static_cast<NodeId>(&node - part.graph.nodes().data());
+  for (NodeId id = 0; id < std::ssize(part.graph.nodes()); ++id) {
+    const Node& node = part.graph.node(id);
     for (Value input : node.inputs) {
       for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
         const Storage& from = plan.storage(input);

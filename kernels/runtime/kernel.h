@@ -108,7 +108,8 @@ struct StepContext {
 
 /// Inputs of a kernel factory. Referenced objects outlive the kernel.
 struct KernelRequest {
-  const Node& node;
+  NodeId id = -1;  ///< of the node in its graph; -1: it has none
+  Node node;
   std::span<const Tensor> inputs;
   std::span<const Tensor> outputs;
   std::span<VariableStorage* const> variables;

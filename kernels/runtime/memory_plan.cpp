@@ -94,8 +94,7 @@ class Knowledge {
 /// pieces of its share.
 std::size_t inputs_read(const Node& node) {
   if (node.op != Op::AllGather) return node.inputs.size();
-  return pieces(node.outputs, node.attributes.integer("members"), node.attributes.integer("member"))
-      .size();
+  return pieces(node.outputs, node.attributes.integer("members"), node.member).size();
 }
 
 /// Of values that own memory.

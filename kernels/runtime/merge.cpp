@@ -18,18 +18,18 @@ bool have_common(std::span<const VariableId> some, std::span<const VariableId> o
 /// Whether `later` may not run before `earlier`: a variable of both, which one of them may assign,
 /// or a value that it reads.
 bool depends(const NodeKernel& later, const NodeKernel& earlier) {
-  const std::span<const VariableId> used = later.node->variables;
-  return have_common(used, earlier.node->variables) || have_common(used, earlier.views) ||
-         have_common(later.views, earlier.node->variables) ||
-         std::any_of(later.node->inputs.begin(), later.node->inputs.end(),
+  const std::span<const VariableId> used = later.node.variables;
+  return have_common(used, earlier.node.variables) || have_common(used, earlier.views) ||
+         have_common(later.views, earlier.node.variables) ||
+         std::any_of(later.node.inputs.begin(), later.node.inputs.end(),
                      [&](const Value& input) { return input.node == earlier.id; });
 }
 
 }  // namespace
 
 NodeKernel node_kernel(const Graph& graph, NodeId id, Kernel& kernel) {
-  NodeKernel all{.id = id, .node = &graph.node(id), .kernel = &kernel};
-  for (const Value input : all.node->inputs) {
+  NodeKernel all{.id = id, .node = graph.node(id), .kernel = &kernel};
+  for (const Value input : all.node.inputs) {
     const Node& source = graph.node(what_is_viewed(graph, input).node);
     if (is_view(graph, source)) {
       all.views.push_back(source.variables[0]);
@@ -47,7 +47,7 @@ void merge_kernels(std::span<const NodeKernel> kernels) {
     std::vector<Kernel*> others;
     bool is_past_values = kernels[head].reads_values;
     for (std::size_t i = head + 1; i < kernels.size(); ++i) {
-      const bool makes_values = !kernels[i].node->outputs.empty();
+      const bool makes_values = !kernels[i].node.outputs.empty();
       is_past_values = is_past_values || kernels[i].reads_values;
       if (is_taken[i] || (is_past_values && makes_values)) continue;
       if (!kernels[head].kernel->merges_with(*kernels[i].kernel)) continue;

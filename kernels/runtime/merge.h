@@ -16,7 +16,7 @@ namespace regatta {
 
 struct NodeKernel {
   NodeId id = -1;
-  const Node* node = nullptr;
+  Node node;
   Kernel* kernel = nullptr;
   std::vector<VariableId> views = {};  ///< variables that its inputs are views of
   bool reads_values = false;           ///< has inputs that are no variables

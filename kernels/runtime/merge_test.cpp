@@ -57,7 +57,7 @@ class MergeTest : public testing::Test {
     std::vector<NodeKernel> all;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       all.push_back({.id = static_cast<NodeId>(i),
-                     .node = &nodes_[i],
+                     .node = nodes_[i],
                      .kernel = kernels_[i].get(),
                      .views = views_[i],
                      .reads_values = !nodes_[i].inputs.empty()});

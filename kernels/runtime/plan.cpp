@@ -43,8 +43,7 @@ std::int64_t row_bytes(const TensorType& type) { return type.bytes() / type.dim(
 std::vector<Storage> Plan::storage_of_pieces(const Graph& graph, const Node& node) const {
   const std::vector<TensorType> bucket = bucket_of(graph, node);
   std::vector<Storage> outputs;
-  for (const Piece& piece :
-       pieces(bucket, node.attributes.integer("members"), node.attributes.integer("member"))) {
+  for (const Piece& piece : pieces(bucket, node.attributes.integer("members"), node.member)) {
     outputs.push_back(storage(node.inputs[piece.tensor]));
     outputs.back().offset_bytes += piece.elements.begin * size_of(bucket[piece.tensor].element);
   }

@@ -4,8 +4,9 @@
 // which they were added, so that two runs are alike to the bit. Units: nanoseconds.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <queue>
 #include <vector>
 
 namespace regatta::virtual_time {
@@ -31,14 +32,23 @@ class EventQueue {
  public:
   void add(Event event) {
     event.number = added_++;
-    events_.push(event);
+    events_.push_back(event);
+    std::push_heap(events_.begin(), events_.end(), Later());
   }
   bool empty() const { return events_.empty(); }
-  const Event& next() const { return events_.top(); }
+  std::size_t size() const { return events_.size(); }
+  const Event& next() const { return events_.front(); }
   Event take() {
-    const Event event = events_.top();
-    events_.pop();
+    std::pop_heap(events_.begin(), events_.end(), Later());
+    const Event event = events_.back();
+    events_.pop_back();
     return event;
+  }
+  /// Drops those that will not happen.
+  template <typename Predicate>
+  void drop(Predicate is_void) {
+    std::erase_if(events_, is_void);
+    std::make_heap(events_.begin(), events_.end(), Later());
   }
   std::uint64_t added() const { return added_; }
 
@@ -48,7 +58,7 @@ class EventQueue {
       return a.time != b.time ? a.time > b.time : a.number > b.number;
     }
   };
-  std::priority_queue<Event, std::vector<Event>, Later> events_;
+  std::vector<Event> events_;  ///< a heap
   std::uint64_t added_ = 0;
 };
 

@@ -9,6 +9,7 @@ namespace regatta::virtual_time {
 namespace {
 
 constexpr double kAlike = 1 + 1e-9;  ///< shares are rounded
+constexpr std::size_t kFewEvents = 1024;
 
 }  // namespace
 
@@ -168,6 +169,11 @@ void Network::settle(double now) {
   }
   fill();
   for (const int f : connected_) foresee_end(now, f);
+  replaced_ += connected_.size();
+  if (replaced_ > kFewEvents + events_.size() / 2) {
+    events_.drop([this](const Event& event) { return is_outdated(event); });
+    replaced_ = 0;
+  }
   for (const int l : changed_links_) link(l).is_changed = false;
   changed_links_.clear();
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -55,6 +56,11 @@ class Network {
   void settle(double now);
   /// Whether the event is the flow's end: others were made before its rate changed.
   bool ends(const Event& event) const;
+  /// Whether it is such another one.
+  bool is_outdated(const Event& event) const {
+    return (event.kind == EventKind::FlowEnds || event.kind == EventKind::ComputeEnds) &&
+           !ends(event);
+  }
   /// Ends the flow.
   void end(int flow);
   /// Of a flow that is under way, since the last settle().
@@ -96,6 +102,7 @@ class Network {
   void foresee_end(double now, int number);
 
   EventQueue& events_;
+  std::size_t replaced_ = 0;  ///< events, since outdated ones were dropped
   std::vector<Link> links_;
   std::vector<Flow> flows_;
   std::vector<int> free_;

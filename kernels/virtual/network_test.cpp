@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <vector>
 
 namespace regatta::virtual_time {
 namespace {
@@ -50,6 +52,35 @@ TEST(Network, AFlowThatEndsLeavesItsShareToTheOthers) {
   ASSERT_EQ(ends.size(), 2U);
   EXPECT_DOUBLE_EQ(ends[0], 10);  // 50 bytes at 5 a nanosecond
   EXPECT_DOUBLE_EQ(ends[1], 15);  // 50 more at 10
+}
+
+TEST(Network, KeepsFewOfTheEndsThatItForesawBeforeRatesChanged) {
+  constexpr int kFlows = 100;
+  EventQueue events;
+  Network network(events);
+  Route route;
+  route.add(network.add_link(kFlows));
+  for (int i = 0; i < kFlows; ++i) network.begin(0, route, kNoLimit, 1e6 + i);
+  std::size_t most = 0;
+  for (int t = 0; t < 200; ++t) {
+    const int passing = network.begin(t, route, kNoLimit, 10);
+    network.settle(t);
+    network.end(passing);
+    most = std::max(most, events.size());
+  }
+  network.settle(200);
+  EXPECT_EQ(events.added(), 201 * kFlows + 200);
+  EXPECT_LT(most, 4000U);
+  std::vector<int> order;
+  while (!events.empty()) {
+    const Event event = events.take();
+    if (network.is_outdated(event)) continue;
+    order.push_back(event.index);
+    network.end(event.index);
+    network.settle(event.time);
+  }
+  ASSERT_EQ(order.size(), 100U);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
 /// A core that computes and sends: what sends takes half a core for a rate of 1.

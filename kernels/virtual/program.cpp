@@ -203,7 +203,7 @@ class Maker {
       }
     } else if (is_collective(node.op)) {
       made.work = Work::Collective;
-      made.member = static_cast<std::int32_t>(node.attributes.integer("member"));
+      made.member = static_cast<std::int32_t>(node.member);
       made.number = collective_number(graph, node);
       program_.collectives[static_cast<std::size_t>(made.number)]
           .lanes[static_cast<std::size_t>(made.member)] = bases.own_lane;

@@ -78,19 +78,13 @@ void Simulation::advance_to(std::int64_t examples) {
     if (events_.empty() || events_.next().time > now_) network_.settle(now_);
     if (events_.empty()) break;
     const Event event = events_.take();
-    if (is_outdated(event)) continue;
+    if (network_.is_outdated(event)) continue;
     now_ = event.time;
     happen(event);
   }
   const bool is_done = std::all_of(lanes_.begin(), lanes_.end(),
                                    [](const Lane& each) { return each.state == State::Done; });
   if (!is_done) stand_still();
-}
-
-/// The end of a flow whose rate has changed since it was foreseen.
-bool Simulation::is_outdated(const Event& event) const {
-  const bool is_flow = event.kind == EventKind::FlowEnds || event.kind == EventKind::ComputeEnds;
-  return is_flow && !network_.ends(event);
 }
 
 void Simulation::happen(const Event& event) {
@@ -246,7 +240,7 @@ bool Simulation::start(int l) {
     case Work::Copy:
       if (!take_core(l)) return false;
       traffic_[program_.senders[static_cast<std::size_t>(each.number)]].sent += each.bytes;
-      traffic_[planned(l).place] += {.sent = 0, .received = each.bytes, .messages = 1};
+      traffic_of(l) += {.sent = 0, .received = each.bytes, .messages = 1};
       spend(l, time_in_process(each.bytes));
       return false;
     case Work::Send: return send(l);

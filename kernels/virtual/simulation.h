@@ -81,6 +81,7 @@ class Simulation {
     double bubble = 0;  ///< of it, for other stages of the replica
     double exposed = 0;
     double total = 0;
+    MemberTraffic* traffic = nullptr;                   ///< of its place; null: none yet
     std::vector<int> watchers;                          ///< lanes that wait for its progress
     std::vector<std::pair<double, double>> peer_waits;  ///< of this step and the one before
     std::vector<std::uint64_t> staleness;
@@ -124,8 +125,12 @@ class Simulation {
   Lane& lane(int l) { return lanes_[static_cast<std::size_t>(l)]; }
   const ProgramLane& planned(int l) const { return program_.lanes[static_cast<std::size_t>(l)]; }
   const LaneInstruction& instruction(int l) { return planned(l).instructions[lane(l).at]; }
+  MemberTraffic& traffic_of(int l) {
+    Lane& one = lane(l);
+    if (one.traffic == nullptr) one.traffic = &traffic_[planned(l).place];
+    return *one.traffic;
+  }
   bool is_at_server(int l) const { return planned(l).place.role == Role::Server; }
-  bool is_outdated(const Event& event) const;
   void happen(const Event& event);
   void arrive(const Event& event);
   void go(int l);

@@ -4,14 +4,13 @@
 // events of a step, bytes on the heap that the placed step takes, and those of the program and its
 // run beside it.
 #include <benchmark/benchmark.h>
-#include <malloc.h>
 
 #include "kernels/virtual/simulation_for_test.h"
 
 namespace regatta::virtual_time {
 namespace {
 
-double bytes_in_use() { return static_cast<double>(mallinfo2().uordblks); }
+using testing_support::bytes_in_use;
 
 void simulate(benchmark::State& state, const testing_support::VirtualCase& test) {
   const double before = bytes_in_use();

@@ -3,6 +3,8 @@
 // For tests of virtual time: real steps under real strategies on clusters made up for the test.
 #pragma once
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <memory>
 #include <ostream>
@@ -93,6 +95,9 @@ inline std::string name_of(const VirtualCase& test) {
 }
 
 /// By process: servers first, then shares of the replicas, each with its stages.
+/// On the heap; without a sanitizer, whose allocator does not tell.
+inline double bytes_in_use() { return static_cast<double>(mallinfo2().uordblks); }
+
 inline std::vector<Step> parts_of(const VirtualCase& test) {
   Recipe recipe;
   recipe.global_batch = test.batch > 0 ? test.batch : 16 * test.workers;

@@ -46,7 +46,7 @@ bool Simulation::send(int l) {
       now_, message.from, message.to,
       {.carrier = message.of_server ? Carrier::Grpc : Carrier::OpenMpi, .bytes = each.bytes},
       {.index = each.number});
-  traffic_[planned(l).place].sent += each.bytes;
+  traffic_of(l).sent += each.bytes;
   if (hands_over) {
     spend(l, static_cast<double>(each.bytes) / rate);
     return false;
@@ -86,7 +86,7 @@ bool Simulation::receive(int l) {
   const double rate = each.adds ? transport.adding_bytes_per_ns : kNoLimit;
   if (rate < kNoLimit && !take_core(l)) return false;
   ++mailbox.taken;
-  traffic_[planned(l).place] += {.sent = 0, .received = each.bytes, .messages = 1};
+  traffic_of(l) += {.sent = 0, .received = each.bytes, .messages = 1};
   if (rate < kNoLimit) {
     spend(l, static_cast<double>(each.bytes) / rate);
     return false;
@@ -124,8 +124,8 @@ void Simulation::deliver(int collective, std::int64_t from, const MemberMessage&
   const ProgramCollective& all = program_.collectives[static_cast<std::size_t>(collective)];
   const int sender = all.lanes[static_cast<std::size_t>(from)];
   const int receiver = all.lanes[static_cast<std::size_t>(message.to)];
-  traffic_[planned(sender).place].sent += message.bytes;
-  traffic_[planned(receiver).place] += {.sent = 0, .received = message.bytes, .messages = 1};
+  traffic_of(sender).sent += message.bytes;
+  traffic_of(receiver) += {.sent = 0, .received = message.bytes, .messages = 1};
   const std::int64_t to = (message.to << kSlotBits) | slot;
   const Delivery first{.index = ~collective, .detail = to | kHasFirst};
   const Delivery rest{.index = ~collective, .detail = to | kHasRest};

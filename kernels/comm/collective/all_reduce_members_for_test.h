@@ -62,7 +62,6 @@ inline Node node_of(const std::string& algorithm, const std::vector<std::int64_t
                     std::int64_t member, std::int64_t group) {
   Node node{.op = Op::AllReduce,
             .attributes = {{"group", group},
-                           {"member", member},
                            {"members", std::ssize(processes)},
                            {"algorithm", algorithm},
                            {"processes", processes}},
@@ -70,6 +69,7 @@ inline Node node_of(const std::string& algorithm, const std::vector<std::int64_t
             .variables = {},
             .outputs = {},
             .place = {},
+            .member = member,
             .phase = Phase::Communication,
             .layer = {}};
   node.place.replica = static_cast<int>(member);

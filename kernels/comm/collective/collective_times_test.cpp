@@ -36,11 +36,10 @@ struct Member {
 
   Member(const KernelTable& table, int member, std::int64_t members) {
     node.op = Op::AllReduce;
+    node.member = member;
     node.place.replica = member;
-    node.attributes = {{"group", std::int64_t{0}},
-                       {"member", std::int64_t{member}},
-                       {"members", members},
-                       {"algorithm", std::string("ring")}};
+    node.attributes = {
+        {"group", std::int64_t{0}}, {"members", members}, {"algorithm", std::string("ring")}};
     kernel = table.build({.node = node,
                           .inputs = {&tensor, 1},
                           .outputs = {&tensor, 1},

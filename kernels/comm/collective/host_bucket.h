@@ -34,7 +34,7 @@ inline Bucket bucket_of(const KernelRequest& request) {
                 .tensors = {tensors.begin(), tensors.end()},
                 .share = {},
                 .members = request.node.attributes.integer("members"),
-                .member = request.node.attributes.integer("member")};
+                .member = request.node.member};
   if (!gathers) return bucket;
   const auto own = pieces(request.node.outputs, bucket.members, bucket.member);
   bucket.share.assign(request.inputs.begin(), request.inputs.begin() + std::ssize(own));

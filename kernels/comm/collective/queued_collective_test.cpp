@@ -85,11 +85,10 @@ struct Member {
   Member(std::int64_t member, std::int64_t members, std::string gpu = "gpu 0")
       : queue(std::move(gpu)) {
     node.op = Op::AllReduce;
+    node.member = member;
     node.place.replica = static_cast<int>(member);
-    node.attributes = {{"group", std::int64_t{4}},
-                       {"member", member},
-                       {"members", members},
-                       {"algorithm", std::string("ring")}};
+    node.attributes = {
+        {"group", std::int64_t{4}}, {"members", members}, {"algorithm", std::string("ring")}};
   }
   KernelRequest request(const AbortFlag* abort = nullptr) {
     return {.node = node,

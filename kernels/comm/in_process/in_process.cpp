@@ -271,7 +271,7 @@ struct InProcessTransport::State {
       group.buckets.resize(static_cast<std::size_t>(members));
       group.board.emplace(members);
     }
-    const std::int64_t member = attributes.integer("member");
+    const std::int64_t member = request.node.member;
     Account& account = accounts.open(request.node.place);
     group.join(member, account);
     group.waiting.push_back(own);

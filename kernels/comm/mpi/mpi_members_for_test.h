@@ -60,7 +60,7 @@ class Member {
                            .abort = abort});
   }
 
-  std::int64_t number() const { return node_.attributes.integer("member"); }
+  std::int64_t number() const { return node_.member; }
   const Place& place() const { return node_.place; }
   std::vector<float>& buffer() { return exchanged_.values(); }
   void run() {

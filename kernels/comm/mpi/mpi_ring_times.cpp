@@ -59,8 +59,8 @@ class Member {
     std::vector<std::int64_t> processes(static_cast<std::size_t>(session.size()));
     std::iota(processes.begin(), processes.end(), 0);
     node_.op = Op::AllReduce;
+    node_.member = session.rank();
     node_.attributes = {{"group", std::int64_t{0}},
-                        {"member", std::int64_t{session.rank()}},
                         {"members", std::int64_t{session.size()}},
                         {"algorithm", arguments.algorithm},
                         {"processes", processes}};

@@ -91,7 +91,7 @@ struct MpiTransport::State {
     const auto& processes = attributes.integers("processes");
     check(std::ssize(processes) == attributes.integer("members"),
           "a collective says where each member lives");
-    check(processes.at(static_cast<std::size_t>(attributes.integer("member"))) == session.rank(),
+    check(processes.at(static_cast<std::size_t>(node.member)) == session.rank(),
           "a part holds the members that live in its process");
     const auto found = groups.find(number);
     if (found != groups.end()) return found->second;
@@ -111,7 +111,7 @@ struct MpiTransport::State {
     if (!whole) return nullptr;
     const ElementType element = whole->type.element;
     MpiGroup& group = group_of(request.node);
-    const std::int64_t member = attributes.integer("member");
+    const std::int64_t member = request.node.member;
     Account& account = accounts.open(request.node.place);
     ArrivalLog& log = arrivals.log(attributes.integer("group"), attributes.integer("members"),
                                    account.times.emplace());

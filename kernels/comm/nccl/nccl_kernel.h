@@ -40,7 +40,7 @@ class NcclKernel final : public ChosenKernel, public QueuedExchange {
                   .yields = request.yields,
                   .limit_ns = limit_ns} {
     const Bucket bucket = bucket_of(request);
-    const std::int64_t member = request.node.attributes.integer("member");
+    const std::int64_t member = request.node.member;
     if (exchange_.op == Op::AllGather) bring(bucket.share, at(member));
   }
 

@@ -172,7 +172,7 @@ inline std::vector<SumNode> nodes_of_sum(const Node& all_reduce, const Tensor& w
   constexpr std::int64_t kSecondRound = 1000;
   if (sums == Sums::Whole) return {{.node = all_reduce, .inputs = {whole}, .outputs = {whole}}};
   const std::int64_t members = all_reduce.attributes.integer("members");
-  const std::int64_t member = all_reduce.attributes.integer("member");
+  const std::int64_t member = all_reduce.member;
   const Range own = share(whole.elements(), members, share_at(member, members));
   std::vector<Tensor> piece;
   if (own.size() > 0) {

@@ -92,7 +92,7 @@ struct NcclTransport::State {
     if (request.node.op == Op::AllReduce) pin(wanted);
     if (!permission && version() >= kSharesGpus) permission.emplace();
     const std::int64_t members = attributes.integer("members");
-    const std::int64_t member = attributes.integer("member");
+    const std::int64_t member = request.node.member;
     const std::vector<std::int64_t> processes =
         attributes.has("processes")
             ? attributes.integers("processes")

@@ -76,10 +76,9 @@ Buckets summed_by_the_host(const Case& test, const Buckets& buckets) {
 Node node_of(const Case& test, Op op = Op::AllReduce) {
   Node node;
   node.op = op;
-  node.attributes = {{"group", test.group},
-                     {"member", test.members - 1},
-                     {"members", test.members},
-                     {"algorithm", test.algorithm}};
+  node.member = test.members - 1;
+  node.attributes = {
+      {"group", test.group}, {"members", test.members}, {"algorithm", test.algorithm}};
   return node;
 }
 

@@ -16,22 +16,20 @@
 namespace regatta {
 
 Value Builder::all_reduce(Value value, const AllReduceMember& member) {
-  Attributes attributes{{"group", member.group},
-                        {"member", member.member},
-                        {"members", member.members},
-                        {"algorithm", member.algorithm}};
+  Attributes attributes{
+      {"group", member.group}, {"members", member.members}, {"algorithm", member.algorithm}};
   if (member.columns != 0) attributes.set("columns", member.columns);
   if (member.round != 0) attributes.set("round", member.round);
-  return node(Op::AllReduce, {value}, std::move(attributes));
+  return node(Op::AllReduce, {value}, std::move(attributes), {}, member.member);
 }
 
 namespace rules {
 namespace {
 
-Types types_of_pieces(std::span<const TensorType> bucket, const Attributes& attributes) {
+/// Of the member's share.
+Types types_of_pieces(std::span<const TensorType> bucket, const InferRequest& request) {
   Types types;
-  for (const Piece& piece :
-       pieces(bucket, attributes.integer("members"), attributes.integer("member"))) {
+  for (const Piece& piece : pieces(bucket, request.attributes.integer("members"), request.member)) {
     types.push_back(type_of(piece, bucket));
   }
   return types;
@@ -64,12 +62,12 @@ Types infer_all_reduce(const InferRequest& request) {
 
 Types infer_reduce_scatter(const InferRequest& request) {
   check(!request.inputs.empty(), "reduce_scatter takes at least one input");
-  return types_of_pieces(request.inputs, request.attributes);
+  return types_of_pieces(request.inputs, request);
 }
 
 Types infer_all_gather(const InferRequest& request) {
   const Types bucket = listed_types(request.attributes);
-  const Types pieces = types_of_pieces(bucket, request.attributes);
+  const Types pieces = types_of_pieces(bucket, request);
   check(!bucket.empty() && pieces.size() <= request.inputs.size() &&
             std::equal(pieces.begin(), pieces.end(), request.inputs.begin()),
         "all_gather takes the pieces of its member's share");

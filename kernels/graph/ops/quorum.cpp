@@ -21,7 +21,6 @@ TensorType word() { return {ElementType::F32, {1}}; }
 
 Attributes seat_attributes(const QuorumSeat& seat, std::size_t hears, std::int64_t decides) {
   return {{"needed", seat.needed},
-          {"member", seat.member},
           {"members", seat.members},
           {"examples", seat.examples},
           {"hears", static_cast<std::int64_t>(hears)},
@@ -44,8 +43,8 @@ QuorumValues Builder::quorum(const std::vector<Value>& gradients, const QuorumSe
                              const std::vector<Value>& arrivals) {
   std::vector<Value> inputs = gradients;
   inputs.insert(inputs.end(), arrivals.begin(), arrivals.end());
-  const Value first =
-      node(Op::Quorum, std::move(inputs), seat_attributes(seat, arrivals.size(), 1));
+  const Value first = node(Op::Quorum, std::move(inputs), seat_attributes(seat, arrivals.size(), 1),
+                           {}, seat.member);
   return {.sums = outputs_of(first, gradients.size()),
           .verdict = {first.node, static_cast<int>(gradients.size())}};
 }
@@ -54,7 +53,8 @@ QuorumValues Builder::follow_quorum(const std::vector<Value>& gradients, const Q
                                     Value verdict) {
   std::vector<Value> inputs = gradients;
   inputs.push_back(verdict);
-  const Value first = node(Op::Quorum, std::move(inputs), seat_attributes(seat, 1, 0));
+  const Value first =
+      node(Op::Quorum, std::move(inputs), seat_attributes(seat, 1, 0), {}, seat.member);
   return {.sums = outputs_of(first, gradients.size()), .verdict = verdict};
 }
 

@@ -207,7 +207,7 @@ TEST(CapturedLoop, CountsStepsAndTheirTimeForEveryWorker) {
 TEST(CapturedLoop, IsRecordedAnewForTheStepsInWhichANodeHasExpired) {
   const auto expire = [](Step& part, KernelTable&, Calls&) {
     Graph changed;
-    changed.share_variables_of(part.graph);
+    changed.copy_variables_of(part.graph);
     for (Node node : part.graph.nodes()) {
       if (node.op == Op::Sgd) set_until(node.attributes, 2 * 50);
       changed.add(std::move(node));

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "kernels/graph/graph.h"
@@ -19,17 +20,16 @@ namespace regatta {
 /// Runs a backward kernel, then checks its gradients.
 class GradientGuard final : public Kernel {
  public:
-  /// `gradients`: the kernel's outputs that leave the backward pass. `maker` is its node and
-  /// outlives the guard.
-  GradientGuard(std::unique_ptr<Kernel> kernel, std::vector<Tensor> gradients, const Node& maker)
-      : kernel_(std::move(kernel)), gradients_(std::move(gradients)), maker_(maker) {}
+  /// `gradients`: the kernel's outputs that leave the backward pass. `maker` is its node.
+  GradientGuard(std::unique_ptr<Kernel> kernel, std::vector<Tensor> gradients, Node maker)
+      : kernel_(std::move(kernel)), gradients_(std::move(gradients)), maker_(std::move(maker)) {}
   /// Throws: RunError(Diverged) that names step, place and tensor.
   void run(const StepContext& context) override;
 
  private:
   std::unique_ptr<Kernel> kernel_;
   std::vector<Tensor> gradients_;
-  const Node& maker_;
+  Node maker_;
 };
 
 /// The values that backward nodes make and that communication or update nodes read, directly or

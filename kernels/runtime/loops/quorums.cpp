@@ -33,7 +33,7 @@ Quorums::Quorums(const Step& part, const Plan& plan, const ProcessLoops& loops, 
                               .applied_examples = server == kDeciding ? &count.claimed : nullptr});
     const int lane = plan.lane_of(id);
     const int loop = loops.number(plan.lanes()[static_cast<std::size_t>(lane)].loop);
-    member_of_[loop] = node.attributes.integer("member");
+    member_of_[loop] = node.member;
     absences_.try_emplace(loop);
   }
 }

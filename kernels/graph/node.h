@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A node of a step's graph (graph.h): an op with its inputs, at a place.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kernels/graph/attributes.h"
+#include "kernels/graph/few.h"
+#include "kernels/graph/op.h"
+#include "kernels/graph/shared.h"
+#include "kernels/graph/tensor_type.h"
+
+namespace regatta {
+
+enum class Role : std::uint8_t { Worker, Host, Server, Peer };
+inline constexpr Role kLastRole = Role::Peer;
+
+/// Coordinates of a node or variable. They are bound to devices after all rewrites. Each rewrite
+/// sets its own coordinate and leaves the others alone.
+struct Place {
+  int replica = 0;  ///< data parallel; at a server or a peer: the replica whose loop is there
+  int stage = 0;    ///< model parallel, a stage or a shard; of a server: its number; at a peer: the
+                    ///< replica that it is
+  Role role = Role::Worker;
+  bool operator==(const Place&) const = default;
+  auto operator<=>(const Place&) const = default;
+};
+
+/// `replica0`, `replica1.stage2`, `host`, `server0`, `server1.replica2`, `peer1.replica2`: the loop
+/// of replica 2 at replica 1.
+std::string to_string(const Place& place);
+
+using NodeId = int;
+using VariableId = int;
+
+/// One output of one node. A default-constructed Value refers to none.
+struct Value {
+  NodeId node = -1;
+  int output = 0;
+  bool exists() const { return node >= 0; }
+  bool operator==(const Value&) const = default;
+  auto operator<=>(const Value&) const = default;
+};
+
+/// The part of a step that a node belongs to; reports split time by phase.
+enum class Phase : std::uint8_t { Input, Forward, Backward, Communication, Update };
+std::string_view to_string(Phase phase);
+
+struct Node {
+  Op op = Op::Read;
+  Attributes attributes;
+  Few<Value, 2> inputs;
+  Few<VariableId, 4> variables;    ///< op.h says which ops assign them
+  SharedList<TensorType> outputs;  ///< their types
+  Place place;
+  std::int64_t member = 0;  ///< of a collective or a quorum: which of its members this is
+  Phase phase = Phase::Forward;
+  std::string layer;  ///< the layer of the model, kept by backward and update nodes
+};
+
+}  // namespace regatta

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A variable of a step's graph (graph.h): what outlives a step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernels/graph/node.h"
+#include "kernels/graph/shared.h"
+#include "kernels/graph/tensor_type.h"
+
+namespace regatta {
+
+/// How a variable gets its first value. Every element is a function of (seed, name, index).
+struct Initializer {
+  enum class Kind : std::uint8_t {
+    Zeros,
+    Ones,
+    Normal,
+    Uniform,
+    Dirac,  ///< of weights [O, K, K, I]: the first I filters pass their channel, others are Uniform
+    Given,  ///< `values`, whatever the seed
+    CopyOf
+  };
+  Kind kind = Kind::Zeros;
+  double scale = 1;    ///< Normal: standard deviation. Uniform, Dirac: bound of [-scale, scale].
+  std::string source;  ///< CopyOf: the variable whose first value this one starts with
+  std::vector<float> values = {};  ///< Given: all elements
+  bool operator==(const Initializer&) const = default;
+};
+
+/// To the first value of the variable of that name.
+inline Initializer first_value_of(std::string name) {
+  return {.kind = Initializer::Kind::CopyOf, .scale = 1, .source = std::move(name)};
+}
+
+/// What a variable is for.
+enum class VariableKind : std::uint8_t { Parameter, Slot, Statistic };
+
+/// Who may touch a variable at the same time.
+enum class Sharing : std::uint8_t {
+  None,     ///< one replica, or replicas that the graph orders
+  Relaxed,  ///< any replica at any time, element by element with relaxed atomics (Hogwild)
+  Locked,   ///< any replica at any time, a lock for each block of the variable
+  Quorum,   ///< read as Locked; assigned by one replica at a time, when a quorum is complete
+};
+std::string_view to_string(Sharing sharing);
+
+/// Names the larger variable of which this one holds some rows along one dimension; several servers
+/// or shards share it.
+struct PartOf {
+  std::string name;       ///< of the whole
+  TensorType type;        ///< of the whole
+  std::int64_t row = 0;   ///< the part's first
+  std::size_t along = 0;  ///< the dimension; 0: the slowest
+  bool operator==(const PartOf&) const = default;
+};
+
+/// Elements that follow each other in a part and in its whole.
+struct Stretch {
+  std::int64_t in_part = 0;   ///< the index of the first
+  std::int64_t in_whole = 0;  ///< the same
+  std::int64_t count = 0;
+};
+
+struct Variable {
+  std::string name;
+  TensorType type;
+  VariableKind kind = VariableKind::Parameter;
+  Shared<Initializer> initializer = {};
+  Place place;
+  Sharing sharing = Sharing::None;
+  Shared<PartOf> part_of = {};
+
+  /// The name that the workload gave to the whole variable.
+  const std::string& whole_name() const { return part_of ? part_of->name : name; }
+  /// Where all elements stand in the whole variable.
+  std::vector<Stretch> stretches() const;
+  bool operator==(const Variable&) const = default;
+};
+
+}  // namespace regatta
