@@ -22,17 +22,17 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Of a line's words behind the host's name.
-std::optional<std::int64_t> slots_in_words(std::istringstream& words) {
+/// Of a line's words behind the host's name. 0: they do not say it.
+std::int64_t slots_in_words(std::istringstream& words) {
   constexpr std::string_view kSlots = "slots=";
   for (std::string word; words >> word;) {
     if (!word.starts_with(kSlots)) continue;
     std::int64_t slots = 0;
     const char* const end = word.data() + word.size();
     const auto [behind, error] = std::from_chars(word.data() + kSlots.size(), end, slots);
-    return error == std::errc() && behind == end ? std::optional(slots) : std::nullopt;
+    return error == std::errc() && behind == end ? slots : 0;
   }
-  return std::nullopt;
+  return 0;
 }
 
 /// Every host of mpirun's allocation has as many processes as this one, or they are unknown.
@@ -52,9 +52,9 @@ std::vector<std::int64_t> slots_in(const std::string& hostfile) {
     std::istringstream words(line.substr(0, line.find('#')));
     std::string host;
     if (!(words >> host)) continue;
-    const std::optional<std::int64_t> own = slots_in_words(words);
-    if (!own || *own < 1 || *own > kMostSlots || !hosts.insert(host).second) return {};
-    slots.push_back(*own);
+    const std::int64_t own = slots_in_words(words);
+    if (own < 1 || own > kMostSlots || !hosts.insert(host).second) return {};
+    slots.push_back(own);
   }
   return slots;
 }

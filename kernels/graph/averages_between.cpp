@@ -55,7 +55,7 @@ class Lowering {
   }
 
  private:
-  Place place_of(VariableId v) const { return source_.graph.variable(v).place; }
+  const Place& place_of(VariableId v) const { return source_.graph.place_of_variable(v); }
 
   static Period period_of_peer(const Node& average, std::size_t peer) {
     return {.draw = PeerDraw{.replica = average.attributes.integer("replica"),

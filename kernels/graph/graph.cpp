@@ -70,7 +70,7 @@ NodeId Graph::add(Node node) {
   }
   std::vector<TensorType> variables;
   variables.reserve(node.variables.size());
-  for (VariableId id : node.variables) variables.push_back(variable(id).type);
+  for (VariableId id : node.variables) variables.push_back(type_of_variable(id));
   set_outputs(node, op_info(node.op).infer({inputs, variables, node.attributes, node.member}));
   StoredNode added = store(std::move(node), *nodes_);
   own(nodes_).push_back(std::move(added));
@@ -86,9 +86,7 @@ void Graph::set_outputs(Node& node, std::vector<TensorType> types) const {
 
 Node Graph::node(NodeId id) const { return node_of(stored(id)); }
 
-Variable Graph::variable(VariableId id) const {
-  return variable_of(variables_->at(static_cast<std::size_t>(id)));
-}
+Variable Graph::variable(VariableId id) const { return variable_of(stored_variable(id)); }
 
 VariableId Graph::add(Variable variable) {
   own(variables_).push_back(store(std::move(variable)));
@@ -96,7 +94,7 @@ VariableId Graph::add(Variable variable) {
 }
 
 VariableId Graph::copy_variable(const Graph& other, VariableId id) {
-  StoredVariable copied = other.variables_->at(static_cast<std::size_t>(id));
+  StoredVariable copied = other.stored_variable(id);
   own(variables_).push_back(std::move(copied));
   return static_cast<VariableId>(variables_->size()) - 1;
 }

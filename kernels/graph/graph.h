@@ -46,9 +46,11 @@ class Graph {
   const TensorType& type(Value value) const {
     return stored(value.node).body->outputs.at(static_cast<std::size_t>(value.output));
   }
-  /// What node() says of it.
+  /// What node() and variable() say of them.
   const Place& place_of(NodeId id) const { return stored(id).place; }
   std::size_t outputs_of(NodeId id) const { return stored(id).body->outputs.size(); }
+  const TensorType& type_of_variable(VariableId id) const { return stored_variable(id).body->type; }
+  const Place& place_of_variable(VariableId id) const { return stored_variable(id).place; }
 
   /// Makes room for so many.
   void reserve_nodes(std::size_t count) { own(nodes_).reserve(count); }
@@ -61,6 +63,9 @@ class Graph {
 
  private:
   const StoredNode& stored(NodeId id) const { return nodes_->at(static_cast<std::size_t>(id)); }
+  const StoredVariable& stored_variable(VariableId id) const {
+    return variables_->at(static_cast<std::size_t>(id));
+  }
   void set_outputs(Node& node, std::vector<TensorType> types) const;
   /// What may be changed: no other graph has it.
   template <typename T>

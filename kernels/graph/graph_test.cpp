@@ -73,6 +73,19 @@ TEST(Graph, IsSharedByItsCopiesUntilOneOfThemChanges) {
   EXPECT_EQ(copy.variables().size(), first.variables().size() + 1);
 }
 
+TEST(Graph, KeepsTheInputsOfANodeWhenOneOfThemIsPlacedElsewhere) {
+  Graph graph = small_step().graph;
+  for (const NodeId moved : {0, 1, 2, 4}) {
+    graph.place(moved).stage = 1;
+    EXPECT_EQ(graph.node(2).inputs, (Few<Value, 2>{{0, 0}, {1, 0}}));
+    EXPECT_EQ(graph.node(5).inputs, (Few<Value, 2>{{4, 0}, {0, 0}}));
+  }
+  Graph copy;
+  copy.copy_variables_of(graph);
+  for (const Node& node : graph.nodes()) copy.add(node);
+  EXPECT_EQ(to_text(copy), to_text(graph));
+}
+
 TEST(Graph, ChangesAVariableInOneCopyAlone) {
   const Graph first = small_step().graph;
   Graph copy = first;
@@ -185,6 +198,14 @@ TEST(Verify, NamesATypeThatDoesNotFollow) {
   Step step = small_step();
   step.graph.change_variable(0, [&](Variable& each) { each.type.dims = {5, 2}; });
   EXPECT_EQ(broken_rule(step), "node %1 (read): its output types are not what its inputs imply");
+}
+
+TEST(Verify, NamesACollectiveWithoutSuchAMember) {
+  Step step = small_step();
+  Builder builder(step.graph);
+  builder.all_reduce(step.trainables[0].gradient,
+                     {.group = 3, .member = 2, .members = 2, .algorithm = "ring"});
+  EXPECT_EQ(broken_rule(step), "node %7 (all_reduce): it has the number of no member");
 }
 
 TEST(Verify, NamesAnIncompleteCollective) {

@@ -93,7 +93,7 @@ class Partitioner {
       if (!is_collective(node.op)) continue;
       auto& members = processes_of_group_[node.attributes.integer("group")];
       members.resize(static_cast<std::size_t>(node.attributes.integer("members")));
-      members[static_cast<std::size_t>(node.member)] = binding.process_of(node.place);
+      members.at(static_cast<std::size_t>(node.member)) = binding.process_of(node.place);
     }
   }
 
@@ -139,7 +139,7 @@ class Partitioner {
   Step& part(int process) { return parts_.at(at(process)); }
   int process_of(NodeId id) const { return binding_.process_of(step_.graph.place_of(id)); }
   int process_of_variable(VariableId v) const {
-    return binding_.process_of(step_.graph.variable(v).place);
+    return binding_.process_of(step_.graph.place_of_variable(v));
   }
 
   /// Appends a node that belongs to loop `loop` of the whole graph.

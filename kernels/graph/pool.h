@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -19,12 +20,14 @@ class Pool {
     const std::size_t hash = kHash(value);
     const std::lock_guard lock(mutex_);
     const auto [first, last] = held_.equal_range(hash);
-    for (auto each = first; each != last; ++each) {
+    for (auto each = first; each != last;) {
       std::shared_ptr<const T> held = each->second.lock();
       if (held && *held == value) return held;
+      each = held ? std::next(each) : held_.erase(each);
     }
     if (held_.size() >= next_sweep_) sweep();
-    auto added = std::make_shared<const T>(std::move(value));
+    // By itself, so that no memory of it stays for those who no longer hold it.
+    std::shared_ptr<const T> added(new T(std::move(value)));
     held_.emplace(hash, added);
     return added;
   }

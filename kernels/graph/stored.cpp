@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/graph/stored.h"
 
+#include <bit>
 #include <functional>
 #include <utility>
 #include <variant>
@@ -15,6 +16,11 @@ namespace {
 template <typename T>
 void combine(std::size_t& hash, const T& value) {
   hash ^= std::hash<T>()(value) + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
+}
+
+/// Zeros of both signs are equal, but not alike.
+void combine(std::size_t& hash, double value) {
+  combine(hash, std::bit_cast<std::uint64_t>(value));
 }
 
 template <typename T>
@@ -47,6 +53,8 @@ std::size_t hash_of_variable(const Variable& variable) {
   combine(hash, variable.name);
   combine(hash, variable.type.dims);
   combine(hash, static_cast<int>(variable.kind));
+  combine(hash, variable.initializer->scale);
+  for (const float value : variable.initializer->values) combine(hash, double{value});
   return hash;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace regatta {
@@ -69,6 +70,13 @@ TEST(StoredNode, OfAlikeReplicasIsHeldOnce) {
   expect_other([](Node& node) { node.outputs = {TensorType{ElementType::F32, {3, 2}}}; });
   expect_other([](Node& node) { node.phase = Phase::Update; });
   expect_other([](Node& node) { node.layer = "another"; });
+}
+
+TEST(StoredNode, KeepsTheSignOfAZero) {
+  for (const double zero : {0.0, -0.0}) {
+    const Node node{.attributes = {{"rate", zero}}, .place = {}};
+    EXPECT_EQ(std::signbit(node_of(store(node, {})).attributes.real("rate")), std::signbit(zero));
+  }
 }
 
 TEST(StoredVariable, OfAlikeReplicasIsHeldOnceAndReadAsItWas) {

@@ -25,6 +25,10 @@ std::string broken_node_rule(const Graph& graph, NodeId id) {
     return "it has the steps of a peer that is not drawn";
   }
   if (period.lag <= -period.every) return "its period begins before the first step";
+  if (is_collective(node.op) || node.op == Op::Quorum) {
+    const bool is_one = node.member >= 0 && node.member < node.attributes.integer("members");
+    if (!is_one) return "it has the number of no member";
+  }
   std::vector<TensorType> inputs;
   for (Value input : node.inputs) {
     if (input.node < 0 || input.node >= id) return "an input does not come from an earlier node";
@@ -43,8 +47,8 @@ std::string broken_node_rule(const Graph& graph, NodeId id) {
     if (v < 0 || v >= static_cast<VariableId>(graph.variables().size())) {
       return "it names a variable that does not exist";
     }
-    variables.push_back(graph.variable(v).type);
-    const bool own = graph.variable(v).place == node.place;
+    variables.push_back(graph.type_of_variable(v));
+    const bool own = graph.place_of_variable(v) == node.place;
     if (!own && graph.variable(v).sharing == Sharing::None) {
       return "it uses variable " + graph.variable(v).name +
              " of another place, which is not shared";

@@ -145,12 +145,14 @@ void Interpreter::arrive(NodeId id) {
   const std::vector<TensorType> bucket = bucket_of(graph_, graph_.node(id));
   for (std::size_t k = 0; k < bucket.size(); ++k) {
     check(bucket[k].element == ElementType::F32, "the interpreter reduces f32");
+    std::vector<const float*> terms;
+    for (const auto& [member, node] : collective.nodes) {
+      terms.push_back(value(graph_.node(node).inputs[k]));
+    }
     std::vector<float> sums;
     for (std::int64_t i = 0; i < bucket[k].elements(); ++i) {
       double sum = 0;
-      for (const auto& [member, node] : collective.nodes) {
-        sum += value(graph_.node(node).inputs[k])[i];
-      }
+      for (const float* term : terms) sum += term[i];
       sums.push_back(static_cast<float>(sum));
     }
     for (const auto& [member, node] : collective.nodes) deliver(node, k, sums);

@@ -41,7 +41,7 @@ class Memory {
   Tensor tensor(Value value) const;
   /// The device whose memory holds a value, a variable, or the values of a place.
   Device& device_of(Value value) const;
-  Device& device_of(VariableId id) const { return device_of(graph_.variable(id).place); }
+  Device& device_of(VariableId id) const { return device_of(graph_.place_of_variable(id)); }
   Device& device_of(const Place& place) const { return devices_.device(place); }
   VariableStorage& variable(VariableId id) { return *variables_[static_cast<std::size_t>(id)]; }
   /// Where a loop notes the version of a shared variable that it has read.

@@ -94,10 +94,10 @@ inline std::string name_of(const VirtualCase& test) {
          std::to_string(test.processes);
 }
 
-/// By process: servers first, then shares of the replicas, each with its stages.
 /// On the heap; without a sanitizer, whose allocator does not tell.
 inline double bytes_in_use() { return static_cast<double>(mallinfo2().uordblks); }
 
+/// By process: servers first, then shares of the replicas, each with its stages.
 inline std::vector<Step> parts_of(const VirtualCase& test) {
   Recipe recipe;
   recipe.global_batch = test.batch > 0 ? test.batch : 16 * test.workers;
