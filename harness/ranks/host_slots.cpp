@@ -3,7 +3,6 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <optional>
 #include <set>
 #include <sstream>
 
