@@ -86,7 +86,7 @@ class PowerSgd {
 void PowerSgd::find_sums() {
   bool any_matrix = false;
   for (const GradientSum& each : gradient_sums(source_, "powersgd")) {
-    const TensorType& type = source_.graph.node(each.node).outputs[0];
+    const TensorType& type = source_.graph.type({each.node, 0});
     bool whole = type.rank() < 2;
     if (!whole) {
       const TensorType matrix = matrix_of(type);
