@@ -56,7 +56,7 @@ bool is_depthwise(const Graph& graph, const Node& node) {
   return groups == graph.type(node.inputs[0]).dim(3) && groups == node.outputs[0].dim(3);
 }
 
-bool is_read(const Graph& graph, Value value) { return graph.node(value.node).op == Op::Read; }
+bool is_read(const Graph& graph, Value value) { return graph.op_of(value.node) == Op::Read; }
 
 /// The variable whose value, or a cast of it, this is; -1 where it is none.
 VariableId variable_read(const Graph& graph, Value value) {

@@ -33,6 +33,7 @@ LINES_BEFORE = {"start": 0, "training": 1, "evaluation": 1, "end": 2}
 EVALUATIONS = {"start": (0,), "training": (1,), "evaluation": (1, 2), "end": (2,)}
 STEPS = {"start": (0,), "training": range(32), "evaluation": (SHORT_STEPS,),
          "end": (SHORT_STEPS,)}
+NOTICED_S = 5  # that mpirun is gone, on a loaded machine
 KILLED = r"exited on signal 9 \(Killed\)"
 # Of a rank that dies early; mpirun's words, its connection's end or its absence may come first.
 NOTICED = rf"({KILLED}|its connection broke|ended before it joined)"
@@ -63,6 +64,8 @@ def kill(case: Case) -> Outcome:
     goes_on = "--continue-on-loss" in CELLS[case.cell]  # where mpirun says nothing
     limit_s = END_LIMIT_S * (2 if goes_on else 1)
     if holder != victims[case.victim] and case.moment == "end":
+        if case.victim == "mpirun":  # first: else the last report may come before it is missed
+            soon(lambda: run.launcher.poll() is not None, NOTICED_S)
         with contextlib.suppress(ProcessLookupError):  # mpirun may have ended it
             run.send(signal.SIGCONT, holder)
     soon(lambda: run.launcher.poll() is not None, limit_s)

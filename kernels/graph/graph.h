@@ -47,6 +47,7 @@ class Graph {
     return stored(value.node).body->outputs.at(static_cast<std::size_t>(value.output));
   }
   /// What node() and variable() say of them.
+  Op op_of(NodeId id) const { return stored(id).body->op; }
   const Place& place_of(NodeId id) const { return stored(id).place; }
   std::size_t outputs_of(NodeId id) const { return stored(id).body->outputs.size(); }
   const TensorType& type_of_variable(VariableId id) const { return stored_variable(id).body->type; }

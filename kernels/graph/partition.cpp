@@ -207,8 +207,7 @@ class Partitioner {
 
   void add_sent(const SendsToEnd& sends) {
     const NodeId first = sends.values.front().node;
-    Node node =
-        communication(Op::Sent, step_.graph.node(first).place, step_.graph.node(first).layer);
+    Node node = communication(Op::Sent, step_.graph.place_of(first), step_.graph.node(first).layer);
     for (Value value : sends.values) node.inputs.push_back(copier_.value(value));
     std::vector<std::int64_t> peers;
     for (std::int64_t m : sends.messages) {
@@ -257,7 +256,7 @@ class Partitioner {
 
   /// The value as it is at `place`, having travelled there if it must.
   Value arrived(Value value, const Place& place) {
-    const Place& source = step_.graph.node(value.node).place;
+    const Place& source = step_.graph.place_of(value.node);
     const int process = binding_.process_of(place);
     if (source == place) return copier_.value(value);
     const std::pair key{value, place};
@@ -288,7 +287,7 @@ class Partitioner {
   }
 
   void add_trainable(const Trainable& trainable) {
-    const Place& place = step_.graph.node(trainable.updates.front()).place;
+    const Place& place = step_.graph.place_of(trainable.updates.front());
     const int process = binding_.process_of(place);
     Trainable local;
     check(process_of_variable(trainable.variable) == process, "who updates a parameter has it");

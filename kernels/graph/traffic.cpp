@@ -33,7 +33,7 @@ TrafficByPlace traffic(const Graph& graph, std::int64_t steps) {
     const std::int64_t times = entry->second;
     if (node.op == Op::Copy) {
       const std::int64_t bytes = times * output_bytes(node);
-      all[graph.node(node.inputs[0].node).place] += {.sent = bytes, .received = 0, .messages = 0};
+      all[graph.place_of(node.inputs[0].node)] += {.sent = bytes, .received = 0, .messages = 0};
       all[node.place] += {.sent = 0, .received = bytes, .messages = times};
     } else if (node.op == Op::Send) {
       std::int64_t bytes = 0;

@@ -13,7 +13,7 @@ namespace regatta {
 namespace {
 
 std::string at_node(const Graph& graph, NodeId id, const std::string& rule) {
-  return "node %" + std::to_string(id) + " (" + std::string(to_string(graph.node(id).op)) +
+  return "node %" + std::to_string(id) + " (" + std::string(to_string(graph.op_of(id))) +
          "): " + rule;
 }
 

@@ -35,7 +35,7 @@ std::string kernel_key(const Graph& graph, NodeId id, int threads) {
   // An average uses its own and one other, whatever its peers are.
   const std::size_t used = node.op == Op::Average ? 2 : node.variables.size();
   for (const VariableId v : std::span(node.variables).first(used)) {
-    append(key, graph.variable(v).type);
+    append(key, graph.type_of_variable(v));
     if (graph.variable(v).sharing != Sharing::None) {
       key += '/' + std::string(to_string(graph.variable(v).sharing));
     }
