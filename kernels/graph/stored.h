@@ -20,8 +20,8 @@ namespace regatta {
 /// What copies of a node have in common.
 struct NodeBody {
   struct Input {
-    Value value;             ///< its node counted from that of the first input ...
-    bool is_counted = true;  ///< ... unless it is made elsewhere, as for all copies
+    Value value;
+    bool is_counted = true;  ///< its node, from that of the first input, which is at the same place
     bool operator==(const Input&) const = default;
   };
 
