@@ -10,11 +10,12 @@ from wording import longer_text, plural, span_text, tied, time_text
 Json = dict[str, Any]
 
 BADGES = {"sure": "sure", "close": "sure, but a small difference",
-          "level": "no significant difference", "open": "no significant difference",
-          "too_few": "not enough data", "alone": "no other to compare with",
+          "level": "less than 3 % apart", "open": "too few runs to be sure",
+          "too_few": "too few runs to compare", "alone": "no other to compare with",
           "not_reached": "not reached"}
 MOST_NAMED = 6  # of a group
 MOST_SLOWER = 3  # cells whose factor is told
+WIDEST = 100.0  # the ratio of its ends from which on an interval tells nothing
 IN_TIMES = 1.5  # the upper end of an interval from which on it is told in times, not in percent
 GROUPS = ("level", "open", "too_few")
 
@@ -41,9 +42,15 @@ def _percent(value: float) -> str:
     return f"{100 * value:.1f} %" if value < 0.1 else f"{100 * value:.0f} %"
 
 
+def _ends(against: Json) -> tuple[float | None, float | None]:
+    """The ends of the interval against the first; nothing where it is too wide to tell."""
+    low, high = against.get("low"), against.get("high")
+    return (low, high) if low and high and high < WIDEST * low else (None, None)
+
+
 def _interval(against: Json) -> str:
     """` (70 to 97 %)`, longer than the first; nothing where no interval is known."""
-    low, high = against.get("low"), against.get("high")
+    low, high = _ends(against)
     if not low or not high:
         return ""
     if high >= IN_TIMES:
@@ -100,7 +107,7 @@ def _open(judged: Json, names: list[str]) -> str:
     """How the fastest of a group stands to the next, which may be by chance."""
     others = [(name, cell["against_first"]) for name, cell in zip(names, judged["cells"])
               if cell["against_first"]["standing"] in ("level", "open")]
-    if not others or "time" not in others[0][1] or not others[0][1].get("high"):
+    if not others or "time" not in others[0][1] or _ends(others[0][1]) == (None, None):
         return ""
     name, against = others[0]
     return (f"{names[0]} was the fastest; {name} took {against['time']:.2f} times as long, but "
@@ -174,8 +181,8 @@ def headline_of(judged: Json, names: list[str]) -> Headline:
     against = (f"of {plural(judged['cells'][0]['count'], 'run')}" if certainty == "alone"
                else _against(judged, names))
     badge = BADGES[certainty]
-    if certainty in ("level", "open"):
-        badge += f" between these {len(winners)}"
+    if certainty == "level":
+        badge += f": these {len(winners)}"
     return Headline(winners=shown, more=len(winners) - len(shown),
                     time=span_text(min(times), max(times), time_text), against=tied(against),
                     certainty=certainty, badge=badge, sure=tied(_how_sure(judged)))
@@ -222,7 +229,7 @@ def standing_text(cell: Json) -> str:
     """`slower (1.70 to 1.97)`"""
     against = cell["against_first"]
     word = {"first": "first", "slower": "slower", "level": "less than 3 % apart",
-            "open": "no significant difference", "missed": "missed the target",
+            "open": "not decided", "missed": "missed the target",
             "no_claim": "–"}[against["standing"]]
-    low, high = against.get("low"), against.get("high")
+    low, high = _ends(against)
     return word if low is None or high is None else f"{word} ({low:.2f} to {high:.2f})"

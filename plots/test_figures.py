@@ -308,7 +308,7 @@ class Headlines(unittest.TestCase):
         headline = headline_of(open_, ["a", "b", "c"])
         self.assertEqual([name for name, _ in headline.winners], ["a", "b"])
         self.assertEqual((headline.badge, headline.time),
-                         ("no significant difference between these 2", "3.00–3.10 s"))
+                         ("too few runs to be sure", "3.00–3.10 s"))
         self.assertEqual(headline.against.replace("\u00a0", " "),
                          "a was the fastest; b took 1.03 times as long, but chance leaves 0.93 to "
                          "1.13 times open. Slower than a: c 2.00 times as long (1.90 to 2.10 "
@@ -320,11 +320,16 @@ class Headlines(unittest.TestCase):
         headline = headline_of(many, list("abcdefghi"))
         self.assertEqual((len(headline.winners), headline.more), (5, 4))
         self.assertIn("More seeds would not decide it", headline.sure)
+        for against in open_["cells"][1]["against_first"], judged(
+                "open", ("first", 3.0, 1.0), ("open", 3.1, 1.03))["cells"][1]["against_first"]:
+            self.assertTrue(standing_text({"against_first": against}).startswith("not decided ("))
+            against.update(low=1e-3, high=230236293.0)  # tells nothing
+            self.assertEqual(standing_text({"against_first": against}), "not decided")
         self.assertEqual(why_of(many, list("abcdefghi")), "")
 
     def test_say_what_is_missing(self) -> None:
         few = headline_of(judged("too_few", ("first", 3.0, 1.0), ("open", 6.0, 2.0)), ["a", "b"])
-        self.assertEqual(few.badge, "not enough data")
+        self.assertEqual(few.badge, "too few runs to compare")
         self.assertIn("fix: five seeds at least", few.sure)
         alone = headline_of(judged("alone", ("first", 3.0, 1.0)), ["a"])
         self.assertEqual(alone.against, "of 5 runs")

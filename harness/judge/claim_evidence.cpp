@@ -121,7 +121,7 @@ std::size_t seeds_that_decide(std::span<const RatioComparison> comparisons) {
       needed.push_back(0);
     } else if (each.pairs) {
       const double distance = std::abs(std::log(each.pairs->value / each.boundary));
-      needed.push_back(pairs_for(*each.pairs, distance, alpha).value_or(kMostSeeds + 1));
+      needed.push_back(pairs_for(*each.pairs, distance, {.alpha = alpha}).value_or(kMostSeeds + 1));
     } else {
       needed.push_back(each.seeds < kFewestPairs ? kFewestPairs + 1 : kMostSeeds + 1);
     }
@@ -265,8 +265,16 @@ void keep(std::vector<RatioComparison>& comparisons, RatioComparison one) {
 
 void decide(std::vector<RatioComparison>& comparisons) {
   const double alpha = kAlpha / static_cast<double>(std::max<std::size_t>(1, comparisons.size()));
+  std::vector<MeanRatio*> ratios;
   for (RatioComparison& each : comparisons) {
-    if (each.pairs) each.interval = interval_of(*each.pairs, alpha);
+    if (each.pairs) ratios.push_back(&*each.pairs);
+  }
+  borrow_spread(ratios);
+  for (RatioComparison& each : comparisons) {
+    if (each.pairs) {
+      each.interval = interval_of(*each.pairs, {.alpha = alpha});
+      each.p = p_of(*each.pairs, each.boundary);
+    }
     if (each.seeds < kFewestPairs || each.p >= alpha) continue;
     each.side = each.ratio > each.boundary ? Side::Above : Side::Below;
   }
@@ -274,7 +282,10 @@ void decide(std::vector<RatioComparison>& comparisons) {
 
 std::string ratio_text(const RatioComparison& comparison) {
   const std::string count = plural(static_cast<std::int64_t>(comparison.seeds), "seed");
-  if (!comparison.interval) return fmt::format("{} ({})", number(comparison.ratio), count);
+  constexpr double kWidest = 100;  // an interval that tells nothing
+  if (!comparison.interval || comparison.interval->high > kWidest * comparison.interval->low) {
+    return fmt::format("{} ({})", number(comparison.ratio), count);
+  }
   return fmt::format("{} ({} to {}, {})", number(comparison.ratio),
                      number(comparison.interval->low), number(comparison.interval->high), count);
 }

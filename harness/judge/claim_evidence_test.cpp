@@ -47,9 +47,9 @@ std::vector<Record> spread(int seeds) {
               });
 }
 
-TEST(ClaimEvidence, ComparesSeedBySeedFromFourOn) {
+TEST(ClaimEvidence, ComparesSeedBySeedFromTwoOn) {
   const std::string name = "central_storage_pays_transfers";
-  expect(spread(3), name, ClaimVerdict::Undecided);
+  expect(spread(1), name, ClaimVerdict::Undecided);
   expect(spread(4), name, ClaimVerdict::Holds);
 }
 
@@ -84,14 +84,18 @@ TEST(ClaimEvidence, LeavesOutSeedsAtWhichBothAreInfinite) {
 RatioComparison noisy(double ratio, double noise, std::size_t seeds = 5) {
   RatioComparison one{.what = "a on b", .seeds = seeds, .ratio = ratio};
   const double value = ratio;
-  one.pairs = MeanRatio{
-      .pairs = seeds, .value = value, .spread = noise, .bracket_low = value, .bracket_high = value};
+  one.pairs = MeanRatio{.pairs = seeds,
+                        .value = value,
+                        .spread = noise,
+                        .freedom = seeds - 1,
+                        .bracket_low = value,
+                        .bracket_high = value};
   one.p = p_of(*one.pairs, one.boundary);
   return one;
 }
 
 TEST(ClaimEvidence, SharesItsErrorAmongAllComparisonsOfAClaim) {
-  // t of 4 degrees of freedom is 2.776 at 5 % and 4.604 at 1 %.
+  // t of 4 degrees of freedom is 2.776 at 5 %; 8 of them, four borrowed, have 3.479 at 5/6 %.
   const double error = 0.1 / std::sqrt(5.0);
   std::vector<RatioComparison> alone = {noisy(std::exp(3 * error), 0.1)};
   decide(alone);
@@ -136,7 +140,7 @@ TEST(ClaimEvidence, IsWrongInOneOfTwentyClaimsAtMostAtTheBoundary) {
     decided += balance.yes + balance.no > 0 ? 1 : 0;
   }
   EXPECT_LT(decided, 0.07 * kClaims);  // 5 %, with a deviation of 0.7 %
-  EXPECT_GT(decided, 0.03 * kClaims);
+  EXPECT_GT(decided, 0);               // of two spreads, its own and the others', the larger counts
 }
 
 TEST(ClaimEvidence, AsksForTheSeedsThatWouldDecide) {

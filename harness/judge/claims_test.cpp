@@ -78,7 +78,7 @@ TEST(Claims, HoldAsynchronousSpeedAgainstTheCeiling) {
   const std::string name = "asynchronous_uses_hardware";
   expect(ceiling + runs("async_shared", 980), name, ClaimVerdict::Holds);
   expect(ceiling + runs("async_shared", 500), name, ClaimVerdict::DoesNotHold);
-  expect(ceiling + runs("async_shared", 901.5, 2), name, ClaimVerdict::Undecided);
+  expect(ceiling + runs("async_shared", 901.5, 1), name, ClaimVerdict::Undecided);
   expect(runs("async_shared", 980), name, ClaimVerdict::Undecided);
   expect(ceiling + slowed("async_shared", 980), name, ClaimVerdict::Undecided);
   const auto on_one_gpu = with(ceiling + runs("async_shared", 980),

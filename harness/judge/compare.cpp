@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "harness/judge/loss_path.h"
+#include "harness/judge/paired_ratio.h"
 #include "harness/judge/statistics.h"
 #include "harness/system/command_text.h"
 
@@ -25,7 +27,8 @@ struct Test {
   double effect;
   Design design;
   Sample base;
-  Sample head;  ///< of pairs: element k belongs to base's
+  Sample head;                          ///< of pairs: element k belongs to base's
+  std::optional<MeanRatio> ratio = {};  ///< head's over base's; empty where ranks are compared
 };
 
 /// Of pairs, so that ratios become shifts. Two that are both infinite do not differ.
@@ -38,12 +41,65 @@ Sample log_ratios(const Test& test) {
   return result;
 }
 
+struct Logarithms {
+  double mean = 0;
+  double squares = 0;  ///< of distances from the mean, in sum
+};
+
+Logarithms logarithms_of(const Sample& sample) {
+  Logarithms result;
+  for (double value : sample) result.mean += std::log(value) / static_cast<double>(sample.size());
+  for (double value : sample) result.squares += std::pow(std::log(value) - result.mean, 2);
+  return result;
+}
+
+/// Of two runs a side at least, all of which came there.
+std::optional<MeanRatio> mean_ratio_of(const Test& test) {
+  const auto usable = [](const Sample& sample) {
+    return sample.size() > 1 && std::ranges::all_of(sample, [](double value) {
+             return std::isfinite(value) && value > 0;
+           });
+  };
+  if (!usable(test.base) || !usable(test.head)) return std::nullopt;
+  if (test.design == Design::Pairs) {
+    std::vector<LogRatio> ratios;
+    for (double each : log_ratios(test)) ratios.push_back({each, each, each});
+    return mean_ratio(ratios);
+  }
+  // As many pairs as give the difference of the two means the same error.
+  const Logarithms base = logarithms_of(test.base), head = logarithms_of(test.head);
+  const std::size_t freedom = test.base.size() + test.head.size() - 2;
+  const double value = std::exp(head.mean - base.mean);
+  return MeanRatio{
+      .pairs = 2 * test.base.size() * test.head.size() / (test.base.size() + test.head.size()),
+      .value = value,
+      .spread = std::sqrt(2 * (base.squares + head.squares) / static_cast<double>(freedom)),
+      .freedom = freedom,
+      .bracket_low = value,
+      .bracket_high = value};
+}
+
 double p_of(const Test& test) {
+  if (test.ratio) return p_of(*test.ratio);
   return test.design == Design::Pairs ? signed_rank_p(log_ratios(test))
                                       : mann_whitney_p(test.base, test.head);
 }
 
+/// Whether the samples are such that some outcome of the test is told from chance. Equal samples of
+/// deterministic runs are not: they leave chance no part.
+bool can_reject(const Test& test, double alpha) {
+  if (test.base == test.head) return false;
+  if (test.ratio) return true;
+  const auto n = static_cast<double>(test.base.size()), m = static_cast<double>(test.head.size());
+  const double ways =
+      test.design == Design::Pairs
+          ? std::exp2(n)
+          : std::exp(std::lgamma(n + m + 1) - std::lgamma(n + 1) - std::lgamma(m + 1));
+  return 2 / ways < alpha;
+}
+
 double ratio_of(const Test& test) {
+  if (test.ratio) return test.ratio->value;
   if (test.design == Design::Pairs) {
     const double middle = median_interval(log_ratios(test)).median;
     return std::isnan(middle) ? 1 : std::exp(middle);  // between never and at last
@@ -55,6 +111,7 @@ double ratio_of(const Test& test) {
 }
 
 std::optional<double> detectable_of(const Test& test, double alpha) {
+  if (test.ratio) return interval_of(*test.ratio, {.alpha = alpha}).high / test.ratio->value - 1;
   if (test.design == Design::Pairs) {
     const std::optional<double> shift = detectable_shift(log_ratios(test), alpha);
     return shift ? std::optional(std::expm1(*shift)) : std::nullopt;
@@ -80,6 +137,26 @@ void judge(const Test& test, double alpha, double least_alpha) {
   const bool same = test.base == test.head && test.base.size() > 1;
   const bool would_show = result.detectable && *result.detectable <= 2 * test.effect;
   result.verdict = same || (would_show && !worse) ? Verdict::Unchanged : Verdict::NotEnoughData;
+}
+
+/// Verdicts of all tests, of which those that can reject share the error. Spreads are borrowed
+/// among tests of one measure and design.
+void judge_together(std::vector<Test>& tests, double alpha) {
+  std::map<std::pair<double, Design>, std::vector<MeanRatio*>> alike;
+  std::vector<Test*> rejecting;
+  for (Test& test : tests) {
+    test.ratio = mean_ratio_of(test);
+    if (!can_reject(test, alpha)) continue;
+    rejecting.push_back(&test);
+    if (test.ratio) alike[{test.effect, test.design}].push_back(&*test.ratio);
+  }
+  for (auto& [measure, ratios] : alike) borrow_spread(ratios);
+  std::vector<double> p_values;
+  for (const Test* test : rejecting) p_values.push_back(p_of(*test));
+  const std::vector<double> corrected = holm(p_values);
+  for (std::size_t i = 0; i < rejecting.size(); ++i) rejecting[i]->result->p = corrected[i];
+  const double least = alpha / static_cast<double>(std::max<std::size_t>(1, rejecting.size()));
+  for (const Test& test : tests) judge(test, alpha, least);
 }
 
 double examples_to_target(const FinishedRun* run) {
@@ -333,14 +410,7 @@ std::vector<CellComparison> compare(const Measurements& base, const Measurements
     add_benchmark(benchmark_in(base.benchmarks, *each), benchmark_in(head.benchmarks, *each),
                   options, *cell++, tests);
   }
-  std::vector<double> p_values;
-  for (const Test& test : tests) p_values.push_back(p_of(test));
-  const std::vector<double> corrected = holm(p_values);
-  const double least_alpha = options.alpha / std::max<double>(1, static_cast<double>(tests.size()));
-  for (std::size_t i = 0; i < tests.size(); ++i) {
-    tests[i].result->p = corrected[i];
-    judge(tests[i], options.alpha, least_alpha);
-  }
+  judge_together(tests, options.alpha);
   return result;
 }
 

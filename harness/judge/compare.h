@@ -2,17 +2,18 @@
 //
 // `regatta compare BASE HEAD`: a verdict for each cell of two folders of records, on speed and on
 // convergence, and for each benchmark in them.
-//   speed        Of runs that were taken apart: Mann-Whitney on their seconds per example. Of runs
-//                in turn: Wilcoxon on the median steps of pairs, because what else a machine does
-//                meets both of a pair alike, and a median step does not know of the few that met
-//                more. So are the repetitions of a benchmark.
+//   speed        Seconds per example of runs that were taken apart; median steps of pairs of runs
+//                that were taken in turn, because what else a machine does meets both of a pair
+//                alike, and a median step does not know of the few that met more. So are the
+//                repetitions of a benchmark.
 //   convergence  Runs that must compute the same (loss_path.h) and do not have regressed, whichever
 //                way their losses went, and so have runs that consumed other examples. Else
-//                examples to the target, where a run that missed it counts as infinite, or the last
-//                loss where no run reached it: by Wilcoxon on the pairs of equal seeds, because
-//                seeds differ more than commits, or by Mann-Whitney where seeds do not pair up.
-// Holm's correction over all tests of the comparison, and an effect that is large enough to matter.
-// What a few runs cannot tell is *not enough data*, never unchanged.
+//                examples to the target, or the last loss where no run reached it, of pairs of
+//                equal seeds, because seeds differ more than commits.
+// The test is Student's t of the logarithms with spreads that are borrowed among the cells
+// (paired_ratio.h). Where a run never came there, ranks are compared: Wilcoxon's for pairs,
+// Mann-Whitney's else. Holm's correction over all tests that can reject, and an effect that is
+// large enough to matter. A few runs that cannot tell are *not enough data*, never unchanged.
 #pragma once
 
 #include <optional>

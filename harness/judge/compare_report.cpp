@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/judge/compare.h"
+#include "harness/judge/statistics.h"
 #include "harness/system/input_file.h"
 #include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
@@ -109,9 +110,24 @@ std::string headline(const std::vector<CellComparison>& cells) {
   return line;
 }
 
+/// What these runs could show, before the verdicts.
+std::string power_text(const std::vector<CellComparison>& cells) {
+  std::vector<double> shown;
+  for (const CellComparison& cell : cells) {
+    if (cell.speed.verdict == Verdict::NotMeasured) continue;
+    shown.push_back(cell.speed.detectable.value_or(kInfinity));
+  }
+  if (shown.empty()) return "";
+  const double middle = median_interval(shown).median;
+  if (std::isinf(middle)) return "Most cells have too few runs to show any slowdown.\n";
+  return fmt::format("In the median cell these runs show a slowdown of {:.1f} % or more.\n",
+                     100 * middle);
+}
+
 /// A cell, and below it its measures and what there is to say of them: fits 80 columns.
 void print_text(const std::vector<CellComparison>& cells) {
-  fmt::print("  {:<11}  {:<12}  {:>15}  {:>10}\n", "measure", "verdict", "change", "could show");
+  fmt::print("{}  {:<11}  {:<12}  {:>15}  {:>10}\n", power_text(cells), "measure", "verdict",
+             "change", "could show");
   for (const Row& row : rows_of(cells)) {
     if (row.comparison == &row.cell->speed) fmt::print("{}\n", row.cell->name);
     const std::string line = fmt::format(
@@ -127,8 +143,8 @@ void print_text(const std::vector<CellComparison>& cells) {
 }
 
 void print_markdown(const std::vector<CellComparison>& cells) {
-  fmt::print("**{}**\n\n| cell | runs | measure | verdict | change | could show | |\n",
-             headline(cells));
+  fmt::print("**{}**\n\n{}\n| cell | runs | measure | verdict | change | could show | |\n",
+             headline(cells), power_text(cells));
   fmt::print("| --- | --- | --- | --- | --- | --- | --- |\n");
   for (const Row& row : rows_of(cells)) {
     const bool alarm = row.comparison->verdict == Verdict::Regressed;

@@ -27,6 +27,7 @@ Sample seconds_to_target(const CellJudgement& cell) {
 struct Contest {
   WorkloadJudgement* workload;
   std::vector<CellJudgement*> others;  ///< that the first is told from, or not
+  double alpha = kAlpha;               ///< its share of the page's, and of each kind of its tests
 
   CellJudgement& first() const { return workload->cells.front(); }
 };
@@ -57,20 +58,35 @@ std::optional<Contest> contest_of(WorkloadJudgement& workload) {
 }
 
 bool has_enough_runs(const CellJudgement& first, const CellJudgement& other) {
-  return std::min(first.runs.size(), other.runs.size()) >= kFewestPairs;
+  return other.against_first.ratio ||
+         std::min(first.runs.size(), other.runs.size()) >= kFewestPairs;
 }
 
-/// The interval is at level `alpha`; `comparisons` correct the p value.
-void hold_against(const CellJudgement& first, CellJudgement& cell, double alpha,
-                  std::size_t comparisons) {
+/// The first and those that are compared with it.
+std::size_t cells_of(const Contest& contest) { return contest.others.size() + 1; }
+
+void pair_up(Contest& contest) {
+  std::vector<MeanRatio*> ratios;
+  for (CellJudgement* other : contest.others) {
+    other->against_first.ratio = paired_ratio(other->runs, contest.first().runs);
+    if (other->against_first.ratio) ratios.push_back(&other->against_first.ratio->time);
+  }
+  borrow_spread(ratios);
+}
+
+void hold_against(const Contest& contest, CellJudgement& cell) {
   AgainstFirst& against = cell.against_first;
-  against.ratio = paired_ratio(cell.runs, first.runs);
-  if (against.ratio) against.interval = interval_of(against.ratio->time, alpha);
-  if (!has_enough_runs(first, cell)) return;
-  const double p = against.ratio
-                       ? p_of(against.ratio->time)
-                       : mann_whitney_p(seconds_to_target(cell), seconds_to_target(first));
-  against.p = std::min(1.0, p * static_cast<double>(comparisons));
+  if (!has_enough_runs(contest.first(), cell)) return;
+  const std::size_t cells = cells_of(contest);
+  double p = 1;
+  if (against.ratio) {
+    against.interval = interval_of(against.ratio->time, {contest.alpha, cells});
+    p = p_of(against.ratio->time, 1, cells);
+  } else {
+    p = mann_whitney_p(seconds_to_target(cell), seconds_to_target(contest.first())) *
+        static_cast<double>(cells * (cells - 1) / 2);
+  }
+  against.p = std::min(1.0, p * kAlpha / contest.alpha);
   if (against.standing == Standing::Missed) return;
   const double matters = std::exp(that_matters());
   if (against.p < kAlpha) {
@@ -82,7 +98,8 @@ void hold_against(const CellJudgement& first, CellJudgement& cell, double alpha,
 }
 
 /// What would tell the group apart, and what these runs could have told.
-void look_ahead(FirstPlace& first, const CellJudgement& cell, double alpha) {
+void look_ahead(const Contest& contest, const CellJudgement& cell) {
+  FirstPlace& first = contest.workload->first;
   const AgainstFirst& against = cell.against_first;
   if (!against.ratio || against.standing == Standing::Level) return;
   const double shown = against.ratio->time.value / against.interval->low - 1;
@@ -90,7 +107,8 @@ void look_ahead(FirstPlace& first, const CellJudgement& cell, double alpha) {
   // A smaller difference does not matter: then it is to be shown that it is one.
   const double difference = std::abs(std::log(against.ratio->time.value));
   const double distance = std::max(difference, that_matters() - difference);
-  const std::optional<std::size_t> seeds = pairs_for(against.ratio->time, distance, alpha);
+  const std::optional<std::size_t> seeds =
+      pairs_for(against.ratio->time, distance, {contest.alpha, cells_of(contest)});
   first.coarse |= !seeds;
   first.seeds = std::max(first.seeds.value_or(0), seeds.value_or(0));
 }
@@ -122,27 +140,25 @@ Certainty certainty_of(const Contest& contest) {
 
 void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
   std::vector<Contest> contests;
-  std::size_t comparisons = 0;
   for (WorkloadJudgement& workload : workloads) {
-    std::optional<Contest> contest = contest_of(workload);
-    if (!contest) continue;
-    contests.push_back(std::move(*contest));
-    for (const CellJudgement* other : contests.back().others) {
-      comparisons += has_enough_runs(contests.back().first(), *other) ? 1 : 0;
-    }
+    if (std::optional<Contest> contest = contest_of(workload)) contests.push_back(*contest);
   }
-  const double alpha = kAlpha / static_cast<double>(std::max<std::size_t>(1, comparisons));
+  const auto is_paired = [](const CellJudgement* cell) {
+    return cell->against_first.ratio.has_value();
+  };
   for (Contest& contest : contests) {
+    pair_up(contest);
+    const auto paired = std::ranges::count_if(contest.others, is_paired);
+    const bool both_kinds = paired > 0 && paired < std::ssize(contest.others);
+    contest.alpha = kAlpha / static_cast<double>(contests.size()) / (both_kinds ? 2 : 1);
     FirstPlace& first = contest.workload->first;
-    first.confidence = 1 - alpha;
-    for (CellJudgement* other : contest.others) {
-      hold_against(contest.first(), *other, alpha, comparisons);
-    }
+    first.confidence = 1 - contest.alpha;
+    for (CellJudgement* other : contest.others) hold_against(contest, *other);
     first.certainty = certainty_of(contest);
     for (const CellJudgement* other : contest.others) {
       if (is_told(other)) continue;
       ++first.group;
-      look_ahead(first, *other, alpha);
+      look_ahead(contest, *other);
     }
   }
 }

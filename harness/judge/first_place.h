@@ -3,12 +3,11 @@
 // Which cell of a workload came first, and how sure that is.
 //
 // The first is held against each other cell that reached the target in the median, by
-// paired_ratio.h; where a run missed it, by Mann-Whitney. All comparisons of a page together are
-// wrong in 5 % of cases at most: each has its share of that (Bonferroni), half of it for either
-// side. The first is sure when every other is slower; those that are not told from it are a group
-// with it. Where it is chosen by its time among cells that are equally fast, that costs nothing:
-// that it seems faster than one of them is then one of these cases (multiple comparisons with the
-// best: Hsu, "Multiple Comparisons", 1996, chapter 4).
+// paired_ratio.h; where a run missed it, by Mann-Whitney. It is chosen by the very times that are
+// compared, so it may be any of the cells: the test is that of all pairs (Tukey's studentized
+// range; Bonferroni over the pairs for Mann-Whitney), and all comparisons of a page together are
+// wrong in 5 % of cases at most, of which each workload has its share. The first is sure when every
+// other is slower; those that are not told from it are a group with it.
 #pragma once
 
 #include <vector>

@@ -162,10 +162,23 @@ FirstPlace first_of(const std::vector<double>& a, const std::vector<double>& b) 
   return judge(records).workloads.front().first;
 }
 
-TEST(FirstPlace, IsNeverSureOfThreeRuns) {
-  EXPECT_EQ(first_of({1, 1.01, 1.02}, {9, 9.1, 9.2}).certainty, Certainty::TooFew);
-  EXPECT_EQ(first_of({1, 1.01, 1.02}, std::vector<double>(20, 9.0)).certainty, Certainty::TooFew);
-  EXPECT_EQ(first_of({1, 1.01, 1.02, 1}, {9, 9.1, 9.2, 9}).certainty, Certainty::Sure);
+TEST(FirstPlace, IsSureOfTwoRunsOnlyWhereTheyAreFarApart) {
+  EXPECT_EQ(first_of({1}, {9}).certainty, Certainty::TooFew);
+  EXPECT_EQ(first_of({1, 1.01}, {1.05, 1.12}).certainty, Certainty::Open);
+  EXPECT_EQ(first_of({1, 1.01}, {9, 9.2}).certainty, Certainty::Sure);
+}
+
+TEST(FirstPlace, RanksCellsAsIfEachHadRunTheSeedsOfAll) {
+  std::vector<Record> records;
+  add_cell(records, "all_reduce", {1, 8});  // the second seed takes eight times as long
+  add_cell(records, "single", {1.1, 8.8, 1.1});
+  add_cell(records, "in_graph", {1.2});
+  const WorkloadJudgement workload = judge(records).workloads.front();
+  EXPECT_EQ(name_of(workload.cells[0]), "all_reduce");
+  EXPECT_EQ(name_of(workload.cells[1]), "single");
+  EXPECT_NEAR(*workload.cells[0].times_single, 1.1, 1e-6);
+  EXPECT_NEAR(*workload.cells[2].times_single, 1.1 / 1.2, 1e-6);
+  EXPECT_NEAR(*workload.first.ahead, 1.1, 1e-6);
 }
 
 TEST(FirstPlace, IsAloneWithoutAnother) {
@@ -213,11 +226,11 @@ TEST(FirstPlace, CorrectsOverThePage) {
   const Judgement judgement = judge(records);
   ASSERT_EQ(judgement.workloads.size(), 3U);
   const WorkloadJudgement& workload = judgement.workloads[2];
-  EXPECT_DOUBLE_EQ(workload.first.confidence, 0.975);  // of two; two runs are not compared
+  EXPECT_DOUBLE_EQ(workload.first.confidence, 1 - 0.05 / 3);
   EXPECT_DOUBLE_EQ(workload.cells[1].against_first.p,
-                   2 * p_of(workload.cells[1].against_first.ratio->time));
+                   3 * p_of(workload.cells[1].against_first.ratio->time));
   EXPECT_EQ(workload.first.certainty, Certainty::Sure);
-  EXPECT_EQ(judgement.workloads[1].first.certainty, Certainty::TooFew);
+  EXPECT_EQ(judgement.workloads[1].first.certainty, Certainty::Open);
 }
 
 }  // namespace

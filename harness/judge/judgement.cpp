@@ -21,8 +21,52 @@ double median_or_infinity(const std::optional<MedianInterval>& interval) {
   return interval ? interval->median : kInfinity;
 }
 
-/// Of equal times, as of cells that never came there: who got there more often, who is faster.
+/// Moves times to the target to those of all seeds of the workload, where cells lack some: a cell
+/// and a seed each multiply a time, by least squares. Cells of which a run missed it stay as they
+/// are.
+void balance_seeds(std::vector<CellJudgement>& cells) {
+  constexpr int kRounds = 100;
+  std::map<std::uint64_t, double> of_seed;
+  std::vector<std::vector<std::pair<std::uint64_t, double>>> times;
+  std::vector<CellJudgement*> balanced;
+  for (CellJudgement& cell : cells) {
+    std::vector<std::pair<std::uint64_t, double>> own;
+    for (const Record* run : cell.runs) {
+      const std::int64_t ns = run->training_time_to_target_ns.value_or(0);
+      if (ns > 0) own.emplace_back(run->cell.seed, std::log(static_cast<double>(ns) * 1e-9));
+    }
+    if (own.size() < cell.runs.size() || !cell.claims_time) continue;
+    for (const auto& [seed, time] : own) of_seed[seed] = 0;
+    times.push_back(std::move(own));
+    balanced.push_back(&cell);
+  }
+  std::vector<double> of_cell(times.size());
+  for (int round = 0; round < kRounds; ++round) {
+    std::map<std::uint64_t, std::pair<double, double>> rests;  // sum and count
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      of_cell[i] = 0;
+      for (const auto& [seed, time] : times[i]) {
+        of_cell[i] += (time - of_seed[seed]) / static_cast<double>(times[i].size());
+      }
+      for (const auto& [seed, time] : times[i]) {
+        rests[seed].first += time - of_cell[i];
+        rests[seed].second += 1;
+      }
+    }
+    double mean = 0;
+    for (const auto& [seed, rest] : rests) {
+      of_seed[seed] = rest.first / rest.second;
+      mean += of_seed[seed] / static_cast<double>(rests.size());
+    }
+    for (auto& [seed, effect] : of_seed) effect -= mean;
+  }
+  for (std::size_t i = 0; i < times.size(); ++i)
+    balanced[i]->typical_seconds = std::exp(of_cell[i]);
+}
+
+/// Breaks ties by the share of runs that reached the target, then by speed.
 void rank(std::vector<CellJudgement>& cells) {
+  balance_seeds(cells);
   const auto order = [](const CellJudgement& cell) {
     const double reached =
         static_cast<double>(cell.reached) / static_cast<double>(cell.runs.size());

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <ranges>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -66,11 +67,21 @@ std::vector<Pair> pairs_of(std::span<const Record* const> runs,
   return pairs;
 }
 
+/// The quantile of the range. Cells of one table mostly ask for the same, which takes milliseconds.
+double critical_of(const Certain& certain, std::size_t freedom) {
+  using Key = std::tuple<double, std::size_t, std::size_t>;
+  thread_local std::pair<Key, double> last;
+  if (const Key key(certain.alpha, certain.cells, freedom); last.first != key) {
+    last = {key, studentized_range_quantile(certain.alpha, certain.cells, freedom)};
+  }
+  return last.second;
+}
+
 /// Half the width that chance gives an interval of the logarithm.
-double chance_of(const MeanRatio& ratio, std::size_t pairs, double alpha) {
+double chance_of(const MeanRatio& ratio, const Certain& certain) {
   if (ratio.spread == 0) return 0;
-  return student_t_quantile(alpha, pairs - 1) * ratio.spread /
-         std::sqrt(static_cast<double>(pairs));
+  return critical_of(certain, ratio.freedom) * ratio.spread /
+         std::sqrt(2 * static_cast<double>(ratio.pairs));
 }
 
 }  // namespace
@@ -89,6 +100,7 @@ MeanRatio mean_ratio(std::span<const LogRatio> ratios) {
   return {.pairs = ratios.size(),
           .value = std::exp(mean.value),
           .spread = std::sqrt(squares / (n - 1)),
+          .freedom = ratios.size() - 1,
           .bracket_low = std::exp(mean.low),
           .bracket_high = std::exp(mean.high)};
 }
@@ -115,26 +127,60 @@ std::optional<PairedRatio> paired_ratio(std::span<const Record* const> runs,
       .time = mean_ratio(times), .examples = std::exp(examples), .each = std::exp(each)};
 }
 
-RatioInterval interval_of(const MeanRatio& ratio, double alpha) {
-  const double chance = std::exp(chance_of(ratio, ratio.pairs, alpha));
+void borrow_spread(std::span<MeanRatio* const> ratios) {
+  constexpr std::size_t kMostBorrowed = 4;
+  const auto variance = [](const MeanRatio& ratio) { return ratio.spread * ratio.spread; };
+  std::vector<double> moderated;
+  for (MeanRatio* ratio : ratios) {
+    std::vector<double> others;
+    for (const MeanRatio* other : ratios) {
+      if (other == ratio) continue;
+      // The median of a variance is below its mean (Wilson and Hilferty, 1931).
+      const double skew = std::pow(1 - 2 / (9 * static_cast<double>(other->freedom)), 3);
+      others.push_back(variance(*other) / skew);
+    }
+    moderated.push_back(others.empty() ? 0 : median_interval(others).median);
+  }
+  for (std::size_t i = 0; i < ratios.size(); ++i) {
+    MeanRatio& ratio = *ratios[i];
+    const std::size_t own = ratio.freedom;
+    const std::size_t borrowed = std::min({kMostBorrowed, 2 * own, (ratios.size() - 1) * own});
+    const double pooled = (static_cast<double>(borrowed) * moderated[i] +
+                           static_cast<double>(own) * variance(ratio)) /
+                          static_cast<double>(borrowed + own);
+    ratio.spread = std::sqrt(std::max(pooled, variance(ratio)));
+    ratio.freedom = own + borrowed;
+  }
+}
+
+RatioInterval interval_of(const MeanRatio& ratio, const Certain& certain) {
+  const double chance = std::exp(chance_of(ratio, certain));
   return {.low = ratio.bracket_low / chance, .high = ratio.bracket_high * chance};
 }
 
-double p_of(const MeanRatio& ratio, double boundary) {
+double p_of(const MeanRatio& ratio, double boundary, std::size_t cells) {
   const double away =
       std::max(std::log(ratio.bracket_low / boundary), std::log(boundary / ratio.bracket_high));
   if (away <= 0) return 1;
   if (ratio.spread == 0) return 0;
-  const double error = ratio.spread / std::sqrt(static_cast<double>(ratio.pairs));
-  return student_t_p(away / error, ratio.pairs - 1);
+  const double error = ratio.spread / std::sqrt(2 * static_cast<double>(ratio.pairs));
+  return studentized_range_p(away / error, cells, ratio.freedom);
 }
 
-std::optional<std::size_t> pairs_for(const MeanRatio& ratio, double distance, double alpha) {
+std::optional<std::size_t> pairs_for(const MeanRatio& ratio, double distance,
+                                     const Certain& certain) {
   const double left = distance - std::log(ratio.value / ratio.bracket_low);
   if (left <= 0) return std::nullopt;
   const auto counts = std::views::iota(kFewestPairs, kMostPairs + 1);
-  const auto found = std::ranges::partition_point(
-      counts, [&](std::size_t pairs) { return chance_of(ratio, pairs, alpha) >= left; });
+  const std::size_t borrowed = ratio.freedom + 1 - std::min(ratio.freedom + 1, ratio.pairs);
+  // A forecast needs no more than Bonferroni's bound of the range.
+  const double alpha = certain.alpha / static_cast<double>(certain.cells * (certain.cells - 1) / 2);
+  const auto found = std::ranges::partition_point(counts, [&](std::size_t pairs) {
+    MeanRatio more = ratio;
+    more.pairs = pairs;
+    more.freedom = pairs - 1 + borrowed;
+    return chance_of(more, {.alpha = alpha}) >= left;
+  });
   return found == counts.end() ? std::nullopt : std::optional(*found);
 }
 

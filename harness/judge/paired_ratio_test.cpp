@@ -77,7 +77,7 @@ TEST(PairedRatio, KnowsACrossingAsExactlyAsTheEvaluationsDo) {
   EXPECT_NEAR(apart->time.bracket_low, 5.0 / 5, 1e-9);
   EXPECT_NEAR(apart->time.bracket_high, 6.0 / 4, 1e-9);
   EXPECT_EQ(p_of(apart->time), 1);
-  EXPECT_FALSE(pairs_for(apart->time, 0.1, 0.05));  // no number of seeds would tell
+  EXPECT_FALSE(pairs_for(apart->time, 0.1, {}));  // no number of seeds would tell
   // The same evaluations: they compute the same, and cross at the same example.
   const auto together =
       ratio_of({run("a", 1, 5001), run("a", 2, 5001), run("b", 1, 5002), run("b", 2, 5002)});
@@ -86,15 +86,37 @@ TEST(PairedRatio, KnowsACrossingAsExactlyAsTheEvaluationsDo) {
 }
 
 TEST(PairedRatio, HasTheIntervalOfStudentsT) {
-  MeanRatio ratio{.pairs = 5, .value = 1.2, .spread = 0.1, .bracket_low = 1.1, .bracket_high = 1.3};
+  MeanRatio ratio{.pairs = 5,
+                  .value = 1.2,
+                  .spread = 0.1,
+                  .freedom = 4,
+                  .bracket_low = 1.1,
+                  .bracket_high = 1.3};
   const double half = 2.776445 * 0.1 / std::sqrt(5.0);  // t of 4 degrees of freedom, 95 %
-  EXPECT_NEAR(interval_of(ratio, 0.05).low, 1.1 * std::exp(-half), 1e-6);
-  EXPECT_NEAR(interval_of(ratio, 0.05).high, 1.3 * std::exp(half), 1e-6);
+  EXPECT_NEAR(interval_of(ratio, {}).low, 1.1 * std::exp(-half), 1e-6);
+  EXPECT_NEAR(interval_of(ratio, {}).high, 1.3 * std::exp(half), 1e-6);
   ratio.bracket_low = std::exp(half);
   EXPECT_NEAR(p_of(ratio), 0.05, 1e-6);
   ratio.bracket_low = ratio.value;
-  const auto pairs = pairs_for(ratio, half, 0.05);
+  const auto pairs = pairs_for(ratio, half, {});
   EXPECT_EQ(pairs, std::optional<std::size_t>(6));  // five come just there
+}
+
+TEST(PairedRatio, BorrowsASpreadThatIsSmallerThanThoseOfTheOthers) {
+  std::vector<MeanRatio> ratios(4, {.pairs = 3, .spread = 0.1, .freedom = 2});
+  ratios[0].spread = 0.01;
+  ratios[1].spread = 1;
+  std::vector<MeanRatio*> all;
+  for (MeanRatio& ratio : ratios) all.push_back(&ratio);
+  borrow_spread(all);
+  const double typical = 0.01 / std::pow(1 - 1.0 / 9, 3);  // variance, of a median of two degrees
+  EXPECT_NEAR(ratios[0].spread, std::sqrt((4 * typical + 2 * 0.0001) / 6), 1e-12);
+  EXPECT_EQ(ratios[0].freedom, 6U);
+  EXPECT_EQ(ratios[1].spread, 1);  // its own is larger
+  MeanRatio alone{.pairs = 3, .spread = 0.01, .freedom = 2};
+  borrow_spread(std::vector{&alone});
+  EXPECT_EQ(alone.spread, 0.01);
+  EXPECT_EQ(alone.freedom, 2U);
 }
 
 }  // namespace

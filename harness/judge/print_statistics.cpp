@@ -4,7 +4,8 @@
 //   mann_whitney 1 2 3 / 4 5 6     the p value
 //   signed_rank 1 -2 3             the p value
 //   student_t 2.5 4                p value and, of that, the quantile; degrees of freedom last
-//   median_interval 1 2 3          median, low, high, coverage
+//   studentized_range 4 5 8        p value and, of that, the quantile; means, then degrees of
+//   freedom median_interval 1 2 3          median, low, high, coverage
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -37,6 +38,11 @@ void answer(const std::string& line) {
     const auto freedom = static_cast<std::size_t>(sample.at(1));
     const double p = student_t_p(sample.at(0), freedom);
     std::cout << p << ' ' << student_t_quantile(p, freedom) << '\n';
+  } else if (question == "studentized_range") {
+    const auto means = static_cast<std::size_t>(sample.at(1));
+    const auto freedom = static_cast<std::size_t>(sample.at(2));
+    const double p = studentized_range_p(sample.at(0), means, freedom);
+    std::cout << p << ' ' << studentized_range_quantile(p, means, freedom) << '\n';
   } else {
     const MedianInterval interval = median_interval(sample);
     std::cout << interval.median << ' ' << interval.low << ' ' << interval.high << ' '

@@ -16,7 +16,7 @@ namespace {
 constexpr double kCoverage = 0.95;
 constexpr double kNormalQuantile = 1.959964;    // for that coverage
 constexpr std::size_t kMostExactOrders = 1000;  // 2^-n is not 0 up to 1,074
-constexpr std::size_t kExactValues = 60;        // C(60, 30) is 1.2e17: relative rounding of 1e-16
+constexpr std::size_t kExactValues = 120;       // a tenth of a second
 
 std::vector<double> sorted(std::span<const double> sample) {
   std::vector<double> values(sample.begin(), sample.end());
@@ -140,6 +140,19 @@ OrderInterval normal_interval(std::size_t n) {
           .coverage = std::erf((half - k + 0.5) / (deviation * std::sqrt(2.0)))};
 }
 
+double normal_below(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
+
+/// Probability that the range of `means` standard normal values is below `width`.
+double range_within(double width, std::size_t means) {
+  constexpr double kStep = 0.4, kEnd = 6.4;
+  double sum = 0;
+  for (double z = -kEnd; z <= kEnd; z += kStep) {
+    const double inside = normal_below(z) - normal_below(z - width);
+    sum += std::exp(-z * z / 2) * std::pow(inside, static_cast<double>(means - 1));
+  }
+  return static_cast<double>(means) * sum * kStep / std::sqrt(2 * std::numbers::pi);
+}
+
 }  // namespace
 
 MedianInterval median_interval(std::span<const double> sample) {
@@ -253,6 +266,50 @@ double student_t_quantile(double p, std::size_t freedom) {
   for (int halvings = 0; halvings < 100; ++halvings) {
     const double middle = (low + high) / 2;
     (student_t_p(middle, freedom) > p ? low : high) = middle;
+  }
+  return high;
+}
+
+double studentized_range_p(double q, std::size_t means, std::size_t freedom) {
+  check(means > 1 && freedom > 0, "a range is of two values at least, whose spread is known");
+  if (means == 2) return student_t_p(q / std::numbers::sqrt2, freedom);
+  // Over the logarithm u of the estimated deviation e^u, whose square times `freedom` is
+  // chi-squared. Both integrands are smooth and vanish at the ends: sums of equal steps converge at
+  // once.
+  const auto n = static_cast<double>(freedom);
+  const double log_scale = n / 2 * std::log(n / 2) - std::lgamma(n / 2) + std::numbers::ln2;
+  const double from = -12 / std::sqrt(n) - 1, to = 6 / std::sqrt(n) + 0.5;
+  constexpr int kSteps = 48;
+  const double step = (to - from) / kSteps;
+  double within = 0, whole = 0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double u = from + step * i;
+    const double density = std::exp(log_scale + n * u - n / 2 * std::exp(2 * u));
+    if (density < 1e-12) continue;
+    whole += density;
+    within += density * range_within(q * std::exp(u), means);
+  }
+  return std::clamp(1 - within / whole, 0.0, 1.0);
+}
+
+double studentized_range_quantile(double p, std::size_t means, std::size_t freedom) {
+  const double low_t = student_t_quantile(p, freedom);
+  if (means == 2) return low_t * std::numbers::sqrt2;
+  // Between those of one pair and of all pairs by Bonferroni, by false position (Illinois).
+  const double pairs = static_cast<double>(means * (means - 1)) / 2;
+  double low = low_t * std::numbers::sqrt2;
+  double high = student_t_quantile(p / pairs, freedom) * std::numbers::sqrt2;
+  const auto above = [&](double q) { return std::log(studentized_range_p(q, means, freedom) / p); };
+  double at_low = above(low), at_high = above(high);
+  while (high - low > 1e-7 * high && at_high < 0) {
+    const double next = (low * at_high - high * at_low) / (at_high - at_low);
+    const double at_next = above(next);
+    if (std::abs(at_next) < 1e-7) return next;
+    if (at_next > 0) {
+      low = next, at_low = at_next, at_high /= 2;
+    } else {
+      high = next, at_high = at_next, at_low /= 2;
+    }
   }
   return high;
 }

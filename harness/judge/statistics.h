@@ -31,7 +31,7 @@ struct MedianInterval {
 MedianInterval median_interval(std::span<const double> sample);
 
 /// Two-sided p value of the Mann-Whitney test that neither sample tends to be larger. Exact by
-/// enumeration of all ways to deal the pooled values, ties by mid-ranks, up to 60 values together;
+/// enumeration of all ways to deal the pooled values, ties by mid-ranks, up to 120 values together;
 /// beyond that the normal approximation with corrections for ties and continuity.
 /// Source: Mann and Whitney, Annals of Mathematical Statistics 18 (1947).
 double mann_whitney_p(std::span<const double> a, std::span<const double> b);
@@ -42,10 +42,9 @@ double mann_whitney_p(std::span<const double> a, std::span<const double> b);
 std::optional<double> detectable_slowdown(std::span<const double> sample, double alpha);
 
 /// Two-sided p value of Wilcoxon's signed-rank test that differences of pairs are as often below 0
-/// as above it, by as much. Exact up to 60 differences, beyond that the normal approximation with a
-/// correction for continuity; differences of 0 are left out, ties are by mid-ranks, infinite
-/// ones rank last. 1 where nothing differs.
-/// Source: Wilcoxon, Biometrics Bulletin 1 (1945).
+/// as above it, by as much. Exact up to 120 differences, beyond that the normal approximation with
+/// a correction for continuity; differences of 0 are left out, ties are by mid-ranks, infinite ones
+/// rank last. 1 where nothing differs. Source: Wilcoxon, Biometrics Bulletin 1 (1945).
 double signed_rank_p(std::span<const double> differences);
 
 /// The smallest shift of all pairs that would have shown: the least f such that the differences,
@@ -58,6 +57,15 @@ double student_t_p(double t, std::size_t freedom);
 
 /// The t whose two-sided p value is `p`, in (0, 1].
 double student_t_quantile(double p, std::size_t freedom);
+
+/// Probability that the range of `means` standard normal values, over an independent estimate of
+/// their deviation with `freedom` degrees of freedom, exceeds `q`. With two means it is
+/// student_t_p(q / sqrt(2)). Source: Tukey; Copenhaver and Holland, Journal of Statistical
+/// Computation and Simulation 30 (1988), section 2.
+double studentized_range_p(double q, std::size_t means, std::size_t freedom);
+
+/// The q whose probability is `p`, in (0, 1].
+double studentized_range_quantile(double p, std::size_t means, std::size_t freedom);
 
 /// Holm's correction for several tests at once: adjusted p values in the order given.
 /// Source: Holm, Scandinavian Journal of Statistics 6 (1979).

@@ -174,9 +174,10 @@ TEST(MedianInterval, OfManyValuesIsAsWideAsTheNormalApproximationSays) {
 
 TEST(SignedRank, OfManyDifferencesIsTheNormalApproximation) {
   std::vector<double> differences;
-  for (int i = 1; i <= 100; ++i) differences.push_back(i % 3 == 0 ? -i : i);
-  // Ranks sum to 3,367 of 5,050; the deviation is sqrt(100 * 101 * 201 / 24): z = 841.5 / 290.84.
-  EXPECT_NEAR(signed_rank_p(differences), 0.003812, 1e-5);
+  for (int i = 1; i <= 200; ++i) differences.push_back(i % 3 == 0 ? -i : i);
+  // Ranks sum to 13,467 of 20,100; the deviation is sqrt(200 * 201 * 401 / 24): z = 3416.5 /
+  // 819.57.
+  EXPECT_NEAR(signed_rank_p(differences), 3.0633e-5, 1e-8);
 }
 
 }  // namespace

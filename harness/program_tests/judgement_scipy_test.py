@@ -28,7 +28,6 @@ Json = dict[str, Any]
 RESULTS = Path(__file__).resolve().parents[2] / "results/epyc-2-cores"
 FOLDERS = (RESULTS / "claims", RESULTS / "quick")
 ALPHA = 0.05
-FEWEST = 4  # pairs that decide
 
 
 class Crossing(NamedTuple):
@@ -66,6 +65,12 @@ def bounds(run: Json, first: Json) -> tuple[float, float, float]:
             math.log(a.at["training_time_ns"] / b.before["training_time_ns"]))
 
 
+def variance_of(values: np.ndarray) -> float:
+    """The variance, over what the median of such variances is short of their mean."""
+    freedom = len(values) - 1
+    return float(np.var(values, ddof=1)) / (1 - 2 / (9 * freedom)) ** 3
+
+
 class Verdicts(unittest.TestCase):
     def cells_of(self, judged: Json) -> list[Json]:
         """The first, and those held against it."""
@@ -78,32 +83,50 @@ class Verdicts(unittest.TestCase):
                 judgement = json.loads(output_of("report", "--format", "json", str(folder)))
                 records = {record["run_id"]: record for record in records_in(folder)}
                 workloads = [self.cells_of(judged) for judged in judgement["workloads"]]
-                comparisons = sum(min(cell["count"], cells[0]["count"]) >= FEWEST
-                                  for cells in workloads for cell in cells[1:])
-                self.assertGreaterEqual(comparisons, 10)
+                self.assertGreaterEqual(sum(len(cells) - 1 for cells in workloads), 10)
                 for first, *others in workloads:
-                    for cell in others:
-                        self.compare(first, cell, records, comparisons)
+                    self.compare(first, others, records, ALPHA / len(workloads))
 
-    def compare(self, first: Json, cell: Json, records: dict[str, Json], count: int) -> None:
-        runs = {run["seed"]: records[run["run_id"]] for run in cell["runs"]}
-        firsts = {run["seed"]: records[run["run_id"]] for run in first["runs"]}
-        said = cell["against_first"]
-        if any(record["training_time_to_target_ns"] is None
-               for record in (*runs.values(), *firsts.values())):
-            self.assertNotIn("time", said)
-            return
-        seeds = sorted(set(runs) & set(firsts))
-        value, low, high = np.array([bounds(runs[seed], firsts[seed]) for seed in seeds]).T
+    def compare(self, first: Json, others: list[Json], records: dict[str, Json],
+                alpha: float) -> None:
+        """All pairs of a workload share `alpha`; each spread is moderated by those of the others."""
+        paired: list[tuple[Json, np.ndarray]] = []
+        for cell in others:
+            runs, firsts = ({run["seed"]: records[run["run_id"]] for run in each["runs"]}
+                            for each in (cell, first))
+            if any(record["training_time_to_target_ns"] is None
+                   for record in (*runs.values(), *firsts.values())):
+                self.assertNotIn("time", cell["against_first"])
+                continue
+            seeds = sorted(set(runs) & set(firsts))
+            paired.append((cell, np.array([bounds(runs[seed], firsts[seed])
+                                           for seed in seeds]).T))
+        if len(paired) < len(others):
+            alpha /= 2  # the other half is that of ranks
+        for cell, logarithms in paired:
+            variances = [variance_of(values) for other, (values, *_) in paired if other is not cell]
+            self.check(cell["against_first"], logarithms, variances, (alpha, len(others) + 1))
+
+    def check(self, said: Json, logarithms: np.ndarray, others: list[float],
+              family: tuple[float, int]) -> None:
+        value, low, high = logarithms
+        own = len(value) - 1
+        borrowed = min(4, 2 * own, len(others) * own)
+        variance = np.var(value, ddof=1)
+        if borrowed:
+            pooled = (borrowed * np.median(others) + own * variance) / (borrowed + own)
+            variance = max(variance, pooled)
         self.assertAlmostEqual(said["time"], float(np.exp(value.mean())))
         self.assertAlmostEqual(said["time"], said["examples"] * said["each"])
-        error = stats.sem(value)
-        margin = stats.t.ppf(1 - ALPHA / count / 2, len(seeds) - 1) * error
-        self.assertAlmostEqual(said["low"] / float(np.exp(low.mean() - margin)), 1, places=6)
-        self.assertAlmostEqual(said["high"] / float(np.exp(high.mean() + margin)), 1, places=6)
+        error = math.sqrt(variance / len(value) / 2)
+        alpha, cells = family
+        of_range = stats.studentized_range(cells, own + borrowed)
+        margin = of_range.ppf(1 - alpha) * error
+        self.assertAlmostEqual(said["low"] / float(np.exp(low.mean() - margin)), 1, places=4)
+        self.assertAlmostEqual(said["high"] / float(np.exp(high.mean() + margin)), 1, places=4)
         away = max(low.mean(), -high.mean())
-        p = min(1.0, 2 * float(stats.t.sf(away / error, len(seeds) - 1)) * count) if away > 0 else 1
-        self.assertAlmostEqual(said["p"], p, places=9)
+        p = min(1.0, float(of_range.sf(away / error)) * ALPHA / alpha) if away > 0 else 1
+        self.assertAlmostEqual(said["p"], p, places=5)
         self.assertEqual(said["standing"] == "slower", p < ALPHA)
         if "slower" != said["standing"]:
             level = 1 / 1.03 < said["low"] and said["high"] < 1.03

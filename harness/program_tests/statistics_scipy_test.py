@@ -68,7 +68,7 @@ class MannWhitney(unittest.TestCase):
         self.compare(pairs(2, 12), "exact", 10)
 
     def test_is_scipys_approximation_for_large_ones(self) -> None:
-        self.compare(pairs(40, 90), "asymptotic", 10)
+        self.compare(pairs(70, 90), "asymptotic", 10)
 
     def test_counts_ties_as_every_deal_of_them_does(self) -> None:
         chance = random.Random(SEED)
@@ -94,7 +94,7 @@ class SignedRank(unittest.TestCase):
         self.compare(1, 20, mode="exact")
 
     def test_is_scipys_approximation_for_many(self) -> None:
-        self.compare(70, 120, mode="approx", correction=True)
+        self.compare(130, 170, mode="approx", correction=True)
 
 
 class StudentT(unittest.TestCase):
@@ -107,6 +107,19 @@ class StudentT(unittest.TestCase):
             self.assertAlmostEqual(p, 2 * float(stats.t.sf(t, freedom)), places=12)
             if p > 1e-6:
                 self.assertAlmostEqual(quantile, t, places=6, msg=f"{freedom} degrees of freedom")
+
+
+class StudentizedRange(unittest.TestCase):
+    def test_is_scipys_for_few_and_many_means(self) -> None:
+        chance = random.Random(SEED)
+        cases = [(chance.uniform(1, 9), means, freedom)
+                 for means in (2, 3, 8, 15, 30) for freedom in (1, 2, 5, 8, 60)]
+        ours = answers([f"studentized_range {q!r} {means} {freedom}" for q, means, freedom in cases])
+        self.assertEqual(len(ours), len(cases))
+        for (q, means, freedom), (p, quantile) in zip(cases, ours):
+            self.assertAlmostEqual(p, float(stats.studentized_range.sf(q, means, freedom)), places=5)
+            if 1e-4 < p < 0.5:
+                self.assertAlmostEqual(quantile / q, 1, places=4, msg=f"{means}, {freedom}")
 
 
 class MedianInterval(unittest.TestCase):
