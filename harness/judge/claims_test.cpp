@@ -16,9 +16,18 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-std::vector<Record> slowed(const std::string& strategy, double examples_per_s, int seeds = kSeeds) {
-  return with(runs(strategy, examples_per_s, seeds),
-              [](Record& record) { record.cell.straggler = {{.worker = 1, .factor = 3}}; });
+/// Worker 1 computes for three times its own time, and so many times as long as the other.
+std::vector<Record> slowed(const std::string& strategy, double examples_per_s,
+                           double times_others = 3) {
+  return with(runs(strategy, examples_per_s), [&](Record& record) {
+    record.cell.straggler = {{.worker = 1, .factor = 3}};
+    record.workers = {{.place = "replica0", .replica = 0, .steps = 100, .compute_ns = 1'000'000},
+                      {.place = "replica1",
+                       .replica = 1,
+                       .steps = 100,
+                       .compute_ns = std::llround(times_others * 1e6),
+                       .straggler_factor = 3.0}};
+  });
 }
 
 /// Each worker computes for `share` of the step.
@@ -26,7 +35,9 @@ std::vector<Record> computing(std::vector<Record> records, double share) {
   return with(std::move(records), [&](Record& record) {
     WorkerRecord worker{.place = "replica1", .replica = 1, .steps = 128};
     worker.compute_ns = std::llround(128 * share * 64 / record.examples_per_s * 1e9);
-    record.workers = {worker};
+    record.workers = {worker, worker};
+    record.workers[1].replica = 0;
+    record.workers[1].place = "replica0";
   });
 }
 
@@ -59,9 +70,19 @@ TEST(Claims, TellWaitingForTheSlowestFromLosingItsShare) {
   const auto both = computing(runs("in_graph", 900), 1) + slowed("in_graph", 600);
   const Claim mixed = judged(plain + slowed("all_reduce", 335) + both, "waits_for_slowest");
   EXPECT_EQ(mixed.verdict, ClaimVerdict::Mixed);
-  EXPECT_THAT(mixed.numbers,
-              Contains(HasSubstr("waits: all_reduce (2 workers, straggler 1:3) on resnet9_thin "
-                                 "[waiting 0.33, not 0.67] 0.3")));
+  EXPECT_THAT(
+      mixed.numbers,
+      Contains(HasSubstr(
+          "waits: all_reduce (2 workers, straggler 1:3) on resnet9_thin "
+          "[waiting 0.33, not 0.67; 3.00 times as slow, by a measured factor of 3.00] 0.3")));
+}
+
+TEST(Claims, TakeForAStragglersFactorWhatWasMeasuredBesideTheOthersOfItsRun) {
+  // Had its factor been 1.5, a run that waits would keep 0.67, one that does not 0.83.
+  const auto records = computing(runs("all_reduce", 1000), 1) + slowed("all_reduce", 660, 1.5);
+  expect(records, "waits_for_slowest", ClaimVerdict::Holds);
+  EXPECT_THAT(judged(records, "waits_for_slowest").numbers,
+              Contains(HasSubstr("1.50 times as slow, by a measured factor of 3.00")));
 }
 
 TEST(Claims, ExpectOfAStragglerWhatItsShareOfComputingTimeGives) {
