@@ -19,13 +19,7 @@ std::string_view to_string(ClaimVerdict verdict) {
 }
 
 std::string label(const Contestant& contestant, const Field& field) {
-  std::string text = contestant.strategy;
-  text += " (" + plural(contestant.workers, "worker");
-  for (const auto& [option, value] : contestant.options) {
-    text += fmt::format(", {}={}", option, to_text(value));
-  }
-  if (!contestant.straggler.empty()) text += ", straggler " + contestant.straggler;
-  return text + ") on " + field.name;
+  return text_of(contestant) + " on " + field.name;
 }
 
 const std::pair<const Contestant, Runs>* counterpart(const Field& field, const Contestant& of,

@@ -301,19 +301,43 @@ TEST(Claims, CompareCentralStorageWithParametersAtAWorker) {
 }
 
 /// Ends at `loss` and plans `bytes`.
-std::vector<Record> planning(const std::string& strategy, double loss, std::int64_t bytes) {
+std::vector<Record> planning(const std::string& strategy, double loss, std::int64_t bytes,
+                             std::int64_t workers = 4) {
   return with(runs(strategy, 1000), [&](Record& record) {
+    record.cell.workers = workers;
     record.evaluations = {{.examples = 8192, .epoch = 2, .loss = loss}};
     record.memory.planned_bytes = bytes;
   });
 }
 
-TEST(Claims, HoldFewerExchangesAgainstTheExamplesOfAllReduce) {
-  const auto whole = reaching(runs("all_reduce", 1000), 6400, 2);
+/// With an exchange in every so many steps.
+std::vector<Record> exchanging(const std::string& strategy, std::int64_t every,
+                               std::int64_t examples) {
+  return with(reaching(runs(strategy, 1000), examples, 2),
+              [&](Record& record) { record.cell.options["sync_every"] = every; });
+}
+
+TEST(Claims, HoldFewerExchangesAgainstTheSameStrategyWithOneInEveryStep) {
   const std::string name = "fewer_exchanges_cost_accuracy";
-  expect(whole + reaching(runs("local_sgd", 1000), 8000, 2), name, ClaimVerdict::Holds);
-  expect(whole + reaching(runs("diloco", 1000), 4000, 2), name, ClaimVerdict::DoesNotHold);
-  expect(whole + reaching(runs("async_shared", 1000), 8000, 2), name, ClaimVerdict::Undecided);
+  const auto always = exchanging("diloco", 1, 6400);
+  expect(always + exchanging("diloco", 16, 8000), name, ClaimVerdict::Holds);
+  expect(always + exchanging("diloco", 4, 4000), name, ClaimVerdict::DoesNotHold);
+  const auto whole = reaching(runs("all_reduce", 1000), 4000, 2);
+  expect(whole + always, name, ClaimVerdict::Undecided);  // nothing is exchanged more rarely
+  expect(whole + exchanging("diloco", 16, 8000), name, ClaimVerdict::Undecided);
+  expect(exchanging("local_sgd", 1, 6400) + exchanging("diloco", 16, 8000), name,
+         ClaimVerdict::Undecided);
+}
+
+TEST(Claims, NameTheControlAndTheWorkersOfTheirComparisons) {
+  const Claim of_ratios = judged(exchanging("diloco", 1, 6400) + exchanging("diloco", 16, 8000),
+                                 "fewer_exchanges_cost_accuracy");
+  EXPECT_THAT(of_ratios.because, HasSubstr("Of 1 comparison with 2 workers: 1 more"));
+  EXPECT_THAT(of_ratios.numbers, Contains(HasSubstr("control diloco (2 workers, sync_every=1)")));
+  const Claim of_facts =
+      judged(sending("all_reduce", 1000, 1500) + sending("parameter_server", 2000, 4000),
+             "central_link_carries_all");
+  EXPECT_THAT(of_facts.because, HasSubstr("Counted with 2, 4 workers."));
 }
 
 TEST(Claims, HoldCompressionAgainstTheTimeOfAllReduce) {
@@ -332,6 +356,8 @@ TEST(Claims, HoldSharesAgainstLossAndMemoryOfAllReduce) {
   expect(whole + planning("sharded", 1.25, 1'500'000), name, ClaimVerdict::Holds);
   expect(whole + planning("sharded", 1.25000001, 1'500'000), name, ClaimVerdict::DoesNotHold);
   expect(whole + planning("sharded", 1.25, 2'000'000), name, ClaimVerdict::DoesNotHold);
+  expect(planning("all_reduce", 1.25, 2'000'000, 2) + planning("sharded", 1.25, 2'000'000, 2), name,
+         ClaimVerdict::Undecided);  // two workers cannot save
   expect(whole, name, ClaimVerdict::Undecided);
 }
 
