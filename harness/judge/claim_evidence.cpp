@@ -333,18 +333,16 @@ void conclude(Claim& claim, std::vector<RatioComparison> comparisons, Side truth
   if (claim.verdict != ClaimVerdict::Undecided) return;
   const bool wavers = std::any_of(comparisons.begin(), comparisons.end(),
                                   [](const auto& each) { return each.seeds >= kFewestPairs; });
-  if (wavers) claim.seeds = seeds_that_decide(comparisons);
-  if (wavers && claim.seeds == 0) {
+  claim.seeds = wavers ? seeds_that_decide(comparisons) : kFewestPairs + 1;
+  if (claim.seeds == 0) {
     claim.because += fmt::format(" {} seeds would not decide it.", kMostSeeds);
   }
-  claim.missing = "regatta matrix --tier claims --out out/claims --resume";
-  if (claim.seeds > 0) claim.missing += fmt::format(" --seeds {}", claim.seeds);
 }
 
 void conclude_facts(Claim& claim, const std::vector<Fact>& facts, const std::string& needs) {
   if (facts.empty()) {
     claim.because = "These records hold no " + needs + ".";
-    claim.missing = "regatta matrix --tier claims --seeds 1 --out out/claims --resume";
+    claim.seeds = 1;
     return;
   }
   std::set<std::int64_t> workers;

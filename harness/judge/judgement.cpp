@@ -205,7 +205,7 @@ std::string_view to_string(Standing standing) {
   return "unknown";
 }
 
-Judgement judge(std::span<const Record> records) {
+Judgement judge(std::span<const Record> records, const std::string& folder) {
   Judgement judgement;
   for (auto& cells : grouped(records, judgement.warnings)) {
     WorkloadJudgement workload;
@@ -217,7 +217,7 @@ Judgement judge(std::span<const Record> records) {
         .push_back(std::move(workload));
   }
   judge_first_places(judgement.workloads);
-  judgement.claims = judge_claims(records);
+  judgement.claims = judge_claims(records, folder);
   return judgement;
 }
 
