@@ -12,10 +12,10 @@
 // again for backward, each while the bucket before it is used, into the memory of the one before
 // that; the bucket that backward begins with stays. For M bytes of parameters and k slots a worker
 // keeps (1 + k) M / n, and sends and receives 2 (n - 1) / n M a step; 3 (n - 1) / n M where all
-// parameters are gathered twice. Source: Rajbhandari et al., "ZeRO: memory optimizations toward
+// parameters are gathered twice. One bucket or two free nothing: all three plan the same memory.
+// Source: Rajbhandari et al., "ZeRO: memory optimizations toward
 // training trillion parameter models", SC 2020: stages 1 to 3 (in the first two, there, a worker
 // keeps the gathered parameters over steps).
-#include <array>
 #include <string>
 
 #include "kernels/graph/collective.h"
@@ -27,23 +27,12 @@
 namespace regatta {
 namespace {
 
-constexpr std::string_view kGradients = "gradients";
-constexpr std::string_view kParameters = "parameters";
-constexpr std::array<std::string_view, 3> kShards = {"optimizer", kGradients, kParameters};
-constexpr Option kShard = {
-    .name = "shard",
-    .help =
-        "what a worker keeps a share of: optimizer (parameters and slots, ZeRO-1), gradients "
-        "(and these, ZeRO-2), or parameters (and those that it gathers, ZeRO-3)",
-    .unit = "",
-    .type = Choice{.usual = kShards[0], .words = kShards}};
-
 Step sharded(const Step& step, const StrategyOptions& options) {
   const Step replicas = summed_replicas(step, {.count = options.replicas,
                                                .summing = {.algorithm = std::string(kRing)},
                                                .strategy = "sharded"});
   const std::string shard = options.choice(kShard);
-  return to_share(replicas, {.gradients = shard != kShards[0], .parameters = shard == kParameters});
+  return to_share(replicas, {.gradients = shard != kShards[0], .parameters = shard == kShards[2]});
 }
 
 }  // namespace

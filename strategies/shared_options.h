@@ -17,6 +17,16 @@ inline constexpr Option kBucketBytes = {
     .unit = "bytes",
     .type = Count{.usual = 4 * 1024 * 1024}};
 
+inline constexpr std::array<std::string_view, 3> kShards = {"optimizer", "gradients", "parameters"};
+/// The harness warns where it frees nothing.
+inline constexpr Option kShard = {
+    .name = "shard",
+    .help =
+        "what a worker keeps a share of: optimizer (parameters and slots, ZeRO-1), gradients "
+        "(and these, ZeRO-2), or parameters (and those that it gathers, ZeRO-3)",
+    .unit = "",
+    .type = Choice{.usual = kShards[0], .words = kShards}};
+
 inline constexpr Option kServers = {
     .name = "servers",
     .help = "parameter servers, each a process where there are several processes",

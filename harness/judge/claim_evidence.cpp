@@ -90,10 +90,18 @@ std::string number(double value) {
   return value < 9.995 ? fmt::format("{:.2f}", value) : fmt::format("{:.0f}", value);
 }
 
+/// `2, 4, 8 workers`
+std::string workers_text(const std::set<std::int64_t>& workers) {
+  if (workers.size() == 1) return plural(*workers.begin(), "worker");
+  return fmt::format("{} workers", fmt::join(workers, ", "));
+}
+
 /// How many comparisons lie on which side, and each of them, by side.
 void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Account& account) {
-  claim.because =
-      fmt::format("{} Of {}:", account.measure, plural(std::ssize(comparisons), "comparison"));
+  std::set<std::int64_t> workers;
+  for (const RatioComparison& each : comparisons) workers.insert(each.workers);
+  claim.because = fmt::format("{} Of {} with {}:", account.measure,
+                              plural(std::ssize(comparisons), "comparison"), workers_text(workers));
   std::string comma = " ";
   for (const auto& [side, word] :
        {std::pair(Side::Above, account.above), std::pair(Side::Below, account.below),
@@ -105,7 +113,8 @@ void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Acco
     comma = ", ";
     for (const RatioComparison& each : comparisons) {
       if (each.side != side) continue;
-      claim.numbers.push_back(fmt::format("{}: {} {}", word, each.what, ratio_text(each)));
+      claim.numbers.push_back(
+          fmt::format("{}: {} {}; control {}", word, each.what, ratio_text(each), each.control));
     }
   }
   claim.because += "; together they are 95 % sure.";
@@ -179,11 +188,16 @@ bool is_asynchronous(const Contestant& contestant) {
          !is_unusual(contestant, "staleness_bound");
 }
 
-bool is_periodic(const Contestant& contestant) {
+std::optional<Contestant> exchanging_always(Contestant contestant) {
   const Strategy* strategy = strategy_of(contestant.strategy);
-  return strategy != nullptr && strategy->exchange == Exchange::Periodic &&
-         std::any_of(strategy->options.begin(), strategy->options.end(),
-                     [](const Option* option) { return option->name == "sync_every"; });
+  if (strategy == nullptr || strategy->exchange != Exchange::Periodic) return std::nullopt;
+  const OptionValue always = std::int64_t{1};
+  for (const Option* option : strategy->options) {
+    if (option->name != "sync_every") continue;
+    const auto period = contestant.options.try_emplace("sync_every", *option->usual()).first;
+    if (std::exchange(period->second, always) != always) return contestant;
+  }
+  return std::nullopt;
 }
 
 bool is_compressed(const Contestant& contestant) {
@@ -191,6 +205,15 @@ bool is_compressed(const Contestant& contestant) {
   if (plus == std::string::npos) return false;
   const Strategy* strategy = strategy_of(contestant.strategy.substr(plus + 1));
   return strategy != nullptr && strategy->exchange == Exchange::Compressed;
+}
+
+std::string text_of(const Contestant& contestant) {
+  std::string text = contestant.strategy + " (" + plural(contestant.workers, "worker");
+  for (const auto& [option, value] : contestant.options) {
+    text += fmt::format(", {}={}", option, to_text(value));
+  }
+  if (!contestant.straggler.empty()) text += ", straggler " + contestant.straggler;
+  return text + ')';
 }
 
 bool same_resources(const Contestant& a, const Contestant& b) {
@@ -246,6 +269,8 @@ RatioComparison compare_runs(const std::string& what, const Runs& first, const R
   }
   result.seeds = ratios.size();
   if (ratios.empty()) return result;
+  result.control = text_of(contestant_of(other.front()->cell));
+  result.workers = first.front()->cell.workers;
   result.ratio = median_interval(ratios).median;
   const bool finite = std::all_of(logarithms.begin(), logarithms.end(),
                                   [](const LogRatio& each) { return std::isfinite(each.value); });
@@ -319,26 +344,29 @@ void conclude(Claim& claim, std::vector<RatioComparison> comparisons, Side truth
   if (claim.verdict != ClaimVerdict::Undecided) return;
   const bool wavers = std::any_of(comparisons.begin(), comparisons.end(),
                                   [](const auto& each) { return each.seeds >= kFewestPairs; });
-  if (wavers) claim.seeds = seeds_that_decide(comparisons);
-  if (wavers && claim.seeds == 0) {
+  claim.seeds = wavers ? seeds_that_decide(comparisons) : kFewestPairs + 1;
+  if (claim.seeds == 0) {
     claim.because += fmt::format(" {} seeds would not decide it.", kMostSeeds);
   }
-  claim.missing = "regatta matrix --tier claims --out out/claims --resume";
-  if (claim.seeds > 0) claim.missing += fmt::format(" --seeds {}", claim.seeds);
 }
 
 void conclude_facts(Claim& claim, const std::vector<Fact>& facts, const std::string& needs) {
   if (facts.empty()) {
     claim.because = "These records hold no " + needs + ".";
-    claim.missing = "regatta matrix --tier claims --seeds 1 --out out/claims --resume";
+    claim.seeds = 1;
     return;
   }
+  std::set<std::int64_t> workers;
   for (const Fact& fact : facts) {
+    workers.insert(fact.workers.begin(), fact.workers.end());
     ++(fact.holds ? claim.balance.yes : claim.balance.no);
     claim.numbers.push_back(fact.text);
   }
   claim.verdict = verdict_on(claim.balance);
-  claim.because = "This follows from the graph and is equal in every run: chance plays no part.";
+  claim.because = fmt::format(
+      "Counted with {}. This follows from the graph and is equal in every run: chance plays no "
+      "part.",
+      workers_text(workers));
 }
 
 }  // namespace regatta

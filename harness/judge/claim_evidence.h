@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,10 +64,13 @@ bool is_synchronous(const Contestant& contestant);
 /// Without a bound on staleness.
 bool is_asynchronous(const Contestant& contestant);
 
-/// Whether replicas take the mean of their parameters in every --sync-every-th step only.
-bool is_periodic(const Contestant& contestant);
+/// The contestant with an exchange in every step; empty for one that exchanges as often anyway.
+std::optional<Contestant> exchanging_always(Contestant contestant);
 /// A strategy whose exchange another behind it compresses.
 bool is_compressed(const Contestant& contestant);
+
+/// `diloco (2 workers, sync_every=16)`
+std::string text_of(const Contestant& contestant);
 
 /// Equal in workers, threads, straggler and whether they share cores, whatever the strategy.
 bool same_resources(const Contestant& a, const Contestant& b);
@@ -91,6 +95,8 @@ enum class Side { Above, Below, Unclear };
 
 struct RatioComparison {
   std::string what;     ///< such as `in_graph on resnet9_thin`
+  std::string control;  ///< what it is held against: `all_reduce (2 workers)`
+  std::int64_t workers = 1;
   double boundary = 1;  ///< of the ratio
   std::size_t seeds = 0;
   double ratio = 1;                ///< geometric mean; the median where it is infinite at a seed
@@ -126,6 +132,7 @@ ClaimVerdict verdict_on(const Balance& balance);
 /// One field's answer to a claim in which chance plays no part.
 struct Fact {
   bool holds = false;
+  std::set<std::int64_t> workers;  ///< that were compared
   std::string text;
 };
 

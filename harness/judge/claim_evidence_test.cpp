@@ -150,8 +150,20 @@ TEST(ClaimEvidence, AsksForTheSeedsThatWouldDecide) {
   const Claim claim = judged(runs("in_graph", 1000) + wavering, "central_storage_pays_transfers");
   EXPECT_EQ(claim.verdict, ClaimVerdict::Undecided) << claim.because;
   EXPECT_GT(claim.seeds, 5U);
+  EXPECT_THAT(claim.missing, HasSubstr(" --resume"));
   EXPECT_THAT(claim.missing, HasSubstr("--seeds " + std::to_string(claim.seeds)));
   EXPECT_THAT(claim.numbers, Contains(HasSubstr("not decided: central_storage (2 workers")));
+}
+
+TEST(ClaimEvidence, SaysHowLongTheMissingRunsTake) {
+  const auto timed = with(spread(2), [](Record& record) {
+    record.setup_ns = 1'000'000'000;
+    record.warmup_ns = 2'000'000'000;
+    record.full_ns = 7'000'000'000;
+  });
+  const Claim claim = judged(timed, "central_storage_pays_transfers");
+  EXPECT_EQ(claim.missing, "regatta matrix --tier claims --seeds 5 --out out/claims --resume");
+  EXPECT_THAT(claim.because, HasSubstr("To give each cell 5 seeds takes about 60 s."));
 }
 
 TEST(ClaimEvidence, NameWhatTellsFieldsOfOneWorkloadApart) {

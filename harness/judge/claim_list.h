@@ -51,12 +51,14 @@ Claim reduction_loads_one_device(std::span<const Field> fields);
 
 // claims_of_exchanges.cpp
 
-/// False when averaging in some steps only needs less than 1.02 times the examples of all_reduce.
+/// False when averaging in some steps only needs less than 1.02 times the examples of the same
+/// strategy with --sync-every 1.
 Claim fewer_exchanges_cost_accuracy(std::span<const Field> fields);
 /// False when all_reduce with compressed gradients takes less than 0.95 of its training time to the
 /// target.
 Claim compression_seldom_pays(std::span<const Field> fields);
-/// False when sharded ends at another loss than all_reduce, or plans as much memory.
+/// False when sharded with 3 workers or more ends at another loss than all_reduce, or plans as much
+/// memory.
 Claim sharding_costs_no_accuracy(std::span<const Field> fields);
 
 /// As a figure would: `async_shared (2 workers, straggler 1:3) on resnet9_thin`.

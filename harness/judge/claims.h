@@ -38,12 +38,13 @@ struct Claim {
   std::vector<std::string> numbers;  ///< a line for each comparison
   std::string figure;                ///< plots/figure_<figure>.py shows it
   std::size_t seeds = 0;             ///< that would decide it; 0: no number would, or it is decided
-  std::string missing;               ///< the command that would decide it; empty when it is decided
+  std::string missing;               ///< the command that would decide it; empty where `seeds` is 0
 };
 
 /// All claims, always in the same order. Runs are compared only within one workload, data set,
 /// element type, batch, target, length, machine, build and commit; failed runs count only where a
-/// target that was not reached counts as infinitely late.
-std::vector<Claim> judge_claims(std::span<const Record> records);
+/// target that was not reached counts as infinitely late. `folder`: where commands add their runs.
+std::vector<Claim> judge_claims(std::span<const Record> records,
+                                const std::string& folder = "out/claims");
 
 }  // namespace regatta

@@ -92,6 +92,12 @@ std::string series(const ByWorkers& values, std::string (*text)(double)) {
   return result;
 }
 
+std::set<std::int64_t> workers_of(const ByWorkers& values) {
+  std::set<std::int64_t> workers;
+  for (const auto& [count, value] : values) workers.insert(count);
+  return workers;
+}
+
 std::string whole_number(double value) { return fmt::format("{:.0f}", value); }
 
 std::vector<RatioComparison> speeds_beside(std::span<const Field> fields,
@@ -141,6 +147,7 @@ Claim central_link_carries_all(std::span<const Field> fields) {
     });
     facts.push_back(
         {.holds = grows && flat,
+         .workers = workers_of(server),
          .text = fmt::format("{}: by workers the server sends {} in a step, the busiest "
                              "worker of the ring {}; twice the parameters are {}.",
                              field.name, series(server, bytes_text), series(ring, bytes_text),
@@ -186,6 +193,7 @@ Claim in_graph_grows(std::span<const Field> fields) {
         static_cast<double>(one.rbegin()->first) / static_cast<double>(one.begin()->first) - 1;
     const bool others_flat = own.size() < 2 || growth(own) < kHalfOfGrowth * growth(one);
     Fact fact{.holds = growth(one) >= kHalfOfGrowth * of_workers && others_flat,
+              .workers = workers_of(one),
               .text = fmt::format("{}: by workers the one graph has {} nodes", field.name,
                                   series(one, whole_number))};
     fact.text += own.empty() ? "."
@@ -246,6 +254,7 @@ Claim reduction_loads_one_device(std::span<const Field> fields) {
       if (workers < 3 || other == ring.end()) continue;  // at two workers both send the same
       facts.push_back(
           {.holds = sent >= kLoaded * other->second,
+           .workers = {workers},
            .text = fmt::format("{}, {} workers: the busiest place sends {} in a step, "
                                "in a ring {}.",
                                field.name, workers, bytes_text(sent), bytes_text(other->second))});

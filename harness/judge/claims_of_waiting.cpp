@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "harness/judge/claim_list.h"
 
@@ -16,38 +15,46 @@ constexpr double kFully = 0.9;      ///< of the ceiling
 constexpr double kPoorly = 0.7;     ///< of the ceiling
 constexpr double kToldApart = 1.2;  ///< losing a share by waiting, at least
 
-struct Slowed {
-  int worker = 0;
-  double factor = 1;
-};
+double compute_ns_of_a_step(const WorkerRecord& worker) {
+  return static_cast<double>(worker.compute_ns) / static_cast<double>(worker.steps);
+}
 
-/// Of one straggler alone.
-std::optional<Slowed> slowed(const std::string& straggler) {
-  Slowed result;
-  char rest = 0;
-  if (std::sscanf(straggler.c_str(), "%d:%lf%c", &result.worker, &result.factor, &rest) != 2) {
-    return std::nullopt;
+/// A worker's computing in a step in terms of that of the others of its run.
+std::optional<double> times_others(const Record& record, std::int64_t replica) {
+  std::vector<double> own, others;
+  for (const WorkerRecord& worker : record.workers) {
+    if (worker.steps == 0 || worker.compute_ns == 0) continue;
+    (worker.replica == replica ? own : others).push_back(compute_ns_of_a_step(worker));
   }
-  return result;
+  if (own.empty() || others.empty()) return std::nullopt;
+  return median_interval(own).median / median_interval(others).median;
+}
+
+/// Its computing with the delays in terms of the same without them; nothing in older records.
+std::optional<double> factor_of(const Record& record, std::int64_t replica) {
+  for (const WorkerRecord& worker : record.workers) {
+    if (worker.replica == replica && worker.straggler_factor) return worker.straggler_factor;
+  }
+  return std::nullopt;
 }
 
 /// What of its speed a run keeps when each step waits for the worker whose compute time is
-/// multiplied: T / (T + (factor - 1) c), of the step's time T and that worker's compute time c.
-std::optional<double> kept_by_waiting(const Record& plain, const Slowed& slow) {
-  const std::string place = "replica" + std::to_string(slow.worker);
+/// multiplied: T / (T + (times - 1) c), of the step's time T and that worker's compute time c.
+std::optional<double> kept_by_waiting(const Record& plain, std::int64_t replica, double times) {
+  const std::string place = "replica" + std::to_string(replica);
   const auto worker = std::find_if(plain.workers.begin(), plain.workers.end(),
                                    [&](const auto& each) { return each.place == place; });
   if (worker == plain.workers.end() || worker->steps == 0 || !speed(plain)) return std::nullopt;
   const double step_ns = static_cast<double>(plain.cell.global_batch) / plain.examples_per_s * 1e9;
-  const double compute_ns =
-      static_cast<double>(worker->compute_ns) / static_cast<double>(worker->steps);
-  return step_ns / (step_ns + (slow.factor - 1) * compute_ns);
+  return step_ns / (step_ns + (times - 1) * compute_ns_of_a_step(*worker));
 }
 
-std::optional<double> median_kept(const Runs& plain, const Slowed& slow) {
+/// Of what the runs say of a worker.
+template <typename Value, typename... More>
+std::optional<double> median_over(const Runs& runs, Value value, More... more) {
   std::vector<double> all;
-  for (const Record* run : plain) {
-    if (const auto kept = kept_by_waiting(*run, slow)) all.push_back(*kept);
+  for (const Record* run : runs) {
+    if (const std::optional<double> one = value(*run, more...)) all.push_back(*one);
   }
   if (all.empty()) return std::nullopt;
   return median_interval(all).median;
@@ -112,26 +119,37 @@ Claim waits_for_slowest(std::span<const Field> fields) {
   std::vector<RatioComparison> comparisons;
   for (const Field& field : fields) {
     for (const auto& [contestant, runs] : field.runs) {
-      const auto slow = slowed(contestant.straggler);
-      if (!slow || !is_synchronous(contestant) || !has_replicas(contestant)) continue;
+      const std::vector<Straggler>& stragglers = runs.front()->cell.straggler;
+      if (stragglers.size() != 1 || !is_synchronous(contestant) || !has_replicas(contestant))
+        continue;
       Contestant plain = contestant;
       plain.straggler.clear();
       const auto found = field.runs.find(plain);
       if (found == field.runs.end() || contestant.oversubscribed) continue;
-      const auto waiting = median_kept(found->second, *slow);
+      // Standing still slows computing itself, and workers need not be alike without it.
+      const std::int64_t slow = stragglers.front().worker;
+      const auto beside = median_over(runs, times_others, slow);
+      const auto before = median_over(found->second, times_others, slow);
+      if (!beside || !before) continue;
+      const double times = *beside / *before;
+      const auto waiting = median_over(found->second, kept_by_waiting, slow, times);
       if (!waiting) continue;
       const auto workers = static_cast<double>(contestant.workers);
       const double losing = (workers - 1 + *waiting) / workers;
       if (losing < kToldApart * *waiting) continue;  // too little of the step is compute
-      const std::string what = fmt::format("{} [waiting {:.2f}, not {:.2f}]",
-                                           label(contestant, field), *waiting, losing);
+      std::string what = fmt::format("{} [waiting {:.2f}, not {:.2f}; {:.2f} times as slow",
+                                     label(contestant, field), *waiting, losing, times);
+      if (const auto factor = median_over(runs, factor_of, slow))
+        what += fmt::format(", by a measured factor of {:.2f}", *factor);
+      what += ']';
       keep(comparisons,
            compare_runs(what, runs, found->second, speed, std::sqrt(*waiting * losing)));
     }
   }
   conclude(claim, std::move(comparisons), Side::Below,
            {.measure = "What each keeps of its speed without the slow worker; in brackets what it "
-                       "would keep if it waited for that worker, and if it lost only its share.",
+                       "would keep if it waited for that worker, and if it lost only its share, by "
+                       "how much more slowly it computed beside the others of its run.",
             .above = "does not wait",
             .below = "waits"},
            "runs of a synchronous strategy with and without a straggler whose compute is a "

@@ -16,9 +16,18 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-std::vector<Record> slowed(const std::string& strategy, double examples_per_s, int seeds = kSeeds) {
-  return with(runs(strategy, examples_per_s, seeds),
-              [](Record& record) { record.cell.straggler = {{.worker = 1, .factor = 3}}; });
+/// Worker 1 computes for three times its own time, and so many times as long as the other.
+std::vector<Record> slowed(const std::string& strategy, double examples_per_s,
+                           double times_others = 3) {
+  return with(runs(strategy, examples_per_s), [&](Record& record) {
+    record.cell.straggler = {{.worker = 1, .factor = 3}};
+    record.workers = {{.place = "replica0", .replica = 0, .steps = 100, .compute_ns = 1'000'000},
+                      {.place = "replica1",
+                       .replica = 1,
+                       .steps = 100,
+                       .compute_ns = std::llround(times_others * 1e6),
+                       .straggler_factor = 3.0}};
+  });
 }
 
 /// Each worker computes for `share` of the step.
@@ -26,7 +35,9 @@ std::vector<Record> computing(std::vector<Record> records, double share) {
   return with(std::move(records), [&](Record& record) {
     WorkerRecord worker{.place = "replica1", .replica = 1, .steps = 128};
     worker.compute_ns = std::llround(128 * share * 64 / record.examples_per_s * 1e9);
-    record.workers = {worker};
+    record.workers = {worker, worker};
+    record.workers[1].replica = 0;
+    record.workers[1].place = "replica0";
   });
 }
 
@@ -59,9 +70,19 @@ TEST(Claims, TellWaitingForTheSlowestFromLosingItsShare) {
   const auto both = computing(runs("in_graph", 900), 1) + slowed("in_graph", 600);
   const Claim mixed = judged(plain + slowed("all_reduce", 335) + both, "waits_for_slowest");
   EXPECT_EQ(mixed.verdict, ClaimVerdict::Mixed);
-  EXPECT_THAT(mixed.numbers,
-              Contains(HasSubstr("waits: all_reduce (2 workers, straggler 1:3) on resnet9_thin "
-                                 "[waiting 0.33, not 0.67] 0.3")));
+  EXPECT_THAT(
+      mixed.numbers,
+      Contains(HasSubstr(
+          "waits: all_reduce (2 workers, straggler 1:3) on resnet9_thin "
+          "[waiting 0.33, not 0.67; 3.00 times as slow, by a measured factor of 3.00] 0.3")));
+}
+
+TEST(Claims, TakeForAStragglersFactorWhatWasMeasuredBesideTheOthersOfItsRun) {
+  // Had its factor been 1.5, a run that waits would keep 0.67, one that does not 0.83.
+  const auto records = computing(runs("all_reduce", 1000), 1) + slowed("all_reduce", 660, 1.5);
+  expect(records, "waits_for_slowest", ClaimVerdict::Holds);
+  EXPECT_THAT(judged(records, "waits_for_slowest").numbers,
+              Contains(HasSubstr("1.50 times as slow, by a measured factor of 3.00")));
 }
 
 TEST(Claims, ExpectOfAStragglerWhatItsShareOfComputingTimeGives) {
@@ -280,19 +301,43 @@ TEST(Claims, CompareCentralStorageWithParametersAtAWorker) {
 }
 
 /// Ends at `loss` and plans `bytes`.
-std::vector<Record> planning(const std::string& strategy, double loss, std::int64_t bytes) {
+std::vector<Record> planning(const std::string& strategy, double loss, std::int64_t bytes,
+                             std::int64_t workers = 4) {
   return with(runs(strategy, 1000), [&](Record& record) {
+    record.cell.workers = workers;
     record.evaluations = {{.examples = 8192, .epoch = 2, .loss = loss}};
     record.memory.planned_bytes = bytes;
   });
 }
 
-TEST(Claims, HoldFewerExchangesAgainstTheExamplesOfAllReduce) {
-  const auto whole = reaching(runs("all_reduce", 1000), 6400, 2);
+/// With an exchange in every so many steps.
+std::vector<Record> exchanging(const std::string& strategy, std::int64_t every,
+                               std::int64_t examples) {
+  return with(reaching(runs(strategy, 1000), examples, 2),
+              [&](Record& record) { record.cell.options["sync_every"] = every; });
+}
+
+TEST(Claims, HoldFewerExchangesAgainstTheSameStrategyWithOneInEveryStep) {
   const std::string name = "fewer_exchanges_cost_accuracy";
-  expect(whole + reaching(runs("local_sgd", 1000), 8000, 2), name, ClaimVerdict::Holds);
-  expect(whole + reaching(runs("diloco", 1000), 4000, 2), name, ClaimVerdict::DoesNotHold);
-  expect(whole + reaching(runs("async_shared", 1000), 8000, 2), name, ClaimVerdict::Undecided);
+  const auto always = exchanging("diloco", 1, 6400);
+  expect(always + exchanging("diloco", 16, 8000), name, ClaimVerdict::Holds);
+  expect(always + exchanging("diloco", 4, 4000), name, ClaimVerdict::DoesNotHold);
+  const auto whole = reaching(runs("all_reduce", 1000), 4000, 2);
+  expect(whole + always, name, ClaimVerdict::Undecided);  // nothing is exchanged more rarely
+  expect(whole + exchanging("diloco", 16, 8000), name, ClaimVerdict::Undecided);
+  expect(exchanging("local_sgd", 1, 6400) + exchanging("diloco", 16, 8000), name,
+         ClaimVerdict::Undecided);
+}
+
+TEST(Claims, NameTheControlAndTheWorkersOfTheirComparisons) {
+  const Claim of_ratios = judged(exchanging("diloco", 1, 6400) + exchanging("diloco", 16, 8000),
+                                 "fewer_exchanges_cost_accuracy");
+  EXPECT_THAT(of_ratios.because, HasSubstr("Of 1 comparison with 2 workers: 1 more"));
+  EXPECT_THAT(of_ratios.numbers, Contains(HasSubstr("control diloco (2 workers, sync_every=1)")));
+  const Claim of_facts =
+      judged(sending("all_reduce", 1000, 1500) + sending("parameter_server", 2000, 4000),
+             "central_link_carries_all");
+  EXPECT_THAT(of_facts.because, HasSubstr("Counted with 2, 4 workers."));
 }
 
 TEST(Claims, HoldCompressionAgainstTheTimeOfAllReduce) {
@@ -311,6 +356,8 @@ TEST(Claims, HoldSharesAgainstLossAndMemoryOfAllReduce) {
   expect(whole + planning("sharded", 1.25, 1'500'000), name, ClaimVerdict::Holds);
   expect(whole + planning("sharded", 1.25000001, 1'500'000), name, ClaimVerdict::DoesNotHold);
   expect(whole + planning("sharded", 1.25, 2'000'000), name, ClaimVerdict::DoesNotHold);
+  expect(planning("all_reduce", 1.25, 2'000'000, 2) + planning("sharded", 1.25, 2'000'000, 2), name,
+         ClaimVerdict::Undecided);  // two workers cannot save
   expect(whole, name, ClaimVerdict::Undecided);
 }
 

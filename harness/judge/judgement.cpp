@@ -13,9 +13,12 @@
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/first_place.h"
 #include "harness/judge/loss_path.h"
+#include "harness/system/number.h"
 
 namespace regatta {
 namespace {
+
+constexpr double kMostOff = 0.1;  ///< of the factor that a straggler was to have
 
 double median_or_infinity(const std::optional<MedianInterval>& interval) {
   return interval ? interval->median : kInfinity;
@@ -132,11 +135,23 @@ SameStart compare_starts(const WorkloadJudgement& workload) {
   return result;
 }
 
+/// Whether --straggler slowed a worker by another factor than was asked for.
+bool misses_factor(const Record& run) {
+  for (const WorkerRecord& worker : run.workers) {
+    for (const Straggler& asked : run.cell.straggler) {
+      if (asked.worker != worker.replica || !worker.straggler_factor) continue;
+      if (std::abs(*worker.straggler_factor / asked.factor - 1) > kMostOff) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
   std::set<std::string> commits, compilers;
   std::int64_t dirty = 0;
   std::int64_t oversubscribed = 0;
   std::int64_t shared_gpu = 0;
+  std::int64_t off = 0;
   for (const CellJudgement& cell : workload.cells) {
     for (const Record* run : cell.runs) {
       commits.insert(run->software.git_commit.substr(0, 10));
@@ -144,6 +159,7 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
       dirty += run->software.dirty ? 1 : 0;
       oversubscribed += run->cell.oversubscribed ? 1 : 0;
       shared_gpu += run->cell.shared_gpu ? 1 : 0;
+      off += misses_factor(*run) ? 1 : 0;
     }
   }
   std::vector<std::string> warnings;
@@ -169,6 +185,11 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
     warnings.push_back(fmt::format(
         "{} runs had several workers on one GPU (shared_gpu): they say nothing of scaling",
         shared_gpu));
+  }
+  if (off > 0) {
+    warnings.push_back(fmt::format(
+        "{} slowed a worker by another factor than --straggler asked for, by more than 10 %",
+        plural(off, "run")));
   }
   return warnings;
 }
@@ -228,7 +249,7 @@ std::string_view to_string(Standing standing) {
   return "unknown";
 }
 
-Judgement judge(std::span<const Record> records) {
+Judgement judge(std::span<const Record> records, const std::string& folder) {
   Judgement judgement;
   for (auto& cells : grouped(records, judgement.warnings)) {
     WorkloadJudgement workload;
@@ -240,7 +261,7 @@ Judgement judge(std::span<const Record> records) {
         .push_back(std::move(workload));
   }
   judge_first_places(judgement.workloads);
-  judgement.claims = judge_claims(records);
+  judgement.claims = judge_claims(records, folder);
   return judgement;
 }
 

@@ -173,7 +173,8 @@ struct Judgement {
 };
 
 /// The result points into `records`. A record that is there twice, by its run_id, counts once.
-Judgement judge(std::span<const Record> records);
+/// `folder`: where the commands that decide claims add their runs.
+Judgement judge(std::span<const Record> records, const std::string& folder = "out/claims");
 
 struct SimulatedStudy;
 

@@ -277,6 +277,20 @@ TEST(Judgement, SumsUpWhatWorkersDid) {
   EXPECT_EQ(cell.bytes_per_step_counted, 101.5);
 }
 
+TEST(Judgement, WarnsOfAStragglerThatMissedItsFactor) {
+  Records records;
+  add(records, "single", {1, 2});
+  for (Record& record : records) {
+    record.cell.straggler = {{.worker = 1, .factor = 4}};
+    record.workers = {{.place = "replica1", .replica = 1, .straggler_factor = 4.3}};
+  }
+  EXPECT_TRUE(judge(records).workloads.front().warnings.empty());
+  records[1].workers[0].straggler_factor = 26;
+  EXPECT_EQ(judge(records).workloads.front().warnings,
+            std::vector<std::string>{"1 run slowed a worker by another factor than --straggler "
+                                     "asked for, by more than 10 %"});
+}
+
 TEST(Judgement, WarnsOfMixturesAndFailures) {
   Records records;
   add(records, "single", {1, 2, 0});

@@ -73,7 +73,8 @@ int run_report(const ReportRequest& request) {
     }
     warnings.insert(warnings.end(), read.warnings.begin(), read.warnings.end());
   }
-  Judgement judgement = judge(records);
+  const bool is_one = request.folders.size() == 1;
+  Judgement judgement = is_one ? judge(records, request.folders.front()) : judge(records);
   judgement.warnings.insert(judgement.warnings.begin(), warnings.begin(), warnings.end());
   for (const std::string& warning : judgement.warnings) {
     fmt::print(stderr, "regatta: warning: {}\n", short_line(warning));

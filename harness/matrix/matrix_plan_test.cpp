@@ -140,7 +140,7 @@ TEST(MatrixPlan, HasTiersForLongRunsOfWhichEveryCellIsValidButOneOfTooFewGroups)
 
 TEST(MatrixPlan, HasATierForClaimsOfWhichEveryCellIsValid) {
   MatrixPlan claims = tier_plan("claims");
-  EXPECT_EQ(claims.cells.size(), 53U);
+  EXPECT_EQ(claims.cells.size(), 65U);
   const std::vector<RejectedCell> rejected = reject_invalid(claims);
   for (const RejectedCell& each : rejected) ADD_FAILURE() << each.cell.name << ": " << each.reason;
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/plan/warnings.h"
-#include "harness/plan/device_name.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
+#include "harness/plan/device_name.h"
+#include "harness/plan/training_options.h"
+#include "harness/system/number.h"
+#include "strategies/shared_options.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
@@ -39,11 +43,34 @@ std::string warning_of_bf16(const RaceRequest& request, const MachineFacts& mach
   return "this processor has AVX-512 but no AMX, so bf16 may be slower than --dtype f32 here";
 }
 
+/// Memory is freed for the next bucket but one.
+constexpr std::int64_t kFewestBuckets = 3;
+
+/// Shares of which nothing is freed before the step ends.
+std::string warning_of_shares(const RaceRequest& request) {
+  const auto asked = request.options.find(kShard.name);
+  if (asked == request.options.end() || asked->second == kShard.usual()) return "";
+  const Graph graph = placed_step(place_without_data(request)).graph;
+  std::map<Place, std::int64_t> buckets_at;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::ReduceScatter) ++buckets_at[node.place];
+  }
+  const std::int64_t buckets = buckets_at.empty() ? 0 : buckets_at.begin()->second;
+  if (buckets == 0 || buckets >= kFewestBuckets) return "";
+  return fmt::format(
+      "{} {} plans as much memory as {}, as the parameters make {} only; a smaller {} makes more",
+      kShard.flag(), to_text(asked->second), kShards[0], plural(buckets, "bucket"),
+      kBucketBytes.flag());
+}
+
 }  // namespace
 
 std::string warning_of(const RaceRequest& request, const MachineFacts& machine) {
-  const std::string of_gpus = warning_of_gpus(request, machine);
-  return of_gpus.empty() ? warning_of_bf16(request, machine) : of_gpus;  // one is of CPUs only
+  for (std::string warning : {warning_of_gpus(request, machine), warning_of_bf16(request, machine),
+                              warning_of_shares(request)}) {
+    if (!warning.empty()) return warning;
+  }
+  return "";
 }
 
 }  // namespace regatta

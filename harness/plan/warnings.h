@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Warnings before a run starts: the request is valid, but may be slower than the user expects.
+// Warnings before a run starts: the request is valid, but may be slower or larger than the
+// user expects.
 #pragma once
 
 #include <string>
@@ -10,7 +11,8 @@
 
 namespace regatta {
 
-/// The warning for a request on this machine; empty if there is none.
+/// The first warning for a request on this machine; empty if there is none.
+/// Throws: as place().
 std::string warning_of(const RaceRequest& request, const MachineFacts& machine);
 
 }  // namespace regatta

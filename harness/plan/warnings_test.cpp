@@ -30,6 +30,17 @@ TEST(Warnings, AreOfGpusThatWorkersOfOneProcessLeaveIdle) {
   EXPECT_EQ(warning_of(request, two), "");
 }
 
+TEST(Warnings, AreOfSharesInTooFewBucketsToFreeAny) {
+  RaceRequest request{.workload = "resnet9_thin", .strategy = "sharded", .workers = 4};
+  EXPECT_EQ(warning_of(request, {}), "");
+  request.options["shard"] = "parameters";
+  EXPECT_EQ(warning_of(request, {}),
+            "--shard parameters plans as much memory as optimizer, as the parameters make 1 bucket "
+            "only; a smaller --bucket-bytes makes more");
+  request.options["bucket_bytes"] = 262144;
+  EXPECT_EQ(warning_of(request, {}), "");
+}
+
 TEST(Warnings, AreNoneOfF32) { EXPECT_EQ(warning_of({}, kWithoutAmx), ""); }
 
 }  // namespace
