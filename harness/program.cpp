@@ -13,7 +13,7 @@
 #include "harness/ranks/keeper.h"
 #include "harness/run_command.h"
 #include "harness/simulate/measure_transports.h"
-#include "harness/system/hangup.h"
+#include "harness/system/before_main.h"
 #include "harness/system/process.h"
 #include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
@@ -36,7 +36,7 @@ int checked(int exit_code) {
 }  // namespace
 
 int run_regatta(int argc, char** argv, const std::function<int(const Command&)>& execute) {
-  keep_hangup_ignored();
+  restore_surroundings();
   try {
     if (is_keeper()) return keep({argv + 1, argv + argc});
     if (measures_as_rank()) return measure_as_rank();

@@ -22,6 +22,7 @@
 #include "harness/ranks/keeper.h"
 #include "harness/ranks/local_processes.h"
 #include "harness/ranks/loopback_library.h"
+#include "harness/system/before_main.h"
 #include "harness/system/child.h"
 #include "harness/system/slurm_end.h"
 #include "harness/system/slurm_job.h"
@@ -63,8 +64,7 @@ void pass_on(int signal) {
     terminate(pid);
     await_end_of(pid);
   }
-  ::signal(signal, SIG_DFL);
-  raise(signal);
+  end_by(signal);
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
