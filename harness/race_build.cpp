@@ -17,6 +17,7 @@
 #include "harness/ranks/own_address.h"
 #include "harness/simulate/picked_sums.h"
 #include "harness/summary.h"
+#include "harness/system/control_group.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
@@ -168,6 +169,7 @@ void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
     cores_used_ = 0;
     for (const HostCores& host : hosts) cores_used_ += host.cores;
   }
+  if (const auto quota = cpu_quota(); quota && *quota < 1) record_.cell.oversubscribed = true;
   if (checkpoints_.wanted()) checkpoints_.identify(fingerprint, record_);
 }
 

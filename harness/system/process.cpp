@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/system/process.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
+#include "harness/system/control_group.h"
 #include "kernels/graph/error.h"
-
 namespace regatta {
 
 std::string host_name() {
@@ -27,10 +30,15 @@ std::vector<int> available_cores(std::int64_t wanted) {
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(core, &set)) cores.push_back(core);
   }
-  if (wanted > static_cast<std::int64_t>(cores.size())) {
-    throw RunError(ErrorKind::Usage, "--threads is " + std::to_string(wanted) +
-                                         "; this process may use " + std::to_string(cores.size()) +
-                                         " cores");
+  const std::optional<double> quota = cpu_quota();
+  std::string because;
+  if (quota && *quota < static_cast<double>(cores.size())) {
+    cores.resize(std::max<std::size_t>(1, static_cast<std::size_t>(*quota)));
+    because = fmt::format(" (the CPU limit of its control group is {:g})", *quota);
+  }
+  if (wanted > std::ssize(cores)) {
+    throw RunError(ErrorKind::Usage, fmt::format("--threads is {}; this process may use {} cores{}",
+                                                 wanted, cores.size(), because));
   }
   if (wanted > 0) cores.resize(static_cast<std::size_t>(wanted));
   return cores;

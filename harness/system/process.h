@@ -12,7 +12,8 @@ namespace regatta {
 /// As its machine names itself.
 std::string host_name();
 
-/// The cores that this process may use, at most `wanted` (0: all).
+/// The cores that this process may use, at most `wanted` (0: all). A CPU limit of the control group
+/// leaves as many as run without being held back: one of 1.5, and one of 0.6, which is held back.
 /// Throws: RunError(Usage) if there are fewer than wanted.
 std::vector<int> available_cores(std::int64_t wanted);
 
