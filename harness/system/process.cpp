@@ -8,11 +8,12 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "harness/system/control_group.h"
-#include "kernels/graph/error.h"
 namespace regatta {
 
 std::string host_name() {
@@ -42,6 +43,25 @@ std::vector<int> available_cores(std::int64_t wanted) {
   }
   if (wanted > 0) cores.resize(static_cast<std::size_t>(wanted));
   return cores;
+}
+
+RunError current_run_error() {
+  try {
+    throw;
+  } catch (const RunError& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return {ErrorKind::Unsupported,
+            "there is not enough memory; fix: fewer steps, a smaller --global-batch or fewer "
+            "--workers"};
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) {
+      return {ErrorKind::Io, error.what()};
+    }
+    return {ErrorKind::Unsupported,
+            "the system grants no more threads; fix: raise pids.max of the control group, ulimit "
+            "-u or ulimit -v, or fewer --workers"};
+  }
 }
 
 std::int64_t peak_rss_bytes() {

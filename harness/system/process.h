@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/graph/error.h"
+
 namespace regatta {
 
 /// As its machine names itself.
@@ -20,8 +22,8 @@ std::vector<int> available_cores(std::int64_t wanted);
 /// Peak resident memory. Units: bytes.
 std::int64_t peak_rss_bytes();
 
-/// The message for std::bad_alloc, with a remedy.
-inline constexpr char kNotEnoughMemory[] =
-    "there is not enough memory; fix: fewer steps, a smaller --global-batch or fewer --workers";
+/// The exception that is being handled, in a catch clause: one of memory, threads or files as an
+/// error that says what to do. Throws: the exception, if it is another.
+RunError current_run_error();
 
 }  // namespace regatta
