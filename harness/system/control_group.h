@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CPU limit of the control groups that this process is in, of versions 1 and 2. A group obeys those
-// above it, too. A container without a namespace of groups sees its own group as the root.
+// The CPU limit of the control groups that this process is in, of versions 1 and 2. A group obeys
+// those above it, too. A container without a namespace of groups sees its own group as the root.
 #pragma once
 
 #include <filesystem>
