@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "harness/doctor_gpu.h"
+#include "harness/ranks/open_mpi.h"
 #include "harness/system/child.h"
 #include "harness/system/program_files.h"
 #include "kernels/runtime/gpu_facts.h"
@@ -16,15 +17,6 @@
 
 namespace regatta {
 namespace {
-
-/// The first line that a program prints on stdout; empty when it prints none.
-std::string first_line_of(const std::vector<std::string>& words) {
-  std::string first;
-  run_program(words[0], words, [&first](const std::string& line) {
-    if (first.empty()) first = line;
-  });
-  return first;
-}
 
 Diagnosis version_row(const std::string& feature, const std::string& version,
                       const std::string& purpose) {
@@ -43,15 +35,23 @@ Diagnosis diagnose_isa(const MachineFacts& machine, const std::string& name,
 }
 
 Diagnosis diagnose_mpirun(const SoftwareFacts& software) {
-  const std::string version = first_line_of({"mpirun", "--version"});
-  const bool found = !version.empty();
-  return {.feature = "mpirun",
-          .finding = found ? Finding::Ok : Finding::Missing,
-          .detail = found ? fmt::format("{}; built with {}", version,
-                                        software.open_mpi.value_or("no Open MPI"))
-                          : "not in PATH",
-          .purpose = "--processes: all_reduce and parameter servers over processes",
-          .fix = found ? "" : "apt-get install openmpi-bin"};
+  const std::string version = mpirun_version();
+  const std::string foreign = why_not_open_mpi(version);
+  Diagnosis row{.feature = "mpirun",
+                .finding = Finding::Missing,
+                .detail = "not in PATH",
+                .purpose = "--processes: all_reduce and parameter servers over processes",
+                .fix = kGetOpenMpi};
+  if (version.empty()) return row;
+  if (!foreign.empty()) {
+    row.detail = foreign;
+    row.fix = kPreferOpenMpi;
+    return row;
+  }
+  row.finding = Finding::Ok;
+  row.detail = fmt::format("{}; built with {}", version, software.open_mpi.value_or("no Open MPI"));
+  row.fix = "";
+  return row;
 }
 
 Diagnosis diagnose_python(const std::string& package, const std::string& purpose) {

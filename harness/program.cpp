@@ -6,14 +6,12 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
-#include <new>
 #include <string>
-#include <system_error>
 
 #include "harness/ranks/keeper.h"
 #include "harness/run_command.h"
 #include "harness/simulate/measure_transports.h"
-#include "harness/system/hangup.h"
+#include "harness/system/before_main.h"
 #include "harness/system/process.h"
 #include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
@@ -33,10 +31,19 @@ int checked(int exit_code) {
   return kUsage;
 }
 
+/// The last guard, of streams and the file system, too.
+void say_current_error() {
+  try {
+    say(current_run_error().what());
+  } catch (const std::exception& error) {
+    say(std::string("an error of Regatta itself, which its authors want to know: ") + error.what());
+  }
+}
+
 }  // namespace
 
 int run_regatta(int argc, char** argv, const std::function<int(const Command&)>& execute) {
-  keep_hangup_ignored();
+  restore_surroundings();
   try {
     if (is_keeper()) return keep({argv + 1, argv + argc});
     if (measures_as_rank()) return measure_as_rank();
@@ -44,14 +51,8 @@ int run_regatta(int argc, char** argv, const std::function<int(const Command&)>&
   } catch (const NotKept& error) {
     say(error.what());
     return kNotKept;
-  } catch (const RunError& error) {
-    say(error.what());
-  } catch (const std::bad_alloc&) {
-    say(kNotEnoughMemory);
-  } catch (const std::system_error& error) {  // the last guard of streams and the file system
-    say(error.what());
-  } catch (const std::exception& error) {
-    say(std::string("an error of Regatta itself, which its authors want to know: ") + error.what());
+  } catch (...) {
+    say_current_error();
   }
   return kUsage;
 }

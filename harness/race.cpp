@@ -11,6 +11,7 @@
 #include "harness/simulated_race.h"
 #include "harness/summary.h"
 #include "harness/system/machine.h"
+#include "harness/system/process.h"
 #include "harness/system/slurm_end.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "kernels/runtime/measure/clock.h"
@@ -20,8 +21,8 @@ namespace regatta {
 Record Race::run() {
   try {
     train();
-  } catch (const RunError& error) {
-    fail(error);
+  } catch (...) {
+    fail(current_run_error());
   }
   finish();
   if (hooks_.ended) hooks_.ended(record_);

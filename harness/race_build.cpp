@@ -17,10 +17,12 @@
 #include "harness/ranks/own_address.h"
 #include "harness/simulate/picked_sums.h"
 #include "harness/summary.h"
+#include "harness/system/control_group.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
 #include "harness/system/slurm_job.h"
+#include "harness/system/task_room.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/measure/clock.h"
 
@@ -43,6 +45,7 @@ Race::Race(const RaceRequest& request, const RaceHooks& hooks)
   }
   weigh();
   describe(dataset);
+  require_tasks();
   if (!request.trace.empty()) trace_.create(request.trace, request.if_there);
   build();
   if (hooks.ready) hooks.ready();
@@ -61,6 +64,23 @@ void Race::check_room() {
   check_allocation(placement.processes);
   if (allocated_processes() == 0) return require_room(request_, placement);
   members_.emplace(request_.arguments);
+}
+
+/// In one process a worker has its team, lanes and what prepares its batches. In several, gRPC,
+/// Open MPI and mpirun take most: 47 threads in all for two ranks with a worker each, 139 for
+/// eight.
+void Race::require_tasks() {
+  constexpr int kOfAProcess = 4, kOfAWorker = 3, kOfLibraries = 16;
+  if (!request_.cluster.empty()) return;
+  const auto workers = static_cast<int>(workers_of(placement_));
+  if (placement_.processes == 1) {
+    const int team = static_cast<int>(record_.cell.threads_per_worker);
+    const int lanes = kOfAProcess + workers * kOfAWorker;
+    return require_room_for({.all = lanes + workers * team, .in_a_process = lanes});
+  }
+  const int here = allocated_processes() > 0 || !request_.hosts.empty() ? 1 : placement_.processes;
+  require_room_for({.all = kOfLibraries * (here + 1) + workers,
+                    .in_a_process = kOfLibraries + workers / placement_.processes});
 }
 
 /// The result clock counts it.
@@ -168,6 +188,7 @@ void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
     cores_used_ = 0;
     for (const HostCores& host : hosts) cores_used_ += host.cores;
   }
+  if (const auto quota = cpu_quota(); quota && *quota < 1) record_.cell.oversubscribed = true;
   if (checkpoints_.wanted()) checkpoints_.identify(fingerprint, record_);
 }
 

@@ -149,6 +149,9 @@ std::string straggler_text(const std::vector<Straggler>& stragglers) {
 
 std::string machine_name(const MachineFacts& machine) {
   std::string name = fmt::format("{} of {}", plural(machine.cores_used, "core"), machine.cpu);
+  if (machine.cpu_quota && *machine.cpu_quota < static_cast<double>(machine.cores_available)) {
+    name += fmt::format(" at a limit of {:g}", *machine.cpu_quota);
+  }
   for (const std::string& gpu : machine.gpus) name += ", " + gpu;
   return name;
 }

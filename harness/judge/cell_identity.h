@@ -42,7 +42,7 @@ std::string workload_key(const Record& record);
 /// As --straggler takes them: `1:2.5,2:3`.
 std::string straggler_text(const std::vector<Straggler>& stragglers);
 
-/// `2 cores of Intel(R) Xeon(R) Processor`, GPUs after that.
+/// `2 cores of Intel(R) Xeon(R) Processor`, a CPU limit that binds and GPUs after that.
 std::string machine_name(const MachineFacts& machine);
 
 /// What the strategy's options say, as far as it is not as usual.

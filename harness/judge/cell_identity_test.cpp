@@ -80,6 +80,15 @@ TEST(CellIdentity, TellsRunsApartThatAreEvaluatedAtTheEndAlone) {
   EXPECT_NE(workload_key(late), workload_key(usual()));
 }
 
+TEST(CellIdentity, TellsMachinesApartByACpuLimitThatBinds) {
+  MachineFacts machine{.cpu = "A CPU", .cores_available = 2, .cores_used = 1};
+  EXPECT_EQ(machine_name(machine), "1 core of A CPU");
+  machine.cpu_quota = 1.5;
+  EXPECT_EQ(machine_name(machine), "1 core of A CPU at a limit of 1.5");
+  machine.cpu_quota = 2;
+  EXPECT_EQ(machine_name(machine), "1 core of A CPU");
+}
+
 TEST(CellIdentity, TellsCellsApartByTheirMachineAndResources) {
   const Record one = usual();
   Record other = one;

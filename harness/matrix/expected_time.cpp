@@ -49,7 +49,8 @@ bool is_of(const MachineFacts& machine, const fs::path& folder) {
   try {
     const MachineFacts recorded = record_from_json(line).machine;
     return recorded.cpu == machine.cpu && recorded.isa == machine.isa &&
-           recorded.cores_available == machine.cores_available && recorded.gpus == machine.gpus;
+           recorded.cores_available == machine.cores_available &&
+           recorded.cpu_quota == machine.cpu_quota && recorded.gpus == machine.gpus;
   } catch (const RunError&) {
     return false;
   }

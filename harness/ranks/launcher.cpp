@@ -22,6 +22,7 @@
 #include "harness/ranks/keeper.h"
 #include "harness/ranks/local_processes.h"
 #include "harness/ranks/loopback_library.h"
+#include "harness/system/before_main.h"
 #include "harness/system/child.h"
 #include "harness/system/slurm_end.h"
 #include "harness/system/slurm_job.h"
@@ -35,6 +36,7 @@ constexpr std::size_t kLinesKept = 40;  // a stack among them
 constexpr auto kLook = std::chrono::milliseconds(20);
 constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 
+constexpr char kSelf[] = "/proc/self/exe";
 constexpr int kLibraryOfMpirun = 3;  // descriptor
 
 std::atomic<pid_t> running_mpirun{0};
@@ -63,8 +65,7 @@ void pass_on(int signal) {
     terminate(pid);
     await_end_of(pid);
   }
-  ::signal(signal, SIG_DFL);
-  raise(signal);
+  end_by(signal);
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -74,8 +75,19 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
+/// This program's file or, once it is another's or gone, the image that runs, which only this host
+/// has.
+std::string program_for_ranks(Reach reach) {
+  constexpr std::string_view kGone = " (deleted)";
+  std::string path = std::filesystem::read_symlink(kSelf).string();
+  if (path.ends_with(kGone)) path.resize(path.size() - kGone.size());
+  std::error_code none;
+  if (reach == Reach::Hosts || std::filesystem::equivalent(path, kSelf, none)) return path;
+  return "/proc/" + std::to_string(getpid()) + "/exe";
+}
+
 std::vector<std::string> command_of(const LaunchOptions& options) {
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string self = program_for_ranks(options.reach);
   if (options.start == Start::RankZero) {
     std::vector<std::string> command = {self};
     command.insert(command.end(), options.arguments.begin(), options.arguments.end());
@@ -193,6 +205,12 @@ class Launcher::Impl {
   }
 
   void start(const LaunchOptions& options) {
+    if (options.start == Start::All) {
+      const std::string foreign = why_not_open_mpi(mpirun_version());
+      if (!foreign.empty()) {
+        throw RunError(ErrorKind::Unsupported, foreign + "; fix: " + kPreferOpenMpi);
+      }
+    }
     std::vector<std::string> command = command_of(options);
     std::map<std::string, std::string> variables = options.environment;
     if (options.start == Start::All) {
@@ -227,8 +245,7 @@ class Launcher::Impl {
     if (error != 0) {
       pid_ = 0;
       throw RunError(ErrorKind::Unsupported, std::string("cannot start mpirun: ") +
-                                                 std::strerror(error) +
-                                                 "; fix: apt-get install openmpi-bin");
+                                                 std::strerror(error) + "; fix: " + kGetOpenMpi);
     }
     if (options.start == Start::All) {
       mark_ = std::string(kRunIdVariable) + "=" + variables[kRunIdVariable];

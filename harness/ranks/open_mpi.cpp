@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
 #include "harness/ranks/launcher.h"
 #include "harness/ranks/own_address.h"
+#include "harness/system/child.h"
 
 namespace regatta {
 namespace {
@@ -24,6 +26,14 @@ bool user_chooses_links() {
 }
 
 constexpr char kPreload[] = "LD_PRELOAD=";
+
+constexpr char kRemoteShell[] = "plm_rsh_agent";
+
+/// Version 4 wants one to be there even where it starts nothing elsewhere.
+bool needs_no_remote_shell(const LaunchOptions& options) {
+  return options.reach == Reach::ThisHost && !is_in_path("ssh") && !is_in_path("rsh") &&
+         std::getenv((std::string("OMPI_MCA_") + kRemoteShell).c_str()) == nullptr;
+}
 
 std::string preloaded_by_user() {
   const char* libraries = std::getenv("LD_PRELOAD");
@@ -56,6 +66,16 @@ void preload_loopback(std::vector<std::string>& environment, int descriptor) {
                         (more.empty() ? "" : ":" + more));
 }
 
+std::string mpirun_version() {
+  constexpr std::chrono::seconds kLimit{3};  // it may be stopped
+  return first_line_of({"mpirun", "--version"}, Deadline::clock::now() + kLimit);
+}
+
+std::string why_not_open_mpi(const std::string& version) {
+  if (version.empty() || version.find("Open MPI") != version.npos) return "";
+  return "the mpirun in PATH is not Open MPI's: it says '" + version + "'";
+}
+
 std::vector<std::string> mpirun_command(const LaunchOptions& options) {
   std::vector<std::string> command = {"mpirun", "--oversubscribe", "--bind-to", "none",
                                       "--tag-output"};
@@ -66,6 +86,9 @@ std::vector<std::string> mpirun_command(const LaunchOptions& options) {
   }
   if (loads_loopback(options)) {
     command.insert(command.end(), {"-x", kPreload + preloaded_by_user()});
+  }
+  if (needs_no_remote_shell(options)) {
+    command.insert(command.end(), {"--mca", kRemoteShell, "/bin/false"});
   }
   for (const auto& [name, value] : options.environment) {
     command.insert(command.end(), {"-x", name});  // the value stays out of the process list

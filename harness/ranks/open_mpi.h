@@ -28,6 +28,16 @@ bool loads_loopback(const LaunchOptions& options);
 /// that the user preloads. Its ranks load the latter only.
 void preload_loopback(std::vector<std::string>& environment, int descriptor);
 
+inline constexpr char kGetOpenMpi[] = "apt-get install openmpi-bin";
+inline constexpr char kPreferOpenMpi[] =
+    "put Open MPI's first in PATH (apt-get install openmpi-bin; update-alternatives --set mpirun "
+    "/usr/bin/mpirun.openmpi)";
+
+/// The first line of what the mpirun in PATH says of its version; empty: there is none.
+std::string mpirun_version();
+/// Says whose mpirun it is by that line; empty: Open MPI's, or there is none.
+std::string why_not_open_mpi(const std::string& version);
+
 /// mpirun and its flags, without the program to start.
 std::vector<std::string> mpirun_command(const LaunchOptions& options);
 

@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <optional>
 
 #include "harness/plan/training_options.h"
@@ -71,10 +70,8 @@ template <typename Function>
 void guarded(ControlClient& client, Function function) {
   try {
     function();
-  } catch (const RunError& error) {
-    report_trouble(client, error);
-  } catch (const std::bad_alloc&) {
-    report_trouble(client, {ErrorKind::Unsupported, kNotEnoughMemory});
+  } catch (...) {
+    report_trouble(client, current_run_error());
   }
 }
 

@@ -12,7 +12,9 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "kernels/graph/error.h"
 
@@ -109,6 +111,24 @@ Interrupts::~Interrupts() {
 }
 
 int Interrupts::received() const { return signal_received; }
+
+std::string first_line_of(const std::vector<std::string>& words, Deadline deadline) {
+  std::string first;
+  const auto keep_first = [&first](const std::string& line) {
+    if (first.empty()) first = line;
+  };
+  run_program(words[0], words, keep_first, {}, deadline);
+  return first;
+}
+
+bool is_in_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access((folder + "/" + name).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
 
 ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line,
                    Deadline deadline) {

@@ -80,6 +80,13 @@ inline constexpr Deadline kNever = Deadline::max();
 ChildEnd run_program(const std::string& path, std::vector<std::string> words, const ForLine& line,
                      const ForLine& error = {}, Deadline deadline = kNever);
 
+/// The first line that a program prints on stdout until the deadline; empty when it prints none.
+/// Threads: may be called beside others, as long as they start none.
+std::string first_line_of(const std::vector<std::string>& words, Deadline deadline = kNever);
+
+/// Whether PATH has a program of this name.
+bool is_in_path(const std::string& name);
+
 /// run_program() with this program.
 ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line,
                    Deadline deadline = kNever);

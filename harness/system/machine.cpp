@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "harness/system/build_facts.h"
+#include "harness/system/control_group.h"
 #include "kernels/comm/mpi/mpi_session.h"
 #include "kernels/graph/error.h"
 
@@ -121,14 +122,6 @@ std::vector<std::string> isa_from_flags(std::string_view flags) {
   return isa;
 }
 
-std::optional<double> quota_from_cpu_max(std::string_view text) {
-  std::istringstream words{std::string(text)};
-  double quota = 0;
-  double period = 0;
-  if (!(words >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
-  return quota / period;
-}
-
 MachineFacts machine_facts() {
   MachineFacts facts;
   const Topology topology = load_topology();
@@ -139,9 +132,7 @@ MachineFacts machine_facts() {
   facts.cores_available = count_of_cores();
   facts.cores_physical = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE));
   facts.cores_used = facts.cores_available;
-  std::string cpu_max;
-  std::ifstream quota("/sys/fs/cgroup/cpu.max");
-  if (std::getline(quota, cpu_max)) facts.cpu_quota = quota_from_cpu_max(cpu_max);
+  facts.cpu_quota = cpu_quota();
   facts.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   facts.gpus = nvidia_gpus();
   facts.driver = nvidia_driver();

@@ -57,7 +57,4 @@ bool is_recorded_variable(std::string_view name);
 /// The extensions that matter, in our spelling, among the flags of a line of /proc/cpuinfo.
 std::vector<std::string> isa_from_flags(std::string_view flags);
 
-/// The CPU quota from the text of cgroup's cpu.max, "QUOTA PERIOD" or "max PERIOD". Units: cores.
-std::optional<double> quota_from_cpu_max(std::string_view text);
-
 }  // namespace regatta

@@ -37,12 +37,6 @@ TEST(Machine, FindsTheExtensionsThatMatterAmongTheFlags) {
   EXPECT_TRUE(isa_from_flags("").empty());
 }
 
-TEST(Machine, ReadsTheQuotaOfItsControlGroup) {
-  EXPECT_EQ(quota_from_cpu_max("150000 100000"), 1.5);
-  EXPECT_EQ(quota_from_cpu_max("max 100000"), std::nullopt);
-  EXPECT_EQ(quota_from_cpu_max(""), std::nullopt);
-}
-
 TEST(Software, NamesCompilerLibraryAndCommit) {
   const SoftwareFacts facts = software_facts();
   EXPECT_NE(facts.compiler.find("-march="), std::string::npos);

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/system/process.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <new>
+#include <optional>
 #include <string>
+#include <system_error>
 
-#include "kernels/graph/error.h"
-
+#include "harness/system/control_group.h"
 namespace regatta {
 
 std::string host_name() {
@@ -27,13 +31,37 @@ std::vector<int> available_cores(std::int64_t wanted) {
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(core, &set)) cores.push_back(core);
   }
-  if (wanted > static_cast<std::int64_t>(cores.size())) {
-    throw RunError(ErrorKind::Usage, "--threads is " + std::to_string(wanted) +
-                                         "; this process may use " + std::to_string(cores.size()) +
-                                         " cores");
+  const std::optional<double> quota = cpu_quota();
+  std::string because;
+  if (quota && *quota < static_cast<double>(cores.size())) {
+    cores.resize(std::max<std::size_t>(1, static_cast<std::size_t>(*quota)));
+    because = fmt::format(" (the CPU limit of its control group is {:g})", *quota);
+  }
+  if (wanted > std::ssize(cores)) {
+    throw RunError(ErrorKind::Usage, fmt::format("--threads is {}; this process may use {} cores{}",
+                                                 wanted, cores.size(), because));
   }
   if (wanted > 0) cores.resize(static_cast<std::size_t>(wanted));
   return cores;
+}
+
+RunError current_run_error() {
+  try {
+    throw;
+  } catch (const RunError& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return {ErrorKind::Unsupported,
+            "there is not enough memory; fix: fewer steps, a smaller --global-batch or fewer "
+            "--workers"};
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) {
+      return {ErrorKind::Io, error.what()};
+    }
+    return {ErrorKind::Unsupported,
+            "the system grants no more threads; fix: raise pids.max of the control group, ulimit "
+            "-u or ulimit -v, or fewer --workers"};
+  }
 }
 
 std::int64_t peak_rss_bytes() {

@@ -41,6 +41,22 @@ constexpr int kYields = 50;
 /// A loop may come to its turn long after it could have run. Units: ns.
 constexpr std::int64_t kPatienceWithOrder = 3'600'000'000'000;
 
+/// Kernels wait for a whole team, without end for one that is smaller.
+void require_team(int threads) {
+  int size = 1;
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+  size = omp_get_num_threads();
+  if (size == threads) return;
+  const int limit = omp_get_thread_limit();
+  const std::string because =
+      limit < threads ? " because OMP_THREAD_LIMIT is " + std::to_string(limit) : "";
+  throw RunError(ErrorKind::Unsupported,
+                 "OpenMP gives a worker " + std::to_string(size) + " of its " +
+                     std::to_string(threads) + " threads" + because +
+                     "; fix: unset the variables OMP_*, or fewer --threads");
+}
+
 PlanOptions planned_for(const PlacedDevices& devices, PlanOptions options) {
   options.gathers_casts = [devices](const Place& place) {
     return devices.device(place).has_queues();
@@ -208,6 +224,7 @@ class Executor::Impl {
       const LanePlan& plan = lanes_[lane]->plan();
       const int threads = workers_.threads_of(plan);
       omp_set_num_threads(threads);
+      if (threads > 1) require_team(threads);
       const Scratch::Scope scratch_of_the_lane;
       for (const Instruction& instruction : plan.instructions) {
         add_kernel(lane, instruction.node, threads);

@@ -13,13 +13,20 @@ constexpr int kLooks = 400;
 LaneThreads::LaneThreads(std::span<const std::unique_ptr<Lane>> lanes, FailureRule rule)
     : rule_(std::move(rule)) {
   threads_.reserve(lanes.size());
-  const std::lock_guard lock(mutex_);  // none runs before all are there
-  for (const auto& lane : lanes) {
-    threads_.emplace_back([this, &lane = *lane] { serve(lane); });
+  try {
+    const std::lock_guard lock(mutex_);  // none runs before all are there
+    for (const auto& lane : lanes) {
+      threads_.emplace_back([this, &lane = *lane] { serve(lane); });
+    }
+  } catch (...) {  // the system grants no more
+    end_threads();
+    throw;
   }
 }
 
-LaneThreads::~LaneThreads() {
+LaneThreads::~LaneThreads() { end_threads(); }
+
+void LaneThreads::end_threads() {
   {
     const std::lock_guard lock(mutex_);
     quit_ = true;

@@ -45,6 +45,7 @@ class LaneThreads {
  private:
   enum class Task : std::uint8_t { Run, Rest };
 
+  void end_threads();
   void begin(Task task, std::unique_lock<std::mutex>& lock);
   void serve(Lane& lane);
   void start_together(std::uint64_t generation);
