@@ -50,8 +50,8 @@ WHY = {
     "race": "The target's metric against training time, a line for each strategy, bands over runs; "
             "a mark on the target's line: the time to target, the geometric mean, or the median "
             "where a run missed it.",
-    "time_split": "A worker's step, split into compute, exposed communication, bubble, wait, "
-                  "input and update.",
+    "time_split": "A worker's step on the training clock: compute, exposed communication, waiting, "
+                  "input, update, and what passes between kernels.",
     "efficiency": "Examples to the target against time per example; dashed lines join equal times.",
     "scaling": "Examples per second against workers.",
     "bytes": "Bytes on the wire in a step, computed from the graph and counted.",

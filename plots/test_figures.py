@@ -115,10 +115,14 @@ class Figures(unittest.TestCase):
         self.assertEqual(axes.get_xlabel(), "a worker's step (microseconds)")
         self.assertAlmostEqual(sum(bar.get_width() for bar in axes.patches[::4]), 0.1)
         stages = made_up_record("parabola", "pipeline", 1, workers=[
-            {"compute_ns": 800, "wait_ns": 200, "bubble_ns": 150, "steps": 10}])
-        (axes,) = figure_time_split.draw(runs_of(stages)).axes
+            {"compute_ns": 800, "wait_ns": 200, "bubble_ns": 150, "steps": 10}], training_ns=1100)
+        figure = figure_time_split.draw(runs_of(stages))
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()],
+                         ["compute", "exposed communication", "wait for stages", "other wait",
+                          "input", "update", "between kernels"])
+        (axes,) = figure.axes
         self.assertEqual([round(1000 * bar.get_width()) for bar in axes.patches],
-                         [80, 0, 15, 5, 0, 0])
+                         [80, 0, 15, 5, 0, 0, 10])
         slow = made_up_record("resnet9_thin", "in_graph", 1, workers=[
             {"compute_ns": 10**6, "wait_ns": 10**6, "steps": 10}])
         (axes,) = figure_time_split.draw([*runs, *runs_of(slow)]).axes

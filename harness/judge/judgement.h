@@ -69,10 +69,10 @@ struct CurvePoint {
   double high = 0;     ///< the highest
 };
 
-/// Parts of a worker's step, in the order of CellJudgement::step_seconds. The wait is without the
-/// bubble.
-inline constexpr std::array<std::string_view, 6> kStepParts = {
-    "compute", "exposed_communication", "bubble", "wait", "input", "update"};
+/// Parts of a worker's step, in the order of CellJudgement::step_seconds; they add up to the
+/// training clock. The wait is without the bubble, the last is what no other part has.
+inline constexpr std::array<std::string_view, 7> kStepParts = {
+    "compute", "exposed_communication", "bubble", "wait", "input", "update", "between_kernels"};
 
 /// How a cell stands to the first of its workload.
 enum class Standing {

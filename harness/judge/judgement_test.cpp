@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 namespace regatta {
 namespace {
@@ -250,8 +251,9 @@ TEST(Judgement, LeavesServersAndTheHostOutOfAWorkersStep) {
   EXPECT_DOUBLE_EQ(cell.step_seconds[3], 0);
 }
 
-TEST(Judgement, TellsBubblesFromOtherWaiting) {
+TEST(Judgement, SplitsAStepIntoPartsThatAddUpWithBubblesApartFromOtherWaiting) {
   Record run = made_up("pipeline", 1, 1);
+  run.training_ns = 20 * kSecond;
   run.workers = {
       {.place = "replica0", .steps = 10, .wait_ns = 9 * kSecond, .bubble_ns = 7 * kSecond}};
   const CellJudgement cell = judge_cell({&run});
