@@ -37,6 +37,7 @@ class Race {
 
  private:
   void check_room();
+  std::optional<LoadRecord> load_before();
   void weigh();
   void describe(const std::string& dataset);
   std::int64_t come_to(std::int64_t planned) const;

@@ -9,11 +9,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "harness/system/build_facts.h"
 #include "kernels/comm/mpi/mpi_session.h"
@@ -127,6 +129,26 @@ std::optional<double> quota_from_cpu_max(std::string_view text) {
   double period = 0;
   if (!(words >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
   return quota / period;
+}
+
+std::optional<double> others_from_loadavg(std::string_view text) {
+  std::istringstream words{std::string(text)};
+  double average = 0;
+  double running = 0;
+  if (!(words >> average >> average >> average >> running) || words.get() != '/') return {};
+  return std::max(running - 1, 0.0);
+}
+
+std::optional<double> load_of_others() {
+  constexpr int kLooks = 20;
+  double sum = 0;
+  for (int i = 0; i < kLooks; ++i) {
+    const std::optional<double> others = others_from_loadavg(line_after("/proc/loadavg", ""));
+    if (!others) return std::nullopt;
+    sum += *others;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return sum / kLooks;
 }
 
 MachineFacts machine_facts() {

@@ -37,6 +37,13 @@ TEST(Machine, FindsTheExtensionsThatMatterAmongTheFlags) {
   EXPECT_TRUE(isa_from_flags("").empty());
 }
 
+TEST(Machine, CountsTheThreadsOfOthersThatRun) {
+  EXPECT_EQ(others_from_loadavg("0.20 0.18 0.12 3/80 11206"), 2);
+  EXPECT_EQ(others_from_loadavg("0.20 0.18 0.12 0/80 11206"), 0);
+  EXPECT_EQ(others_from_loadavg("0.20 0.18 0.12"), std::nullopt);
+  EXPECT_GE(load_of_others(), 0);
+}
+
 TEST(Machine, ReadsTheQuotaOfItsControlGroup) {
   EXPECT_EQ(quota_from_cpu_max("150000 100000"), 1.5);
   EXPECT_EQ(quota_from_cpu_max("max 100000"), std::nullopt);
