@@ -85,6 +85,11 @@ class Figures(unittest.TestCase):
         self.assertEqual([line.get_marker() for line in marks].count("X"), 1)
         bars = [line for line in axes.get_lines() if line.get_linestyle() == "-"]
         self.assertEqual(len(bars), 3)
+        for bar in bars:
+            low, high = sorted(bar.get_ydata())
+            inside = [y for line in marks for y in line.get_ydata() if low < y < high]
+            self.assertAlmostEqual(sum(inside) / len(inside), (low + high) / 2)
+            self.assertLess(max(inside) - min(inside), 0.51 * (high - low))  # and half of marks
 
     def test_write_missed_where_no_other_text_is(self) -> None:
         missed = made_up_record("resnet9_thin", "parameter_server_async", 4)
