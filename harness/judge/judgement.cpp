@@ -13,14 +13,15 @@
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/first_place.h"
 #include "harness/judge/loss_path.h"
+#include "workloads/workload.h"
 
 namespace regatta {
 namespace {
 
-double median_or_infinity(const std::optional<MedianInterval>& interval) {
 constexpr double kCeilingBeaten = 1.03;  // times its speed; less is chance everywhere
 constexpr double kNoisyRuns = 1.5;       // speeds of runs of one cell: the fastest by the slowest
 
+double median_or_infinity(const std::optional<MedianInterval>& interval) {
   return interval ? interval->median : kInfinity;
 }
 
@@ -91,7 +92,6 @@ SameStart compare_starts(const WorkloadJudgement& workload) {
   return result;
 }
 
-std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
 /// Examples per second of the runs that did not fail, the fastest by the slowest; 1 for one run.
 double spread_of(const CellJudgement& cell) {
   double slowest = kInfinity, fastest = 0;
@@ -149,6 +149,7 @@ void warn_of_noise(const WorkloadJudgement& workload, std::vector<std::string>& 
            : ""));
 }
 
+std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
   std::set<std::string> commits, compilers;
   std::int64_t dirty = 0;
   std::int64_t oversubscribed = 0;
@@ -163,8 +164,8 @@ void warn_of_noise(const WorkloadJudgement& workload, std::vector<std::string>& 
     }
   }
   std::vector<std::string> warnings;
-  if (commits.size() > 1) {
   warn_of_noise(workload, warnings);
+  if (commits.size() > 1) {
     warnings.push_back(fmt::format("runs of {} commits stand side by side: {}", commits.size(),
                                    fmt::join(commits, ", ")));
   }
@@ -256,6 +257,11 @@ Judgement judge(std::span<const Record> records) {
     (is_race(workload) ? judgement.workloads : judgement.measurements)
         .push_back(std::move(workload));
   }
+  std::stable_partition(judgement.workloads.begin(), judgement.workloads.end(),
+                        [](const WorkloadJudgement& each) {
+                          const Record& run = *each.cells.front().runs.front();
+                          return shows_of(run.cell.workload) == Shows::Learning;
+                        });
   judge_first_places(judgement.workloads);
   judgement.claims = judge_claims(records);
   return judgement;

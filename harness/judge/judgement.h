@@ -164,7 +164,8 @@ struct WorkloadJudgement {
 };
 
 struct Judgement {
-  std::vector<WorkloadJudgement> workloads;  ///< races, in the order of the records
+  /// Races, in the order of the records; those that show the cost of a step come last.
+  std::vector<WorkloadJudgement> workloads;
   /// Of runs that were made to count or to measure something: of so few steps that they tell no
   /// speed, and none of which reached its target. Claims use them; nothing is said of who is first.
   std::vector<WorkloadJudgement> measurements;
