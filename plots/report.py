@@ -215,7 +215,8 @@ def in_short(page: Page) -> list[str]:
             names = ", ".join([*(name for name, _ in head.winners), *more])
             first = f"{names}, {head.time} ({head.badge})"
         lines.append(f"{view.title}: {first}")
-        lines += [f"  {text}" for text in (view.apart, head.against, head.sure) if text]
+        lines += [f"  {text}" for text in (view.apart, head.against, head.sure, view.missed)
+                  if text]
     if len(page.workloads) > MOST_IN_SHORT:
         lines.append(f"and {len(page.workloads) - MOST_IN_SHORT} more on the page")
     return [line.replace("\u00a0", " ") for line in lines]

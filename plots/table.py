@@ -47,7 +47,7 @@ def _spread(cell: Cell, runs: list[Run]) -> str:
 def _row(label: str, cell: Cell, runs: list[Run]) -> tuple[str, ...]:
     return (
         label,
-        str(cell.variant.workers),
+        f"{cell.variant.workers} x {cell.threads}",
         format_time(cell.seconds_to_target),
         _spread(cell, runs),
         f"{cell.reached} of {cell.count}" + (f", {cell.failed} failed" if cell.failed else ""),

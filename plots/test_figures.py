@@ -252,7 +252,8 @@ class ThousandCells(unittest.TestCase):
 
     def test_leave_few_cells_alone(self) -> None:
         runs = some_runs()
-        self.assertEqual(fitting(runs, 4), (runs, ""))
+        for most in (4, 1):  # a strategy each
+            self.assertEqual(fitting(runs, most), (runs, ""))
         self.assertEqual(figure_time_to_target.draw(runs).texts, [])
 
     def test_look_apart_where_they_have_lines(self) -> None:
