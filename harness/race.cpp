@@ -214,6 +214,7 @@ void Race::finish() {
   record_.software = software_facts();
   if (is_gpu(request_.device)) add_gpu_libraries(find_gpu_libraries(), record_.software);
   record_.environment = environment_facts();
+  if (record_.load) record_.load->after = load_of_others().value_or(0);
 }
 
 Record race(const RaceRequest& request, const RaceHooks& hooks) {

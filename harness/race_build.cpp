@@ -35,6 +35,7 @@ Race::Race(const RaceRequest& request, const RaceHooks& hooks)
   const std::string dataset = dataset_of(request, workload);
   check_room();
   cores_ = available_cores(request.threads);
+  if (request.cluster.empty()) record_.load = load_before();
   cores_used_ = std::ssize(cores_);
   data_ = load_data(workload, dataset, files_of(request));
   placement_ = place(request, data_.train.count);
@@ -51,6 +52,14 @@ Race::Race(const RaceRequest& request, const RaceHooks& hooks)
   if (hooks.ready) hooks.ready();
   unless_a_peer_is_lost([&] { checkpoints_.write_first(*trainer_, record_); });
   record_.setup_ns = now_ns() - begin_ns_;
+}
+
+/// What else the machine does before the run, which begins then.
+std::optional<LoadRecord> Race::load_before() {
+  const std::optional<double> load = load_of_others();
+  begin_ns_ = now_ns();
+  if (!load) return std::nullopt;
+  return LoadRecord{.before = *load};
 }
 
 /// There is room for the run's processes, or somebody else has started as many. In virtual time

@@ -38,6 +38,7 @@ class Race {
  private:
   void check_room();
   void require_tasks();
+  std::optional<LoadRecord> load_before();
   void weigh();
   void describe(const std::string& dataset);
   std::int64_t come_to(std::int64_t planned) const;

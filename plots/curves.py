@@ -59,8 +59,7 @@ def draw_curves(runs: list[Run]) -> Figure:
     runs, others = fitting(runs, MOST_LINES)
     groups = group_runs(runs)
     figure, (above, below) = plt.subplots(2, 1, figsize=(9, 8), sharex=True)
-    colours = [style_of(runs[0].variant.strategy).colour, "#D55E00",
-               *(style.colour for style in SPARE)]
+    colours = [style_of(runs[0].variant.strategy).colour, "#D55E00", *SPARE]
     for (cell, group), colour in zip(groups.items(), colours):
         _draw_line(above, group, "metric", names[cell], colour)
         _draw_line(below, group, "loss", names[cell], colour)

@@ -5,7 +5,7 @@ A line is the median over the runs (seeds) of a strategy: every run is evaluated
 of examples, so for each count x is the median of the training times and y the median of the
 metrics; the band spans all runs. A mark on the target line is the time to target: the geometric
 mean of the runs, or their median where one missed it. Lines exclude failed runs; a cross shows
-where one ended.
+where one ended, a hollow mark the end of a line whose cell missed the target.
 """
 
 import math
@@ -24,13 +24,16 @@ from hover import describe  # noqa: E402
 from axes_style import FAINT, INK, entitle, tidy  # noqa: E402
 from palette import Style, styles_of  # noqa: E402
 from judgement import Cell, Run, group_runs, ranked  # noqa: E402
-from labels import cell_labels  # noqa: E402
+from labels import cell_labels, workers_text  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
+from strategies import strategies_text  # noqa: E402
 from wording import counts_text, time_text, time_unit  # noqa: E402
 
 # When the slowest line takes this many times as long as the fastest, the time axis is logarithmic.
 LOG_RATIO = 8.0
 PLAIN = FuncFormatter(lambda value, position: f"{value:g}")
+SHOWS = {"learning": "learning up to the target", "step_cost": "what a step costs"}
+ENTRY = 0.235  # inches of a line of the legend
 NARROW = 4.2  # inches: readable on a phone, two side by side on a desk
 
 
@@ -69,16 +72,20 @@ def _draw_cell(axes: Axes, cell: Cell, runs: list[Run], scale: float, label: str
                   dashes=style.dash or (None, None), label=_entry(label, cell))
     axes.add_line(line)
     describe(line, line.get_label())
-    if cell.claims_time and math.isfinite(cell.seconds_to_target):
-        (mark,) = axes.plot(cell.seconds_to_target * scale, cell.target, marker=style.marker,
-                            color=style.colour, markersize=8, markeredgecolor="white",
-                            markeredgewidth=0.9, zorder=5)
+    reached = math.isfinite(cell.seconds_to_target)
+    face, edge = (style.colour, "white") if reached else ("white", style.colour)
+    if cell.claims_time and (reached or cell.curve):
+        at = ((cell.seconds_to_target * scale, cell.target) if reached
+              else (times[-1], cell.curve[-1].metric))
+        (mark,) = axes.plot(*at, marker=style.marker, color=face, markersize=8,
+                            markeredgecolor=edge, markeredgewidth=0.9, zorder=5)
         describe(mark, line.get_label())
     failed = _draw_failures(axes, runs, scale, style.colour)
     if failed:
         line.set_label(f"{line.get_label()}, {failed} failed (x)")
     return Line2D([], [], color=style.colour, linewidth=2.0, dashes=style.dash or (None, None),
-                  marker=style.marker, markersize=7, markeredgecolor="white",
+                  marker=style.marker if cell.claims_time else "", markersize=7,
+                  markerfacecolor=face, markeredgecolor=edge,
                   label=line.get_label())
 
 
@@ -152,22 +159,23 @@ def draw_panel(axes: Axes, workload: str, runs: list[Run],
                 fontsize=9.5, handlelength=4.2, labelspacing=0.75, borderaxespad=0,
                 title="training time to target", title_fontsize=9.5,
                 alignment="left")
-    dataset = ", ".join(sorted({run.variant.dataset for run in runs} - {""}))
-    batch = counts_text(run.variant.global_batch for run in runs)
-    axes.set_title(workload, loc="left", fontsize=13, fontweight="bold", color=INK, pad=22)
-    axes.text(0, 1.025, f"{dataset}, global batch {batch}", transform=axes.transAxes, fontsize=9.5,
-              color=FAINT)
+    axes.set_title(f"{workload}: {SHOWS[runs[0].cell.shows]}", loc="left", fontsize=13,
+                   fontweight="bold", color=INK, pad=22)
+    axes.text(0, 1.025, _conditions(runs), transform=axes.transAxes, fontsize=9.5, color=FAINT)
     tidy(axes)
     return entries
 
 
-def _workers(runs: list[Run]) -> str:
-    counts = {run.variant.workers for run in runs if run.variant.strategy != "single"} or {1}
-    return counts_text(counts) + (" worker" if counts == {1} else " workers")
+def _conditions(runs: list[Run]) -> str:
+    dataset = ", ".join(sorted({run.variant.dataset for run in runs} - {""}))
+    batch = counts_text(run.variant.global_batch for run in runs)
+    workers = workers_text((run.variant.strategy, run.variant.workers, run.cell.threads)
+                           for run in runs)
+    return f"{dataset}, global batch {batch}, {workers}"
 
 
 MARKS = ("Marks: training time to target, geometric mean of the runs; the median where one missed "
-         "it.")
+         "it; hollow: missed.")
 
 
 def footer(runs: list[Run], marks: str = MARKS) -> str:
@@ -190,20 +198,22 @@ def footer(runs: list[Run], marks: str = MARKS) -> str:
 def draw_race(runs: list[Run]) -> Figure:
     """The whole figure; the caller saves and closes it."""
     workloads = list(dict.fromkeys(run.workload for run in runs))
-    heights = 3.9 * len(workloads) + 1.5
+    shown = {workload: fitting((run for run in runs if run.workload == workload), MOST_LINES)
+             for workload in workloads}
+    lines = max(len(group_runs(own)) for own, _ in shown.values())
+    heights = max(3.9, (lines + 2) * ENTRY + 1.1) * len(workloads) + 1.5
     figure, grid = plt.subplots(len(workloads), 1, figsize=(11, heights), squeeze=False)
-    others = {}
     for axes, workload in zip(grid[:, 0], workloads):
         own = [run for run in runs if run.workload == workload]
-        shown, others[workload] = fitting(own, MOST_LINES)
-        draw_panel(axes, workload, shown, cell_labels(group_runs(own)))
+        draw_panel(axes, workload, shown[workload][0], cell_labels(group_runs(own)))
     figure.subplots_adjust(left=0.075, right=0.62, top=1 - 1.15 / heights, bottom=1.15 / heights,
-                           hspace=0.55)
-    figure.text(0.02, 1 - 0.3 / heights, f"Who reaches the target first? {_workers(runs)}",
+                           hspace=1.4 / max(2.6, lines * ENTRY))
+    strategies = strategies_text(run.variant.strategy for run in runs)
+    figure.text(0.02, 1 - 0.3 / heights, f"Who reaches the target first? {strategies}",
                 fontsize=16, fontweight="bold", color=INK, va="top")
     figure.text(0.02, 0.14 / heights, footer(runs), fontsize=8.5, color=FAINT, va="bottom",
                 linespacing=1.5)
-    return tell(figure, others)
+    return tell(figure, {workload: note for workload, (_, note) in shown.items()})
 
 
 def legend_below(axes: Axes, entries: list[Line2D], names: list[str]) -> None:
@@ -227,6 +237,7 @@ def draw(runs: list[Run]) -> Figure | None:
     runs, others = fitting(runs, MOST_LINES)
     entries = draw_panel(axes, runs[0].workload, runs, names)
     axes.set_xlabel(axes.get_xlabel().replace("; without evaluations", ""))  # the page says it
-    entitle(axes, "The race", pad=20)
+    axes.texts[-1].set_text("")  # and this
+    entitle(axes, "The race")
     legend_below(axes, entries, [names[cell] for cell, _ in ranked(runs)])
     return tell(figure, {"": others})

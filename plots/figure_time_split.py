@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a worker's step goes: a bar for each cell, cut into compute, exposed communication, bubble
-(a stage waits for other stages of its replica), waiting for others, input and update.
+(a stage waits for other stages of its replica), other waiting, input, update, and the rest of the
+training clock, which is spent between kernels.
 
 Bars show the step's time or, if the times differ too much, shares of the step; the time stands
 above the bar. Means over all steps of all workers.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import matplotlib
 
@@ -30,19 +31,30 @@ LOOKS = {
     "wait": ("#F3DC8E", "...."),
     "input": ("#8FBFA8", "\\\\\\\\"),
     "update": ("#8C72AF", ""),
+    "between_kernels": ("#E4E4E7", ""),
 }
+NOT_IN_ALL = ("bubble", "between_kernels")  # pipelines' alone; old records do not tell the rest
 
 
 def looks_of(steps: Iterable[dict[str, float]]) -> dict[str, tuple[str, str]]:
-    """Of the parts that these steps are drawn with: bubbles are pipelines' alone."""
-    bubbles = any(step["bubble"] for step in steps)
-    return {part: look for part, look in LOOKS.items() if part != "bubble" or bubbles}
+    """Of the parts that these steps are drawn with."""
+    steps = list(steps)
+    return {part: look for part, look in LOOKS.items()
+            if part not in NOT_IN_ALL or any(step[part] for step in steps)}
+
+
+def name_of(part: str, parts: Container[str]) -> str:
+    """In a legend beside these parts: a bubble is waiting, too."""
+    if "bubble" in parts:
+        part = {"bubble": "wait for stages", "wait": "other wait"}.get(part, part)
+    return part.replace("_", " ")
 
 
 def _draw_bars(rows: Rows, parts: list[dict[str, float]], scales: list[float]) -> None:
     left = [0.0] * len(parts)
-    for part, (colour, hatch) in looks_of(parts).items():
-        name = part.replace("_", " ")
+    looks = looks_of(parts)
+    for part, (colour, hatch) in looks.items():
+        name = name_of(part, looks)
         widths = [row[part] * scale for row, scale in zip(parts, scales)]
         bars = rows.axes.barh([row + rows.below for row in range(len(parts))], widths, left=left,
                               height=1.8 * rows.half, color=colour, hatch=hatch,

@@ -6,7 +6,6 @@ beside them. Then the bar is at the median, which can lie there, too.
 """
 
 import math
-import random
 import textwrap
 from typing import NamedTuple
 
@@ -72,11 +71,9 @@ def rows_figure(names: list[str], values: list[str], above: float) -> Rows:
 
 
 def _offsets(count: int) -> list[float]:
-    """From -1 to 1: heights at which marks of one row do not hide each other, without chance."""
-    if count == 1:
-        return [0.0]
-    chance = random.Random(count)
-    return [chance.uniform(-0.7, 0.7) for _ in range(count)]
+    """Heights at which marks of one row do not hide each other, in halves of the bar: even around
+    its middle, so that no mark hangs over."""
+    return [at / (count - 1) - 0.5 for at in range(count)] if count > 1 else [0.0]
 
 
 def _draw_mark(axes: Axes, run: Run, at: tuple[float, float], style: Style) -> None:

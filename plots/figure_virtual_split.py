@@ -11,7 +11,7 @@ from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
 
 from axes_style import FAINT, INK, tidy  # noqa: E402
-from figure_time_split import looks_of  # noqa: E402
+from figure_time_split import looks_of, name_of  # noqa: E402
 from figure_time_to_target import wrapped  # noqa: E402
 from hover import describe  # noqa: E402
 from simulated import Point, Study  # noqa: E402
@@ -24,13 +24,14 @@ PANEL = (2.9, 0.82)  # inches
 def _draw_bars(axes: Axes, study: Study, points: list[Point]) -> None:
     places = [study.workers.index(point.workers) for point in points]
     bottom = [0.0] * len(points)
-    for part, (colour, hatch) in looks_of(point.parts for point in study.points).items():
+    looks = looks_of(point.parts for point in study.points)
+    for part, (colour, hatch) in looks.items():
         heights = [100 * point.share(part) for point in points]
         bars = axes.bar(places, heights, bottom=bottom, width=0.86, color=colour, hatch=hatch,
                         edgecolor="white", linewidth=0.5)
         for bar, point in zip(bars, points):
             describe(bar, f"{study.ways[point.way].label}, {plural(point.workers, 'worker')} at "
-                          f"{study.links[point.link].text}: {part.replace('_', ' ')} "
+                          f"{study.links[point.link].text}: {name_of(part, looks)} "
                           f"{100 * point.share(part):.0f} % of "
                           f"{time_text(sum(point.parts.values()))}")
         bottom = [low + height for low, height in zip(bottom, heights)]
@@ -62,7 +63,7 @@ def draw_split(study: Study) -> Figure | None:
         axes.set_xlabel("workers", fontsize=9)
     looks = looks_of(point.parts for point in study.points)
     handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="white",
-                     label=part.replace("_", " ")) for part, (colour, hatch) in looks.items()]
+                     label=name_of(part, looks)) for part, (colour, hatch) in looks.items()]
     figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.12, 0.93), ncols=len(looks),
                   frameon=False, fontsize=9, labelcolor=INK)
     figure.text(0.12, 0, study.note(len(links)), fontsize=8.5, color=FAINT)

@@ -103,6 +103,8 @@ class Cell:
     machine: Machine
     target_metric: str
     target: float
+    shows: str  # what a race on the workload shows: learning or step_cost
+    threads: int  # of a worker
     claims_time: bool
     seconds_to_target: float  # geometric mean, or the median where a run missed it; ranks cells
     examples_to_target: float
@@ -196,6 +198,7 @@ def _cell(workload: Json, cell: Json) -> Cell:
         workload=workload["workload"], variant=variant_of(cell["cell"]),
         machine=Machine(machine["cpu"], machine["cores_used"], tuple(machine["gpus"])),
         target_metric=target["metric"], target=target["value"],
+        shows=workload["shows"], threads=cell["cell"]["threads_per_worker"],
         claims_time=cell["claims_time"],
         seconds_to_target=_number(cell["typical_seconds"], math.inf),
         examples_to_target=_median(cell["examples_to_target"], math.inf),

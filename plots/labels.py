@@ -5,6 +5,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from judgement import Cell, Variant
+from wording import counts_text, plural
+
+MOST_GROUPS = 3  # of cells with as many workers and threads, that are named
 
 # What a label may tell of a cell, in this order: one and several of a count, a name for a value, or
 # nothing beside a value that speaks for itself.
@@ -46,6 +49,21 @@ def _follows_workers(variants: list[Variant]) -> bool:
     """Whether the number of workers says how many processes there are, as with servers."""
     pairs = {(variant.workers, variant.processes) for variant in variants}
     return len(pairs) == len({variant.workers for variant in variants})
+
+
+def workers_text(cells: Iterable[tuple[str, int, int]]) -> str:
+    """`2 workers × 1 thread; single: 1 worker × 2 threads`, of strategies, workers and threads of
+    each: what most have, then the others; only the ends where there are many."""
+    groups: dict[tuple[int, int], dict[str, None]] = {}
+    for strategy, workers, threads in cells:
+        groups.setdefault((workers, threads), {})[strategy] = None
+    if len(groups) > MOST_GROUPS:
+        return (f"{counts_text(workers for workers, _ in groups)} workers × "
+                f"{counts_text(threads for _, threads in groups)} threads")
+    (most, _), *others = sorted(groups.items(), key=lambda group: -len(group[1]))
+    return "; ".join(["{} × {}".format(plural(most[0], "worker"), plural(most[1], "thread")), *(
+        f"{', '.join(names)}: {plural(workers, 'worker')} × {plural(threads, 'thread')}"
+        for (workers, threads), names in others)])
 
 
 def cell_labels(cells: Iterable[Cell]) -> dict[Cell, str]:

@@ -15,7 +15,8 @@ from judgement import Run, judge, runs_of
 
 
 def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> dict[str, Any]:
-    """A record with the fields that figures read. `pace`: seconds an epoch takes."""
+    """A record with the fields that figures read. `pace`: seconds an epoch takes; `threads`: of a
+    worker."""
     chance = random.Random(f"{workload} {strategy} {seed}")
     pace = change.pop("pace", 1.0) * chance.uniform(0.95, 1.05)
     loss_based = workload == "parabola"
@@ -32,6 +33,7 @@ def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> di
                 if (one["metric"] <= target if loss_based else one["metric"] >= target)]
     workers = 1 if strategy == "single" else 2
     batch = 50 if loss_based else 512
+    threads = change.pop("threads", 1)
     alone = "async" in strategy
     each = workers if alone else 1  # updates of a batch
     record = {
@@ -40,7 +42,8 @@ def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> di
         "cell": {"workload": workload, "recipe": 2 if workload == "resnet9_thin" else 1,
                  "dataset": "curve" if loss_based else "shapes",
                  "strategy": strategy, "workers": workers, "seed": seed, "straggler": [],
-                 "global_batch": batch, "device": "cpu", "dtype": "f32"},
+                 "global_batch": batch, "threads_per_worker": threads,
+                 "device": "cpu", "dtype": "f32"},
         "status": "reached" if crossing else "missed",
         "failure": None,
         "target": {"metric": "loss" if loss_based else "accuracy", "value": target},

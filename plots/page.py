@@ -14,7 +14,8 @@ from headline import Headline, factors_text, headline_of, standing_text, why_of
 from inline_svg import Graphic
 from page_claims import Claim, claims_of, command_that_decides
 from palette import styles_of
-from labels import labels
+from strategies import strategies_text, table
+from labels import labels, workers_text
 from judgement import Variant, variant_of
 from what_if import WhatIf, what_if
 from wording import (bytes_text, count_text, counts_text, metric_text, plural, span_text,
@@ -77,6 +78,7 @@ class WorkloadView:
     conditions: str
     apart: str  # the conditions, where another view has the same title
     headline: Headline
+    missed: str  # the cells that did not reach the target
     same_start: str
     warnings: list[str]
     cells: list[CellRow]
@@ -98,6 +100,8 @@ class Folder:
 class Page:
     folders: list[Folder]
     runs: int
+    counts: str  # cells and strategies of these runs
+    strategies: str  # of the table
     warnings: list[str]
     workloads: list[WorkloadView]
     failures: list[Failure]
@@ -111,7 +115,7 @@ class Page:
 
 
 # Of the leaderboard: key and heading.
-COLUMNS = (("place", "#"), ("strategy", "strategy"), ("workers", "workers"),
+COLUMNS = (("place", "#"), ("strategy", "strategy"), ("workers", "workers × threads"),
            ("time", "time to target"), ("single", "× single"), ("reached", "reached"),
            ("examples", "examples to target"), ("example", "time per example"),
            ("metric", "metric at the end"))
@@ -150,7 +154,8 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
     return [
         Value(str(place) if claims else "–", place),
         Value(label, label),
-        Value(str(cell["cell"]["workers"]), cell["cell"]["workers"],
+        Value(f"{cell['cell']['workers']} × {cell['cell']['threads_per_worker']}",
+              cell["cell"]["workers"],
               f"{processes} processes" if processes > 1 else ""),
         Value(time_text(time), time, _spread(cell)) if claims and time is not None else missed,
         Value("–", None) if times is None else Value(f"{times:.2f}", times),
@@ -230,7 +235,9 @@ def _conditions(judged: Json) -> str:
     unit = " %" if judged["target"]["metric"] == "accuracy" else ""
     parts = [judged["dataset"], f"target {judged['target']['metric']} "
              f"{judged['target']['value']:g}{unit}",
-             "global batch " + counts_text(cell["global_batch"] for cell in cells)]
+             "global batch " + counts_text(cell["global_batch"] for cell in cells),
+             workers_text((cell["strategy"], cell["workers"], cell["threads_per_worker"])
+                          for cell in cells)]
     parts += [f"worker {one['worker']} slowed by a factor of {one['factor']:g}"
               for one in cells[0]["straggler"]]
     if cells[0]["recipe"] > 1:
@@ -239,6 +246,13 @@ def _conditions(judged: Json) -> str:
     machine = judged["machine"]
     parts.append(f"{machine['cpu']}, {plural(machine['cores_used'], 'core')}")
     return " · ".join(part for part in parts if part)
+
+
+def _missed(judged: Json, names: list[str]) -> str:
+    missed = [f"{name} ({cell['reached']} of {plural(cell['count'], 'run')} reached it)"
+              for name, cell in zip(names, judged["cells"])
+              if cell["claims_time"] and cell["typical_seconds"] is None]
+    return f"Missed the target: {', '.join(missed)}." if missed else ""
 
 
 def _same_start(judged: Json) -> str:
@@ -281,7 +295,7 @@ def _view(index: int, judged: Json) -> WorkloadView:
         title=judged["workload"], apart="",
         slug=f"{index + 1}-" + re.sub(r"[^A-Za-z0-9_-]", "-", judged["workload"]),
         conditions=_conditions(judged), headline=headline_of(judged, names),
-        same_start=_same_start(judged), warnings=judged["warnings"],
+        missed=_missed(judged, names), same_start=_same_start(judged), warnings=judged["warnings"],
         cells=[_cell_row(place, name, style.colour, cell, metric)
                for place, (name, style, cell)
                in enumerate(zip(names, styles, judged["cells"]), start=1)],
@@ -325,8 +339,11 @@ def page_of(judgement: Json, folder: Path) -> Page:
     for view in views:
         view.apart = view.conditions if titles.count(view.title) > 1 else ""
     days = sorted({run["timestamp"][:10] for run in runs} - {""})
+    cells = [cell["cell"]["strategy"] for judged in every for cell in judged["cells"]]
     return Page(folders=[folder_of(name, folder) for name in judgement["folders"]],
-                runs=len(runs), warnings=judgement["warnings"],
+                runs=len(runs), strategies=strategies_text(table()),
+                counts=f"{plural(len(cells), 'cell')}, {strategies_text(cells)}",
+                warnings=judgement["warnings"],
                 workloads=views, measurements=measured, claims=claims_of(judgement),
                 decides=command_that_decides(judgement), failures=_failures(judgement),
                 coverage=_coverage(judgement),

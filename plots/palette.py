@@ -3,7 +3,8 @@
 lines are shades of its colour.
 
 Colours are those of Okabe and Ito and of Paul Tol, chosen to stay apart for colour-blind readers;
-the dash patterns tell lines apart in black and white.
+the dash patterns tell lines apart in black and white, each by its number in the table of strategies
+(dash_of), so that there is one for any number of them. Markers return after some.
 Source: https://jfly.uni-koeln.de/color/, https://personal.sron.nl/~pault/
 """
 
@@ -17,45 +18,49 @@ from matplotlib.colors import to_hex, to_rgb
 from strategies import table
 
 Dash = tuple[float, ...]
+Marker = str | tuple[int, int, int]
 
 
 class Style(NamedTuple):
     colour: str
     dash: Dash  # lengths on and off, in line widths; empty is solid
-    marker: str | tuple[int, int, int]  # filled, as its edge is white; corners, 1: star, angle
+    marker: Marker  # filled, as its edge is white; or corners, 0, angle
 
 
-# Dashes and markers of the table's strategies, in its order. The colours are the table's.
-LOOKS: tuple[tuple[Dash, str | tuple[int, int, int]], ...] = (
-    ((), "o"), ((1, 3), "H"), ((3, 1.2), "^"), ((6, 1.5, 1.2, 1.5), "v"), ((6, 1.5), "s"),
-    ((4, 1.2, 4, 3), "<"), ((2, 2.5), ">"), ((1.2, 1.2), "D"), ((8, 3), "P"),
-    ((2, 1, 2, 3), "X"), ((7, 2, 7, 4), "*"), ((1, 1.5, 3, 1.5), (7, 1, 0)),
-    ((9, 1.5, 3, 1.5), (9, 0, 0)), ((5, 2, 1, 2, 1, 2), (10, 1, 0)),
-    ((2, 2, 6, 2), (12, 1, 0)), ((4, 1, 1, 1, 1, 4), (8, 0, 0)), ((3, 3, 6, 3), (9, 1, 0)),
-    ((2, 4, 2, 1), (5, 1, 0)), ((1.5, 3, 4, 3), (5, 0, 36)),
-)
-# For compositions, further strategies of the table, and a strategy's further lines.
-SPARE = (Style("#5B2A86", (6, 1.5, 1.2, 1.5, 1.2, 1.5), "p"),
-         Style("#882255", (10, 2, 2, 2), "d"), Style("#0000FF", (3, 3), "h"),
-         Style("#6F4E37", (5, 1, 1, 1, 1, 1, 1, 1), "8"), Style("#4477DD", (12, 3), (4, 1, 45)),
-         Style("#EE3377", (1, 1, 6, 1), (4, 1, 0)), Style("#BB9955", (2, 1), (3, 1, 0)),
-         Style("#33CCAA", (8, 1, 1, 1), (6, 1, 0)), Style("#771111", (5, 5), (5, 1, 180)),
-         Style("#114477", (1, 2, 4, 2), (3, 1, 180)), Style("#667700", (7, 1), (8, 1, 0)),
-         Style("#EE9999", (3, 1, 1, 1), (7, 0, 0)))
+MARKERS: tuple[Marker, ...] = ("o", "H", "^", "v", "s", "<", ">", "D", "P", "X", "p", "d",
+                               (5, 0, 180), (4, 0, 22), "8")  # solid: small ones keep their colour
+MARKS = (1.2, 3.5, 7.5)  # dot, dash, long dash, in line widths
+BETWEEN, AFTER = 1.4, 3.5  # marks of a pattern; before it begins again
+# Of compositions, and of a strategy's further lines in curves.
+SPARE = ("#5B2A86", "#882255", "#0000FF", "#6F4E37", "#4477DD", "#EE3377", "#BB9955", "#33CCAA",
+         "#771111", "#114477", "#667700", "#EE9999")
+
+
+def dash_of(number: int) -> Dash:
+    """The number's own pattern, as in Morse code: its digits are marks. Solid for 0."""
+    marks: list[float] = []
+    while number > 0:
+        number, digit = divmod(number - 1, len(MARKS))
+        marks[:0] = [MARKS[digit], BETWEEN]
+    return (*marks[:-1], AFTER) if marks else ()
+
+
+def styled(colour: str, number: int) -> Style:
+    """The look of this number: any two differ in their dashes."""
+    return Style(colour, dash_of(number), MARKERS[number % len(MARKERS)])
 
 
 def styles() -> dict[str, Style]:
-    """Of the strategies of the table, by name."""
-    spare = itertools.cycle((style.dash, style.marker) for style in SPARE)
-    looks = itertools.chain(LOOKS, spare)
-    return {name: Style(row.colour, *look) for (name, row), look in zip(table().items(), looks)}
+    """Of the strategies of the table, by name: their colours are declared there."""
+    return {name: styled(row.colour, at) for at, (name, row) in enumerate(table().items())}
 
 
 def style_of(strategy: str) -> Style:
     """Always the same for a name."""
     if strategy in styles():
         return styles()[strategy]
-    return SPARE[sum(strategy.encode()) % len(SPARE)]
+    spare = sum(strategy.encode()) % len(SPARE)
+    return styled(SPARE[spare], len(table()) + spare)
 
 
 def shade(colour: str, number: int) -> str:
@@ -75,14 +80,13 @@ def styles_of(strategies: Iterable[str]) -> list[Style]:
     strategies = list(strategies)
     if len(strategies) - len(set(strategies)) > len(SPARE):
         return [style_of(strategy) for strategy in strategies]
-    spare = iter(SPARE)
+    number = itertools.count(len(table()) + len(SPARE))
     seen: Counter[str] = Counter()
     chosen = []
     for strategy in strategies:
         style = style_of(strategy)
         if seen[strategy] > 0:
-            look = next(spare)
-            style = Style(shade(style.colour, seen[strategy]), look.dash, look.marker)
+            style = styled(shade(style.colour, seen[strategy]), next(number))
         chosen.append(style)
         seen[strategy] += 1
     return chosen

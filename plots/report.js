@@ -52,7 +52,7 @@
       found += own;
     }
     const [all, own] = [rows.length, found].map((count) => count.toLocaleString("en"));
-    shown.textContent = `${own} of ${all} rows` + (folded ? `, ${found - folded} shown` : "");
+    shown.textContent = `${own} of ${all} cells` + (folded ? `, ${found - folded} shown` : "");
     unfold.hidden = folded === 0;
   };
   const foldAs = (state) => { folds = state; show(); };

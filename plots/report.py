@@ -50,8 +50,8 @@ WHY = {
     "race": "The target's metric against training time, a line for each strategy, bands over runs; "
             "a mark on the target's line: the time to target, the geometric mean, or the median "
             "where a run missed it.",
-    "time_split": "A worker's step, split into compute, exposed communication, bubble, wait, "
-                  "input and update.",
+    "time_split": "A worker's step on the training clock: compute, exposed communication, waiting, "
+                  "input, update, and what passes between kernels.",
     "efficiency": "Examples to the target against time per example; dashed lines join equal times.",
     "scaling": "Examples per second against workers.",
     "bytes": "Bytes on the wire in a step, computed from the graph and counted.",
@@ -215,7 +215,8 @@ def in_short(page: Page) -> list[str]:
             names = ", ".join([*(name for name, _ in head.winners), *more])
             first = f"{names}, {head.time} ({head.badge})"
         lines.append(f"{view.title}: {first}")
-        lines += [f"  {text}" for text in (view.apart, head.against, head.sure) if text]
+        lines += [f"  {text}" for text in (view.apart, head.against, head.sure, view.missed)
+                  if text]
     if len(page.workloads) > MOST_IN_SHORT:
         lines.append(f"and {len(page.workloads) - MOST_IN_SHORT} more on the page")
     return [line.replace("\u00a0", " ") for line in lines]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selects the cells of a figure when there are too many, and words the note that says so.
 
-Each strategy keeps the cells that reached the target first, the same number for each strategy if
-there is room, so that a figure of a thousand cells is as readable as one of ten. Tables on the page
-and on the terminal show the cells that are left out.
+No strategy is left out. Each keeps the cells that reached the target first, the same number for
+each if there is room, so that a figure of a thousand cells is as readable as one of ten. Tables on
+the page and on the terminal show the cells that are left out.
 """
 
 from collections import Counter
@@ -44,6 +44,7 @@ def fitting(runs: Iterable[Run], most: int,
     runs = list(runs)
     for run in runs:
         groups.setdefault(key(run), []).append(run)
+    most = max(most, len({run.variant.strategy for run in runs}))
     if len(groups) <= most:
         return runs, ""
     kept = _kept(groups, most)

@@ -31,6 +31,13 @@ def table() -> dict[str, Strategy]:
     return _rows
 
 
+def strategies_text(names: Iterable[str]) -> str:
+    """`16 strategies`: the one way to count them, by the table's names, each part of a composition
+    once. All else that is counted are cells."""
+    count = len({part for name in names for part in name.split("+")})
+    return f"{count} strateg" + ("y" if count == 1 else "ies")
+
+
 def exchanges_of(strategy: str) -> set[str]:
     """Of a strategy or the parts of a composition; nothing of a name that the program lacks."""
     return {table()[part].exchange for part in strategy.split("+") if part in table()}

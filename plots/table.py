@@ -47,7 +47,7 @@ def _spread(cell: Cell, runs: list[Run]) -> str:
 def _row(label: str, cell: Cell, runs: list[Run]) -> tuple[str, ...]:
     return (
         label,
-        str(cell.variant.workers),
+        f"{cell.variant.workers} x {cell.threads}",
         format_time(cell.seconds_to_target),
         _spread(cell, runs),
         f"{cell.reached} of {cell.count}" + (f", {cell.failed} failed" if cell.failed else ""),
@@ -85,7 +85,8 @@ def render_workload(workload: str, runs: list[Run]) -> str:
 def render_table(runs: list[Run]) -> str:
     workloads = dict.fromkeys(run.workload for run in runs)
     note = ("to target: training time, geometric mean; the median where a run missed it (-)\n"
-            "vs single: how many times as fast as single\n"
-            "step %: compute / exposed communication / bubble / wait / input / update")
+            "workers: workers x threads of each; vs single: how many times as fast as single\n"
+            "step %: compute / exposed communication / bubble (wait for stages) /\n"
+            "        other wait / input / update / between kernels")
     return "\n\n".join([*(render_workload(name, [run for run in runs if run.workload == name])
                           for name in workloads), note])

@@ -85,6 +85,11 @@ class Figures(unittest.TestCase):
         self.assertEqual([line.get_marker() for line in marks].count("X"), 1)
         bars = [line for line in axes.get_lines() if line.get_linestyle() == "-"]
         self.assertEqual(len(bars), 3)
+        for bar in bars:
+            low, high = sorted(bar.get_ydata())
+            inside = [y for line in marks for y in line.get_ydata() if low < y < high]
+            self.assertAlmostEqual(sum(inside) / len(inside), (low + high) / 2)
+            self.assertLess(max(inside) - min(inside), 0.51 * (high - low))  # and half of marks
 
     def test_write_missed_where_no_other_text_is(self) -> None:
         missed = made_up_record("resnet9_thin", "parameter_server_async", 4)
@@ -115,10 +120,14 @@ class Figures(unittest.TestCase):
         self.assertEqual(axes.get_xlabel(), "a worker's step (microseconds)")
         self.assertAlmostEqual(sum(bar.get_width() for bar in axes.patches[::4]), 0.1)
         stages = made_up_record("parabola", "pipeline", 1, workers=[
-            {"compute_ns": 800, "wait_ns": 200, "bubble_ns": 150, "steps": 10}])
-        (axes,) = figure_time_split.draw(runs_of(stages)).axes
+            {"compute_ns": 800, "wait_ns": 200, "bubble_ns": 150, "steps": 10}], training_ns=1100)
+        figure = figure_time_split.draw(runs_of(stages))
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()],
+                         ["compute", "exposed communication", "wait for stages", "other wait",
+                          "input", "update", "between kernels"])
+        (axes,) = figure.axes
         self.assertEqual([round(1000 * bar.get_width()) for bar in axes.patches],
-                         [80, 0, 15, 5, 0, 0])
+                         [80, 0, 15, 5, 0, 0, 10])
         slow = made_up_record("resnet9_thin", "in_graph", 1, workers=[
             {"compute_ns": 10**6, "wait_ns": 10**6, "steps": 10}])
         (axes,) = figure_time_split.draw([*runs, *runs_of(slow)]).axes
@@ -243,7 +252,8 @@ class ThousandCells(unittest.TestCase):
 
     def test_leave_few_cells_alone(self) -> None:
         runs = some_runs()
-        self.assertEqual(fitting(runs, 4), (runs, ""))
+        for most in (4, 1):  # a strategy each
+            self.assertEqual(fitting(runs, most), (runs, ""))
         self.assertEqual(figure_time_to_target.draw(runs).texts, [])
 
     def test_look_apart_where_they_have_lines(self) -> None:

@@ -23,10 +23,10 @@ import race
 from figure_race import draw_race, footer
 from judgement import PlotsError, group_runs, judge, ranked, variant_of
 from judgement import runs_of as runs_of_workloads
-from labels import cell_labels, labels
+from labels import cell_labels, labels, workers_text
 from made_up import made_up_failure, made_up_record, made_up_runs
-from palette import LOOKS, SPARE, style_of, styles, styles_of
-from strategies import table
+from palette import style_of, styles, styles_of
+from strategies import strategies_text, table
 from table import format_time, render_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,6 +113,12 @@ class Statistics(unittest.TestCase):
         self.assertEqual(len(curve), 13)
         self.assertEqual((curve[-1].low, curve[-1].metric, curve[-1].high), tuple(at_end))
 
+    def test_words_workers_and_strategies_in_one_way(self) -> None:
+        self.assertEqual(workers_text([("a", 2, 1)]), "2 workers × 1 thread")
+        self.assertEqual(workers_text(("a", n, 8 // n) for n in (1, 2, 4, 8)),
+                         "1, 2, 4, 8 workers × 1, 2, 4, 8 threads")
+        self.assertEqual(strategies_text(["a", "b+c", "a+c", "a"]), "3 strategies")
+
     def test_names_only_what_differs(self) -> None:
         runs = runs_of(made_up_record("parabola", "single", 1),
                        made_up_record("parabola", "all_reduce", 1))
@@ -151,18 +157,24 @@ class Statistics(unittest.TestCase):
 
 
 class Palette(unittest.TestCase):
-    def test_has_a_style_for_every_strategy_of_the_table(self) -> None:
-        self.assertGreater(len(table()), 5)
-        self.assertEqual(list(styles()), list(table()))
-        self.assertGreaterEqual(len(LOOKS), len(table()), "a strategy has the look of a spare")
+    @classmethod
+    def setUpClass(cls) -> None:
+        runs_of(made_up_record("parabola", "single", 1))  # reads the table
 
-    def test_tells_styles_apart_by_colour_and_without(self) -> None:
-        looks = [*styles().values(), *SPARE]
-        for one, other in itertools.combinations(looks, 2):
-            self.assertNotEqual(one.dash, other.dash)
-            self.assertNotEqual(one.marker, other.marker)
-            apart = math.dist(*(matplotlib.colors.to_rgb(style.colour) for style in (one, other)))
-            self.assertGreater(apart, 0.15, (one, other))
+    def test_tells_any_number_of_strategies_apart_in_black_and_white(self) -> None:
+        self.assertEqual(list(styles()), list(table()))
+        more = {f"strategy{at}": next(iter(table().values())) for at in range(100)}
+        with unittest.mock.patch.dict(table(), more):
+            looks = [*styles().values(), *styles_of(["single"] * 10)[1:]]
+            self.assertEqual(len({look.dash for look in looks}), len(looks))
+            for one, next_one in itertools.pairwise(looks):
+                self.assertNotEqual(one.marker, next_one.marker)
+
+    def test_knows_colours_that_differ(self) -> None:
+        for one, other in itertools.combinations(table().values(), 2):
+            apart = math.dist(*(matplotlib.colors.to_rgb(row.colour) for row in (one, other)))
+            self.assertGreater(apart, 0.15, f"declare another colour in strategies/{other.name}"
+                                            f".cpp: it looks like that of {one.name}")
 
     def test_gives_a_new_name_the_same_style_each_time(self) -> None:
         self.assertEqual(style_of("a+b"), style_of("a+b"))
@@ -198,6 +210,29 @@ class Outputs(InFolder):
         self.assertTrue(out.isascii())
         self.assertEqual((self.folder / "race.png").read_bytes()[:4], b"\x89PNG")
         self.assertIn("<svg", (self.folder / "race.svg").read_text())
+
+    def test_shows_learning_first_and_each_strategy_also_one_that_missed(self) -> None:
+        records = [made_up_record(workload, strategy, 1, threads=2 - (strategy != "single"))
+                   for workload in ("parabola", "resnet9_thin") for strategy in styles()]
+        slow = next(one for one in records if one["cell"]["strategy"] == "diloco"
+                    and one["cell"]["workload"] == "resnet9_thin")
+        slow.update(status="missed", training_time_to_target_ns=None, examples_to_target=None)
+        self.write("".join(json.dumps(record) + "\n" for record in records))
+        figure = draw_race(self.read())
+        self.assertEqual([axes.get_title("left") for axes in figure.axes],
+                         ["resnet9_thin: learning up to the target",
+                          "parabola: what a step costs"])
+        legend = figure.axes[0].get_legend()
+        entries = {text.get_text(): handle for text, handle in
+                   zip(legend.get_texts(), legend.get_lines(), strict=True)}
+        self.assertEqual(len(entries), len(styles()))
+        missed = entries["diloco: missed, 0 of 1 runs"]
+        self.assertEqual((missed.get_markerfacecolor(), missed.get_markeredgecolor()),
+                         ("white", style_of("diloco").colour))
+        self.assertIn("2 workers × 1 thread; single: 1 worker × 2 threads",
+                      figure.axes[0].texts[-1].get_text())
+        self.assertIn(f"? {len(styles())} strategies", figure.texts[0].get_text())
+        self.assertRegex(render_table(self.read()), r"\nsingle +1 x 2 ")
 
     def test_writes_the_same_bytes_from_the_same_records(self) -> None:
         self.write(line("parabola", "single", 1))

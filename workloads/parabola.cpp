@@ -49,6 +49,7 @@ Workload parabola() {
   return {.name = "parabola",
           .tier = "quick",
           .summary = "1 -> 5 tanh -> 1 learns y = x^2 from 50 points, full batch, SGD 0.01",
+          .shows = Shows::StepCost,
           .data_sets = {"curve"},
           .dtypes = {"f32"},
           .global_batch = 50,

@@ -38,6 +38,17 @@ std::string_view to_string(Metric metric) {
   return metric == Metric::Accuracy ? "accuracy" : "loss";
 }
 
+std::string_view to_string(Shows shows) {
+  return shows == Shows::Learning ? "learning" : "step_cost";
+}
+
+Shows shows_of(std::string_view workload) {
+  for (const Workload& each : all_workloads()) {
+    if (each.name == workload) return each.shows;
+  }
+  return Shows::Learning;
+}
+
 bool reaches(Metric metric, double value, double target) {
   return metric == Metric::Accuracy ? value >= target : value <= target;
 }

@@ -43,11 +43,22 @@ std::string_view to_string(Metric metric);
 /// Whether `value` reaches `target`.
 bool reaches(Metric metric, double value, double target);
 
+/// What a race on a workload tells strategies apart by.
+enum class Shows : std::uint8_t {
+  Learning,  ///< how soon a model has learnt
+  StepCost   ///< what a strategy adds to a step: there is next to nothing to compute
+};
+/// `learning`, `step_cost`
+std::string_view to_string(Shows shows);
+/// Learning for a workload that this program does not have.
+Shows shows_of(std::string_view workload);
+
 struct Workload {
   std::string_view name;
   std::int64_t recipe = 1;  ///< its number; another one where runs no longer train the same
   std::string_view tier;
   std::string_view summary;
+  Shows shows = Shows::Learning;
   std::vector<std::string_view> data_sets;                 ///< the first is the default
   std::vector<std::string_view> dtypes = {"f32", "bf16"};  ///< of activations and weights
   std::int64_t global_batch = 0;                           ///< with one replica

@@ -139,6 +139,12 @@ std::string workload_key(const Record& record) {
   return key_of(record, [](const Trait& trait) { return is_among(kOfWorkload, trait.name); });
 }
 
+std::string work_key(const Record& record) {
+  return key_of(record, [](const Trait& trait) {
+    return trait.role != Trait::Role::Contestant || trait.name == "workers";
+  });
+}
+
 std::string straggler_text(const std::vector<Straggler>& stragglers) {
   std::vector<std::string> texts;
   for (const Straggler& each : stragglers) {

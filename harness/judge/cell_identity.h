@@ -39,6 +39,9 @@ std::string cell_key(const Record& record);
 /// Equal where times may be compared: workload, data, target, length, stragglers and machine.
 std::string workload_key(const Record& record);
 
+/// Equal where as many workers compute the same with the same cores, however they exchange.
+std::string work_key(const Record& record);
+
 /// As --straggler takes them: `1:2.5,2:3`.
 std::string straggler_text(const std::vector<Straggler>& stragglers);
 

@@ -14,11 +14,14 @@
 #include "harness/judge/first_place.h"
 #include "harness/judge/loss_path.h"
 #include "harness/system/number.h"
+#include "workloads/workload.h"
 
 namespace regatta {
 namespace {
 
-constexpr double kMostOff = 0.1;  ///< of the factor that a straggler was to have
+constexpr double kMostOff = 0.1;         ///< of the factor that a straggler was to have
+constexpr double kCeilingBeaten = 1.03;  // times its speed; less is chance everywhere
+constexpr double kNoisyRuns = 1.5;       // speeds of runs of one cell: the fastest by the slowest
 
 double median_or_infinity(const std::optional<MedianInterval>& interval) {
   return interval ? interval->median : kInfinity;
@@ -146,6 +149,63 @@ bool misses_factor(const Record& run) {
   return false;
 }
 
+/// Examples per second of the runs that did not fail, the fastest by the slowest; 1 for one run.
+double spread_of(const CellJudgement& cell) {
+  double slowest = kInfinity, fastest = 0;
+  for (const Record* run : cell.runs) {
+    if (run->status == Status::Failed || run->examples_per_s <= 0) continue;
+    slowest = std::min(slowest, run->examples_per_s);
+    fastest = std::max(fastest, run->examples_per_s);
+  }
+  return fastest > slowest ? fastest / slowest : 1;
+}
+
+/// The cell that is the most faster than replicas which exchange nothing, and how many times.
+std::string beaten_ceiling(const WorkloadJudgement& workload) {
+  std::string text;
+  double most = kCeilingBeaten;
+  for (const CellJudgement& ceiling : workload.cells) {
+    if (ceiling.claims_time || !ceiling.seconds_per_example) continue;
+    for (const CellJudgement& cell : workload.cells) {
+      if (!cell.claims_time || !cell.seconds_per_example) continue;
+      const double faster = ceiling.seconds_per_example->median / cell.seconds_per_example->median;
+      const Record &first = *ceiling.runs.front(), &other = *cell.runs.front();
+      if (faster <= most || work_key(first) != work_key(other)) continue;
+      most = faster;
+      text = fmt::format("{} was {:.0f} % faster than {}, which exchanges nothing; ",
+                         other.cell.strategy, 100 * (faster - 1), first.cell.strategy);
+    }
+  }
+  return text;
+}
+
+/// What shows that equal cells were not equally fast, and how busy the machine was otherwise.
+void warn_of_noise(const WorkloadJudgement& workload, std::vector<std::string>& warnings) {
+  const std::string ceiling = beaten_ceiling(workload);
+  const auto widest =
+      std::max_element(workload.cells.begin(), workload.cells.end(),
+                       [](const auto& a, const auto& b) { return spread_of(a) < spread_of(b); });
+  if (ceiling.empty() && spread_of(*widest) < kNoisyRuns) return;
+  std::optional<LoadRecord> load;
+  for (const CellJudgement& cell : workload.cells) {
+    for (const Record* run : cell.runs) {
+      if (!run->load) continue;
+      if (!load) load.emplace();
+      load->before = std::max(load->before, run->load->before);
+      load->after = std::max(load->after, run->load->after);
+    }
+  }
+  const double spread = spread_of(*widest);
+  warnings.push_back(fmt::format(
+      "the machine was noisy: {}{}{}", ceiling,
+      spread > 1 ? fmt::format("speeds of equal runs differ by up to {:.0f} % ({})",
+                               100 * (spread - 1), cell_name(*widest->runs.front()))
+                 : "no two runs are equal",
+      load ? fmt::format(", load of other programs up to {:.1f} before a run and {:.1f} after",
+                         load->before, load->after)
+           : ""));
+}
+
 std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
   std::set<std::string> commits, compilers;
   std::int64_t dirty = 0;
@@ -163,6 +223,7 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
     }
   }
   std::vector<std::string> warnings;
+  warn_of_noise(workload, warnings);
   if (commits.size() > 1) {
     warnings.push_back(fmt::format("runs of {} commits stand side by side: {}", commits.size(),
                                    fmt::join(commits, ", ")));
@@ -260,6 +321,11 @@ Judgement judge(std::span<const Record> records, const std::string& folder) {
     (is_race(workload) ? judgement.workloads : judgement.measurements)
         .push_back(std::move(workload));
   }
+  std::stable_partition(judgement.workloads.begin(), judgement.workloads.end(),
+                        [](const WorkloadJudgement& each) {
+                          const Record& run = *each.cells.front().runs.front();
+                          return shows_of(run.cell.workload) == Shows::Learning;
+                        });
   judge_first_places(judgement.workloads);
   judgement.claims = judge_claims(records, folder);
   return judgement;

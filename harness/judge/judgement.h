@@ -69,10 +69,10 @@ struct CurvePoint {
   double high = 0;     ///< the highest
 };
 
-/// Parts of a worker's step, in the order of CellJudgement::step_seconds. The wait is without the
-/// bubble.
-inline constexpr std::array<std::string_view, 6> kStepParts = {
-    "compute", "exposed_communication", "bubble", "wait", "input", "update"};
+/// Parts of a worker's step, in the order of CellJudgement::step_seconds; they add up to the
+/// training clock. The wait is without the bubble, the last is what no other part has.
+inline constexpr std::array<std::string_view, 7> kStepParts = {
+    "compute", "exposed_communication", "bubble", "wait", "input", "update", "between_kernels"};
 
 /// How a cell stands to the first of its workload.
 enum class Standing {
@@ -164,7 +164,8 @@ struct WorkloadJudgement {
 };
 
 struct Judgement {
-  std::vector<WorkloadJudgement> workloads;  ///< races, in the order of the records
+  /// Races, in the order of the records; those that show the cost of a step come last.
+  std::vector<WorkloadJudgement> workloads;
   /// Of runs that were made to count or to measure something: of so few steps that they tell no
   /// speed, and none of which reached its target. Claims use them; nothing is said of who is first.
   std::vector<WorkloadJudgement> measurements;

@@ -114,6 +114,20 @@ bool computes(const WorkerRecord& worker) {
   return !serves && worker.place != "host";
 }
 
+/// The worker's part of the training clock, by what it was spent on.
+std::array<std::int64_t, kStepParts.size()> parts_of(const WorkerRecord& worker,
+                                                     std::int64_t training_ns) {
+  const std::int64_t known = worker.compute_ns + worker.exposed_communication_ns + worker.wait_ns +
+                             worker.input_ns + worker.update_ns;
+  return {worker.compute_ns,
+          worker.exposed_communication_ns,
+          worker.bubble_ns,
+          worker.wait_ns - worker.bubble_ns,
+          worker.input_ns,
+          worker.update_ns,
+          std::max<std::int64_t>(training_ns - known, 0)};
+}
+
 /// What the workers of all runs did, in sum.
 void measure_workers(CellJudgement& cell) {
   std::int64_t steps = 0;
@@ -121,10 +135,7 @@ void measure_workers(CellJudgement& cell) {
   for (const Record* run : cell.runs) {
     cell.lost_updates += run->lost_updates;
     for (const WorkerRecord& worker : run->workers) {
-      const std::array<std::int64_t, kStepParts.size()> parts = {
-          worker.compute_ns, worker.exposed_communication_ns,
-          worker.bubble_ns,  worker.wait_ns - worker.bubble_ns,
-          worker.input_ns,   worker.update_ns};
+      const auto parts = parts_of(worker, run->training_ns);
       if (computes(worker)) steps += worker.steps;
       for (std::size_t i = 0; i < parts.size() && computes(worker); ++i) {
         cell.step_seconds[i] += static_cast<double>(parts[i]) * kNs;

@@ -8,6 +8,7 @@
 #include "harness/judge/example_graph.h"
 #include "harness/judge/record_json.h"
 #include "strategies/strategy.h"
+#include "workloads/workload.h"
 
 namespace regatta {
 namespace {
@@ -204,6 +205,7 @@ Json to_json(const WorkloadJudgement& workload) {
   Json cells = Json::array();
   for (const CellJudgement& cell : workload.cells) cells.push_back(to_json(cell));
   return {{"workload", record.cell.workload},
+          {"shows", to_string(shows_of(record.cell.workload))},
           {"dataset", record.cell.dataset},
           {"target", object_of(record.target)},
           {"machine", object_of(record.machine)},

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 namespace regatta {
 namespace {
@@ -250,13 +251,37 @@ TEST(Judgement, LeavesServersAndTheHostOutOfAWorkersStep) {
   EXPECT_DOUBLE_EQ(cell.step_seconds[3], 0);
 }
 
-TEST(Judgement, TellsBubblesFromOtherWaiting) {
+TEST(Judgement, SplitsAStepIntoPartsThatAddUpWithBubblesApartFromOtherWaiting) {
   Record run = made_up("pipeline", 1, 1);
+  run.training_ns = 20 * kSecond;
   run.workers = {
       {.place = "replica0", .steps = 10, .wait_ns = 9 * kSecond, .bubble_ns = 7 * kSecond}};
   const CellJudgement cell = judge_cell({&run});
   EXPECT_DOUBLE_EQ(cell.step_seconds[2], 0.7);
   EXPECT_DOUBLE_EQ(cell.step_seconds[3], 0.2);
+  EXPECT_DOUBLE_EQ(std::accumulate(cell.step_seconds.begin(), cell.step_seconds.end(), 0.0), 2);
+}
+
+std::vector<std::string> warnings_with(const Records& records) {
+  return judge(records).workloads.front().warnings;
+}
+
+TEST(Judgement, SaysWhenEqualRunsOrABeatenCeilingShowANoisyMachine) {
+  Records records;
+  for (const std::string strategy : {"all_reduce", "independent"}) add(records, strategy, {2, 2});
+  EXPECT_TRUE(warnings_with(records).empty());
+  records[1].examples_per_s = 1200;
+  records[1].load = {.before = 1.3, .after = 0.2};
+  EXPECT_EQ(
+      warnings_with(records),
+      std::vector<std::string>{
+          "the machine was noisy: all_reduce was 9 % faster than independent, which exchanges "
+          "nothing; speeds of equal runs differ by up to 20 % (parabola all_reduce (2 "
+          "workers)), load of other programs up to 1.3 before a run and 0.2 after"});
+  records[0].cell.workers = records[1].cell.workers = 4;  // with more cores than the ceiling's
+  EXPECT_TRUE(warnings_with(records).empty());
+  records[1].examples_per_s = 1500;
+  EXPECT_EQ(warnings_with(records).size(), 1U);
 }
 
 TEST(Judgement, SumsUpWhatWorkersDid) {

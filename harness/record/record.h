@@ -231,6 +231,12 @@ struct Simulated {
   std::optional<HardwareRecord> hardware;  ///< empty in older records
 };
 
+/// Threads of other programs that ran or waited for a core, by system/machine.h.
+struct LoadRecord {
+  double before = 0;  ///< the set-up
+  double after = 0;   ///< the last evaluation
+};
+
 struct LossSample {
   std::int64_t examples = 0;
   double loss = 0;
@@ -274,6 +280,7 @@ struct Record {
   MachineFacts machine;
   SoftwareFacts software;
   std::map<std::string, std::string> environment;
+  std::optional<LoadRecord> load;  ///< empty in older records and in virtual time
 };
 
 /// Runs in virtual time stand apart from real ones, so that nothing ranks them together.

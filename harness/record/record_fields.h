@@ -215,6 +215,12 @@ void for_each_field(T& part, Field&& field) {
   field("hardware", part.hardware);
 }
 
+template <FieldsOf<LoadRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("before", part.before);
+  field("after", part.after);
+}
+
 template <FieldsOf<LossSample> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("examples", part.examples);
@@ -285,6 +291,7 @@ void for_each_field(T& part, Field&& field) {
   field("machine", part.machine);
   field("software", part.software);
   field("environment", part.environment);
+  field("load", part.load);
 }
 
 }  // namespace regatta

@@ -129,7 +129,8 @@ Record sample_record() {
           .command = "regatta run --workload resnet9_thin --strategy all_reduce --workers 2",
           .machine = sample_machine(),
           .software = sample_software(),
-          .environment = {{"OMP_NUM_THREADS", "1"}}};
+          .environment = {{"OMP_NUM_THREADS", "1"}},
+          .load = LoadRecord{.before = 1.3, .after = 0.2}};
 }
 
 Record sample_simulated_record() {

@@ -9,11 +9,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "harness/system/build_facts.h"
 #include "harness/system/control_group.h"
@@ -120,6 +122,26 @@ std::vector<std::string> isa_from_flags(std::string_view flags) {
     if (given.count(std::string(extension.flag))) isa.emplace_back(extension.name);
   }
   return isa;
+}
+
+std::optional<double> others_from_loadavg(std::string_view text) {
+  std::istringstream words{std::string(text)};
+  double average = 0;
+  double running = 0;
+  if (!(words >> average >> average >> average >> running) || words.get() != '/') return {};
+  return std::max(running - 1, 0.0);
+}
+
+std::optional<double> load_of_others() {
+  constexpr int kLooks = 20;
+  double sum = 0;
+  for (int i = 0; i < kLooks; ++i) {
+    const std::optional<double> others = others_from_loadavg(line_after("/proc/loadavg", ""));
+    if (!others) return std::nullopt;
+    sum += *others;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return sum / kLooks;
 }
 
 MachineFacts machine_facts() {

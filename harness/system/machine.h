@@ -54,6 +54,13 @@ std::map<std::string, std::string> environment_facts();
 /// True for a variable that belongs in a record: OMP_NUM_THREADS is, HOME is not.
 bool is_recorded_variable(std::string_view name);
 
+/// Threads that run or wait for a core of the machine, but the one that asks: mean of 20 looks, one
+/// in a millisecond. Unlike an average over a minute it knows nothing of a run before this one.
+/// Empty where the kernel does not tell.
+std::optional<double> load_of_others();
+/// The same by one look, from the text of /proc/loadavg, "0.20 0.18 0.12 1/80 11206".
+std::optional<double> others_from_loadavg(std::string_view text);
+
 /// The extensions that matter, in our spelling, among the flags of a line of /proc/cpuinfo.
 std::vector<std::string> isa_from_flags(std::string_view flags);
 

@@ -37,6 +37,13 @@ TEST(Machine, FindsTheExtensionsThatMatterAmongTheFlags) {
   EXPECT_TRUE(isa_from_flags("").empty());
 }
 
+TEST(Machine, CountsTheThreadsOfOthersThatRun) {
+  EXPECT_EQ(others_from_loadavg("0.20 0.18 0.12 3/80 11206"), 2);
+  EXPECT_EQ(others_from_loadavg("0.20 0.18 0.12 0/80 11206"), 0);
+  EXPECT_EQ(others_from_loadavg("0.20 0.18 0.12"), std::nullopt);
+  EXPECT_GE(load_of_others(), 0);
+}
+
 TEST(Software, NamesCompilerLibraryAndCommit) {
   const SoftwareFacts facts = software_facts();
   EXPECT_NE(facts.compiler.find("-march="), std::string::npos);
