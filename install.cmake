@@ -8,7 +8,8 @@ set(files share/regatta)
 install(TARGETS regatta RUNTIME DESTINATION bin)
 install(DIRECTORY plots DESTINATION ${files} USE_SOURCE_PERMISSIONS
   FILES_MATCHING REGEX "/[^/]*\\.(py|j2|css|js)$"
-  PATTERN "test_*" EXCLUDE PATTERN made_up.py EXCLUDE PATTERN __pycache__ EXCLUDE)
+  PATTERN "test_*" EXCLUDE PATTERN made_up.py EXCLUDE PATTERN verdicts.py EXCLUDE
+  PATTERN __pycache__ EXCLUDE)
 install(FILES results/schema.json DESTINATION ${files}/results)
 install(PROGRAMS ci/fetch_cifar10 ci/make_certificates DESTINATION ${files}/ci)
 install(FILES LICENSE DESTINATION share/doc/regatta RENAME copyright)

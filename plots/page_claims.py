@@ -28,7 +28,7 @@ class Claim:
     see: str = ""  # the claim above that has the figure
 
 
-def _decided(claim: Json) -> str:
+def decided_text(claim: Json) -> str:
     """`3 for, 1 against, 2 not decided`"""
     counts = [(claim["yes"], "for"), (claim["no"], "against"), (claim["unclear"], "not decided")]
     return ", ".join(f"{count} {word}" for count, word in counts if count) or "no comparison"
@@ -37,7 +37,7 @@ def _decided(claim: Json) -> str:
 def claims_of(judgement: Json) -> list[Claim]:
     return [Claim(one["name"], one["name"].replace("_", " "), one["taught"],
                   one["verdict"].replace(" ", "_"), VERDICTS[one["verdict"]],
-                  one["because"], _decided(one), one["numbers"], one["figure"], one["missing"])
+                  one["because"], decided_text(one), one["numbers"], one["figure"], one["missing"])
             for one in judgement["claims"]]
 
 

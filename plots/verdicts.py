@@ -1,0 +1,164 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The sentences with verdicts in READMEs, from committed records.
+
+usage: plots/verdicts.py [--check]
+
+Writes what stands between `<!-- made by plots/verdicts.py: NAME -->` and `<!-- end -->`: the race
+picture with its caption, the count of claims and their table. --check writes nothing, and exits
+with 1 and the difference where a README says anything else than the program does of the records.
+"""
+
+import difflib
+import re
+import sys
+import textwrap
+from collections import Counter
+
+from headline import GROUPS, headline_of
+from judgement import ROOT, Json, judge
+from page import cell_labels
+from page_claims import VERDICTS, decided_text
+from strategies import PlotsError
+from wording import plural
+
+RACE = "results/epyc-2-cores/quick"  # has race.png
+# By machine: a claim is that of the first folder whose records have something to say of it.
+CLAIMS = (("results/xeon-2-cores/claims", "results/xeon-2-cores/exchanges_two_workers"),
+          ("results/epyc-2-cores/claims",))
+TAUGHT = "strategies/README.md#what-is-taught-tested"
+
+WIDTH = 118
+SHORT_STEP = 1e-3  # seconds; in shorter ones exchanges cost more than computing
+OUTCOME = re.compile(r"^([a-z ]+): .* seeds\)")
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text.replace("\u00a0", " "), WIDTH, break_long_words=False,
+                         break_on_hyphens=False) + "\n"
+
+
+def _machine(judgement: Json) -> str:
+    machine = judgement["workloads"][0]["machine"]
+    return f"{machine['cpu']}, {machine['cores_used']} cores"
+
+
+def _threads(cells: list[Json]) -> str:
+    """``2 workers with 1 thread each, `single` 1 with 2``"""
+    of = {f"`{cell['strategy']}`": (cell["workers"], cell["threads_per_worker"]) for cell in cells}
+    (usual, _), *others = Counter(of.values()).most_common()
+    return ", ".join([
+        f"{plural(usual[0], 'worker')} with {plural(usual[1], 'thread')} each",
+        *(f"{_listed([name for name in of if of[name] == share])} {share[0]} with {share[1]}"
+          for share, _ in others)])
+
+
+def _verdict(judged: Json) -> str:
+    """Who was first on a workload, how surely, and who missed its target."""
+    names, target = cell_labels(judged), judged["target"]
+    headline = headline_of(judged, names)
+    text = f"**{judged['workload']}** to {target['metric']} {target['value']:g}"
+    text += " %" * (target["metric"] == "accuracy")
+    if sum(judged["cells"][0]["step_seconds"].values()) < SHORT_STEP:
+        text += " (a step takes microseconds: what a strategy costs)"
+    first = [name for name, _ in headline.winners] + [f"{headline.more} more"] * (headline.more > 0)
+    if first:
+        text += f": {_listed(first)} in {headline.time}, {headline.badge}"
+    text += "." if headline.certainty in GROUPS else f". {headline.against}"
+    missed = [f"{name} in {cell['count'] - cell['reached']} of {cell['count']} runs"
+              for name, cell in zip(names, judged["cells"])
+              if cell["claims_time"] and cell["reached"] < cell["count"]]
+    return text + (f" The target was missed by {_listed(missed)}." if missed else "")
+
+
+def race_text(judgement: Json) -> str:
+    """The picture of a race and its caption: images first, then what shows the cost of a step."""
+    workloads = sorted(judgement["workloads"], key=lambda one: one["target"]["metric"] == "loss")
+    cells = [cell["cell"] for one in workloads for cell in one["cells"]]
+    table, raced = judgement["strategies"], {cell["strategy"] for cell in cells}
+    alone = {one["name"] for one in table if one["exchange"] != "compressed"}
+    which = (f"all {len(raced)} strategies that run by themselves ({len(table) - len(raced)} more "
+             "compress the exchange of another)" if raced == alone else ", ".join(sorted(raced)))
+    names = _listed([one["workload"] for one in workloads])
+    return f"![Metric against training time on {names}]({RACE}/race.png)\n\n" + _filled(
+        f"The race of {which} on {_machine(judgement)} ([records]({RACE})): {_threads(cells)}. "
+        + " ".join(map(_verdict, workloads)))
+
+
+def _evidence(judgements: list[Json]) -> list[Json]:
+    """A claim each: of the first judgement that compares anything."""
+    return [next((one for one in same if one["yes"] + one["no"] + one["unclear"]), same[0])
+            for same in zip(*(judgement["claims"] for judgement in judgements))]
+
+
+def count_text(judgements: list[Json]) -> str:
+    """How many claims hold, and which do not."""
+    claims = _evidence(judgements)
+    counts = Counter(claim["verdict"] for claim in claims)
+    refuted = [f"\"{claim['taught'].split(':')[0].rstrip('.')}\"" for claim in claims
+               if claim["verdict"] == "does not hold here"]
+    told = [f"{word.removesuffix(' here').capitalize()}: {counts[verdict]}"
+            for verdict, word in VERDICTS.items() if verdict != "does not hold here"]
+    return _filled(f"[{len(claims)} common claims]({TAUGHT}) were tested on "
+                   f"{_machine(judgements[0])}. {'. '.join(told)}. Does not hold: {len(refuted)}"
+                   f"{f' ({_listed(refuted)})' * bool(refuted)}.")
+
+
+def _numbers(claim: Json) -> str:
+    """The first comparison of each outcome; of what follows from the graph all of it."""
+    outcomes: dict[str, str] = {}
+    for number in claim["numbers"]:
+        if found := OUTCOME.match(number):
+            outcomes.setdefault(found[1], number)
+    return "; ".join(one.rstrip(".") for one in outcomes.values() or claim["numbers"])
+
+
+def claims_text(machines: list[list[Json]]) -> str:
+    """The table of claims: a column each machine, with numbers of the first."""
+    heads = [f"{_machine(one[0])} ({', '.join(f'[records](../{folder})' for folder in folders)})"
+             for one, folders in zip(machines, CLAIMS)]
+    rows = [["what is taught", heads[0], "such as", *heads[1:]], ["---"] * (len(heads) + 2)]
+    for same in zip(*map(_evidence, machines)):
+        cells = [f"{VERDICTS[one['verdict']]} ({decided_text(one)})" for one in same]
+        rows.append([same[0]["taught"], cells[0], _numbers(same[0]), *cells[1:]])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def with_block(text: str, name: str, made: str) -> str:
+    """The text of a README with another block of that name. Throws: PlotsError without one."""
+    begin = f"<!-- made by plots/verdicts.py: {name} -->\n"
+    block = re.compile(f"(?<={re.escape(begin)}).*?(?=<!-- end -->)", re.DOTALL)
+    if not block.search(text):
+        raise PlotsError(f"no {begin.strip()} with an <!-- end --> behind it")
+    return block.sub(lambda _: made, text)
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        print(__doc__.strip(), file=sys.stderr)
+        return int(arguments not in (["--help"], ["-h"]))
+    machines = [[judge([ROOT / one]) for one in folders] for folders in CLAIMS]
+    race = judge([ROOT / RACE])
+    differs = False
+    for readme, name, made in (("README.md", "race", race_text(race)),
+                               ("README.md", "claims", count_text(machines[0])),
+                               ("strategies/README.md", "claims", claims_text(machines))):
+        before = (ROOT / readme).read_text()
+        after = with_block(before, name, made)
+        differs |= before != after
+        sys.stdout.writelines(difflib.unified_diff(
+            before.splitlines(True), after.splitlines(True), readme, "by plots/verdicts.py"))
+        if not arguments:
+            (ROOT / readme).write_text(after)
+    return int(differs and bool(arguments))
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (PlotsError, OSError) as error:
+        sys.exit(f"verdicts.py: {error}")
