@@ -7,6 +7,7 @@ Bars show the step's time or, if the times differ too much, shares of the step; 
 above the bar. Means over all steps of all workers.
 """
 
+import math
 from collections.abc import Container, Iterable
 
 import matplotlib
@@ -74,15 +75,16 @@ def draw(runs: list[Run]) -> Figure | None:
     totals = [sum(cell.step_seconds.values()) for cell in cells]
     as_shares = max(totals) > LOG_RATIO * min(totals)
     scale, unit = time_unit(max(totals))
+    above = 0.55 + 0.15 * math.ceil(len(looks_of(cell.step_seconds for cell in cells)) / 3)
     rows = rows_figure([names[cell] for cell in cells], [time_text(total) for total in totals],
-                       0.85)
+                       above)
     figure, axes = rows.figure, rows.axes
     scales = [100 / total if as_shares else scale for total in totals]
     _draw_bars(rows, [cell.step_seconds for cell in cells], scales)
     axes.set_xlim(0, 100 if as_shares else max(totals) * scale * 1.02)
     axes.set_xlabel("share of a worker's step (%)" if as_shares
                     else f"a worker's step ({unit})")
-    entitle(axes, "Where a step's time goes", pad=42)
+    entitle(axes, "Where a step's time goes", pad=72 * above - 19)
     figure.legend(*axes.get_legend_handles_labels(), loc="upper left", ncols=3, frameon=False,
                   bbox_to_anchor=(0, 1 - 0.3 / figure.get_figheight()), fontsize=8.5,
                   borderaxespad=0, handlelength=1.6, columnspacing=1.2)

@@ -199,7 +199,7 @@ void warn_of_noise(const WorkloadJudgement& workload, std::vector<std::string>& 
   warnings.push_back(fmt::format(
       "the machine was noisy: {}{}{}", ceiling,
       spread > 1 ? fmt::format("speeds of equal runs differ by up to {:.0f} % ({})",
-                               100 * (spread - 1), cell_name(*widest->runs.front()))
+                               100 * (spread - 1), widest->runs.front()->cell.strategy)
                  : "no two runs are equal",
       load ? fmt::format(", load of other programs up to {:.1f} before a run and {:.1f} after",
                          load->before, load->after)

@@ -276,8 +276,8 @@ TEST(Judgement, SaysWhenEqualRunsOrABeatenCeilingShowANoisyMachine) {
       warnings_with(records),
       std::vector<std::string>{
           "the machine was noisy: all_reduce was 9 % faster than independent, which exchanges "
-          "nothing; speeds of equal runs differ by up to 20 % (parabola all_reduce (2 "
-          "workers)), load of other programs up to 1.3 before a run and 0.2 after"});
+          "nothing; speeds of equal runs differ by up to 20 % (all_reduce), load of other programs "
+          "up to 1.3 before a run and 0.2 after"});
   records[0].cell.workers = records[1].cell.workers = 4;  // with more cores than the ceiling's
   EXPECT_TRUE(warnings_with(records).empty());
   records[1].examples_per_s = 1500;

@@ -154,12 +154,12 @@ class Page(Opened):
         self.chromium.type("Server")
         self.assertEqual(set(self.strategies()), {"parameter_server", "parameter_server_async"})
         shown = "document.getElementById('shown').textContent"
-        self.assertEqual(self.chromium.ask(shown), "4 of 18 rows")
+        self.assertEqual(self.chromium.ask(shown), "4 of 18 cells")
         self.chromium.type(" async")
         self.assertEqual(set(self.strategies()), {"parameter_server_async"})
         self.chromium.type("zzz")
         self.assertEqual(self.strategies(), [])
-        self.assertEqual(self.chromium.ask(shown), "0 of 18 rows")
+        self.assertEqual(self.chromium.ask(shown), "0 of 18 cells")
 
     def test_sorts_on_a_phone(self) -> None:
         self.chromium.resize(390, 844)
@@ -222,10 +222,10 @@ class OfManyCells(Opened):
         rows = "document.querySelectorAll('#board tr.row:not([hidden])').length"
         shown = "document.getElementById('shown').textContent"
         self.assertEqual(self.chromium.ask(rows), FOLDED)
-        self.assertEqual(self.chromium.ask(shown), f"{CELLS} of {CELLS} rows, {FOLDED} shown")
+        self.assertEqual(self.chromium.ask(shown), f"{CELLS} of {CELLS} cells, {FOLDED} shown")
         self.chromium.click("#unfold")
         self.assertEqual(self.chromium.ask(rows), CELLS)
-        self.assertEqual(self.chromium.ask(shown), f"{CELLS} of {CELLS} rows")
+        self.assertEqual(self.chromium.ask(shown), f"{CELLS} of {CELLS} cells")
         self.assertTrue(self.chromium.ask("document.getElementById('unfold').hidden"))
 
     def test_finds_rows_that_are_folded(self) -> None:
