@@ -13,8 +13,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gate_builds import forget_repository
-
 LIMIT_S = 60
 
 
@@ -46,7 +44,6 @@ def problems(root: Path) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
-    forget_repository()
     if not is_checkout(root):
         print(f"skipped: {root} is no git checkout, so no patch can be tried")
         return 77

@@ -45,8 +45,6 @@ class Untrusted(Refused):
 def forget_repository() -> None:
     """For this process and its children: git tells its hooks in the environment which repository
     they are of, and every git below would act on that one, wherever it runs."""
-    if shutil.which("git") is None:
-        return
     names = subprocess.run(["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True,
                            timeout=GIT_LIMIT_S, check=True)
     for name in names.stdout.split():
