@@ -58,7 +58,7 @@ Diagnosis diagnose_mpirun(const SoftwareFacts& software) {
 
 Diagnosis diagnose_python(const std::string& package, const std::string& purpose) {
   const std::string version = first_line_of(
-      {kPython, "-c", fmt::format("import {0}; print({0}.__version__)", package)});
+      {kPython, kIsolated, "-c", fmt::format("import {0}; print({0}.__version__)", package)});
   const bool found = !version.empty();
   return {.feature = "python3-" + package,
           .finding = found ? Finding::Ok : Finding::Missing,

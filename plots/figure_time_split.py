@@ -8,9 +8,6 @@ above the bar. Means over all steps of all workers.
 
 from collections.abc import Iterable
 
-import matplotlib
-
-matplotlib.use("Agg")
 from matplotlib.figure import Figure  # noqa: E402
 
 from axes_style import entitle  # noqa: E402

@@ -93,7 +93,7 @@ int run_report(const ReportRequest& request) {
   create_folder(out);
   const fs::path file = out / "judgement.json";
   write_output({.path = file, .if_there = request.if_there}, json);
-  std::vector<std::string> command{kPython, "-B", page_maker.string()};
+  std::vector<std::string> command{kPython, kIsolated, "-B", page_maker.string()};
   if (request.if_there == IfThere::Replace) command.emplace_back("--overwrite");
   command.push_back(file.string());
   return run_python(std::move(command));
