@@ -18,7 +18,6 @@ this processor has no AMX
 
 [  SKIPPED ] All/Sums.Agree/0, where GetParam() = 4 (0 ms)
 [  SKIPPED ] Sums.Add (0 ms)
-[  SKIPPED ] 2 tests, listed below:
 [  SKIPPED ] Sums.Add
 2/3 Test: bad_input_test
 test_of_a_disk (__main__.Disks.test_of_a_disk) ... skipped 'no root'

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 #include <stdexcept>
@@ -117,15 +116,6 @@ TEST(Strategies, AreFoundByTheirNamesElsewhere) {
       {"easgd", "easgd has no equal, and the nearest is local_sgd here"}};
   for (const auto& [name, says] : cases) EXPECT_THAT(refusal(name, {}), EndsWith(says)) << name;
   EXPECT_THAT(refusal("al_reduce", {}), HasSubstr("did you mean 'all_reduce'?"));
-  for (const Strategy* strategy : all_strategies()) {
-    for (const OtherName& other : strategy->elsewhere) {
-      if (other.flags.empty()) continue;
-      const std::string flag(other.flags.substr(0, other.flags.find(' ')));
-      EXPECT_TRUE(std::ranges::any_of(strategy->options, [&flag](const Option* option) {
-        return option->flag() == flag;
-      })) << other.flags;
-    }
-  }
 }
 
 TEST(Options, ThatAreLeftOutHaveTheirUsualValue) {

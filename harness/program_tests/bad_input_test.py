@@ -16,8 +16,8 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from test_support import (CIFAR_BYTES, REGATTA, fresh_folder, output_of, records_in, regatta, run_tests,
-                          small_disk, write_sparse_cifar10)
+from test_support import (CIFAR_BYTES, REGATTA, fresh_folder, output_of, records_in, regatta,
+                          run_tests, small_disk, write_sparse_cifar10)
 from wrong_flags import WRONG_FLAGS
 
 SHORT = ("--workload", "parabola", "--steps", "5")
