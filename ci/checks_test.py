@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks of this folder find violations."""
 
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -8,6 +9,33 @@ from pathlib import Path
 from check_includes import check_text, refusal, strategies, twins
 from check_plants import problems
 from check_tests_built import unbuilt
+
+
+CTEST_LOG = """1/3 Test: rewrite_test
+[ RUN      ] All/Sums.Agree/0
+/x/sums_test.cpp:67: Skipped
+this processor has no AMX
+
+[  SKIPPED ] All/Sums.Agree/0, where GetParam() = 4 (0 ms)
+[  SKIPPED ] Sums.Add (0 ms)
+[  SKIPPED ] Sums.Add
+2/3 Test: bad_input_test
+test_of_a_disk (__main__.Disks.test_of_a_disk) ... skipped 'no root'
+3/3 Test: slurm_test
+skipped: slurmd is not installed
+"""
+
+
+class Skips(unittest.TestCase):
+    def test_are_told_with_their_reasons(self) -> None:
+        with tempfile.NamedTemporaryFile("w") as log:
+            log.write(CTEST_LOG)
+            log.flush()
+            told = subprocess.run([Path(__file__).parent / "skipped", log.name], check=True,
+                                  capture_output=True, text=True).stdout
+        self.assertEqual(told, "bad_input_test test_of_a_disk: 'no root'\n"
+                               "rewrite_test All/Sums.Agree/0 and more: this processor has no "
+                               "AMX\nslurm_test: slurmd is not installed\n")
 
 
 class Constants(unittest.TestCase):

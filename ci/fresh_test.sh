@@ -6,6 +6,8 @@
 # Exits 77 (skipped) where there is no root, namespace or git checkout to do it with.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck disable=SC2046  # names; a hook has them of its own repository
+unset $(git rev-parse --local-env-vars)
 
 ((EUID == 0)) || { echo "skipped: ci/fresh needs root"; exit 77; }
 unshare --mount --pid --fork true 2>/dev/null || { echo "skipped: no namespaces here"; exit 77; }
@@ -36,7 +38,7 @@ cat >"$work/bin/debootstrap" <<'ROOT'
 [[ ! -v BREAKS ]] || { echo "no mirror"; exit 3; }
 mkdir -p "$3"/{etc,proc,sys,dev,usr/bin}
 ln -s usr/bin "$3/bin"
-for tool in bash env dirname sed cut cat; do
+for tool in bash env dirname sed cut cat mkdir tail; do
   program=$(readlink -f "$(command -v $tool)")
   cp "$program" "$3/usr/bin/$tool"
   for library in $(ldd "$program" | grep -o '/[^ ]*'); do
@@ -72,12 +74,12 @@ rm -rf --one-file-system "$work/root"
 
 # end_once_there FILE: ends the run in the background once the file is there.
 end_once_there() {
-  for ((i = 0; i < 100; ++i)); do [[ -e $1 ]] && break; sleep 0.1; done
+  for ((i = 0; i < 1000; ++i)); do [[ -e $1 ]] && break; sleep 0.1; done
   [[ -e $1 ]] || echo "FAILED: there is no $1"
   local run
   run=$(cut -d' ' -f1 "/proc/$runs/task/$runs/children")
   kill -TERM "$run"
-  for ((i = 0; i < 100; ++i)); do [[ -e /proc/$run ]] || break; sleep 0.1; done
+  for ((i = 0; i < 1000; ++i)); do [[ -e /proc/$run ]] || break; sleep 0.1; done
   kill -KILL "$run" 2>/dev/null || true
   wait "$runs" || true
 }

@@ -38,10 +38,29 @@ def lock(folder: Path) -> TextIO:
     return file
 
 
+class Untrusted(Refused):
+    """The checkout is another user's."""
+
+
+def forget_repository() -> None:
+    """For this process and its children: git tells its hooks in the environment which repository
+    they are of, and every git below would act on that one, wherever it runs."""
+    names = subprocess.run(["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True,
+                           timeout=GIT_LIMIT_S, check=True)
+    for name in names.stdout.split():
+        os.environ.pop(name, None)
+
+
+forget_repository()
+
+
 def git(*arguments: str) -> str:
-    """What git prints. Throws: Refused with git's words."""
+    """What git prints. Throws: Refused with git's words, Untrusted."""
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True,
-                          timeout=GIT_LIMIT_S, check=False)
+                          timeout=GIT_LIMIT_S, check=False, env=os.environ | {"LC_ALL": "C"})
+    if "dubious ownership" in done.stderr:
+        raise Untrusted(f"{ROOT} is of another user, so git does nothing there; if you trust it: "
+                        f"git config --global --add safe.directory {ROOT}")
     if done.returncode != 0:
         raise Refused(f"git {' '.join(arguments)}: {done.stderr.strip()}")
     return done.stdout.strip()
@@ -51,6 +70,8 @@ def commit_of(name: str) -> str:
     """Throws: Refused for a name that is no commit here."""
     try:
         return git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    except Untrusted:
+        raise
     except Refused as refused:
         raise Refused(f"'{name}' is no commit of this repository; in CI, fetch its history, too "
                       "(fetch-depth: 0)") from refused

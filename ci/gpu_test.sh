@@ -6,6 +6,8 @@
 # its rehearsal, on an emulated GPU, from the build in the folder that is given.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck disable=SC2046  # names; a hook has them of its own repository
+unset $(git rev-parse --local-env-vars)
 readonly root=$PWD
 
 work=$(mktemp -d)

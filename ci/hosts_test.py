@@ -177,4 +177,4 @@ if __name__ == "__main__":
     if tried.returncode != 0 and re.search("Operation not permitted|/dev/net/tun", tried.stderr):
         print(f"skipped: this container may not make network namespaces: {tried.stderr.strip()}")
         sys.exit(SKIPPED)
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -20,8 +20,9 @@ stand_in() {
   printf '#!/bin/bash\necho "${0##*/} $*" >>"$CALLS"\n%s\n' "${2:-}" >"$1"
   chmod +x "$1"
 }
-stand_in "$tree/ci/packages.sh"
-stand_in "$work/bin/cmake"
+stand_in "$tree/ci/packages.sh" 'for i in $(seq 450); do echo "Setting up package $i ..."; done'
+stand_in "$work/bin/cmake" '[[ $1 != --build ]] || { for i in $(seq 165); do
+  echo "[$i/165] Building $i"; done; exit ${BUILD_ENDS:-0}; }'
 # shellcheck disable=SC2016
 stand_in "$tree/build/release/bin/regatta" \
   '[[ $1 != matrix ]] || { mkdir -p out/race; exit ${MATRIX_ENDS:-0}; }'
@@ -71,9 +72,18 @@ expect "$CALLS" '^regatta matrix --tier quick --within 3min --draw --out out/rac
 REGATTA_ARCH=x86-64-v3 race 0 --cpu
 expect "$CALLS" '^cmake .* -D REGATTA_ARCH=x86-64-v3$'
 expect "$CALLS" '^race.py out/race$'
-expect "$CALLS" '^regatta report out/race --out out/race/report$'
+expect "$CALLS" '^regatta report out/race$'
 expect "$work/said" '^the former races are now in out/race-2'
 expect "$work/said" '^packages [0-9]* s, build [0-9]* s, races [0-9]* s, results [0-9]* s$'
+
+expect "$work/said" '^== 1/4 packages: 450 set up, [0-9]* s$'
+expect "$work/said" '^== 2/4 build: 165/165, [0-9]* s$'
+lines=$(wc -l <"$work/said")
+((lines < 40)) || { echo "FAILED: it prints $lines lines"; failures=$((failures + 1)); }
+expect "$tree/build/race.log" '^\[165/165\] Building 165$'
+BUILD_ENDS=7 race 1
+expect "$work/said" '^== 2/4 build failed; the end of build/race.log:$'
+expect "$work/said" '^\[165/165\] Building 165$'
 
 export MATRIX_ENDS=2
 race 2

@@ -12,10 +12,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from gate_builds import forget_repository
+
 CI = Path(__file__).resolve().parent
 REGATTA = Path(sys.argv[1]).resolve()
 SCRATCH = tempfile.TemporaryDirectory(prefix="regatta-regression-test-")
 LIMIT_S = 60
+
+forget_repository()
 
 GATE = """
 seeds = 8

@@ -116,6 +116,15 @@ class Refusals(unittest.TestCase):
         self.assertIn("commit or stash them", said)
         self.assertIn("ci/gate.toml", said)
 
+    def test_a_checkout_of_another_user(self) -> None:
+        root = repository({"ci": CI})
+        done = subprocess.run([root / "ci/regression", "HEAD"], capture_output=True, text=True,
+                              timeout=LIMIT_S, check=False,
+                              env=os.environ | {"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        self.assertIn(f"git config --global --add safe.directory {root}", done.stderr)
+        self.assertNotIn("is no commit", done.stderr)
+
     def test_a_commit_that_cannot_be_built(self) -> None:
         root = repository({"ci": CI})
         said = self.refused("HEAD", script=root / "ci/regression")
@@ -143,6 +152,26 @@ class Refusals(unittest.TestCase):
         finally:
             first.send_signal(signal.SIGTERM)
             first.wait(timeout=LIMIT_S)
+
+
+class Hooks(unittest.TestCase):
+    def test_leave_the_users_branch_alone(self) -> None:
+        root = repository({"ci": CI})
+        buildable(root, "")
+        commit(root, "can be built")
+        linked = fresh_folder() / "linked"
+        subprocess.run(["git", "-C", root, "worktree", "add", "--quiet", "-b", "mine", linked],
+                       check=True)
+        git_folder = run(["git", "-C", linked, "rev-parse", "--absolute-git-dir"]).stdout.strip()
+        for _ in range(2):  # the second finds worktrees
+            done = subprocess.run(
+                [linked / "ci/regression", "HEAD~", "--seeds", "1", "--gate", gate_file(GATE)],
+                capture_output=True, text=True, timeout=LIMIT_S, check=False,
+                env=os.environ | {"GIT_DIR": git_folder})
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("Could not read presets", done.stderr)  # of HEAD~
+            head = run(["git", "-C", linked, "symbolic-ref", "--short", "HEAD"])
+            self.assertEqual(head.stdout, "mine\n", head.stderr)
 
 
 class Trials(unittest.TestCase):
@@ -211,4 +240,4 @@ class Interruptions(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -149,4 +149,4 @@ if __name__ == "__main__":
     if shutil.which("mpirun") is None:
         print("skipped: mpirun is not installed")
         sys.exit(SKIPPED)
-    unittest.main()
+    unittest.main(verbosity=2)

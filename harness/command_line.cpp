@@ -58,7 +58,9 @@ struct CompareNames {
 
 void declare_report(CLI::App& app, ReportRequest& request, std::string& format) {
   app.add_option("folders", request.folders, "folders of records")->required();
-  add_value(app, "--out", request.out, "folder for index.html, judgement.json and figures");
+  add_value(app, "--out", request.out,
+            "folder for index.html, judgement.json and figures (default: FOLDER/report; of several "
+            "folders out/report)");
   add_overwrite(app, request.if_there, "the page in --out");
   add_value(app, "--format", format, "page, or json: the judgement on standard output")
       ->check(one_of("format", {"page", "json"}));

@@ -2,6 +2,7 @@
 #include "harness/doctor.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include "harness/ranks/open_mpi.h"
 #include "harness/system/child.h"
 #include "harness/system/program_files.h"
+#include "harness/system/terminal.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "workloads/data/cifar10.h"
 
@@ -55,8 +57,8 @@ Diagnosis diagnose_mpirun(const SoftwareFacts& software) {
 }
 
 Diagnosis diagnose_python(const std::string& package, const std::string& purpose) {
-  const std::string version =
-      first_line_of({kPython, "-c", fmt::format("import {0}; print({0}.__version__)", package)});
+  const std::string version = first_line_of(
+      {kPython, kIsolated, "-c", fmt::format("import {0}; print({0}.__version__)", package)});
   const bool found = !version.empty();
   return {.feature = "python3-" + package,
           .finding = found ? Finding::Ok : Finding::Missing,
@@ -80,6 +82,8 @@ Diagnosis diagnose_cifar10(const std::string& folder) {
           .purpose = "--dataset cifar10 (--dataset shapes needs no file)",
           .fix = ok ? "" : callable("ci/fetch_cifar10") + " " + folder};
 }
+
+constexpr std::size_t kMarkColumns = 11;
 
 std::string_view mark(Finding finding) {
   switch (finding) {
@@ -121,16 +125,38 @@ std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts
           diagnose_cifar10(data_dir)};
 }
 
+std::string verdict_of(std::span<const Diagnosis> rows) {
+  const auto features = [rows](Finding finding) {
+    std::vector<std::string> names;
+    for (const Diagnosis& row : rows) {
+      if (row.finding == finding) names.push_back(row.feature);
+    }
+    return names;
+  };
+  const std::vector<std::string> missing = features(Finding::Missing);
+  const std::vector<std::string> absent = features(Finding::Absent);
+  std::string text = "ready; every feature that can be installed is here";
+  if (!missing.empty()) {
+    text = fmt::format("ready; {} feature{} missing: {}", missing.size(),
+                       missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
+  }
+  if (!absent.empty()) text += fmt::format("; without {}", fmt::join(absent, ", "));
+  return text;
+}
+
 int doctor(std::ostream& out, const std::string& data_dir) {
   const MachineFacts machine = machine_facts();
   const SoftwareFacts software = software_facts();
-  out << version_line(software) << '\n';
-  out << fmt::format("{}: {} logical cores on {} physical, {:.1f} GB of memory\n\n", machine.cpu,
-                     machine.cores_available, machine.cores_physical,
-                     static_cast<double>(machine.memory_bytes) / 1e9);
+  const auto show = [&out](const std::string& line, std::size_t indent = 0) {
+    out << in_columns(line, indent) << '\n';
+  };
+  show(version_line(software));
+  show(fmt::format("{}: {} logical cores on {} physical, {:.1f} GB of memory\n", machine.cpu,
+                   machine.cores_available, machine.cores_physical,
+                   static_cast<double>(machine.memory_bytes) / 1e9));
   if (machine.cpu_quota) {
-    out << fmt::format("The control group limits this process to {:.2f} cores.\n\n",
-                       *machine.cpu_quota);
+    show(fmt::format("The control group limits this process to {:.2f} cores.\n",
+                     *machine.cpu_quota));
   }
   std::vector<Diagnosis> rows = diagnose(machine, software, data_dir);
   std::ranges::move(diagnose_gpus(machine, find_gpus(), find_gpu_libraries()),
@@ -138,12 +164,13 @@ int doctor(std::ostream& out, const std::string& data_dir) {
   std::size_t width = 0;
   for (const Diagnosis& row : rows) width = std::max(width, row.feature.size());
   for (const Diagnosis& row : rows) {
-    out << fmt::format("{:<{}}  {:<7}  {}\n", row.feature, width, mark(row.finding), row.detail);
-    out << fmt::format("{:<{}}           for {}\n", "", width, row.purpose);
-    if (!row.fix.empty()) {
-      out << fmt::format("{:<{}}           fix: {}\n", "", width, row.fix);
-    }
+    const std::string left(width + kMarkColumns, ' ');
+    show(fmt::format("{:<{}}  {:<7}  {}", row.feature, width, mark(row.finding), row.detail),
+         left.size());
+    show(left + "for " + row.purpose, left.size());
+    if (!row.fix.empty()) show(left + "fix: " + row.fix, left.size());
   }
+  show('\n' + verdict_of(rows));
   return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include <istream>
 #include <ostream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,11 @@ std::string distribution_in(std::istream& os_release);
 std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts& software,
                                 const std::string& data_dir);
 
-/// Prints the table; CIFAR-10 is looked for in `data_dir`. Returns the exit code: 0, because
-/// nothing it finds missing is required.
+/// `ready; 2 features missing: mpirun, CIFAR-10; without NVIDIA driver`
+std::string verdict_of(std::span<const Diagnosis> rows);
+
+/// Prints the table and the verdict; CIFAR-10 is looked for in `data_dir`. Returns the exit code:
+/// 0, because nothing it finds missing is required.
 int doctor(std::ostream& out, const std::string& data_dir);
 
 }  // namespace regatta

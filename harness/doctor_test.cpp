@@ -54,6 +54,19 @@ TEST(Doctor, SaysHowToGetMissingData) {
   EXPECT_EQ(row.fix, "ci/fetch_cifar10 /nowhere");
 }
 
+TEST(Doctor, EndsWithAVerdict) {
+  const auto row = [](const std::string& feature, Finding finding) {
+    return Diagnosis{.feature = feature, .finding = finding};
+  };
+  const Diagnosis ok = row("oneDNN", Finding::Ok), gpu = row("CUDA GPU", Finding::Absent);
+  EXPECT_EQ(verdict_of(std::vector{ok}), "ready; every feature that can be installed is here");
+  EXPECT_EQ(verdict_of(std::vector{ok, row("mpirun", Finding::Missing)}),
+            "ready; 1 feature missing: mpirun");
+  EXPECT_EQ(verdict_of(std::vector{ok, row("mpirun", Finding::Missing), gpu,
+                                   row("CIFAR-10", Finding::Missing)}),
+            "ready; 2 features missing: mpirun, CIFAR-10; without CUDA GPU");
+}
+
 const GpuFindings kH200{.toolkit = "13.0",
                         .driver = "13.0",
                         .gpus = {{.name = "NVIDIA H200",

@@ -30,8 +30,14 @@
 namespace regatta {
 namespace {
 
-constexpr std::size_t kListColumns = 80;
-constexpr std::size_t kListIndent = 6;
+constexpr std::size_t kIndent = 6;       // of what stands below a name
+constexpr std::size_t kColumns = 39;     // of a strategy's name and exchange
+constexpr std::size_t kFactsBegin = 19;  // behind another name
+
+/// Below a name.
+void list_below(std::ostream& out, const std::string& text) {
+  out << in_columns(std::string(kIndent, ' ') + text, kIndent) << '\n';
+}
 
 void list_workloads(std::ostream& out) {
   out << "workloads: tier, target, global batch, data sets\n";
@@ -39,34 +45,35 @@ void list_workloads(std::ostream& out) {
     const std::string target = workload.metric == Metric::Accuracy
                                    ? fmt::format("accuracy {:g} %", workload.target)
                                    : fmt::format("loss {:g}", workload.target);
-    out << fmt::format("  {:18} {:8} {}; batch {}{}; {}\n      {}\n", workload.name, workload.tier,
-                       target, workload.global_batch,
-                       workload.batch_scope == BatchScope::Replica ? " a replica" : "",
-                       fmt::join(workload.data_sets, ", "), workload.summary);
+    const std::string facts = fmt::format(
+        "  {:18} {:8} {}; batch {}{}; {}", workload.name, workload.tier, target,
+        workload.global_batch, workload.batch_scope == BatchScope::Replica ? " a replica" : "",
+        fmt::join(workload.data_sets, ", "));
+    out << in_columns(facts, kFactsBegin) << '\n';
+    list_below(out, std::string(workload.summary));
   }
 }
 
 void list_options(std::ostream& out, std::span<const Option* const> options) {
-  constexpr std::size_t kWidth = 80;
-  std::string line = "      options:";
-  for (const Option* option : options) {
-    if (line.size() + 1 + option->flag().size() > kWidth) {
-      out << line << '\n';
-      line = "              ";
-    }
-    line += ' ' + option->flag();
-  }
-  out << line << '\n';
+  const std::string name = "      options: ";
+  std::string line = name;
+  for (const Option* option : options) line += option->flag() + ' ';
+  line.pop_back();
+  out << in_columns(line, name.size()) << '\n';
 }
 
 void list_strategies(std::ostream& out) {
   out << "strategies: exchange, term in the literature\n";
   for (const Strategy* strategy : all_strategies()) {
-    out << fmt::format("  {:22} {:13} {}\n      {}\n", strategy->name,
-                       to_string(strategy->exchange), strategy->term, strategy->summary);
+    const std::string facts = fmt::format("  {:22} {:13} {}", strategy->name,
+                                          to_string(strategy->exchange), strategy->term);
+    out << in_columns(facts, kColumns) << '\n';
+    list_below(out, std::string(strategy->summary));
     if (!strategy->options.empty()) list_options(out, strategy->options);
   }
-  out << "  a+b                    applies a, then b, such as all_reduce+model_parallel\n";
+  const std::string both = fmt::format("  {:22} ", "a+b");
+  out << in_columns(both + "applies a, then b, such as all_reduce+model_parallel", both.size())
+      << '\n';
 }
 
 /// The values of a flag in the cells, each once, in their order; of cells without it none.
@@ -86,28 +93,28 @@ void list_tiers(std::ostream& out) {
   for (const std::string& name : tier_names()) {
     const MatrixPlan plan = tier_plan(name);
     const std::size_t cells = plan.cells.size(), seeds = plan.seeds.size();
-    out << fmt::format("  {:18} {}\n", name, tier_summary(name));
+    out << in_columns(fmt::format("  {:18} {}", name, tier_summary(name)), kFactsBegin) << '\n';
     const std::vector<std::string> facts = {
         fmt::format("{} cells x {} seeds = {} runs", cells, seeds, cells * seeds),
         fmt::format("of {}", fmt::join(values_of(plan, "--workload"), ", ")),
         fmt::format("{} workers", fmt::join(values_of(plan, "--workers"), ", ")),
         fmt::format("{}", fmt::join(values_of(plan, "--strategy"), ", "))};
-    const std::string text = fmt::format("{}", fmt::join(facts, "; "));
-    for (const std::string& line : wrapped(text, kListColumns - kListIndent)) {
-      out << std::string(kListIndent, ' ') << line << '\n';
-    }
+    list_below(out, fmt::format("{}", fmt::join(facts, "; ")));
   }
   out << "  how long one takes here: regatta matrix --tier quick --dry-run\n";
 }
 
 void list_devices(std::ostream& out) {
   const MachineFacts machine = machine_facts();
-  out << fmt::format("devices\n  cpu              {}, {} cores, {}\n", machine.cpu,
-                     machine.cores_available, fmt::join(machine.isa, " "));
+  const auto show = [&out](const std::string_view device, const std::string& text) {
+    out << in_columns(fmt::format("  {:16} {}", device, text), kFactsBegin) << '\n';
+  };
+  out << "devices\n";
+  show("cpu", fmt::format("{}, {} cores, {}", machine.cpu, machine.cores_available,
+                          fmt::join(machine.isa, " ")));
   const GpuFindings found = find_gpus();
-  for (const GpuFacts& gpu : found.gpus)
-    out << fmt::format("  cuda             {}\n", to_text(gpu));
-  if (found.gpus.empty()) out << fmt::format("  cuda             not here: {}\n", found.missing);
+  for (const GpuFacts& gpu : found.gpus) show("cuda", to_text(gpu));
+  if (found.gpus.empty()) show("cuda", "not here: " + found.missing);
 }
 
 /// `title`: which part it is; empty where there is one.

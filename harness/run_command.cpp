@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/live.h"
+#include "harness/plan/device_name.h"
 #include "harness/plan/race_flags.h"
 #include "harness/plan/warnings.h"
 #include "harness/race.h"
@@ -18,6 +19,7 @@
 #include "harness/system/terminal.h"
 #include "harness/torus_of_hosts.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
 namespace {
@@ -56,6 +58,13 @@ int simulate(const Command& command) {
   return kGood;
 }
 
+/// First, because flags that fit GPUs help nobody where the build has no CUDA.
+void require_device(const RaceRequest& request) {
+  if (!is_gpu(request.device) || !request.cluster.empty()) return;
+  const GpuFindings found = find_gpus();
+  if (found.toolkit.empty()) throw RunError(ErrorKind::Unsupported, found.missing);
+}
+
 /// In virtual time, where nothing is computed.
 bool takes_time_only(const RaceRequest& request) {
   const VirtualMode mode = virtual_mode_of(request);
@@ -68,6 +77,7 @@ bool takes_time_only(const RaceRequest& request) {
 int run_command(const Command& command) {
   if (takes_time_only(command.request)) return simulate(command);
   if (is_rank()) return serve_as_rank(command.request);
+  require_device(command.request);
   const SlurmEndNotice notice;
   const std::vector<RaceRequest> runs = runs_of(with_torus_of_hosts(command.request));
   if (runs.size() > 1) require_alone("runs of several seeds are one, which starts others");

@@ -7,10 +7,7 @@ send, the mean over steps. Drawn where workers exchange in some steps only, or a
 
 import math
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+from plain_style import plt
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import EngFormatter, NullLocator  # noqa: E402

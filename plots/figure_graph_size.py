@@ -4,10 +4,7 @@ with them, a graph for each does not."""
 
 from dataclasses import replace
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+from plain_style import plt
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 

@@ -9,10 +9,7 @@ A bar is the interval of the median. Runs whose workers share a GPU are left out
 import math
 from dataclasses import replace
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+from plain_style import plt
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402

@@ -5,10 +5,7 @@ An update misses the versions made between reading its parameters and applying i
 are over all workers and seeds; the last column counts that many missed versions or more.
 """
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+from plain_style import plt
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 

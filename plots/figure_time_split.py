@@ -10,9 +10,6 @@ above the bar. Means over all steps of all workers.
 import math
 from collections.abc import Container, Iterable
 
-import matplotlib
-
-matplotlib.use("Agg")
 from matplotlib.figure import Figure  # noqa: E402
 
 from axes_style import entitle  # noqa: E402

@@ -2,10 +2,7 @@
 """Where a worker's time goes on clusters of virtual time: shares of a step against workers, a row
 of panels for each way to train, a column for each link."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+from plain_style import plt
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -Es
 # SPDX-License-Identifier: Apache-2.0
 """The race of a folder as a figure and a table.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -Es
 # SPDX-License-Identifier: Apache-2.0
 """The page of a report: what `regatta report` has judged, with figures, in one file of HTML.
 
@@ -17,11 +17,13 @@ from typing import Any
 
 try:
     import jinja2
-    import matplotlib.pyplot as plt
+    from plain_style import plt
     from markupsafe import Markup
-except ImportError as missing:
+except ModuleNotFoundError as missing:
     sys.exit(f"report.py: the page needs python3-{missing.name}, which /usr/bin/python3 cannot "
              f"import: apt-get install python3-{missing.name}")
+except ImportError as other:
+    sys.exit(f"report.py: /usr/bin/python3 cannot import what the page needs: {other}")
 
 from matplotlib.figure import Figure  # noqa: E402
 

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -Es
 # SPDX-License-Identifier: Apache-2.0
 """Speed against workers on clusters of virtual time, a panel for each link.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -Es
 # SPDX-License-Identifier: Apache-2.0
 """What backup workers are worth in virtual time: step time and examples per second by how many of
 the machines are backups, a line for each spread of compute times.
@@ -13,10 +13,7 @@ the examples of a step by examples per second.
 from pathlib import Path
 from typing import NamedTuple
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+from plain_style import plt
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402

@@ -27,6 +27,7 @@ extern constinit const Strategy kAllReduce = {
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfWorkers,
     .options = options<kAlgorithm, kTorusSides, kBucketBytes>,
-    .rewrite = all_reduce};
+    .rewrite = all_reduce,
+    .elsewhere = {{{"ddp"}, {"data_parallel"}, {"horovod"}, {"multi_worker_mirrored"}}}};
 
 }  // namespace regatta

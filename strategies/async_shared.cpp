@@ -50,6 +50,7 @@ extern constinit const Strategy kAsyncShared = {
     .exchange = Exchange::Asynchronous,
     .processes = Processes::One,
     .options = options<kSharing, kStalenessBound>,
-    .rewrite = async_shared};
+    .rewrite = async_shared,
+    .elsewhere = {{{"hogwild"}}}};
 
 }  // namespace regatta

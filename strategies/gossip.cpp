@@ -173,6 +173,7 @@ extern constinit const Strategy kGossip = {
     .exchange = Exchange::Periodic,
     .processes = Processes::OfPlaces,
     .options = options<kOverlap>,
-    .rewrite = gossip};
+    .rewrite = gossip,
+    .elsewhere = {{{"sgp"}}}};
 
 }  // namespace regatta

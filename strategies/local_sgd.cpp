@@ -53,6 +53,10 @@ extern constinit const Strategy kLocalSgd = {
     .exchange = Exchange::Periodic,
     .processes = Processes::OfWorkers,
     .options = options<kSyncEvery, kSyncFrom, kAlgorithm, kTorusSides, kBucketBytes>,
-    .rewrite = local_sgd};
+    .rewrite = local_sgd,
+    .elsewhere = {{{"fedavg"},
+                   {"periodic_averaging"},
+                   {.name = "easgd", .is = OtherName::Is::Near},
+                   {.name = "elastic_averaging", .is = OtherName::Is::Near}}}};
 
 }  // namespace regatta

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategies/option.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/graph/error.h"
@@ -17,6 +19,9 @@
 
 namespace regatta {
 namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 std::string refusal(const std::string& strategy, const OptionValues& given) {
   try {
@@ -96,6 +101,21 @@ TEST(Options, OfSeveralCountsAreAListOfThem) {
                   "8,5");
   }
   EXPECT_EQ(refusal("pipeline", {{"stage_parts", "13"}}), "");
+}
+
+TEST(Strategies, AreFoundByTheirNamesElsewhere) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"ddp", "ddp is all_reduce here"},
+      {"MirroredStrategy", "MirroredStrategy is all_reduce here"},
+      {"Horovod", "Horovod is all_reduce here"},
+      {"all-reduce", "all-reduce is all_reduce here"},
+      {"zero", "zero is sharded here"},
+      {"ZeRO-3", "ZeRO-3 is sharded with --shard parameters here"},
+      {"fsdp", "fsdp is sharded with --shard parameters here"},
+      {"hogwild+top_k", "hogwild is async_shared here"},
+      {"easgd", "easgd has no equal, and the nearest is local_sgd here"}};
+  for (const auto& [name, says] : cases) EXPECT_THAT(refusal(name, {}), EndsWith(says)) << name;
+  EXPECT_THAT(refusal("al_reduce", {}), HasSubstr("did you mean 'all_reduce'?"));
 }
 
 TEST(Options, ThatAreLeftOutHaveTheirUsualValue) {

@@ -53,6 +53,7 @@ extern constinit const Strategy kParameterServer = {
     .exchange = Exchange::Synchronous,
     .processes = Processes::WithServers,
     .options = options<kServers, kBackupWorkers, kBucketBytes>,
-    .rewrite = parameter_server};
+    .rewrite = parameter_server,
+    .elsewhere = {{{"ps"}}}};
 
 }  // namespace regatta

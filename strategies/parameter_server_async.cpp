@@ -43,6 +43,7 @@ extern constinit const Strategy kParameterServerAsync = {
     .exchange = Exchange::Asynchronous,
     .processes = Processes::WithServers,
     .options = options<kServers, kStalenessBound, kBucketBytes>,
-    .rewrite = parameter_server_async};
+    .rewrite = parameter_server_async,
+    .elsewhere = {{{"async_ps"}, {"ssp"}, {"downpour"}}}};
 
 }  // namespace regatta

@@ -302,6 +302,7 @@ extern constinit const Strategy kPipeline = {
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfPlaces,
     .options = options<kSchedule, kMicrobatches, kChunks, kStagesPerProcess, kStageParts>,
-    .rewrite = pipeline};
+    .rewrite = pipeline,
+    .elsewhere = {{{"gpipe", "--schedule gpipe"}, {"1f1b", "--schedule 1f1b"}}}};
 
 }  // namespace regatta

@@ -46,6 +46,11 @@ extern constinit const Strategy kSharded = {
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfWorkers,
     .options = options<kShard, kBucketBytes>,
-    .rewrite = sharded};
+    .rewrite = sharded,
+    .elsewhere = {{{"zero"},
+                   {"zero1"},
+                   {"zero2", "--shard gradients"},
+                   {"zero3", "--shard parameters"},
+                   {"fsdp", "--shard parameters"}}}};
 
 }  // namespace regatta

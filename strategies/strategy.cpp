@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "kernels/graph/bucket.h"
 #include "kernels/graph/collective.h"
@@ -59,11 +60,42 @@ constexpr std::array kStrategies = {
     &kAdPsgd,
 };
 
+/// The letters and digits of a name, in lower case, without `strategy` at the end.
+std::string plain(std::string_view name) {
+  constexpr std::string_view kEnd = "strategy";
+  std::string text;
+  for (const unsigned char c : name) {
+    if (std::isalnum(c) != 0) text += static_cast<char>(std::tolower(c));
+  }
+  if (text.ends_with(kEnd)) text.resize(text.size() - kEnd.size());
+  return text;
+}
+
+/// What a strategy of the literature is called here; empty where it is not known.
+std::string known_elsewhere(const std::string& name) {
+  const std::string given = plain(name);
+  for (const Strategy* strategy : kStrategies) {
+    const std::string here(strategy->name);
+    if (given == plain(here) || given == plain(strategy->term)) return name + " is " + here;
+    for (const OtherName& other : strategy->elsewhere) {
+      if (other.name.empty() || given != plain(other.name)) continue;
+      if (other.is == OtherName::Is::Near)
+        return name + " has no equal, and the nearest is " + here;
+      const std::string flags(other.flags);
+      return name + " is " + here + (flags.empty() ? "" : " with " + flags);
+    }
+  }
+  return "";
+}
+
 const Strategy& find_one(const std::string& name) {
   std::vector<std::string> names;
   for (const Strategy* strategy : kStrategies) {
     if (strategy->name == name) return *strategy;
     names.emplace_back(strategy->name);
+  }
+  if (const std::string known = known_elsewhere(name); !known.empty()) {
+    throw RunError(ErrorKind::Usage, "unknown strategy '" + name + "': " + known + " here");
   }
   throw unknown_name("strategy", name, names);
 }

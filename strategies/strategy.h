@@ -4,6 +4,7 @@
 // table of all of them, and their composition: `a+b` applies a, then b to its result.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -48,6 +49,14 @@ enum class Processes : std::uint8_t {
   WithServers  ///< several, and servers that hold the parameters
 };
 
+/// A name that a strategy has elsewhere: lower case, without `strategy`.
+struct OtherName {
+  enum class Is : std::uint8_t { Equal, Near };
+  std::string_view name = {};
+  std::string_view flags = {};  ///< of the strategy here, such as `--shard parameters`
+  Is is = Is::Equal;
+};
+
 struct Strategy {
   std::string_view name;
   std::string_view term;  ///< in the literature
@@ -58,6 +67,7 @@ struct Strategy {
   Processes processes;
   std::span<const Option* const> options;
   Rewrite rewrite;
+  std::array<OtherName, 6> elsewhere = {};
 };
 
 std::span<const Strategy* const> all_strategies();
@@ -79,7 +89,7 @@ std::string names_of_declarers(const Option& option);
 void check_options(const std::string& strategy, const OptionValues& given);
 
 /// One strategy or a composition, by name.
-/// Throws: RunError(Usage) that names the nearest valid name.
+/// Throws: RunError(Usage) that names what has this name elsewhere, or the nearest valid name.
 std::vector<const Strategy*> find_strategies(const std::string& name);
 
 /// Applies the strategies in order, then bucket(); verifies after each.

@@ -171,6 +171,7 @@ extern constinit const Strategy kTensorParallel = {
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfPlaces,
     .options = options<kAlgorithm, kStagesPerProcess>,
-    .rewrite = tensor_parallel};
+    .rewrite = tensor_parallel,
+    .elsewhere = {{{"megatron"}}}};
 
 }  // namespace regatta

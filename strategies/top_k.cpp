@@ -168,6 +168,7 @@ extern constinit const Strategy kTopK = {
     .exchange = Exchange::Compressed,
     .processes = Processes::OfWorkers,
     .options = options<kTopKShare>,
-    .rewrite = top_k};
+    .rewrite = top_k,
+    .elsewhere = {{{.name = "dgc", .is = OtherName::Is::Near}}}};
 
 }  // namespace regatta

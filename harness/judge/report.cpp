@@ -32,10 +32,16 @@ fs::path find_page_maker() {
                   installed_folder().string(), fs::read_symlink("/proc/self/exe").string()));
 }
 
+/// One folder has its page inside, so that two reports of two folders stay apart.
+fs::path folder_of_page(const ReportRequest& request) {
+  if (!request.out.empty()) return request.out;
+  return fs::path(request.folders.size() == 1 ? request.folders.front() : "out") / "report";
+}
+
 /// Before the work.
-void require_free_page(const ReportRequest& request) {
+void require_free_page(const fs::path& out, IfThere if_there) {
   for (const char* const name : {"index.html", "simulated.html", "judgement.json"}) {
-    require_free({.path = fs::path(request.out) / name, .if_there = request.if_there});
+    require_free({.path = out / name, .if_there = if_there});
   }
 }
 
@@ -59,7 +65,8 @@ int run_python(std::vector<std::string> arguments) {
 }  // namespace
 
 int run_report(const ReportRequest& request) {
-  if (request.format == ReportFormat::Page) require_free_page(request);
+  const fs::path out = folder_of_page(request);
+  if (request.format == ReportFormat::Page) require_free_page(out, request.if_there);
   if (request.format == ReportFormat::Json && request.if_there == IfThere::Replace) {
     throw RunError(ErrorKind::Usage, "--overwrite replaces a page, and --format json writes none");
   }
@@ -84,10 +91,10 @@ int run_report(const ReportRequest& request) {
     std::cout << json;
     return 0;
   }
-  create_folder(request.out);
-  const fs::path file = fs::path(request.out) / "judgement.json";
+  create_folder(out);
+  const fs::path file = out / "judgement.json";
   write_output({.path = file, .if_there = request.if_there}, json);
-  std::vector<std::string> command{kPython, "-B", page_maker.string()};
+  std::vector<std::string> command{kPython, kIsolated, "-B", page_maker.string()};
   if (request.if_there == IfThere::Replace) command.emplace_back("--overwrite");
   command.push_back(file.string());
   return run_python(std::move(command));

@@ -19,7 +19,7 @@ enum class ReportFormat {
 
 struct ReportRequest {
   std::vector<std::string> folders;  ///< each with a records.jsonl, a simulated.jsonl, or both
-  std::string out = "out/report";
+  std::string out;                   ///< empty: FOLDER/report of one folder, out/report of several
   IfThere if_there = IfThere::Refuse;  ///< the page
   ReportFormat format = ReportFormat::Page;
 };

@@ -42,8 +42,9 @@ bool GrowingFigure::is_due() const {
 
 std::string GrowingFigure::draw() {
   const Clock::time_point begin = Clock::now();
-  const ChildEnd end = run_program(kPython, {kPython, "-B", script_, "--growing", folder_},
-                                   [](const std::string&) {});
+  const ChildEnd end =
+      run_program(kPython, {kPython, kIsolated, "-B", script_, "--growing", folder_},
+                  [](const std::string&) {});
   last_ = Clock::now();
   cost_ = seconds(last_ - begin);
   if (end.exit_code == 0 || end.signal != 0) return "";

@@ -7,6 +7,7 @@
 
 #include "harness/plan/flag_values.h"
 #include "harness/plan/stragglers.h"
+#include "harness/plan/training_options.h"
 #include "harness/system/command_text.h"
 #include "kernels/graph/error.h"
 #include "strategies/strategy.h"
@@ -164,13 +165,6 @@ void declare_output(CLI::App& app, RaceRequest& request, RunTexts& texts) {
             "began with (default: none)");
 }
 
-void set_arguments(RaceRequest& request, const std::vector<std::string>& arguments) {
-  request.arguments = arguments;
-  std::vector<std::string> words = {"regatta"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  request.command = command_text(words);
-}
-
 /// Without the flags and their values, which stand behind them or behind a `=`.
 std::vector<std::string> without(const std::vector<std::string>& arguments,
                                  const std::vector<std::string>& flags) {
@@ -184,6 +178,23 @@ std::vector<std::string> without(const std::vector<std::string>& arguments,
     }
   }
   return left;
+}
+
+/// Whether its data set is files.
+bool reads_files(const RaceRequest& request) {
+  const auto& workloads = all_workloads();
+  return std::any_of(workloads.begin(), workloads.end(), [&request](const Workload& each) {
+    return each.name == request.workload && !is_made(dataset_of(request, each));
+  });
+}
+
+/// The command names a folder of data where the run reads one.
+void set_arguments(RaceRequest& request, const std::vector<std::string>& arguments) {
+  request.arguments = arguments;
+  std::vector<std::string> words =
+      reads_files(request) ? arguments : without(arguments, {"--data-dir"});
+  words.insert(words.begin(), "regatta");
+  request.command = command_text(words);
 }
 
 /// Whether strategies of the kind alone declare it.

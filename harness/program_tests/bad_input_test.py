@@ -16,12 +16,14 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from test_support import (CIFAR_BYTES, REGATTA, fresh_folder, records_in, regatta, run_tests,
-                          small_disk, write_sparse_cifar10)
+from test_support import (CIFAR_BYTES, REGATTA, fresh_folder, output_of, records_in, regatta,
+                          run_tests, small_disk, write_sparse_cifar10)
 from wrong_flags import WRONG_FLAGS
 
 SHORT = ("--workload", "parabola", "--steps", "5")
 CIFAR_RECORD_BYTES = 3073
+
+NO_CUDA = "this build has no CUDA" in output_of("list", "devices")
 
 PARABOLA = ("--workload", "parabola")
 THIN = ("--workload", "resnet9_thin", "--steps", "8", "--global-batch", "32")
@@ -69,7 +71,13 @@ class CommandLine(BadInput):
 
     def test_of_wrong_flags(self) -> None:
         for flags, expected in WRONG_FLAGS:
-            self.assert_run_refused((*PARABOLA, *flags.split()), expected)
+            words = (*PARABOLA, *flags.split())
+            if not NO_CUDA or "--device cuda" not in flags:
+                self.assert_run_refused(words, expected)
+                continue
+            self.assert_run_refused(words, "this build has no CUDA: .*--device cpu")
+            if "--straggler" not in flags and "--trace" not in flags:  # flags of runs alone
+                self.assert_refused(regatta("graph", *words), expected)
 
     def test_of_a_batch_that_is_not_whole_groups(self) -> None:
         self.assert_run_refused(
@@ -117,6 +125,8 @@ class Cuda(BadInput):
                                  "--workers", "2", "--processes", "2"), re.escape(missing))
 
     def test_ring_is_refused_where_the_environment_wants_another_algorithm(self) -> None:
+        if NO_CUDA:
+            self.skipTest("this build has no CUDA")
         flags = ("--device", "cuda", "--strategy", "all_reduce", "--workers", "2",
                  "--processes", "2")
         done = regatta("run", *SHORT, *flags, "--out", str(fresh_folder()), NCCL_ALGO="Tree")

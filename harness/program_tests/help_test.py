@@ -48,7 +48,8 @@ FLAGS = {
         "--data-dir": "=cifar-10-batches-bin", "--resume": "",
         "--within": "(default: as long as it takes)", "--draw": "",
     },
-    "report": {"--out": "=out/report", "--overwrite": "", "--format": "=page"},
+    "report": {"--out": "(default: FOLDER/report; of several folders out/report)",
+               "--overwrite": "", "--format": "=page"},
     "compare": {
         "--format": "=text", "--speed-effect": "=0.03", "--convergence-effect": "=0.1",
         "--alpha": "=0.05", "--losses": "=by_seed", "--taken": "=apart",

@@ -19,8 +19,8 @@ import unittest
 from matrix_support import CELLS, RUNS, SMALL, Folder
 from proc_support import environment_of, processes_with
 from run_support import rank_of
-from test_support import (MARK, REGATTA, environment_of_its_own, fresh_folder, records_in,
-                          run_tests, soon)
+from test_support import (MARK, REGATTA, core_seconds, environment_of_its_own, fresh_folder,
+                          records_in, run_tests, soon)
 
 OVER_PROCESSES = """
 seeds = 3
@@ -89,7 +89,7 @@ class Matrix(unittest.TestCase):
                          r"8 runs left, about [\d.]+ (s|min) \(8 by a short run of single\)")
         self.assertNotIn("timing", said[2])
         self.assertRegex(said[2],
-                         r"4 runs left, about [\d.]+ s \(4 by runs of the same cell here\)")
+                         r"4 runs left, about [\d.]+ (s|min) \(4 by runs of the same cell here\)")
         self.assertEqual(list(scratch.iterdir()), [])
 
     def test_a_dry_run_ends_in_seconds_whatever_the_models(self) -> None:
@@ -99,12 +99,13 @@ class Matrix(unittest.TestCase):
             '[[race]]\nworkload = ["resnet9_thin", "airbench94", "resnet9", "mobilenet_v2_full", '
             '"mobilenet_v2"]\n'
             'dataset = "shapes"\ndtype = ["f32", "bf16"]\nstrategy = "single"\n')
-        began = time.monotonic()
+        began = core_seconds()
         said = subprocess.run((apart, "matrix", "all.toml", "--dry-run"), cwd=folder, timeout=120,
                               env=os.environ | {"TMPDIR": str(folder)}, capture_output=True,
                               text=True, check=True).stdout
-        self.assertLess(time.monotonic() - began, 10)
-        self.assertRegex(said, r"50 runs left, (more than|about) .* by a short run of single")
+        self.assertLess(core_seconds() - began, 10 * len(os.sched_getaffinity(0)))
+        self.assertRegex(said, r"50 runs left, (more than|about) .* by a short run of single|"
+                               r"their time is not known yet")  # where others have the cores
         self.assertEqual([each.name for each in folder.iterdir()], ["all.toml"])
 
     def test_resumed_after_kills_at_random_moments_it_has_every_record_once(self) -> None:

@@ -15,7 +15,7 @@ from matrix_support import CELLS, RUNS, SMALL, Folder
 from test_support import records_in, run_tests
 
 LONG = SMALL.replace("2000", "50000")  # tenths of a second a run
-STARTS_S = 5  # of the program and its runs, beside other tests
+STARTS_S = 60  # of the program and its runs, on a loaded machine
 
 
 def seeds_of(folder: Folder) -> dict[str, list[int]]:

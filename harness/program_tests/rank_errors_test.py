@@ -32,8 +32,6 @@ class BadInput(unittest.TestCase):
                 (("--strategy", "async_shared", *two),
                  r"'async_shared' keeps its parameters in memory that all workers share, so it "
                  r"runs in one process; fix: leave --processes out"),
-                (("--strategy", "ad_psgd", *two, "--device", "cuda"),
-                 r"'ad_psgd' averages between processes on CPUs only; fix: leave --processes out"),
                 (("--strategy", "ad_psgd+model_parallel", "--workers", "4", "--stages", "2",
                   "--processes", "4"), r"have all of their stages in one; fix: give fewer"),
                 (("--processes", "2"), r"--processes is 2, but there is only 1 replica"),

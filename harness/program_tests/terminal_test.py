@@ -157,6 +157,14 @@ class Help(unittest.TestCase):
                     self.assertLessEqual(len(line), columns)
                     self.assertFalse(line.endswith("-"), line)
 
+    def test_breaks_no_word_of_lists_and_diagnoses(self) -> None:
+        for command in ("list", "doctor"):
+            whole = output_of(command)
+            self.assertGreater(max(map(len, whole.splitlines())), 80, command)
+            for columns in (80, 70):
+                shown = on_terminal(command, columns=columns).screen.shown()
+                self.assertEqual(shown.split(), whole.split(), (command, columns))
+
     def test_has_examples_that_work(self) -> None:
         for subcommand, more in (("run", ("--steps", "2")), ("matrix", ("--dry-run",))):
             examples = examples_in(output_of(subcommand, "--help"))

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -62,7 +63,14 @@ def run_tests() -> None:
     """Of the file that was started."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background job ignores it
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]],
+                  verbosity=2)  # with the reasons of skips, for ci/skipped
+
+
+def core_seconds() -> float:
+    """Time of cores that all children that have ended took, whatever ran beside them."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def fresh_folder() -> Path:

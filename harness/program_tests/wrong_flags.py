@@ -22,6 +22,8 @@ WRONG_FLAGS: list[tuple[str, str]] = [
      r"--all-reduce nccl .* a GPU for each worker, .* --processes 4, or use .*reduce_to_one"),
     ("--device cuda --strategy all_reduce+model_parallel --workers 4 --stages 2 --processes 2",
      r"a GPU for each stage, .* use --all-reduce reduce_to_one"),
+    ("--device cuda --strategy ad_psgd --workers 2 --processes 2",
+     r"'ad_psgd' averages between processes on CPUs only; fix: leave --processes out"),
     ("--strategy all_reduce --workers 4 --all-reduce torus --torus 3x2",
      r"--torus is 3x2, and there are 4 replicas; fix: give columns and rows whose product is that"),
     ("--strategy all_reduce --workers 4 --torus 2x2",

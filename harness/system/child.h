@@ -33,6 +33,8 @@ class Interrupts {
 
 /// The interpreter for the scripts of plots/.
 inline constexpr char kPython[] = "/usr/bin/python3";
+/// Its flags: without PYTHONPATH, PYTHONHOME and PYTHONSAFEPATH, and packages of the user's own.
+inline constexpr char kIsolated[] = "-Es";
 
 /// The prefix of lines on stderr that are not errors.
 inline constexpr std::string_view kWarning = "regatta: warning: ";

@@ -2,9 +2,11 @@
 #include "harness/system/terminal.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
@@ -38,6 +40,15 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
   std::vector<std::string> words;
   for (std::string word; std::getline(stream, word, ' ');) words.push_back(word);
   return wrapped(words, " ", columns);
+}
+
+std::string in_columns(const std::string& line, std::size_t indent) {
+  constexpr std::size_t kLeast = 20;
+  if (!is_terminal() || line.size() <= indent) return line;
+  const std::size_t columns = std::max(terminal_size().columns, indent + kLeast) - indent;
+  const std::string next = '\n' + std::string(indent, ' ');
+  return line.substr(0, indent) +
+         fmt::format("{}", fmt::join(wrapped(line.substr(indent), columns), next));
 }
 
 std::string one_line(std::string_view text) {

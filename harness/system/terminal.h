@@ -32,6 +32,10 @@ std::vector<std::string> wrapped(const std::vector<std::string>& pieces, std::st
 /// stay, as they may be a path's.
 std::vector<std::string> wrapped(const std::string& text, std::size_t columns);
 
+/// A line of which, on a terminal, what stands behind the first `indent` columns is wrapped there.
+/// Elsewhere it stays whole.
+std::string in_columns(const std::string& line, std::size_t indent);
+
 /// The text with control characters, those of Unicode's C1, too, as escapes, such as `\n` and
 /// `\x1b`, so that what a file or a peer holds neither breaks a line nor moves the cursor.
 std::string one_line(std::string_view text);

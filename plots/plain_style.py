@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matplotlib with defaults of its own, without a display: no matplotlibrc and no MPLBACKEND of the
+user changes a figure. What draws takes `plt` from here."""
+
+import os
+
+os.environ.pop("MPLBACKEND", None)
+
+import matplotlib  # noqa: E402
+
+matplotlib.use("Agg")
+matplotlib.rcdefaults()
+import matplotlib.pyplot as plt  # noqa: E402
+
+__all__ = ["plt"]
