@@ -24,6 +24,7 @@ std::string label(const Contestant& contestant, const Field& field) {
   for (const auto& [option, value] : contestant.options) {
     text += fmt::format(", {}={}", option, to_text(value));
   }
+  if (contestant.rate_scale != 1) text += fmt::format(", rate x {}", contestant.rate_scale);
   if (!contestant.straggler.empty()) text += ", straggler " + contestant.straggler;
   return text + ") on " + field.name;
 }
@@ -32,14 +33,16 @@ const std::pair<const Contestant, Runs>* counterpart(const Field& field, const C
                                                      const std::string& strategy,
                                                      std::optional<std::int64_t> processes) {
   const OptionValues options = options_under(strategy, of);
+  const std::pair<const Contestant, Runs>* found = nullptr;
   for (const auto& cell : field.runs) {
     const Contestant& other = cell.first;
     if (other.strategy == strategy && other.options == options && same_resources(other, of) &&
         (!processes || other.processes == *processes)) {
-      return &cell;
+      if (found == nullptr || other.rate_scale == of.rate_scale) found = &cell;
+      if (other.rate_scale == of.rate_scale) break;
     }
   }
-  return nullptr;
+  return found;
 }
 
 std::vector<Claim> judge_claims(std::span<const Record> records) {

@@ -39,6 +39,17 @@ void require_free_page(const ReportRequest& request) {
   }
 }
 
+void add_notes(Judgement& judgement, const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) {
+    for (const auto& [name, notes] : notes_in(folder)) {
+      for (WorkloadJudgement& workload : judgement.workloads) {
+        if (workload.cells.front().runs.front()->cell.workload != name) continue;
+        workload.matrices.push_back(notes);
+      }
+    }
+  }
+}
+
 /// Its output is that of this program.
 int run_python(std::vector<std::string> arguments) {
   const ChildEnd end = run_program(
@@ -74,6 +85,7 @@ int run_report(const ReportRequest& request) {
     warnings.insert(warnings.end(), read.warnings.begin(), read.warnings.end());
   }
   Judgement judgement = judge(records);
+  add_notes(judgement, request.folders);
   judgement.warnings.insert(judgement.warnings.begin(), warnings.begin(), warnings.end());
   for (const std::string& warning : judgement.warnings) {
     fmt::print(stderr, "regatta: warning: {}\n", short_line(warning));
