@@ -42,6 +42,9 @@ void declare_matrix(CLI::App& app, MatrixRequest& request) {
   app.add_flag_callback("--resume", set(MatrixRequest::Mode::Resume),
                         "run what the folder does not hold yet")
       ->excludes(dry);
+  app.add_flag_callback(
+      "--tune", [&request] { request.tune = MatrixRequest::Tune::Always; },
+      "choose learning rates on other seeds before the race, where the matrix has no [[tune]]");
   add_value(app, "--within", request.within,
             "time for it, such as 90s, 3min or 1h: runs go seed by seed, one that would end "
             "later is not begun, and what was left out is said (default: as long as it takes)");

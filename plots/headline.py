@@ -125,6 +125,13 @@ def _against(judged: Json, names: list[str]) -> str:
             f"{name} came second: it did not reach the target in the median.")
 
 
+def _missing(judged: Json) -> str:
+    """The commands that run what matrices have left out; nothing where all is there."""
+    return "; ".join(f"{one['command']} runs the {one['missing']} that are missing" + (
+        f", in about {time_text(one['seconds'])}" if one["seconds"] > 0 else "")
+        for one in judged["matrices"] if one["missing"] > 0)
+
+
 def _how_sure(judged: Json) -> str:
     first = judged["first"]
     least = min(cell["count"] for cell in judged["cells"][:2])
@@ -134,8 +141,8 @@ def _how_sure(judged: Json) -> str:
         decide = ("More seeds would not decide it: a run reaches the target somewhere between two "
                   "evaluations, and these are too far apart.")
     elif first["seeds"]:
-        decide = f"About {first['seeds']} seeds would decide it: regatta matrix --seeds " \
-                 f"{first['seeds']}."
+        command = _missing(judged) or f"regatta matrix --seeds {first['seeds']}"
+        decide = f"About {first['seeds']} seeds would decide it: {command}."
     else:
         decide = ""
     intervals = (f"{_counts(judged)}, paired by seed; all comparisons of this page together are "
@@ -145,7 +152,7 @@ def _how_sure(judged: Json) -> str:
         "level": f"Less than 3 % apart: {intervals}",
         "open": f"{_counts(judged)}, compared seed by seed. {detectable}{decide}",
         "too_few": f"With {plural(least, 'run')} of a cell nothing can be told apart. "
-                   "fix: five seeds at least (regatta matrix --seeds 5).",
+                   f"fix: {_missing(judged) or 'five seeds at least (regatta matrix --seeds 5)'}.",
         "alone": "No other cell of this workload is here.",
         "not_reached": "",
     }[first["certainty"]]

@@ -80,6 +80,7 @@ class WorkloadView:
     headline: Headline
     missed: str  # the cells that did not reach the target
     same_start: str
+    rates: str  # how learning rates and options were chosen
     warnings: list[str]
     cells: list[CellRow]
     why: str
@@ -268,6 +269,18 @@ def _same_start(judged: Json) -> str:
             f"consumed, were equal in {compared}.")
 
 
+def _rates(judged: Json) -> str:
+    tuned = [one["tuned"] for one in judged["matrices"] if one["tuned"]]
+    if tuned:
+        return "; ".join(text[:1].upper() + text[1:] for text in tuned) + "."
+    if len(judged["cells"]) < 2:
+        return ""
+    if len({cell["cell"]["rate_scale"] for cell in judged["cells"]}) > 1:
+        return "Learning rates differ between cells, and no run of this page chose them."
+    return ("Every strategy ran at the workload's one learning rate; those with options of their "
+            "own may do better by tuning (regatta matrix --tune).")
+
+
 def _machine(machine: Json) -> list[tuple[str, str]]:
     rows = [("CPU", machine["cpu"]), ("extensions", " ".join(machine["isa"])),
             ("cores used", f"{machine['cores_used']} of {machine['cores_available']} logical, "
@@ -295,7 +308,8 @@ def _view(index: int, judged: Json) -> WorkloadView:
         title=judged["workload"], apart="",
         slug=f"{index + 1}-" + re.sub(r"[^A-Za-z0-9_-]", "-", judged["workload"]),
         conditions=_conditions(judged), headline=headline_of(judged, names),
-        missed=_missed(judged, names), same_start=_same_start(judged), warnings=judged["warnings"],
+        missed=_missed(judged, names), same_start=_same_start(judged), rates=_rates(judged),
+        warnings=judged["warnings"],
         cells=[_cell_row(place, name, style.colour, cell, metric)
                for place, (name, style, cell)
                in enumerate(zip(names, styles, judged["cells"]), start=1)],

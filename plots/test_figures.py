@@ -273,7 +273,7 @@ def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any
              "step_seconds": {"compute": 3, "exposed_communication": 1, "bubble": 0,
                               "wait": 0}}
             for standing, median, factor in cells]
-    return {"target": {"metric": "accuracy", "value": 60.0}, "cells": rows,
+    return {"target": {"metric": "accuracy", "value": 60.0}, "cells": rows, "matrices": [],
             "first": {"certainty": certainty, "ahead": 2.0, "detectable": None, "seeds": None,
                       "coarse": False, **first}}
 
@@ -341,6 +341,13 @@ class Headlines(unittest.TestCase):
         few = headline_of(judged("too_few", ("first", 3.0, 1.0), ("open", 6.0, 2.0)), ["a", "b"])
         self.assertEqual(few.badge, "too few runs to compare")
         self.assertIn("fix: five seeds at least", few.sure)
+        for certainty in ("too_few", "open"):
+            cut = judged(certainty, ("first", 3.0, 1.0), ("open", 6.0, 2.0), seeds=5)
+            cut["matrices"] = [{"missing": 24, "seconds": 700.0, "tuned": "",
+                                "command": "regatta matrix --tier quick --resume"}]
+            self.assertIn("regatta matrix --tier quick --resume runs the 24 that are missing, in "
+                          "about 11.7 min.",
+                          headline_of(cut, ["a", "b"]).sure.replace("\u00a0", " "))
         alone = headline_of(judged("alone", ("first", 3.0, 1.0)), ["a"])
         self.assertEqual(alone.against, "of 5 runs")
         missed = headline_of(judged("not_reached", ("missed", None, 1.0)), ["a"])

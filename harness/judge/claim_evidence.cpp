@@ -23,7 +23,8 @@ using Setting = std::vector<std::pair<std::string, std::string>>;
 Setting setting_of(const Record& record) {
   Setting setting;
   for (const Trait& trait : traits_of(record)) {
-    if (trait.role == Trait::Role::Setting) setting.emplace_back(trait.name, trait.value);
+    if (trait.role != Trait::Role::Setting || trait.name == "rate_scale") continue;
+    setting.emplace_back(trait.name, trait.value);
   }
   const SoftwareFacts& software = record.software;
   setting.emplace_back("machine", machine_name(record.machine));
@@ -42,7 +43,8 @@ Contestant contestant_of(const Cell& cell) {
           .processes = cell.processes,
           .threads_per_worker = cell.threads_per_worker,
           .oversubscribed = cell.oversubscribed || cell.shared_gpu,
-          .straggler = straggler_text(cell.straggler)};
+          .straggler = straggler_text(cell.straggler),
+          .rate_scale = cell.rate_scale};
 }
 
 /// Of the settings of one workload each gets the parts that are not the same in all of them.
@@ -212,6 +214,7 @@ std::string text_of(const Contestant& contestant) {
   for (const auto& [option, value] : contestant.options) {
     text += fmt::format(", {}={}", option, to_text(value));
   }
+  if (contestant.rate_scale != 1) text += fmt::format(", rate x {}", contestant.rate_scale);
   if (!contestant.straggler.empty()) text += ", straggler " + contestant.straggler;
   return text + ')';
 }

@@ -38,6 +38,7 @@ struct Contestant {
   std::int64_t threads_per_worker = 1;
   bool oversubscribed = false;  ///< or workers that share a GPU: speeds compare with no other
   std::string straggler;        ///< `1:3`, empty for none
+  double rate_scale = 1;        ///< each may have its own
   auto operator<=>(const Contestant&) const = default;
 };
 

@@ -64,7 +64,8 @@ Claim sharding_costs_no_accuracy(std::span<const Field> fields);
 /// As a figure would: `async_shared (2 workers, straggler 1:3) on resnet9_thin`.
 std::string label(const Contestant& contestant, const Field& field);
 
-/// The first contestant of the field of that strategy with the same resources, as many servers if
+/// The first contestant of the field of that strategy, with the same learning rate where there is
+/// such a one, with the same resources, as many servers if
 /// it has any and, where `processes` says so, that many processes; null for none. Of all_reduce the
 /// ring; never one with backup workers or a bound on staleness.
 const std::pair<const Contestant, Runs>* counterpart(

@@ -29,14 +29,16 @@ const std::pair<const Contestant, Runs>* counterpart(const Field& field, const C
                                                      const std::string& strategy,
                                                      std::optional<std::int64_t> processes) {
   const OptionValues options = options_under(strategy, of);
+  const std::pair<const Contestant, Runs>* found = nullptr;
   for (const auto& cell : field.runs) {
     const Contestant& other = cell.first;
     if (other.strategy == strategy && other.options == options && same_resources(other, of) &&
         (!processes || other.processes == *processes)) {
-      return &cell;
+      if (found == nullptr || other.rate_scale == of.rate_scale) found = &cell;
+      if (other.rate_scale == of.rate_scale) break;
     }
   }
-  return nullptr;
+  return found;
 }
 
 namespace {

@@ -5,6 +5,7 @@
 // beside its own in every step, as an outer optimizer changes more than how often it exchanges.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -62,7 +63,12 @@ Claim fewer_exchanges_cost_accuracy(std::span<const Field> fields) {
     for (const auto& [contestant, runs] : field.runs) {
       const auto always = exchanging_always(contestant);
       if (!always || contestant.workers < 2) continue;
-      const auto control = field.runs.find(*always);
+      const auto is_control = [&](const auto& cell) {
+        Contestant other = cell.first;
+        other.rate_scale = always->rate_scale;  // each may have a tuned rate of its own
+        return other == *always;
+      };
+      const auto control = std::ranges::find_if(field.runs, is_control);
       if (control == field.runs.end()) continue;
       keep(comparisons, compare_runs(label(contestant, field), runs, control->second,
                                      examples_to_target, kMoreExamples));

@@ -172,6 +172,17 @@ TEST(Claims, CompareExamplesToTheTarget) {
   expect(sync, name, ClaimVerdict::Undecided);
 }
 
+TEST(Claims, CompareATunedRateWithTheControlsOwn) {
+  const auto reached = [](const std::string& strategy, std::int64_t examples, double rate) {
+    return with(reaching(runs(strategy, 1000), examples, 4),
+                [&](Record& record) { record.cell.rate_scale = rate; });
+  };
+  const std::string name = "asynchronous_needs_more_examples";
+  const auto tuned = reached("all_reduce", 4096, 1) + reached("async_shared", 9000, 2);
+  expect(tuned, name, ClaimVerdict::Holds);
+  expect(tuned + reached("all_reduce", 18000, 2), name, ClaimVerdict::DoesNotHold);
+}
+
 TEST(Claims, CompareEachSeedWithItself) {
   // By seed 4160 to 6144, so both samples overlap; but each needs a tenth more than its sibling.
   const auto spread = [](const std::string& strategy, double factor) {

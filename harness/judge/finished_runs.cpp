@@ -38,6 +38,7 @@ std::optional<FinishedRun> finished_run(Record record) {
                   .checksums = record.checksums,
                   .status = record.status,
                   .is_cancelled = is_cancelled(record),
+                  .is_to_run_again = is_to_run_again(record),
                   .losses = std::move(record.losses),
                   .examples_per_s = record.examples_per_s,
                   .seconds = seconds(record.setup_ns + record.warmup_ns + record.full_ns),

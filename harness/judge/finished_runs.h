@@ -27,6 +27,7 @@ struct FinishedRun {
   Checksums checksums;      ///< empty in records that lack them
   Status status = Status::Failed;
   bool is_cancelled = false;
+  bool is_to_run_again = false;
   std::optional<double> seconds_to_target;  ///< of the training clock
   std::optional<double> examples_to_target;
   std::optional<double> metric;     ///< of the last evaluation

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/judge/claims.h"
+#include "harness/judge/matrix_notes.h"
 #include "harness/judge/paired_ratio.h"
 #include "harness/judge/statistics.h"
 #include "harness/record/record.h"
@@ -161,6 +162,7 @@ struct WorkloadJudgement {
   FirstPlace first;
   SameStart same_start;
   std::vector<std::string> warnings;
+  std::vector<WorkloadNotes> matrices;  ///< of the folders' matrices that race it
 };
 
 struct Judgement {

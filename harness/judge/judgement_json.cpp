@@ -204,6 +204,13 @@ Json to_json(const WorkloadJudgement& workload) {
   const Record& record = *workload.cells.front().runs.front();
   Json cells = Json::array();
   for (const CellJudgement& cell : workload.cells) cells.push_back(to_json(cell));
+  Json matrices = Json::array();
+  for (const WorkloadNotes& each : workload.matrices) {
+    matrices.push_back({{"missing", each.missing},
+                        {"seconds", each.seconds},
+                        {"command", each.command},
+                        {"tuned", each.tuned}});
+  }
   return {{"workload", record.cell.workload},
           {"shows", to_string(shows_of(record.cell.workload))},
           {"dataset", record.cell.dataset},
@@ -214,6 +221,7 @@ Json to_json(const WorkloadJudgement& workload) {
           {"same_start",
            {{"compared", workload.same_start.compared}, {"differs", workload.same_start.differs}}},
           {"warnings", workload.warnings},
+          {"matrices", matrices},
           {"cells", cells}};
 }
 

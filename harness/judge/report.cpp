@@ -45,6 +45,17 @@ void require_free_page(const fs::path& out, IfThere if_there) {
   }
 }
 
+void add_notes(Judgement& judgement, const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) {
+    for (const auto& [name, notes] : notes_in(folder)) {
+      for (WorkloadJudgement& workload : judgement.workloads) {
+        if (workload.cells.front().runs.front()->cell.workload != name) continue;
+        workload.matrices.push_back(notes);
+      }
+    }
+  }
+}
+
 /// Its output is that of this program.
 int run_python(std::vector<std::string> arguments) {
   const ChildEnd end = run_program(
@@ -82,6 +93,7 @@ int run_report(const ReportRequest& request) {
   }
   const bool is_one = request.folders.size() == 1;
   Judgement judgement = is_one ? judge(records, request.folders.front()) : judge(records);
+  add_notes(judgement, request.folders);
   judgement.warnings.insert(judgement.warnings.begin(), warnings.begin(), warnings.end());
   for (const std::string& warning : judgement.warnings) {
     fmt::print(stderr, "regatta: warning: {}\n", short_line(warning));

@@ -8,17 +8,21 @@
 #include <csignal>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "harness/judge/finished_runs.h"
+#include "harness/judge/matrix_notes.h"
 #include "harness/matrix/cell_times.h"
 #include "harness/matrix/matrix_budget.h"
 #include "harness/matrix/matrix_figure.h"
 #include "harness/matrix/matrix_plan.h"
 #include "harness/matrix/matrix_table.h"
 #include "harness/matrix/resume_command.h"
+#include "harness/matrix/tune.h"
 #include "harness/record/record_writer.h"
 #include "harness/system/child.h"
 #include "harness/system/duration.h"
@@ -45,21 +49,35 @@ struct PlannedRun {
   std::uint64_t seed = 0;
 };
 
+using Clock = std::chrono::steady_clock;
+
+/// The runs of a request: those that tune, or those that race.
+struct Leg {
+  enum class Purpose { Tune, Race } purpose = Purpose::Race;
+  std::string folder;
+  MatrixPlan plan;
+  std::vector<RejectedCell> rejected;
+  Clock::time_point begin;                   ///< of both legs
+  std::map<std::string, std::string> tuned;  ///< by workload, for its notes
+};
+
 class Matrix {
  public:
-  explicit Matrix(const MatrixRequest& request);
+  Matrix(const MatrixRequest& request, Leg leg);
   int dry_run();
   int run(const FolderLock& lock);
+  bool is_complete() const { return missing_.empty(); }
+  /// Those that are there; none of a cell that the plan does not have.
+  std::vector<FinishedRun> runs_of(const MatrixCell& cell) const;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
+  bool races() const { return leg_.purpose == Leg::Purpose::Race; }
   std::size_t planned() const { return plan_.cells.size() * plan_.seeds.size(); }
   std::size_t there() const {
     return std::accumulate(runs_of_cell_.begin(), runs_of_cell_.end(), std::size_t{0});
   }
   double seconds_gone() const {
-    return std::chrono::duration<double>(Clock::now() - begin_).count();
+    return std::chrono::duration<double>(Clock::now() - leg_.begin).count();
   }
   /// For runs: the last drawing has its own.
   double seconds_left() const {
@@ -81,13 +99,14 @@ class Matrix {
   void draw();
   int interrupted(int signal) const;
   void say_what_was_left_out() const;
+  /// For reports, of the runs that are missing now.
+  void leave_notes() const;
 
-  const Clock::time_point begin_ = Clock::now();
   Interrupts interrupts_;
   MatrixRequest request_;
   double within_s_;  ///< infinity: no budget
-  MatrixPlan plan_;
-  std::vector<RejectedCell> rejected_;
+  Leg leg_;
+  const MatrixPlan& plan_ = leg_.plan;
   MatrixTable table_;
   std::optional<GrowingFigure> figure_;
   std::string figure_failure_;
@@ -100,16 +119,15 @@ class Matrix {
   int failed_ = 0;
 };
 
-Matrix::Matrix(const MatrixRequest& request)
+Matrix::Matrix(const MatrixRequest& request, Leg leg)
     : request_(request),
       within_s_(request.within ? parse_duration("--within", *request.within)
                                : std::numeric_limits<double>::infinity()),
-      plan_(plan_of(request)),
-      rejected_(reject_invalid(plan_)),
+      leg_(std::move(leg)),
       table_(plan_),
-      times_(plan_, finished_runs(request.out).runs),
+      times_(plan_, finished_runs(leg_.folder).runs),
       runs_of_cell_(plan_.cells.size()) {
-  if (request.figure == MatrixRequest::Figure::Growing) figure_.emplace(request.out);
+  if (races() && request.figure == MatrixRequest::Figure::Growing) figure_.emplace(request.out);
   for (std::uint64_t seed : plan_.seeds) {
     for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
       if (const FinishedRun* run = done({.cell = cell, .seed = seed})) {
@@ -130,10 +148,20 @@ const FinishedRun* Matrix::record_of(const PlannedRun& run) const {
   return found == times_.here().end() ? nullptr : &*found;
 }
 
-/// A run that lost its machines is to be run again.
 const FinishedRun* Matrix::done(const PlannedRun& run) const {
   const FinishedRun* found = record_of(run);
-  return found == nullptr || found->is_cancelled ? nullptr : found;
+  return found == nullptr || found->is_to_run_again ? nullptr : found;
+}
+
+std::vector<FinishedRun> Matrix::runs_of(const MatrixCell& cell) const {
+  std::vector<FinishedRun> runs;
+  const auto found = std::find(plan_.cells.begin(), plan_.cells.end(), cell);
+  if (found == plan_.cells.end()) return runs;
+  for (const std::uint64_t seed : plan_.seeds) {
+    const auto index = static_cast<std::size_t>(found - plan_.cells.begin());
+    if (const FinishedRun* run = record_of({.cell = index, .seed = seed})) runs.push_back(*run);
+  }
+  return runs;
 }
 
 void Matrix::add(std::size_t cell, const FinishedRun& run) {
@@ -159,18 +187,23 @@ std::vector<std::size_t> Matrix::missing_cells() const {
 }
 
 void Matrix::describe() {
-  fmt::print("{} cells x {} seeds = {} runs, into {}\n", plan_.cells.size(), plan_.seeds.size(),
-             planned(), request_.out);
-  for (const MatrixCell& cell : plan_.cells) fmt::print("  {}\n", one_line(cell.name));
-  if (!rejected_.empty()) fmt::print("cannot run, and why:\n");
-  for (const RejectedCell& each : rejected_) {
+  fmt::print("{}{} cells x {} seeds = {} runs, into {}\n",
+             races() ? "" : "tuning: ", plan_.cells.size(), plan_.seeds.size(), planned(),
+             leg_.folder);
+  for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
+    const std::size_t runs = runs_of_cell_[cell];
+    fmt::print("  {}{}\n", one_line(plan_.cells[cell].name),
+               runs == 0 ? "" : fmt::format(": {} of {} seeds", runs, plan_.seeds.size()));
+  }
+  if (!leg_.rejected.empty()) fmt::print("cannot run, and why:\n");
+  for (const RejectedCell& each : leg_.rejected) {
     fmt::print("  {}\n", one_line(each.cell.name + ": " + each.reason));
   }
   if (missing_.size() < planned()) {
     fmt::print("{} runs are there already\n", planned() - missing_.size());
   }
   const bool is_dry = request_.mode == MatrixRequest::Mode::DryRun;
-  times_.time_unknown(missing_cells(), is_dry ? begin_ + kMostDryRun : kNever,
+  times_.time_unknown(missing_cells(), is_dry ? leg_.begin + kMostDryRun : kNever,
                       [this] { return interrupts_.received() != 0; });
   fmt::print("{}\n", left_text());
   if (request_.within) fmt::print("{}", what_fits());
@@ -202,9 +235,9 @@ std::string Matrix::what_fits() const {
   if (ahead.empty_cells().empty()) return text;
   std::vector<std::string> names;
   for (const std::size_t cell : ahead.empty_cells()) names.push_back(plan_.cells[cell].name);
-  return text + fmt::format("  one run of each cell takes about {}; there is no time for {}\n",
+  return text + fmt::format("  one run of each cell takes about {}; there is no time for\n  {}\n",
                             rough_duration(seconds_of_first_runs(missing, begun_)),
-                            fmt::join(names, ", "));
+                            few_of(names, kMostColumns));
 }
 
 int Matrix::dry_run() {
@@ -219,12 +252,13 @@ int Matrix::run(const FolderLock& lock) {
         ErrorKind::Usage,
         fmt::format("{} holds {} of the {} runs already; fix: --resume runs what is missing, "
                     "another --out begins anew",
-                    request_.out, planned() - missing_.size(), planned()));
+                    leg_.folder, planned() - missing_.size(), planned()));
   }
   std::vector<MatrixCell> cells;
   for (const PlannedRun& run : missing_) cells.push_back(plan_.cells[run.cell]);
   require_data(cells, request_.data_dir);
   describe();
+  leave_notes();
   if (figure_) fmt::print("{} is drawn again and again between the runs\n", figure_->file());
   table_.show("");
   while (const auto next = next_run(missing_by_time(), begun_, seconds_left())) {
@@ -236,13 +270,15 @@ int Matrix::run(const FolderLock& lock) {
     if (figure_ && figure_->is_due() && seconds_left() > 0) draw();
   }
   if (figure_) draw();
+  leave_notes();
   if (!missing_.empty()) say_what_was_left_out();
   if (!figure_failure_.empty())
     fmt::print("{} was not drawn: {}\n", figure_->file(), figure_failure_);
+  if (!races()) return 0;
   fmt::print("to see who came first, and why: regatta report {}\n", request_.out);
   if (failed_ == 0) return 0;
   fmt::print(
-      "{} runs failed; their records say why, and those that left none run again with "
+      "{} runs failed; their records say why, and those that took no step run again with "
       "--resume\n",
       failed_);
   return kRunFailed;
@@ -257,7 +293,7 @@ void Matrix::run_one(const PlannedRun& planned) {
   require_folder();
   std::vector<std::string> arguments = {"run"};
   for (const std::string& each : with_seed(cell, planned.seed)) arguments.push_back(each);
-  arguments.insert(arguments.end(), {"--data-dir", request_.data_dir, "--out", request_.out});
+  arguments.insert(arguments.end(), {"--data-dir", request_.data_dir, "--out", leg_.folder});
   const std::string left = left_text();
   std::string said;
   const ChildEnd end = run_child(arguments, [&](const std::string& line) {
@@ -267,12 +303,10 @@ void Matrix::run_one(const PlannedRun& planned) {
                                             *request_.within)
                               : left);
   });
-  times_.set_here(finished_runs(request_.out).runs);
-  if (const FinishedRun* run = done(planned)) {
-    add(planned.cell, *run);
-    table_.show(fmt::format("[{}/{}] {}", number, this->planned(), said));
-  } else if (record_of(planned) != nullptr) {
-    has_lost_machines_ = true;
+  times_.set_here(finished_runs(leg_.folder).runs);
+  if (const FinishedRun* run = record_of(planned)) {
+    has_lost_machines_ = run->is_cancelled;
+    if (!run->is_cancelled) add(planned.cell, *run);
     table_.show(fmt::format("[{}/{}] {}", number, this->planned(), said));
   } else if (interrupts_.received() == 0) {
     if (end.exit_code == kNotKept) stop_for(end.last_error);
@@ -288,7 +322,7 @@ void Matrix::run_one(const PlannedRun& planned) {
 
 void Matrix::require_folder() const {
   try {
-    require_writable(request_.out);
+    require_writable(leg_.folder);
   } catch (const RunError& error) {
     stop_for(error.what());
   }
@@ -301,7 +335,7 @@ void Matrix::stop_for(const std::string& reason) const {
 }
 
 void Matrix::stop_without_the_folder() {
-  times_.set_here(finished_runs(request_.out).runs);  // a run may have made the folder again
+  times_.set_here(finished_runs(leg_.folder).runs);  // a run may have made the folder again
   for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
     runs_of_cell_[cell] = static_cast<std::size_t>(std::count_if(
         plan_.seeds.begin(), plan_.seeds.end(),
@@ -316,6 +350,7 @@ void Matrix::draw() {
 }
 
 int Matrix::interrupted(int signal) const {
+  leave_notes();
   fmt::print("interrupted; {} of {} runs are kept. To go on: {}\n", there(), planned(),
              resume_command(request_, request_.within));
   return kSignalled + signal;
@@ -329,18 +364,77 @@ void Matrix::say_what_was_left_out() const {
   for (const std::string& line : lines_of_fewer(plan_, runs_of_cell_, plan_.seeds.size())) {
     fmt::print("{}\n", line);
   }
+  fmt::print("each cell's seeds: {}\n", dry_run_command(request_));
   fmt::print("{}. To go on: {}\n", left_text(), resume_command(request_, std::nullopt));
+}
+
+void Matrix::leave_notes() const {
+  if (!races()) return;
+  MatrixNotes notes;
+  for (const MatrixCell& cell : plan_.cells) {
+    WorkloadNotes& own = notes[cell.workload];
+    own.command = resume_command(request_, std::nullopt);
+    if (const auto tuned = leg_.tuned.find(cell.workload); tuned != leg_.tuned.end()) {
+      own.tuned = tuned->second;
+    }
+  }
+  for (const PlannedRun& run : missing_) {
+    WorkloadNotes& own = notes[plan_.cells[run.cell].workload];
+    ++own.missing;
+    if (const auto time = times_.expected(run.cell)) own.seconds += time->seconds;
+  }
+  try {
+    write_notes(leg_.folder, notes);
+  } catch (const RunError& error) {  // records count for more
+    fmt::print("no notes for reports: {}\n", error.what());
+  }
+}
+
+/// Gives the race its settings. Returns the exit code where it ends before the race: interrupted,
+/// or its time was over. `lock`: null for a dry run.
+std::optional<int> tune(const MatrixRequest& request, const FolderLock* lock, Leg& race) {
+  const Tuning tuning(race.plan);
+  Leg leg{.purpose = Leg::Purpose::Tune,
+          .folder = request.out + "/tuning",
+          .plan = tuning.trials(),
+          .rejected = {},
+          .begin = race.begin,
+          .tuned = {}};
+  if (leg.plan.cells.empty()) return std::nullopt;
+  leg.rejected = reject_invalid(leg.plan);
+  Matrix trials(request, std::move(leg));
+  const int code = lock == nullptr ? trials.dry_run() : trials.run(*lock);
+  if (code >= kSignalled) return code;
+  if (!trials.is_complete()) {
+    if (lock != nullptr) return code;
+    fmt::print("then, with the settings that these choose:\n");
+    return std::nullopt;
+  }
+  race.tuned =
+      tuning.choose(race.plan, [&](const MatrixCell& cell) { return trials.runs_of(cell); });
+  for (const auto& [workload, text] : race.tuned) fmt::print("{}: {}\n", workload, text);
+  return std::nullopt;
+}
+
+int race(const MatrixRequest& request, const FolderLock* lock) {
+  Leg leg{.folder = request.out,
+          .plan = plan_of(request),
+          .rejected = {},
+          .begin = Clock::now(),
+          .tuned = {}};
+  leg.rejected = reject_invalid(leg.plan);
+  if (const auto code = tune(request, lock, leg)) return *code;
+  Matrix matrix(request, std::move(leg));
+  return lock == nullptr ? matrix.dry_run() : matrix.run(*lock);
 }
 
 }  // namespace
 
 int run_matrix(const MatrixRequest& request) {
-  if (request.mode == MatrixRequest::Mode::DryRun) {
-    return Matrix(request).dry_run();
-  }
+  if (request.mode == MatrixRequest::Mode::DryRun) return race(request, nullptr);
   require_writable(request.out);
   const FolderLock lock(request.out);
-  return Matrix(request).run(lock);
+  return race(request, &lock);
 }
 
 }  // namespace regatta

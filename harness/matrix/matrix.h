@@ -4,7 +4,8 @@
 // and appends the records to one folder. Seeds are the outermost loop, so that drift of the machine
 // affects all cells equally. The commands in a folder's records tell which runs are done, so
 // `--resume` runs exactly the missing ones, however the matrix ended. `--within` limits its time
-// (matrix_budget.h), `--draw` updates a figure as records arrive (matrix_figure.h).
+// (matrix_budget.h), `--draw` updates a figure as records arrive (matrix_figure.h). Tuning
+// (tune.h) is a matrix of its own before it, in the folder's subfolder `tuning`.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct MatrixRequest {
   std::optional<std::string> within;  ///< for parse_duration(); empty: no limit
   enum class Mode { Run, Resume, DryRun } mode = Mode::Run;
   enum class Figure { None, Growing } figure = Figure::None;
+  enum class Tune { AsPlanned, Always } tune = Tune::AsPlanned;
 };
 
 /// Returns 0, also when the time limit was reached; 2 when a run failed; 128 + signal when

@@ -98,6 +98,19 @@ std::string seeds_text(std::span<const std::size_t> runs_of_cell) {
   return text;
 }
 
+std::string few_of(std::span<const std::string> names, std::size_t most) {
+  constexpr std::string_view kMore = " and 1000 more";
+  std::string text = names.empty() ? "" : names.front();
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    const std::size_t rest = i + 1 < names.size() ? kMore.size() : 0;
+    if (text.size() + 2 + names[i].size() + rest > most) {
+      return text + fmt::format(" and {} more", names.size() - i);
+    }
+    text += ", " + names[i];
+  }
+  return text;
+}
+
 std::vector<std::string> lines_of_fewer(const MatrixPlan& plan,
                                         std::span<const std::size_t> runs_of_cell,
                                         std::size_t wanted) {
@@ -106,7 +119,8 @@ std::vector<std::string> lines_of_fewer(const MatrixPlan& plan,
     if (runs >= wanted) continue;
     std::vector<std::string> names;
     for (const std::size_t cell : cells) names.push_back(plan.cells[cell].name);
-    lines.push_back(fmt::format("  {} of {} seeds: {}", runs, wanted, fmt::join(names, ", ")));
+    const std::string head = fmt::format("  {} of {} seeds: ", runs, wanted);
+    lines.push_back(head + few_of(names, kMostColumns - head.size()));
   }
   return lines;
 }

@@ -17,6 +17,8 @@
 
 namespace regatta {
 
+inline constexpr std::size_t kMostColumns = 100;  ///< of a line that names cells
+
 struct MissingRun {
   std::size_t cell = 0;
   std::optional<double> seconds;  ///< expected; unknown counts as 0
@@ -45,8 +47,11 @@ double seconds_of_first_runs(std::span<const MissingRun> missing, std::set<std::
 /// `5 seeds of 9 cells, 4 of 7, none of 2`
 std::string seeds_text(std::span<const std::size_t> runs_of_cell);
 
+/// As many names as fit into a line of `most` characters, one at least: `a, b and 30 more`.
+std::string few_of(std::span<const std::string> names, std::size_t most);
+
 /// The cells with fewer than `wanted` runs, one line for each number of runs:
-/// `  3 of 5 seeds: parabola single (1 worker), parabola in_graph (2 workers)`.
+/// `  3 of 5 seeds: parabola single (1 worker), parabola in_graph (2 workers) and 30 more`.
 std::vector<std::string> lines_of_fewer(const MatrixPlan& plan,
                                         std::span<const std::size_t> runs_of_cell,
                                         std::size_t wanted);

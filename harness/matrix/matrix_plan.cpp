@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 #include <tuple>
+#include <utility>
 
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/tiers.h"
@@ -35,11 +36,11 @@ class Reader {
 
   MatrixPlan read(const toml::table& table) {
     for (const auto& [key, value] : table) {
-      if (key != "seeds" && key != "race" && key != "exclude") {
+      if (std::find(kKeys.begin(), kKeys.end(), key.str()) == kKeys.end()) {
         throw error(unknown_name("key", std::string(key.str()), kKeys).what());
       }
     }
-    MatrixPlan plan{.seeds = seeds(table["seeds"].node()), .cells = {}};
+    MatrixPlan plan{.seeds = seeds(table, "seeds", 1, 5), .cells = {}};
     const std::vector<Block> excluded = blocks(table, "exclude");
     const std::vector<Block> races = blocks(table, "race");
     require_few(races);
@@ -53,25 +54,61 @@ class Reader {
     require_use(excluded);
     if (plan.cells.empty())
       throw error("no cell is left; fix: add a [[race]] block with a workload");
+    plan.tune = tune(table, plan);
     return plan;
   }
 
  private:
-  static inline const std::vector<std::string> kKeys = {"seeds", "race", "exclude"};
-  static inline const std::string kSeedsAre =
-      fmt::format("seeds is a number from 1 to {}, or a list of up to as many seeds", kMostSeeds);
+  static inline const std::vector<std::string> kKeys = {"seeds", "race",       "exclude",
+                                                        "tune",  "tune_seeds", "tune_budget"};
 
   RunError error(const std::string& what) const {
     return {ErrorKind::Usage, source_ + ": " + what};
   }
 
-  std::vector<std::uint64_t> seeds(const toml::node* node) const {
+  TunePlan tune(const toml::table& table, const MatrixPlan& race) {
+    TunePlan plan{.blocks = {}, .seeds = seeds(table, "tune_seeds", kMostSeeds + 1, 2)};
+    const auto budget = table["tune_budget"].value_or<std::int64_t>(20);
+    for (const Block& block : blocks(table, "tune")) {
+      TuneBlock tune;
+      std::size_t runs = plan.seeds.size();
+      for (const auto& [flag, values] : block) {
+        if (flag == "--workload") {
+          tune.workloads = values;
+        } else if (flag == "--strategy") {
+          tune.strategies = values;
+        } else {
+          tune.choices.emplace_back(flag, values);
+          runs *= values.size();
+        }
+      }
+      plan.blocks.push_back(tune);
+      const std::string number = fmt::format("[[tune]] number {}: ", plan.blocks.size());
+      if (std::none_of(race.cells.begin(), race.cells.end(),
+                       [&](const MatrixCell& cell) { return is_for(tune, cell); })) {
+        throw error(number + "no cell has its strategy and workload; fix: correct or remove it");
+      }
+      if (std::cmp_greater(runs, budget)) {
+        throw error(
+            fmt::format("{}{} runs of a cell are more than tune_budget = {}; fix: shorten "
+                        "a list, or raise tune_budget",
+                        number, runs, budget));
+      }
+    }
+    return plan;
+  }
+
+  /// A number of them counts from `first`; `usual`: that many.
+  std::vector<std::uint64_t> seeds(const toml::table& table, const std::string& key,
+                                   std::uint64_t first, std::int64_t usual) const {
+    const std::string seeds_are = fmt::format(
+        "{} is a number from 1 to {}, or a list of up to as many seeds", key, kMostSeeds);
+    const toml::node* node = table.get(key);
     std::vector<std::uint64_t> result;
-    if (node == nullptr) return {1, 2, 3, 4, 5};
-    if (const auto count = node->value_exact<std::int64_t>()) {
-      if (*count < 1 || *count > kMostSeeds) throw error(kSeedsAre);
+    if (const auto count = node == nullptr ? usual : node->value_exact<std::int64_t>()) {
+      if (*count < 1 || *count > kMostSeeds) throw error(seeds_are);
       result.resize(static_cast<std::size_t>(*count));
-      std::iota(result.begin(), result.end(), 1U);
+      std::iota(result.begin(), result.end(), first);
       return result;
     }
     if (node->is_array()) {
@@ -81,7 +118,7 @@ class Reader {
         result.push_back(static_cast<std::uint64_t>(*seed));
       }
     }
-    if (result.empty() || std::ssize(result) > kMostSeeds) throw error(kSeedsAre);
+    if (result.empty() || std::ssize(result) > kMostSeeds) throw error(seeds_are);
     return result;
   }
 
@@ -226,15 +263,9 @@ class Reader {
                     .strategy = value_or("--strategy", "single")};
     const std::string workers = value_or("--workers", "1");
     cell.settings = {workers + (workers == "1" ? " worker" : " workers")};
-    for (const std::string& flag : order) {
-      cell.arguments.push_back(flag);
-      cell.arguments.push_back(values.at(flag));
-      if (flag == "--workload" || flag == "--strategy" || flag == "--workers") continue;
-      cell.settings.push_back(fmt::format("{}={}", flag.substr(2), values.at(flag)));
-    }
-    cell.name =
-        fmt::format("{} {} ({})", cell.workload, cell.strategy, fmt::join(cell.settings, ", "));
-    return cell;
+    FlagValues flags;
+    for (const std::string& flag : order) flags.emplace_back(flag, values.at(flag));
+    return with_flags(std::move(cell), flags);
   }
 
   std::string source_;
@@ -257,18 +288,56 @@ MatrixPlan named_plan(const MatrixRequest& request) {
   if (request.file.empty() == request.tier.empty()) {
     throw RunError(ErrorKind::Usage, "name either a TOML file or a --tier");
   }
-  if (request.file.empty()) return tier_plan(request.tier);
-  return parse_matrix(text_of(request.file, kMostBytes), request.file);
+  const bool is_tier = request.file.empty();
+  const std::string text =
+      is_tier ? tier_text(request.tier) : text_of(request.file, kMostBytes) + '\n';
+  const std::string source = is_tier ? "tier " + request.tier : request.file;
+  MatrixPlan plan = parse_matrix(text, source);
+  const bool adds = request.tune == MatrixRequest::Tune::Always && plan.tune.blocks.empty();
+  return adds ? parse_matrix(text + kTuneText, source + " with --tune") : plan;
+}
+
+/// So that a setting is not chosen by what it is judged by.
+void require_disjoint(const MatrixPlan& plan) {
+  for (const std::uint64_t seed : plan.tune.seeds) {
+    if (plan.tune.blocks.empty()) return;
+    if (std::find(plan.seeds.begin(), plan.seeds.end(), seed) == plan.seeds.end()) continue;
+    throw RunError(
+        ErrorKind::Usage,
+        fmt::format("seed {} is of the race and of tuning; fix: other tune_seeds", seed));
+  }
 }
 
 }  // namespace
 
 MatrixPlan plan_of(const MatrixRequest& request) {
   MatrixPlan plan = named_plan(request);
-  if (!request.seeds) return plan;
-  plan.seeds.resize(static_cast<std::size_t>(*request.seeds));
-  std::iota(plan.seeds.begin(), plan.seeds.end(), 1U);
+  if (request.seeds) {
+    plan.seeds.resize(static_cast<std::size_t>(*request.seeds));
+    std::iota(plan.seeds.begin(), plan.seeds.end(), 1U);
+  }
+  require_disjoint(plan);
   return plan;
+}
+
+MatrixCell with_flags(MatrixCell cell, const FlagValues& flags) {
+  for (const auto& [flag, value] : flags) {
+    cell.arguments.insert(cell.arguments.end(), {flag, value});
+    if (flag == "--workload" || flag == "--strategy" || flag == "--workers") continue;
+    cell.settings.push_back(fmt::format("{}={}", flag.substr(2), value));
+  }
+  cell.name =
+      fmt::format("{} {} ({})", cell.workload, cell.strategy, fmt::join(cell.settings, ", "));
+  return cell;
+}
+
+bool is_for(const TuneBlock& block, const MatrixCell& cell) {
+  const auto has = [](const std::vector<std::string>& names, const std::string& joined) {
+    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+             return ('+' + joined + '+').find('+' + name + '+') != std::string::npos;
+           });
+  };
+  return has(block.workloads, cell.workload) && has(block.strategies, cell.strategy);
 }
 
 MatrixPlan parse_matrix(const std::string& text, const std::string& source) {

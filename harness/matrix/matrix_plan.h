@@ -11,12 +11,19 @@
 //   [[exclude]]                              # cells that have all of these
 //   workload = "parabola"
 //   strategy = "in_graph"
+//   [[tune]]                                 # cells of these choose from the other keys' values
+//   strategy = "diloco"                      # (tune.h), also as a part of a composition
+//   rate_scale = [0.5, 1, 2]
+//
+// Tuning has `tune_seeds` (1001 and 1002, or as `seeds`) and at most `tune_budget` runs (20) a
+// cell.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/plan/placement.h"
@@ -39,9 +46,26 @@ struct RejectedCell {
   std::string reason;
 };
 
+using FlagValues = std::vector<std::pair<std::string, std::string>>;
+
+/// The cell with more flags, such as `--rate-scale` with 2.
+MatrixCell with_flags(MatrixCell cell, const FlagValues& flags);
+
+struct TuneBlock {
+  std::vector<std::string> workloads, strategies;  ///< of the cells that it is for; empty: all
+  std::vector<std::pair<std::string, std::vector<std::string>>> choices;  ///< values by flag
+};
+bool is_for(const TuneBlock& block, const MatrixCell& cell);
+
+struct TunePlan {
+  std::vector<TuneBlock> blocks;  ///< a cell is tuned by the first that is for it
+  std::vector<std::uint64_t> seeds;
+};
+
 struct MatrixPlan {
   std::vector<std::uint64_t> seeds;
   std::vector<MatrixCell> cells;  ///< in the file's order
+  TunePlan tune = {};
 };
 
 struct MatrixRequest;

@@ -8,7 +8,10 @@
 
 namespace regatta {
 
-std::string resume_command(const MatrixRequest& request, const std::optional<std::string>& within) {
+namespace {
+
+/// `flags`: those behind what names the matrix and its folder.
+std::string command_with(const MatrixRequest& request, const std::vector<std::string>& flags) {
   std::vector<std::string> words = {"regatta", "matrix"};
   const auto add = [&words](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);
@@ -18,10 +21,23 @@ std::string resume_command(const MatrixRequest& request, const std::optional<std
   if (request.seeds) add({"--seeds", std::to_string(*request.seeds)});
   if (request.data_dir != RaceRequest().data_dir) add({"--data-dir", request.data_dir});
   add({"--out", request.out});
-  if (request.figure == MatrixRequest::Figure::Growing) add({"--draw"});
-  if (within) add({"--within", *within});
-  add({"--resume"});
+  if (request.tune == MatrixRequest::Tune::Always) add({"--tune"});
+  words.insert(words.end(), flags.begin(), flags.end());
   return command_text(words);
+}
+
+}  // namespace
+
+std::string resume_command(const MatrixRequest& request, const std::optional<std::string>& within) {
+  std::vector<std::string> flags;
+  if (request.figure == MatrixRequest::Figure::Growing) flags.emplace_back("--draw");
+  if (within) flags.insert(flags.end(), {"--within", *within});
+  flags.emplace_back("--resume");
+  return command_with(request, flags);
+}
+
+std::string dry_run_command(const MatrixRequest& request) {
+  return command_with(request, {"--dry-run"});
 }
 
 }  // namespace regatta

@@ -155,8 +155,18 @@ std::vector<std::string> tier_names() {
 
 std::string tier_summary(const std::string& name) { return find_tier(name).summary; }
 
+std::string tier_text(const std::string& name) { return find_tier(name).matrix; }
+
 MatrixPlan tier_plan(const std::string& name) {
-  return parse_matrix(find_tier(name).matrix, "tier " + name);
+  return parse_matrix(tier_text(name), "tier " + name);
 }
+
+const char* const kTuneText = R"(
+[[tune]]
+workload = ["parabola", "resnet9_thin"]
+strategy = ["local_sgd", "diloco", "gossip", "parameter_server_async", "async_shared", "ad_psgd",
+            "top_k", "powersgd"]
+rate_scale = [0.5, 1, 2]
+)";
 
 }  // namespace regatta

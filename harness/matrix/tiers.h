@@ -17,7 +17,15 @@ std::vector<std::string> tier_names();
 /// What it is for. `name`: one of tier_names().
 std::string tier_summary(const std::string& name);
 
-/// Throws: RunError(Usage) that lists the tiers.
+/// As TOML. Throws: RunError(Usage) that lists the tiers.
+std::string tier_text(const std::string& name);
+
+/// Throws: as tier_text() does.
 MatrixPlan tier_plan(const std::string& name);
+
+/// `[[tune]]` as TOML, for --tune: learning rates for strategies that deal with them in ways of
+/// their own. The synchronous ones compute what `single` does, for which a workload's rate was
+/// chosen.
+extern const char* const kTuneText;
 
 }  // namespace regatta

@@ -47,6 +47,7 @@ FLAGS = {
         "--tier": "", "--seeds": "(default: the matrix' own)", "--out": "=out", "--dry-run": "",
         "--data-dir": "=cifar-10-batches-bin", "--resume": "",
         "--within": "(default: as long as it takes)", "--draw": "",
+        "--tune": "",
     },
     "report": {"--out": "(default: FOLDER/report; of several folders out/report)",
                "--overwrite": "", "--format": "=page"},

@@ -200,6 +200,46 @@ class Matrix(unittest.TestCase):
         self.assertIn("2 runs failed", ran.stdout)
         self.assertEqual(sum(folder.runs().values()), 4)
 
+    def test_resumed_it_runs_again_what_failed_before_its_first_step(self) -> None:
+        folder = Folder('seeds = 1\n[[race]]\nworkload = "parabola"\nstrategy = "all_reduce"\n'
+                        'workers = 2\nprocesses = 2\nsteps = 200\nrate_scale = [1, 1e30]\n')
+        mpirun = folder.path / "mpirun"
+        mpirun.write_text("#!/bin/sh\nexit 1\n")
+        mpirun.chmod(0o755)
+        path = {"PATH": f"{folder.path}:{os.environ['PATH']}"}
+        failed = subprocess.run(folder.command(), capture_output=True, text=True, timeout=60,
+                                check=False, env=os.environ | path)
+        self.assertIn("2 runs failed", failed.stdout)
+        for runs_left in ("2 runs left", "0 runs left"):  # one of them diverges after a step
+            self.assertIn(runs_left, folder.run("--resume").stdout)
+        states = sorted(record["status"] for record in records_in(folder.out))
+        self.assertEqual(states, ["failed", "failed", "failed", "reached"])
+
+    def test_tunes_before_it_races_apart_and_resumes(self) -> None:
+        folder = Folder('seeds = 1\ntune_seeds = 1\n[[race]]\nworkload = "parabola"\n'
+                        'strategy = ["single", "local_sgd"]\nsteps = 2000\n'
+                        '[[tune]]\nstrategy = "local_sgd"\nrate_scale = [1e30, 1, 2]\n')
+        dry = folder.run("--dry-run").stdout
+        self.assertIn(f"tuning: 3 cells x 1 seeds = 3 runs, into {folder.out}/tuning\n", dry)
+        self.assertIn(f"2 cells x 1 seeds = 2 runs, into {folder.out}\n", dry)
+        ran = folder.run()
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)  # a trial may diverge
+        self.assertEqual([record["cell"]["seed"] for record in records_in(folder.out / "tuning")],
+                         [1001] * 3)
+        chosen = [record["cell"]["rate_scale"] for record in records_in(folder.out)]
+        self.assertIn(chosen, ([1, 1], [1, 2]))
+        report = json.loads(subprocess.run(
+            (REGATTA, "report", folder.out, "--format", "json"), capture_output=True, text=True,
+            timeout=60, check=True).stdout)
+        (note,) = report["workloads"][0]["matrices"]
+        self.assertRegex(note["tuned"], r"^settings chosen by 3 runs on seeds 1001 \(.*\): "
+                         rf"rate-scale={chosen[1]} for local_sgd \(1 worker, steps=2000\)$")
+        (folder.out / "records.jsonl").write_text("")
+        again = folder.run("--resume").stdout
+        self.assertIn("3 runs are there already\n0 runs left\n", again)
+        self.assertEqual([record["cell"]["rate_scale"] for record in records_in(folder.out)],
+                         chosen)
+
     def test_compared_with_itself_nothing_regressed(self) -> None:
         folder = Folder()
         self.assertEqual(folder.run("--seeds", "8").returncode, 0)
@@ -231,6 +271,8 @@ class Matrix(unittest.TestCase):
                                  capture_output=True, text=True, timeout=20, check=False)
             self.assertEqual(ran.returncode, 1)
             self.assertIn(words, ran.stderr)
+        both = Folder("tune_seeds = [3]\n" + SMALL + "[[tune]]\nrate_scale = [1, 2]\n")
+        self.assertIn("seed 3 is of the race and of tuning", both.run("--dry-run").stderr)
 
     def test_without_its_data_it_can_be_looked_at_but_not_run(self) -> None:
         folder = Folder('[[race]]\nworkload = "resnet9_thin"\ndataset = "cifar10"\nsteps = 4\n')

@@ -5,6 +5,7 @@
 usage: harness/program_tests/matrix_within_test.py REGATTA SCHEMA
 """
 
+import json
 import re
 import subprocess
 import time
@@ -12,7 +13,7 @@ import unittest
 from pathlib import Path
 
 from matrix_support import CELLS, RUNS, SMALL, Folder
-from test_support import records_in, run_tests
+from test_support import REGATTA, records_in, run_tests
 
 LONG = SMALL.replace("2000", "50000")  # tenths of a second a run
 STARTS_S = 60  # of the program and its runs, on a loaded machine
@@ -49,6 +50,12 @@ class Within(unittest.TestCase):
                 self.assertRegex(ran.stdout, rf"  {len(own)} of 3 seeds: .*{strategy} \(")
         (advice,) = re.findall(r"\. To go on: regatta (matrix .*) --resume\n", ran.stdout)
         self.assertEqual(advice, f"matrix {folder.file} --out {folder.out}")
+        report = subprocess.run((REGATTA, "report", folder.out, "--format", "json"), timeout=60,
+                                capture_output=True, text=True, check=True).stdout
+        (note,) = json.loads(report)["workloads"][0]["matrices"]
+        self.assertEqual((note["missing"], note["command"]),
+                         (RUNS - there, f"regatta {advice} --resume"))
+        self.assertGreater(note["seconds"], 0)
         again = folder.run("--resume", "--within", "10min")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("within 10min: all of them\n", again.stdout)
@@ -77,8 +84,8 @@ class Within(unittest.TestCase):
         self.assertRegex(ran.stdout,
                          r"  the last one ends after about \d+ (s|min|h): a cell's first")
         self.assertRegex(ran.stdout,
-                         r"  one run of each cell takes about \d+ (s|min|h); there is no time for "
-                         r"parabola \w+ \(\d workers?, steps=50000000\), ")
+                         r"  one run of each cell takes about \d+ (s|min|h); there is no time "
+                         r"for\n  parabola \w+ \(\d workers?, steps=50000000\), ")
         self.assertIn("within 9h: ", folder.run("--dry-run", "--within", "9h").stdout)
         self.assertFalse(folder.out.exists())
 

@@ -173,6 +173,21 @@ class Right(Reports):
                              strategies - {"single"})  # which is beside in_graph
             self.assertEqual(graphs.count('<svg class="chart"'), len(strategies) - 1)
 
+    def test_says_how_learning_rates_were_chosen_and_what_a_matrix_left_out(self) -> None:
+        self.assertIn("Every strategy ran at the workload's one learning rate",
+                      html.unescape(self.checked(*few_reported())[1]))
+        folder = folder_of("\n".join(few_lines()))
+        note = {"missing": 3, "seconds": 90.0, "command": "regatta matrix x.toml --resume",
+                "tuned": "settings chosen by 24 runs"}
+        (folder / "matrix.json").write_text(json.dumps({"parabola": note}))
+        judgement, page = self.made(folder)
+        self.assertEqual(judgement["workloads"][0]["matrices"], [note])
+        self.assertIn("Settings chosen by 24 runs.", page)
+        for broken in ("{", '{"parabola": {"missing": "x"}}', "[1]"):
+            (folder / "matrix.json").write_text(broken)
+            said = regatta("report", "--format", "json", str(folder))
+            self.assertEqual(json.loads(said.stdout)["workloads"][0]["matrices"], [], said.stderr)
+
     def test_is_the_same_to_the_byte_from_the_same_records(self) -> None:
         self.assertEqual(self.made(few_folder())[1], self.checked(*few_reported())[1])
 

@@ -86,6 +86,12 @@ bool is_cancelled(const Record& record) {
   return record.failure && record.failure->kind == to_string(ErrorKind::Cancelled);
 }
 
+bool is_to_run_again(const Record& record) {
+  const bool has_begun =
+      record.training_ns > 0 || record.step_time_ns.count > 0 || !record.evaluations.empty();
+  return is_cancelled(record) || (record.failure && !has_begun);
+}
+
 std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell) {
   std::vector<std::pair<std::string, std::string>> lines;
   const Json json = to_json(cell);

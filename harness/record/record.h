@@ -288,8 +288,12 @@ enum class Kept : std::uint8_t { Real, Simulated };
 /// In a folder of records.
 const char* file_of(Kept kept);
 
-/// Whether the run failed because its machines were taken back. It may be run again.
+/// Whether the run failed because its machines were taken back.
 bool is_cancelled(const Record& record);
+
+/// Whether the run says nothing of its cell and is to be run again: cancelled, or failed before its
+/// first step.
+bool is_to_run_again(const Record& record);
 
 /// Name and JSON value of each field of a cell.
 std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell);

@@ -161,13 +161,13 @@ void read_options_of_old(const nlohmann::json& cell, Cell& into) {
   }
 }
 
-/// A run that lost its machines tells nothing once the same command has run again.
+/// A run that says nothing is left out once the same command has run again.
 void drop_repeated(std::vector<Record>& records) {
   std::set<std::string> later;  // commands
   std::vector<Record> kept;
   for (auto record = records.rbegin(); record != records.rend(); ++record) {
     const bool is_repeated = !later.insert(record->command).second;
-    if (!is_repeated || !is_cancelled(*record)) kept.push_back(std::move(*record));
+    if (!is_repeated || !is_to_run_again(*record)) kept.push_back(std::move(*record));
   }
   std::reverse(kept.begin(), kept.end());
   records = std::move(kept);

@@ -21,9 +21,9 @@ struct ReadRecords {
 };
 
 /// Reads FOLDER/records.jsonl, or FOLDER/simulated.jsonl; nothing where there is none. Of lines
-/// with one run ID the first counts, and of a command that was cancelled and run again the later
-/// run. Throws: RunError(Data) if it cannot be read, or has a line of more than 64 MiB, or a record
-/// of a later schema, whose numbers may have another meaning.
+/// with one run ID the first counts, and of a command that was run again, as is_to_run_again()
+/// says, the later run. Throws: RunError(Data) if it cannot be read, or has a line of more than 64
+/// MiB, or a record of a later schema, whose numbers may have another meaning.
 ReadRecords records_in(const std::filesystem::path& folder, Kept kept = Kept::Real);
 
 /// The same. Throws: RunError(Data) also where there is no record.

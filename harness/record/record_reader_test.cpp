@@ -169,6 +169,23 @@ TEST(RecordReader, LeavesOutACancelledRunThatWasRunAgain) {
   EXPECT_TRUE(read.warnings.empty());
 }
 
+TEST(RecordReader, LeavesOutARunOfNoStepThatWasRunAgain) {
+  Record early = sample_failed_record();
+  early.training_ns = 0;
+  early.step_time_ns = {};
+  early.evaluations.clear();
+  Record late = early;
+  late.run_id = "late";
+  late.training_ns = 1;
+  Record again = sample_failed_record();
+  again.run_id = "again";
+  const auto read = [&](const Record& first) {
+    return read_records(folder_with(to_json_line(first) + to_json_line(again))).records.size();
+  };
+  EXPECT_EQ(read(early), 1U);
+  EXPECT_EQ(read(late), 2U);
+}
+
 TEST(RecordReader, CountsALineWithoutARunIdOnce) {
   auto json = sample_json();
   json.erase("run_id");
