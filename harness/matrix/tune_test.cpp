@@ -62,7 +62,7 @@ TEST(Tuning, TakesWhatReachedTheTargetMostOftenThenSoonestThenCameNearest) {
   std::string text;
   EXPECT_EQ(chosen({{run(9), run(9)}, {run(1), run(0)}, {run(4), run(16)}}, &text), "rate-scale=2");
   EXPECT_EQ(text,
-            "settings chosen by 12 runs on seeds 8, 9 (2.0 min): rate-scale=2 for diloco (1 "
+            "settings chosen by 12 runs on seeds 8, 9 (2 min): rate-scale=2 for diloco (1 "
             "worker), diloco (2 workers)");
   EXPECT_EQ(chosen({{run(0, 3), run(0, 3)}, {run(0, 2), run(0, 1)}, {run(0, 0.5)}}),
             "rate-scale=1");  // a run of the third crashed

@@ -85,7 +85,7 @@ class Within(unittest.TestCase):
                          r"  the last one ends after about \d+ (s|min|h): a cell's first")
         self.assertRegex(ran.stdout,
                          r"  one run of each cell takes about \d+ (s|min|h); there is no time "
-                         r"for\n  parabola \w+ \(\d workers?, steps=50000000\), ")
+                         r"for\n  parabola \w+ \(\d workers?, steps=50000000\) and 2 more\n")
         self.assertIn("within 9h: ", folder.run("--dry-run", "--within", "9h").stdout)
         self.assertFalse(folder.out.exists())
 
