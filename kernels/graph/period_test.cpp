@@ -134,8 +134,8 @@ TEST(Period, CountsBytesInTheStepsThatItHas) {
   EXPECT_EQ(traffic(graph, 8).at(first).received, 2 * once);
   EXPECT_EQ(traffic(graph, 2).at(first).messages, 0);
   EXPECT_DOUBLE_EQ(bytes_per_step(graph, 6), 2 * 2 * once / 6.0);
-  EXPECT_EQ(most_sent_in_a_step(graph, first, 8), once);
-  EXPECT_EQ(most_sent_in_a_step(graph, first, 2), 0);
+  EXPECT_EQ(most_sent_in_a_step(graph, 8).at(first), once);
+  EXPECT_EQ(most_sent_in_a_step(graph, 2).at(first), 0);
 }
 
 /// Of a variable to another replica, which reads it in some steps.
