@@ -111,8 +111,8 @@ VariableId add_slot(Graph& graph, VariableId parameter, const char* suffix,
 void update_outer(Builder builder, VariableId parameter, Value mean, const SgdOptions& optimizer,
                   double mix) {
   Graph& graph = builder.graph();
-  const std::string name = graph.variable(parameter).name;
-  const VariableId outer = add_slot(graph, parameter, ".outer", first_value_of(name));
+  const Initializer first = first_value_of(graph.variable(parameter));
+  const VariableId outer = add_slot(graph, parameter, ".outer", first);
   const VariableId velocity = add_slot(graph, parameter, ".outer_velocity");
   const Value moved = builder.add(builder.read(outer), builder.scale(mean, -1));
   builder.sgd(moved, outer, velocity, optimizer);

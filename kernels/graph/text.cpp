@@ -25,6 +25,7 @@ std::string hash_of(const std::vector<float>& values) {
 }
 
 std::string initializer_text(const Initializer& initializer) {
+  if (!initializer.source.empty()) return "copy_of(" + initializer.source + ")";
   char scale[32];
   std::snprintf(scale, sizeof scale, "(%.6g)", initializer.scale);
   switch (initializer.kind) {
@@ -34,7 +35,6 @@ std::string initializer_text(const Initializer& initializer) {
     case Initializer::Kind::Uniform: return std::string("uniform") + scale;
     case Initializer::Kind::Dirac: return std::string("dirac") + scale;
     case Initializer::Kind::Given: return "given(" + hash_of(initializer.values) + ")";
-    case Initializer::Kind::CopyOf: return "copy_of(" + initializer.source + ")";
   }
   return "unknown";
 }

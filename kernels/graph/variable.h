@@ -24,20 +24,14 @@ struct Initializer {
     Normal,
     Uniform,
     Dirac,  ///< of weights [O, K, K, I]: the first I filters pass their channel, others are Uniform
-    Given,  ///< `values`, whatever the seed
-    CopyOf
+    Given   ///< `values`, whatever the seed
   };
   Kind kind = Kind::Zeros;
   double scale = 1;    ///< Normal: standard deviation. Uniform, Dirac: bound of [-scale, scale].
-  std::string source;  ///< CopyOf: the variable whose first value this one starts with
+  std::string source;  ///< the variable with whose first value it starts; empty: itself
   std::vector<float> values = {};  ///< Given: all elements
   bool operator==(const Initializer&) const = default;
 };
-
-/// To the first value of the variable of that name.
-inline Initializer first_value_of(std::string name) {
-  return {.kind = Initializer::Kind::CopyOf, .scale = 1, .source = std::move(name)};
-}
 
 /// What a variable is for.
 enum class VariableKind : std::uint8_t { Parameter, Slot, Statistic };
@@ -83,5 +77,12 @@ struct Variable {
   std::vector<Stretch> stretches() const;
   bool operator==(const Variable&) const = default;
 };
+
+/// The initializer that gives the first value of a whole variable, in whichever process that is.
+inline Initializer first_value_of(const Variable& source) {
+  Initializer same = *source.initializer;
+  if (same.source.empty()) same.source = source.name;
+  return same;
+}
 
 }  // namespace regatta
