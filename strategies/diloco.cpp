@@ -104,6 +104,7 @@ VariableId add_slot(Graph& graph, VariableId parameter, const char* suffix,
   slot.name += suffix;
   slot.kind = VariableKind::Slot;
   slot.initializer = initializer;
+  slot.judged = {};
   return graph.add(slot);
 }
 
@@ -136,6 +137,7 @@ class Diloco {
                          .feed = Feed::Each,
                          .home = {},
                          .sharing = Sharing::None,
+                         .judged = Judged::Mean,
                          .strategy = "diloco"}) {}
 
   Step rewritten() {

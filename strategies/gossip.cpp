@@ -46,6 +46,7 @@ class Gossip {
                          .feed = Feed::Each,
                          .home = {},
                          .sharing = Sharing::None,
+                         .judged = Judged::Mean,
                          .strategy = "gossip"}) {}
 
   Step rewritten() {

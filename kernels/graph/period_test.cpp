@@ -103,11 +103,6 @@ TEST(Period, IsThatOfTheNodesThatABuilderAppendsFromThenOn) {
   for (const Node& node : step.graph.nodes()) EXPECT_EQ(period_of(node), (Period{.every = 3}));
   EXPECT_FALSE(exchanges_are_alike(step.graph));
   EXPECT_EQ(steps_with_all_nodes(step.graph), 3);
-  EXPECT_EQ(averaged_variables(step.graph), (std::set<VariableId>{0, 1}));
-}
-
-TEST(Period, OfAParameterThatIsAssignedInAllStepsLeavesItToBeAveraged) {
-  EXPECT_EQ(averaged_variables(averages({}, {}).graph), (std::set<VariableId>{0, 1}));
 }
 
 TEST(Period, OfAReaderIsThatOfTheMaker) {

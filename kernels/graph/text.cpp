@@ -48,6 +48,15 @@ std::string kind_text(VariableKind kind) {
   return "unknown";
 }
 
+std::string judged_text(Judged judged) {
+  switch (judged) {
+    case Judged::First: return "first";
+    case Judged::Mean: return "mean";
+    case Judged::Never: return "never";
+  }
+  return "unknown";
+}
+
 template <typename Range, typename Function>
 std::string joined(const Range& range, Function text_of) {
   std::string text;
@@ -84,6 +93,8 @@ std::string to_text(const Graph& graph) {
     if (variable.sharing != Sharing::None) {
       text += " shared " + std::string(to_string(variable.sharing));
     }
+    if (variable.judged) text += " judged " + judged_text(*variable.judged);
+    if (!variable.judged_as.empty()) text += " judged as " + variable.judged_as;
     if (variable.part_of) {
       text += " rows " + std::to_string(variable.part_of->row) + " on of " +
               variable.part_of->name + ' ' + to_string(variable.part_of->type);
