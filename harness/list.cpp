@@ -123,12 +123,13 @@ void show_part(std::ostream& out, const Graph& graph, const std::string& title) 
   out << fmt::format("# {}{} nodes, {} variables\n", title, graph.nodes().size(),
                      graph.variables().size());
   const std::int64_t steps = steps_with_all_exchanges(graph);
+  const std::map<Place, std::int64_t> most = most_sent_in_a_step(graph, steps);
   for (const auto& [place, traffic] : traffic(graph, steps)) {
     out << fmt::format("# {} sends {} bytes and receives {} bytes in {} messages {}\n",
                        to_string(place), traffic.sent, traffic.received, traffic.messages,
                        steps == 1 ? "a step"
                                   : fmt::format("in {} steps, and sends at most {} bytes in one",
-                                                steps, most_sent_in_a_step(graph, place, steps)));
+                                                steps, most.at(place)));
   }
 }
 

@@ -265,7 +265,7 @@ std::string checksum_of_weights(Trainer& trainer) {
   const std::vector<VariableCopy> copies = trainer.variables(Copies::ForEvaluation);
   std::set<std::string> parameters;
   for (const auto& [variable, tensor, version, model] : copies) {
-    if (variable.kind == VariableKind::Parameter) parameters.insert(variable.whole_name());
+    if (variable.kind == VariableKind::Parameter) parameters.insert(variable.judged_name());
   }
   std::uint64_t weights = fnv1a("");
   for (const std::string& name : parameters) {

@@ -33,6 +33,7 @@ Step ad_psgd(const Step& step, const StrategyOptions& options) {
                            .feed = Feed::Each,
                            .home = {},
                            .sharing = options.replicas > 1 ? Sharing::Locked : Sharing::None,
+                           .judged = Judged::Mean,
                            .strategy = "ad_psgd"});
   const auto count = static_cast<double>(replicas.count());
   for (std::size_t t = 0; t < replicas.trainables(); ++t) {

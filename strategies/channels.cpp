@@ -296,9 +296,6 @@ Variable portion_of(const Variable& whole, Portion portion, const Shard& shard) 
   part.name = name_of_rows(whole.name, along, rows);
   part.part_of = PartOf{.name = whole.name, .type = whole.type, .row = rows.begin, .along = along};
   part.type.dims[along] = rows.size();
-  if (part.initializer->kind == Initializer::Kind::CopyOf) {
-    part.initializer = first_value_of(name_of_rows(part.initializer->source, along, rows));
-  }
   return part;
 }
 

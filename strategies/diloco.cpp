@@ -104,6 +104,7 @@ VariableId add_slot(Graph& graph, VariableId parameter, const char* suffix,
   slot.name += suffix;
   slot.kind = VariableKind::Slot;
   slot.initializer = initializer;
+  slot.judged = {};
   return graph.add(slot);
 }
 
@@ -111,8 +112,8 @@ VariableId add_slot(Graph& graph, VariableId parameter, const char* suffix,
 void update_outer(Builder builder, VariableId parameter, Value mean, const SgdOptions& optimizer,
                   double mix) {
   Graph& graph = builder.graph();
-  const std::string name = graph.variable(parameter).name;
-  const VariableId outer = add_slot(graph, parameter, ".outer", first_value_of(name));
+  const Initializer first = first_value_of(graph.variable(parameter));
+  const VariableId outer = add_slot(graph, parameter, ".outer", first);
   const VariableId velocity = add_slot(graph, parameter, ".outer_velocity");
   const Value moved = builder.add(builder.read(outer), builder.scale(mean, -1));
   builder.sgd(moved, outer, velocity, optimizer);
@@ -136,6 +137,7 @@ class Diloco {
                          .feed = Feed::Each,
                          .home = {},
                          .sharing = Sharing::None,
+                         .judged = Judged::Mean,
                          .strategy = "diloco"}) {}
 
   Step rewritten() {

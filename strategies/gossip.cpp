@@ -46,6 +46,7 @@ class Gossip {
                          .feed = Feed::Each,
                          .home = {},
                          .sharing = Sharing::None,
+                         .judged = Judged::Mean,
                          .strategy = "gossip"}) {}
 
   Step rewritten() {
@@ -102,7 +103,7 @@ class Gossip {
       const VariableId parameter = replicas_.parameter(t, r);
       const Variable z = builder.graph().variable(parameter);
       const VariableId x =
-          add_variable(builder, t, r, z.name + ".pushed", z.type, first_value_of(z.name));
+          add_variable(builder, t, r, z.name + ".pushed", z.type, first_value_of(z));
       builder.assign(builder.read(x), parameter);
       replicas_.update(t, r, builder.scale(replicas_.gradient(t, r), static_cast<double>(count())));
       all.push_back(halved(builder, t, r, x, builder.read(parameter)));

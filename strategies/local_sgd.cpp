@@ -25,6 +25,7 @@ Step local_sgd(const Step& step, const StrategyOptions& options) {
                            .feed = Feed::Each,
                            .home = {},
                            .sharing = Sharing::None,
+                           .judged = Judged::Mean,
                            .strategy = "local_sgd"});
   update_alone(replicas, step.global_batch);
   const Period period{.every = options.count(kSyncEvery), .from = options.count(kSyncFrom)};

@@ -113,7 +113,10 @@ void Replicas::add_variables() {
       for (Copier& copier : copiers_) copier.map_variable(v, id);
       continue;
     }
-    if (is_trained(source_, v)) variable.sharing = options_.sharing;
+    if (is_trained(source_, v)) {
+      variable.sharing = options_.sharing;
+      variable.judged = options_.judged;
+    }
     for (std::int64_t r = 0; r < options_.count; ++r) {
       variable.place = place_in(graph.place_of_variable(v), r);
       copiers_[at(r)].map_variable(v, result_.graph.add(variable));

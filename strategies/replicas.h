@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct ReplicaOptions {
   Place home;  ///< of parameters and of a central feed
   /// Of parameters that are Shared; of trained ones where EachReplica has them and others reach in.
   Sharing sharing = Sharing::None;
+  /// Of trained parameters, where EachReplica has them and they come to differ.
+  std::optional<Judged> judged = {};
   std::string_view strategy;  ///< for error messages
 };
 

@@ -72,8 +72,8 @@ TEST(Diloco, SendsTheSameBytesInFragmentsAndLessInAStep) {
   EXPECT_EQ(bytes_sent(late, 4), 0);
   EXPECT_EQ(bytes_sent(late, 5), 2 * 40);
   EXPECT_EQ(bytes_sent(late, 9), bytes_sent(whole, 9));
-  EXPECT_EQ(most_sent_in_a_step(whole, kWorker0, 16), kParabolaBytes);
-  EXPECT_EQ(most_sent_in_a_step(fragments, kWorker0, 16), 40);
+  EXPECT_EQ(most_sent_in_a_step(whole, 16).at(kWorker0), kParabolaBytes);
+  EXPECT_EQ(most_sent_in_a_step(fragments, 16).at(kWorker0), 40);
 }
 
 TEST(Diloco, ExchangesBesideAStepWhatIsAppliedLater) {

@@ -128,9 +128,6 @@ class Sharder {
         variable.name = name_of(whole.name, part);
         variable.part_of = PartOf{.name = whole.name, .type = whole.type, .row = part.row};
         variable.type.dims[0] = part.rows;
-        if (variable.initializer->kind == Initializer::Kind::CopyOf) {
-          variable.initializer = first_value_of(name_of(variable.initializer->source, part));
-        }
       }
       variables_[v].push_back(result_.graph.add(variable));
     }

@@ -47,9 +47,6 @@ Variable part_of_variable(const Variable& whole, const Range& elements) {
   part.name = name_of_elements(whole.name, elements);
   part.part_of = PartOf{.name = whole.name, .type = whole.type, .row = elements.begin};
   part.type.dims = {elements.size()};
-  if (part.initializer->kind == Initializer::Kind::CopyOf) {
-    part.initializer = first_value_of(name_of_elements(whole.initializer->source, elements));
-  }
   return part;
 }
 

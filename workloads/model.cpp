@@ -143,7 +143,7 @@ NodeId Model::look_ahead(VariableId variable, const LookaheadOptions& options) {
   const Variable& fast = step_.graph.variable(variable);
   const VariableKind kind =
       fast.kind == VariableKind::Statistic ? VariableKind::Statistic : VariableKind::Slot;
-  const Initializer same = first_value_of(fast.name);
+  const Initializer same = first_value_of(fast);
   const std::string name = fast.name;
   const std::vector<std::int64_t> dims = fast.type.dims;
   return builder_.lookahead(variable, add_variable(name + ".slow", dims, kind, same), options);

@@ -2,8 +2,8 @@
 //
 // Every strategy behind every other: a composition is refused by a rule, before anything starts, or
 // it runs, over processes too where its parts may; synchronous ones follow `single`. The tables of
-// strategies/README.md are made here: the test fails where they differ, and prints what they should
-// be.
+// strategies/README.md are made here: where they differ the test fails, and writes the file as it
+// should be.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -188,9 +188,10 @@ TEST(Compositions, StandInTheReadme) {
   ASSERT_NE(begin, std::string::npos) << kReadme;
   ASSERT_NE(end, std::string::npos) << kReadme;
   const std::size_t from = begin + std::string(kBegin).size();
+  const std::string made = testing::TempDir() + "strategies_README.md";
+  std::ofstream(made) << readme.substr(0, from) << tables() << readme.substr(end);
   EXPECT_EQ(readme.substr(from, end - from), tables())
-      << "between these lines of " << kReadme << " belongs\n"
-      << tables();
+      << "other strategies compose than " << kReadme << " says; fix: cp " << made << ' ' << kReadme;
 }
 
 }  // namespace

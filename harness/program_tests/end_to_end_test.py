@@ -12,7 +12,7 @@ import subprocess
 import unittest
 from typing import Any, NamedTuple
 
-from test_support import (PARABOLA, fresh_folder, losses_of, output_of, record_of,
+from test_support import (PARABOLA, REGATTA, fresh_folder, losses_of, output_of, record_of,
                           record_validator, records_in, regatta, run_tests, write_sparse_cifar10)
 
 VALIDATOR = record_validator()
@@ -339,6 +339,14 @@ class Commands(unittest.TestCase):
         self.assertEqual(nodes, record["graph"]["nodes"])
         sent = sum(int(n) for n in re.findall(r"(?m)^# \S+ sends (\d+) bytes", text))
         self.assertEqual(sent, record["graph"]["bytes_per_step_computed"])
+
+    def test_graph_of_many_workers_takes_seconds_of_the_processor(self) -> None:
+        cell = ("--workload", "resnet9_thin", "--strategy", "gossip", "--workers", "125",
+                "--global-batch", "4096")
+        shown = subprocess.run(["bash", "-c", 'ulimit -t 20; exec "$0" graph "$@"', REGATTA, *cell],
+                               capture_output=True, text=True)
+        self.assertEqual(shown.returncode, 0)
+        self.assertEqual(shown.stdout.count("bytes in one\n"), 125)
 
     def test_graphviz_accepts_the_graph(self) -> None:
         if shutil.which("dot") is None:

@@ -121,8 +121,6 @@ class Help(unittest.TestCase):
         self.assertEqual(sorted(options), sorted(option_flags()))
         self.assertEqual(groups["Output"][0], "--out")
         self.assertGreaterEqual(len(groups), 6)
-        for title, flags in groups.items():
-            self.assertTrue(2 <= len(flags) <= 8, title)
         graph = set(re.findall(r"(?m)^(\S.*):$", output_of("graph", "--help"))) - {"Options"}
         self.assertLessEqual(graph, set(groups))
 
@@ -171,7 +169,8 @@ class Readme(unittest.TestCase):
         self.assertEqual([row[:3] for row in rows_below("Strategies")],
                          [[one["name"], one["term"],
                            exchanges.get(one["exchange"], one["exchange"])]
-                          for one in listed["strategies"]])
+                          for one in listed["strategies"]],
+                         "fix: README.md, Strategies: a row for each, as regatta list has them")
         self.assertEqual([row[0] for row in rows_below("Workloads")],
                          [one["name"] for one in listed["workloads"]])
 

@@ -7,6 +7,7 @@ Loops that do not wait for one another: asynchronous_processes_test.py. What a r
 rank_errors_test.py. What happens when a process dies: faults_test.py.
 """
 
+import json
 import os
 import subprocess
 import unittest
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from costs_support import costs_of_sums
 from test_support import (PARABOLA, REGATTA, environment_of_its_own, fresh_folder, losses_of,
-                          record_of, record_validator, records_in, regatta, run_tests,
+                          output_of, record_of, record_validator, records_in, regatta, run_tests,
                           skip_without_mpirun)
 
 skip_without_mpirun()
@@ -165,6 +166,21 @@ class Processes(unittest.TestCase):
                 self.assertEqual(graph["bytes_per_step_counted"], graph["bytes_per_step_computed"])
                 self.assertGreaterEqual(graph["bytes_per_step_computed"],
                                         one["graph"]["bytes_per_step_computed"])
+
+    def test_are_two_for_every_strategy_of_the_table(self) -> None:
+        for listed in json.loads(output_of("list", "strategies", "--format", "json"))["strategies"]:
+            behind = "all_reduce+" if listed["exchange"] == "compressed" else ""
+            cell = (*PARABOLA, "--strategy", behind + listed["name"], "--workers", "2")
+            folder = fresh_folder()
+            done = regatta("run", *cell, "--processes", "2", "--out", str(folder))
+            with self.subTest(strategy=listed["name"]):
+                if done.returncode != 0:
+                    self.assertRegex(done.stderr, "runs in one process|runs on one worker")
+                    continue
+                several = records_in(folder)[0]
+                self.assertEqual(several["evaluations"][-1]["examples"], 200 * 50)
+                if listed["exchange"] != "asynchronous":
+                    self.assertEqual(losses_of(several), losses_of(record_of(*cell)))
 
     def test_hold_a_share_of_the_stages(self) -> None:
         ranks = {}

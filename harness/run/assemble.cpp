@@ -14,7 +14,7 @@ std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
   std::map<std::string, std::size_t> met;  // copies of each part: the n-th is of the n-th whole
   std::set<std::pair<int, Role>> owners;   // of a whole
   for (const auto& [variable, tensor, version, model] : copies) {
-    if (variable.whole_name() != name) continue;
+    if (variable.judged_name() != name) continue;
     const auto& [replica, stage, role] = variable.place;
     const bool is_part = variable.part_of.has_value();
     if (!is_part && !owners.emplace(replica, role).second) continue;  // another shard has the same

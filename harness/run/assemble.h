@@ -12,7 +12,8 @@
 
 namespace regatta {
 
-/// All copies of the variable, in the order of their places. Shapes: [elements] each.
+/// All copies of what is judged as the variable, in the order of their places. Shapes: [elements]
+/// each.
 std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
                                          const std::string& name);
 

@@ -68,7 +68,7 @@ void Evaluator::adopt_variables(std::vector<VariableCopy> all, int model) {
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
     const std::vector<std::vector<float>> copies = assemble(all, variable.name);
-    check(!copies.empty(), "evaluation uses variables that training has");
+    check(!copies.empty(), "training has a variable that is judged as " + variable.name);
     const std::vector<double> weights = weights_of(groups_, copies.size());
     float* target = executor_->variable(v).tensor.f32();
     for (std::int64_t i = 0; i < variable.type.elements(); ++i) {
@@ -85,7 +85,7 @@ void Evaluator::adopt_variables(std::vector<VariableCopy> all, int model) {
 bool Evaluator::copy_on_device(Trainer& training, int model) {
   std::map<std::string, std::vector<VariableOnDevice>> all;
   for (const VariableOnDevice& each : training.variables_on_devices()) {
-    if (each.model == model) all[each.variable.whole_name()].push_back(each);
+    if (each.model == model) all[each.variable.judged_name()].push_back(each);
   }
   const Graph& graph = executor_->step().graph;
   std::map<Device*, std::vector<MemoryCopy>> copies;

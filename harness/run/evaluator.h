@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Evaluates the parameters of a training run on the test set, on an executor of its own that uses
-// all cores. Parameters are taken from their first copy; on a GPU without the host, where there is
-// one copy of each variable. Running statistics are averaged over
-// replicas, weighted by their shares, which is exact because their update is linear. Where replicas
+// all cores. The step's variables say what is judged (Judged in variable.h); on a GPU it is fetched
+// without the host where there is one copy of each variable. A mean over replicas is weighted by
+// their shares. Where replicas
 // train a model each, every model is judged by its own parameters and statistics, and the result is
 // their mean.
 #pragma once

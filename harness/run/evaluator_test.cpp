@@ -16,6 +16,8 @@
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
 #include "harness/run/local_trainer.h"
+#include "kernels/graph/builder.h"
+#include "kernels/graph/verify.h"
 
 namespace regatta {
 namespace {
@@ -67,14 +69,17 @@ using ByReplica = std::map<int, std::map<std::string, const float*>>;
 /// The parabola under a strategy of three replicas after 42 steps.
 class Trained {
  public:
-  explicit Trained(const std::string& strategy) {
+  explicit Trained(
+      const std::string& strategy, void (*rewrite)(Step&) = [](Step&) {}) {
     request_.workload = "parabola";
     request_.strategy = strategy;
     request_.workers = kReplicas;
     request_.steps = 42;
     data_ = load_data(find_workload("parabola"), "curve", {});
     const Placement placement = place(request_, data_.train.count);
-    const Step part = partition(placed_step(placement), binding_of(placement)).front();
+    Step placed = placed_step(placement);
+    rewrite(placed);
+    const Step part = partition(placed, binding_of(placement)).front();
     trainer_ = std::make_unique<LocalTrainer>(
         part, make_backend("cpu"), executor_options(request_, placement, data_.train, 0), 0);
     backend_ = make_backend("cpu");
@@ -120,6 +125,46 @@ TEST(Evaluator, JudgesTheModelsOfIndependentReplicasByTheirMean) {
   }
   EXPECT_EQ(std::ssize(losses), kReplicas);  // other shares of the data, other models
   EXPECT_NEAR(run.judged_loss(), mean, 1e-5 * mean);
+}
+
+/// Elastic averaging: replica 0 has a centre of each parameter, which moves towards all of them.
+void add_centres(Step& step) {
+  Builder builder(step.graph);
+  builder.in(Phase::Update);
+  std::map<std::string, std::vector<VariableId>> copies;
+  for (const Trainable& trainable : step.trainables) {
+    const VariableId own = trainable.variable;
+    copies[step.graph.variable(own).name].push_back(own);
+    step.graph.change_variable(own, [](Variable& each) { each.judged = Judged::Never; });
+  }
+  for (const auto& [name, own] : copies) {
+    Variable centre = step.graph.variable(own.front());
+    centre.initializer = first_value_of(centre);
+    centre.name += ".centre";
+    centre.judged = {};
+    centre.judged_as = name;
+    const VariableId id = step.graph.add(centre);
+    std::vector<Value> parts{builder.at(centre.place).scale(builder.read(id), 0.7)};
+    for (const VariableId each : own) {
+      builder.at(step.graph.place_of_variable(each));
+      parts.push_back(builder.scale(builder.read(each), 0.1));
+    }
+    builder.at(centre.place).assign(builder.sum(parts), id);
+  }
+  verify(step, "elastic averaging");
+}
+
+TEST(Evaluator, JudgesTheVariableThatStandsForTheOthers) {
+  Trained run("local_sgd", add_centres);
+  std::map<std::string, const float*> centre;
+  for (const auto& [name, values] : run.parameters().at(0)) {
+    const std::size_t end = name.find(".centre");
+    if (end != std::string::npos) centre[name.substr(0, end)] = values;
+  }
+  const double expected = loss_of(centre, run.points());
+  const double judged = run.judged_loss();
+  EXPECT_NEAR(judged, expected, 1e-5 * expected);
+  EXPECT_GT(std::abs(loss_of(run.parameters().at(0), run.points()) - judged), 1e-4 * expected);
 }
 
 /// Every fourth step ends with an average, here the last but two.

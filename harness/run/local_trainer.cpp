@@ -6,7 +6,6 @@
 #include "harness/plan/layout.h"
 #include "harness/system/process.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/period.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
@@ -108,15 +107,13 @@ std::vector<ProcessTrace> LocalTrainer::traces() {
 
 std::vector<VariableId> CopyChooser::choose(const Step& part) {
   const Graph& graph = part.graph;
-  const std::set<VariableId> averaged = averaged_variables(graph);
   std::vector<VariableId> wanted;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
-    const bool is_first = found_.insert({part.partition.model(v), variable.name}).second;
-    const bool differs = variable.kind == VariableKind::Statistic || averaged.contains(v);
-    if (is_first || which_ == Copies::All || differs) {
-      wanted.push_back(v);
-    }
+    const bool is_judged = variable.judged_by() == Judged::Mean ||
+                           (variable.judged_by() == Judged::First &&
+                            found_.insert({part.partition.model(v), variable.name}).second);
+    if (is_judged || which_ == Copies::All) wanted.push_back(v);
   }
   return wanted;
 }

@@ -43,8 +43,7 @@ struct VariableOnDevice {
 
 /// The copies of variables to fetch. Copies from other processes cost time.
 enum class Copies : std::uint8_t {
-  ForEvaluation,  ///< of each model the first copy of parameters and slots, every copy of
-                  ///< statistics and of parameters that replicas average in some steps
+  ForEvaluation,  ///< of each model those that are judged (kernels/graph/variable.h)
   All,
 };
 

@@ -146,6 +146,10 @@ struct QuorumValues {
   Value verdict;            ///< f32 [1]: 1 when this worker's push counts, else 0
 };
 
+/// The rate's schedule in the updates of a trainable, for strategies whose own moves follow it.
+/// Throws: aborts when none of the updates has one.
+Schedule learning_rate(const Graph& graph, const Trainable& trainable);
+
 class Builder {
  public:
   explicit Builder(Graph& graph) : graph_(graph) {}
@@ -159,7 +163,8 @@ class Builder {
     phase_ = phase;
     return *this;
   }
-  /// Of nodes, updates among them.
+  /// Of nodes, updates among them. A node takes values from nodes that take part in every step or
+  /// have its own period (verify.h); from one period to another a variable carries them.
   Builder& only(const Period& period) {
     period_ = period;
     return *this;
@@ -181,6 +186,8 @@ class Builder {
   /// Features and targets: Shapes: [batch, features] and [batch, targets] f32.
   std::vector<Value> input_features(const InputSlice& slice, std::int64_t features,
                                     std::int64_t targets);
+  /// A view, or a copy of a variable that is shared: who uses a view behind an assignment of the
+  /// variable has the new value.
   Value read(VariableId variable);
 
   /// y = x wᵀ. Shapes: x [B, I], w [O, I], y [B, O].

@@ -150,6 +150,13 @@ TEST(Text, ShowsVariablesNodesTypesAndPlaces) {
             "schedule_values=[0.1], weight=1, weight_decay=0} @replica0 update layer\n");
 }
 
+TEST(LearningRate, OfATrainableIsThatOfItsUpdate) {
+  const Step step = small_step();
+  const Schedule rate = learning_rate(step.graph, step.trainables.front());
+  EXPECT_EQ(rate.examples, std::vector<double>{0});
+  EXPECT_EQ(rate.values, std::vector<double>{0.1});
+}
+
 TEST(Text, HashChangesWithAnAttribute) {
   Step a = small_step();
   Step b = small_step();

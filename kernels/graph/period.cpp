@@ -86,17 +86,6 @@ std::int64_t steps_with_all_exchanges(const Graph& graph) {
   return steps;
 }
 
-std::set<VariableId> averaged_variables(const Graph& graph) {
-  std::set<VariableId> averaged;
-  for (const Node& node : graph.nodes()) {
-    if (node.op != Op::Assign && !is_average(node.op)) continue;
-    for (const VariableId v : node.variables) {
-      if (graph.variable(v).kind == VariableKind::Parameter) averaged.insert(v);
-    }
-  }
-  return averaged;
-}
-
 std::map<std::pair<Value, Place>, Period> periods_of_travel(const Graph& graph) {
   std::map<std::pair<Value, Place>, Period> all;
   for (const Node& node : graph.nodes()) {

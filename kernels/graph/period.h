@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "kernels/graph/graph.h"
@@ -59,10 +58,6 @@ bool exchanges_are_alike(const Graph& graph);
 /// or takes values.
 std::int64_t steps_with_all_nodes(const Graph& graph);
 std::int64_t steps_with_all_exchanges(const Graph& graph);
-
-/// Parameters that each replica assigns or averages, beside its updates: between exchanges,
-/// replicas hold different values, and what the run has learned is their mean.
-std::set<VariableId> averaged_variables(const Graph& graph);
 
 /// When the values that are read at other places than they are made at travel there: in the steps
 /// of their readers or, where these differ, in the maker's.

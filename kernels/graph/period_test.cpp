@@ -103,11 +103,6 @@ TEST(Period, IsThatOfTheNodesThatABuilderAppendsFromThenOn) {
   for (const Node& node : step.graph.nodes()) EXPECT_EQ(period_of(node), (Period{.every = 3}));
   EXPECT_FALSE(exchanges_are_alike(step.graph));
   EXPECT_EQ(steps_with_all_nodes(step.graph), 3);
-  EXPECT_EQ(averaged_variables(step.graph), (std::set<VariableId>{0, 1}));
-}
-
-TEST(Period, OfAParameterThatIsAssignedInAllStepsLeavesItToBeAveraged) {
-  EXPECT_EQ(averaged_variables(averages({}, {}).graph), (std::set<VariableId>{0, 1}));
 }
 
 TEST(Period, OfAReaderIsThatOfTheMaker) {
@@ -134,8 +129,8 @@ TEST(Period, CountsBytesInTheStepsThatItHas) {
   EXPECT_EQ(traffic(graph, 8).at(first).received, 2 * once);
   EXPECT_EQ(traffic(graph, 2).at(first).messages, 0);
   EXPECT_DOUBLE_EQ(bytes_per_step(graph, 6), 2 * 2 * once / 6.0);
-  EXPECT_EQ(most_sent_in_a_step(graph, first, 8), once);
-  EXPECT_EQ(most_sent_in_a_step(graph, first, 2), 0);
+  EXPECT_EQ(most_sent_in_a_step(graph, 8).at(first), once);
+  EXPECT_EQ(most_sent_in_a_step(graph, 2).at(first), 0);
 }
 
 /// Of a variable to another replica, which reads it in some steps.

@@ -25,6 +25,7 @@ std::string hash_of(const std::vector<float>& values) {
 }
 
 std::string initializer_text(const Initializer& initializer) {
+  if (!initializer.source.empty()) return "copy_of(" + initializer.source + ")";
   char scale[32];
   std::snprintf(scale, sizeof scale, "(%.6g)", initializer.scale);
   switch (initializer.kind) {
@@ -34,7 +35,6 @@ std::string initializer_text(const Initializer& initializer) {
     case Initializer::Kind::Uniform: return std::string("uniform") + scale;
     case Initializer::Kind::Dirac: return std::string("dirac") + scale;
     case Initializer::Kind::Given: return "given(" + hash_of(initializer.values) + ")";
-    case Initializer::Kind::CopyOf: return "copy_of(" + initializer.source + ")";
   }
   return "unknown";
 }
@@ -44,6 +44,15 @@ std::string kind_text(VariableKind kind) {
     case VariableKind::Parameter: return "parameter";
     case VariableKind::Slot: return "slot";
     case VariableKind::Statistic: return "statistic";
+  }
+  return "unknown";
+}
+
+std::string judged_text(Judged judged) {
+  switch (judged) {
+    case Judged::First: return "first";
+    case Judged::Mean: return "mean";
+    case Judged::Never: return "never";
   }
   return "unknown";
 }
@@ -84,6 +93,8 @@ std::string to_text(const Graph& graph) {
     if (variable.sharing != Sharing::None) {
       text += " shared " + std::string(to_string(variable.sharing));
     }
+    if (variable.judged) text += " judged " + judged_text(*variable.judged);
+    if (!variable.judged_as.empty()) text += " judged as " + variable.judged_as;
     if (variable.part_of) {
       text += " rows " + std::to_string(variable.part_of->row) + " on of " +
               variable.part_of->name + ' ' + to_string(variable.part_of->type);

@@ -18,6 +18,32 @@ std::int64_t output_bytes(const Node& node) {
 
 constexpr std::int64_t kMultiplyAddsPerByte = 15;  // traffic.h
 
+/// Of one step in which the nodes of a period take part, by place.
+using TrafficByPeriod = std::map<Place, std::map<Period, MemberTraffic>>;
+
+TrafficByPeriod traffic_by_period(const Graph& graph) {
+  TrafficByPeriod all;
+  for (const Node& node : graph.nodes()) {
+    const auto add_at = [&](const Place& place, const MemberTraffic& one) {
+      all[place][period_of(node)] += one;
+    };
+    if (node.op == Op::Copy) {
+      const std::int64_t bytes = output_bytes(node);
+      add_at(graph.place_of(node.inputs[0].node), {.sent = bytes, .received = 0, .messages = 0});
+      add_at(node.place, {.sent = 0, .received = bytes, .messages = 1});
+    } else if (node.op == Op::Send) {
+      std::int64_t bytes = 0;
+      for (Value input : node.inputs) bytes += graph.type(input).bytes();
+      add_at(node.place, {.sent = bytes, .received = 0, .messages = 0});
+    } else if (node.op == Op::Receive) {
+      add_at(node.place, {.sent = 0, .received = output_bytes(node), .messages = 1});
+    } else if (is_collective(node.op)) {
+      add_at(node.place, member_traffic(collective_shape(graph, node), node.member));
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 void add(TrafficByPlace& sums, const TrafficByPlace& parts) {
@@ -27,25 +53,14 @@ void add(TrafficByPlace& sums, const TrafficByPlace& parts) {
 TrafficByPlace traffic(const Graph& graph, std::int64_t steps) {
   TrafficByPlace all;
   std::map<Period, std::int64_t> due;  // draws take a while to count
-  for (const Node& node : graph.nodes()) {
-    const auto [entry, is_new] = due.try_emplace(period_of(node));
-    if (is_new) entry->second = entry->first.due_in(steps);
-    const std::int64_t times = entry->second;
-    if (node.op == Op::Copy) {
-      const std::int64_t bytes = times * output_bytes(node);
-      all[graph.place_of(node.inputs[0].node)] += {.sent = bytes, .received = 0, .messages = 0};
-      all[node.place] += {.sent = 0, .received = bytes, .messages = times};
-    } else if (node.op == Op::Send) {
-      std::int64_t bytes = 0;
-      for (Value input : node.inputs) bytes += graph.type(input).bytes();
-      all[node.place] += {.sent = times * bytes, .received = 0, .messages = 0};
-    } else if (node.op == Op::Receive) {
-      all[node.place] += {.sent = 0, .received = times * output_bytes(node), .messages = times};
-    } else if (is_collective(node.op)) {
-      const MemberTraffic one = member_traffic(collective_shape(graph, node), node.member);
-      all[node.place] += {.sent = times * one.sent,
-                          .received = times * one.received,
-                          .messages = times * one.messages};
+  for (const auto& [place, periods] : traffic_by_period(graph)) {
+    for (const auto& [period, one] : periods) {
+      const auto [entry, is_new] = due.try_emplace(period);
+      if (is_new) entry->second = period.due_in(steps);
+      const std::int64_t times = entry->second;
+      all[place] += {.sent = times * one.sent,
+                     .received = times * one.received,
+                     .messages = times * one.messages};
     }
   }
   return all;
@@ -59,21 +74,23 @@ std::int64_t bytes_sent(const Graph& graph, std::int64_t steps) {
 
 /// Of the first step, and of those in which each period is due for the first time behind its start:
 /// exact where the exchanges of a graph that are rarer than a step have one period.
-std::int64_t most_sent_in_a_step(const Graph& graph, const Place& place, std::int64_t steps) {
+std::map<Place, std::int64_t> most_sent_in_a_step(const Graph& graph, std::int64_t steps) {
   std::set<std::int64_t> looked_at{0};
   for (const Node& node : graph.nodes()) {
     looked_at.insert(period_of(node).first_behind_start());
   }
-  const auto sent_in = [&](std::int64_t first) {
-    const TrafficByPlace all = traffic(graph, first);
-    const auto found = all.find(place);
-    return found == all.end() ? 0 : found->second.sent;
-  };
-  std::int64_t most = 0;
-  for (const std::int64_t step : looked_at) {
-    if (step < steps) most = std::max(most, sent_in(step + 1) - sent_in(step));
+  std::map<Place, std::int64_t> all;
+  for (const auto& [place, periods] : traffic_by_period(graph)) {
+    std::int64_t& most = all[place];
+    for (const std::int64_t step : looked_at) {
+      std::int64_t sent = 0;
+      for (const auto& [period, one] : periods) {
+        if (step < steps && period.is_due(step)) sent += one.sent;
+      }
+      most = std::max(most, sent);
+    }
   }
-  return most;
+  return all;
 }
 
 double bytes_per_step(const Graph& graph, std::int64_t steps) {

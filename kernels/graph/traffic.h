@@ -26,8 +26,8 @@ std::int64_t bytes_sent(const Graph& graph, std::int64_t steps);
 /// Bytes sent in a step, summed over places: the mean of the first `steps` steps.
 double bytes_per_step(const Graph& graph, std::int64_t steps);
 
-/// The bytes that a place sends in that of the first `steps` steps in which it sends most.
-std::int64_t most_sent_in_a_step(const Graph& graph, const Place& place, std::int64_t steps);
+/// The bytes that each place sends in that of the first `steps` steps in which it sends most.
+std::map<Place, std::int64_t> most_sent_in_a_step(const Graph& graph, std::int64_t steps);
 
 /// Of a product or convolution; 0 for all others.
 std::int64_t multiply_adds(const Graph& graph, NodeId id);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,20 +25,14 @@ struct Initializer {
     Normal,
     Uniform,
     Dirac,  ///< of weights [O, K, K, I]: the first I filters pass their channel, others are Uniform
-    Given,  ///< `values`, whatever the seed
-    CopyOf
+    Given   ///< `values`, whatever the seed
   };
   Kind kind = Kind::Zeros;
   double scale = 1;    ///< Normal: standard deviation. Uniform, Dirac: bound of [-scale, scale].
-  std::string source;  ///< CopyOf: the variable whose first value this one starts with
+  std::string source;  ///< the variable with whose first value it starts; empty: itself
   std::vector<float> values = {};  ///< Given: all elements
   bool operator==(const Initializer&) const = default;
 };
-
-/// To the first value of the variable of that name.
-inline Initializer first_value_of(std::string name) {
-  return {.kind = Initializer::Kind::CopyOf, .scale = 1, .source = std::move(name)};
-}
 
 /// What a variable is for.
 enum class VariableKind : std::uint8_t { Parameter, Slot, Statistic };
@@ -68,6 +63,13 @@ struct Stretch {
   std::int64_t count = 0;
 };
 
+/// What an evaluation takes of the variables that one model has under one judged_name().
+enum class Judged : std::uint8_t {
+  First,  ///< all are alike, or there is one
+  Mean,   ///< all of them, weighted by the replicas' shares of the batch
+  Never,  ///< none: a variable that is judged as this one's name stands for them
+};
+
 struct Variable {
   std::string name;
   TensorType type;
@@ -76,12 +78,28 @@ struct Variable {
   Place place;
   Sharing sharing = Sharing::None;
   Shared<PartOf> part_of = {};
+  /// Set by a strategy whose replicas differ; otherwise judged_by() says it.
+  std::optional<Judged> judged = {};
+  std::string judged_as = {};  ///< the variable of the workload for which this one is judged
 
   /// The name that the workload gave to the whole variable.
   const std::string& whole_name() const { return part_of ? part_of->name : name; }
+  /// The name of the variable of an evaluation that takes this one.
+  const std::string& judged_name() const { return judged_as.empty() ? whole_name() : judged_as; }
+  /// Running statistics are linear in the batches, so that their mean is exact.
+  Judged judged_by() const {
+    return judged.value_or(kind == VariableKind::Statistic ? Judged::Mean : Judged::First);
+  }
   /// Where all elements stand in the whole variable.
   std::vector<Stretch> stretches() const;
   bool operator==(const Variable&) const = default;
 };
+
+/// The initializer that gives the first value of a whole variable, in whichever process that is.
+inline Initializer first_value_of(const Variable& source) {
+  Initializer same = *source.initializer;
+  if (same.source.empty()) same.source = source.name;
+  return same;
+}
 
 }  // namespace regatta

@@ -23,12 +23,11 @@ void set_dirac(const TensorType& type, float* weights) {
 }
 
 /// A variable that is no part of another.
-void initialize_whole(const Graph& graph, const Variable& variable, std::uint64_t seed,
-                      float* destination) {
+void initialize_whole(const Variable& variable, std::uint64_t seed, float* destination) {
   const Initializer& initializer = *variable.initializer;
   check(variable.type.element == ElementType::F32, "variables hold f32");
   const auto count = static_cast<std::uint32_t>(variable.type.elements());
-  const std::uint64_t name = fnv1a(variable.name);
+  const std::uint64_t name = fnv1a(initializer.source.empty() ? variable.name : initializer.source);
   const RandomStream stream(seed, Purpose::Weights, static_cast<std::uint32_t>(name),
                             static_cast<std::uint32_t>(name >> 32));
   const auto scale = static_cast<float>(initializer.scale);
@@ -53,34 +52,22 @@ void initialize_whole(const Graph& graph, const Variable& variable, std::uint64_
       check(initializer.values.size() == count, "a variable is given all its first values");
       std::copy(initializer.values.begin(), initializer.values.end(), destination);
       return;
-    case Initializer::Kind::CopyOf: break;
   }
-  for (VariableId other = 0; other < static_cast<VariableId>(graph.variables().size()); ++other) {
-    const Variable& source = graph.variable(other);
-    if (source.name == initializer.source && source.type == variable.type) {
-      check(source.initializer->kind != Initializer::Kind::CopyOf,
-            "a copy starts from an original");
-      initialize(graph, other, seed, destination);
-      return;
-    }
-  }
-  check(false, "a variable starts as a copy of one that is not there");
 }
 
 }  // namespace
 
 void initialize(const Graph& graph, VariableId id, std::uint64_t seed, float* destination) {
   const Variable& variable = graph.variable(id);
-  const bool copies = variable.initializer->kind == Initializer::Kind::CopyOf;  // of another part
-  if (!variable.part_of || copies) {
-    initialize_whole(graph, variable, seed, destination);
+  if (!variable.part_of) {
+    initialize_whole(variable, seed, destination);
     return;
   }
   Variable whole = variable;
   whole.name = variable.part_of->name;
   whole.type = variable.part_of->type;
   std::vector<float> values(static_cast<std::size_t>(whole.type.elements()));
-  initialize_whole(graph, whole, seed, values.data());
+  initialize_whole(whole, seed, values.data());
   for (const Stretch& each : variable.stretches()) {
     std::copy_n(values.begin() + each.in_whole, each.count, destination + each.in_part);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The initial value of a variable: element i is a function of (seed, name, i), independent of
-// strategy and place. A part of a variable starts with the same elements as that part of the whole.
+// strategy and place, or of the name whose first value it starts with. A part of a variable starts
+// with the same elements as that part of the whole.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,6 @@
 namespace regatta {
 
 /// Fills `destination` (f32, as many elements as the variable has).
-/// Throws: aborts when CopyOf names a variable that the graph does not have.
 void initialize(const Graph& graph, VariableId id, std::uint64_t seed, float* destination);
 
 }  // namespace regatta

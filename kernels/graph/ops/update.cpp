@@ -18,6 +18,17 @@ void set_schedule(Attributes& attributes, const Schedule& schedule) {
 
 }  // namespace
 
+Schedule learning_rate(const Graph& graph, const Trainable& trainable) {
+  for (const NodeId id : trainable.updates) {
+    const Node& update = graph.node(id);
+    if (update.op != Op::Sgd && update.op != Op::Adam) continue;
+    return {.examples = update.attributes.reals("schedule_examples"),
+            .values = update.attributes.reals("schedule_values")};
+  }
+  check(false, "an update of a trainable has a learning rate");
+  return {};
+}
+
 NodeId Builder::sgd(Value gradient, VariableId parameter, VariableId velocity,
                     const SgdOptions& options) {
   Attributes attributes{{"momentum", options.momentum},
