@@ -114,10 +114,11 @@ class StudentizedRange(unittest.TestCase):
         chance = random.Random(SEED)
         cases = [(chance.uniform(1, 9), means, freedom)
                  for means in (2, 3, 8, 15, 30) for freedom in (1, 2, 5, 8, 60)]
-        ours = answers([f"studentized_range {q!r} {means} {freedom}" for q, means, freedom in cases])
+        ours = answers([line("studentized_range", case) for case in cases])
         self.assertEqual(len(ours), len(cases))
         for (q, means, freedom), (p, quantile) in zip(cases, ours):
-            self.assertAlmostEqual(p, float(stats.studentized_range.sf(q, means, freedom)), places=5)
+            theirs = float(stats.studentized_range.sf(q, means, freedom))
+            self.assertAlmostEqual(p, theirs, places=5)
             if 1e-4 < p < 0.5:
                 self.assertAlmostEqual(quantile / q, 1, places=4, msg=f"{means}, {freedom}")
 
