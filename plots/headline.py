@@ -152,7 +152,7 @@ def _how_sure(judged: Json) -> str:
         "level": f"Less than 3 % apart: {intervals}",
         "open": f"{_counts(judged)}, compared seed by seed. {detectable}{decide}",
         "too_few": f"With {plural(least, 'run')} of a cell nothing can be told apart. "
-                   f"fix: {_missing(judged) or 'five seeds at least (regatta matrix --seeds 5)'}.",
+                   f"fix: {_missing(judged) or 'two runs of each cell at least (regatta matrix --seeds 2)'}.",
         "alone": "No other cell of this workload is here.",
         "not_reached": "",
     }[first["certainty"]]

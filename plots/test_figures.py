@@ -340,7 +340,7 @@ class Headlines(unittest.TestCase):
     def test_say_what_is_missing(self) -> None:
         few = headline_of(judged("too_few", ("first", 3.0, 1.0), ("open", 6.0, 2.0)), ["a", "b"])
         self.assertEqual(few.badge, "too few runs to compare")
-        self.assertIn("fix: five seeds at least", few.sure)
+        self.assertIn("fix: two runs of each cell at least", few.sure)
         for certainty in ("too_few", "open"):
             cut = judged(certainty, ("first", 3.0, 1.0), ("open", 6.0, 2.0), seeds=5)
             cut["matrices"] = [{"missing": 24, "seconds": 700.0, "tuned": "",
