@@ -13,6 +13,7 @@ BADGES = {"sure": "sure", "close": "sure, but a small difference",
           "level": "less than 3 % apart", "open": "too few runs to be sure",
           "too_few": "too few runs to compare", "alone": "no other to compare with",
           "not_reached": "not reached"}
+TWO_RUNS = "two runs of each cell at least (regatta matrix --seeds 2)"
 MOST_NAMED = 6  # of a group
 MOST_SLOWER = 3  # cells whose factor is told
 WIDEST = 100.0  # the ratio of its ends from which on an interval tells nothing
@@ -152,7 +153,7 @@ def _how_sure(judged: Json) -> str:
         "level": f"Less than 3 % apart: {intervals}",
         "open": f"{_counts(judged)}, compared seed by seed. {detectable}{decide}",
         "too_few": f"With {plural(least, 'run')} of a cell nothing can be told apart. "
-                   f"fix: {_missing(judged) or 'two runs of each cell at least (regatta matrix --seeds 2)'}.",
+                   f"fix: {_missing(judged) or TWO_RUNS}.",
         "alone": "No other cell of this workload is here.",
         "not_reached": "",
     }[first["certainty"]]

@@ -89,7 +89,7 @@ class Verdicts(unittest.TestCase):
 
     def compare(self, first: Json, others: list[Json], records: dict[str, Json],
                 alpha: float) -> None:
-        """All pairs of a workload share `alpha`; each spread is moderated by those of the others."""
+        """All pairs of a workload share `alpha`; other spreads moderate each spread."""
         paired: list[tuple[Json, np.ndarray]] = []
         for cell in others:
             runs, firsts = ({run["seed"]: records[run["run_id"]] for run in each["runs"]}
