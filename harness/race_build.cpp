@@ -10,6 +10,7 @@
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/fingerprint.h"
 #include "harness/plan/layout.h"
+#include "harness/plan/race_flags.h"
 #include "harness/plan/slurm_room.h"
 #include "harness/plan/training_options.h"
 #include "harness/race_run.h"

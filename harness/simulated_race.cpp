@@ -10,6 +10,7 @@
 #include "harness/plan/cell.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/placement.h"
+#include "harness/plan/race_flags.h"
 #include "harness/plan/training_options.h"
 #include "harness/record/record_writer.h"
 #include "harness/simulate/picked_sums.h"

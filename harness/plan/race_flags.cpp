@@ -7,7 +7,6 @@
 
 #include "harness/plan/flag_values.h"
 #include "harness/plan/stragglers.h"
-#include "harness/plan/training_options.h"
 #include "harness/system/command_text.h"
 #include "kernels/graph/error.h"
 #include "strategies/strategy.h"
@@ -268,6 +267,10 @@ void complete(RaceRequest& request, const RunTexts& texts, int argc, const char*
   set_arguments(request, {argv + 1, argv + argc});
   request.rank_logs = texts.out + "/ranks";
   request.checkpoints = texts.out + "/checkpoints";
+}
+
+std::string dataset_of(const RaceRequest& request, const Workload& workload) {
+  return request.dataset.empty() ? std::string(workload.data_sets.front()) : request.dataset;
 }
 
 RaceRequest parse_run(const std::vector<std::string>& arguments) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/plan/race_request.h"
+#include "workloads/workload.h"
 
 namespace regatta {
 
@@ -29,6 +30,9 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts);
 /// Sets the fields of the request that follow from `texts` and from the whole command line.
 /// Throws: RunError(Usage).
 void complete(RaceRequest& request, const RunTexts& texts, int argc, const char* const* argv);
+
+/// The data set's name: the workload's first unless the request has one.
+std::string dataset_of(const RaceRequest& request, const Workload& workload);
 
 /// The request of `regatta run` with these arguments.
 /// Throws: RunError(Usage) with the text that the command line would print.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "harness/plan/layout.h"
+#include "harness/plan/race_flags.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -26,10 +27,6 @@ std::map<int, double> stragglers_in(const RaceRequest& request, const Placement&
 }
 
 }  // namespace
-
-std::string dataset_of(const RaceRequest& request, const Workload& workload) {
-  return request.dataset.empty() ? std::string(workload.data_sets.front()) : request.dataset;
-}
 
 DataFiles files_of(const RaceRequest& request) {
   return {.folder = request.data_dir,

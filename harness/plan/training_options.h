@@ -11,9 +11,6 @@
 
 namespace regatta {
 
-/// The data set's name: the workload's first unless the request has one.
-std::string dataset_of(const RaceRequest& request, const Workload& workload);
-
 /// Where its files lie, and which it takes.
 DataFiles files_of(const RaceRequest& request);
 

@@ -9,6 +9,7 @@
 
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/layout.h"
+#include "harness/plan/race_flags.h"
 #include "harness/plan/training_options.h"
 #include "harness/ranks/allocation.h"
 #include "harness/ranks/control_messages.h"

@@ -13,6 +13,7 @@
 #include "harness/plan/device_name.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/placement.h"
+#include "harness/plan/race_flags.h"
 #include "harness/plan/training_options.h"
 #include "harness/simulate/calibration.h"
 #include "harness/simulate/measure_kernels.h"
