@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "harness/judge/cell_runs.h"
@@ -293,11 +294,12 @@ void keep(std::vector<RatioComparison>& comparisons, RatioComparison one) {
 
 void decide(std::vector<RatioComparison>& comparisons) {
   const double alpha = kAlpha / static_cast<double>(std::max<std::size_t>(1, comparisons.size()));
-  std::vector<MeanRatio*> ratios;
+  std::map<std::string, std::vector<MeanRatio*>> by_field;  // workloads differ in their spreads
   for (RatioComparison& each : comparisons) {
-    if (each.pairs) ratios.push_back(&*each.pairs);
+    const std::size_t field = std::min(each.what.size(), each.what.rfind(" on "));
+    if (each.pairs) by_field[each.what.substr(field)].push_back(&*each.pairs);
   }
-  borrow_spread(ratios);
+  for (const auto& [field, ratios] : by_field) borrow_spread(ratios);
   for (RatioComparison& each : comparisons) {
     if (each.pairs) {
       each.interval = interval_of(*each.pairs, {.alpha = alpha});

@@ -268,7 +268,7 @@ class Damaged(Reports):
                  least | {"status": "reached"}, json.loads(lines_of(QUICK)[1])]
         judgement, page = self.made(folder_of("\n".join(json.dumps(one) for one in lines)))
         self.assertEqual([len(one["cells"]) for one in judgement["workloads"]], [1, 1])
-        self.assertEqual(judgement["workloads"][0]["cells"][0]["count"], 3)
+        self.assertEqual(judgement["workloads"][-1]["cells"][0]["count"], 3)
         self.assertIn("parabola", page)
 
     def test_does_without_any_one_field(self) -> None:
