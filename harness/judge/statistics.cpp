@@ -279,10 +279,10 @@ double studentized_range_p(double q, std::size_t means, std::size_t freedom) {
   const auto n = static_cast<double>(freedom);
   const double log_scale = n / 2 * std::log(n / 2) - std::lgamma(n / 2) + std::numbers::ln2;
   const double from = -12 / std::sqrt(n) - 1, to = 6 / std::sqrt(n) + 0.5;
-  constexpr int kSteps = 48;
-  const double step = (to - from) / kSteps;
+  const int steps = freedom < 5 ? 192 : 80;
+  const double step = (to - from) / steps;
   double within = 0, whole = 0;
-  for (int i = 0; i <= kSteps; ++i) {
+  for (int i = 0; i <= steps; ++i) {
     const double u = from + step * i;
     const double density = std::exp(log_scale + n * u - n / 2 * std::exp(2 * u));
     if (density < 1e-12) continue;
