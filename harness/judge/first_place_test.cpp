@@ -230,7 +230,7 @@ TEST(FirstPlace, CorrectsOverThePage) {
   EXPECT_DOUBLE_EQ(workload.cells[1].against_first.p,
                    3 * p_of(workload.cells[1].against_first.ratio->time));
   EXPECT_EQ(workload.first.certainty, Certainty::Sure);
-  EXPECT_EQ(judgement.workloads[1].first.certainty, Certainty::Open);
+  EXPECT_EQ(judgement.workloads[0].first.certainty, Certainty::Open);
 }
 
 }  // namespace
