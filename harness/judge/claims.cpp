@@ -43,7 +43,7 @@ const std::pair<const Contestant, Runs>* counterpart(const Field& field, const C
 
 namespace {
 
-/// Of the runs that the cells lack to have so many seeds, by those that they have.
+/// Estimates the time of the runs that cells lack to reach `seeds`, from the runs they have.
 double missing_seconds(std::span<const Field> fields, std::size_t seeds) {
   double seconds = 0;
   for (const Field& field : fields) {

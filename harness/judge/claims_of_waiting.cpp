@@ -49,7 +49,7 @@ std::optional<double> kept_by_waiting(const Record& plain, std::int64_t replica,
   return step_ns / (step_ns + (times - 1) * compute_ns_of_a_step(*worker));
 }
 
-/// Of what the runs say of a worker.
+/// A statistic of one worker over the runs.
 template <typename Value, typename... More>
 std::optional<double> median_over(const Runs& runs, Value value, More... more) {
   std::vector<double> all;

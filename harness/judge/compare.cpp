@@ -53,7 +53,7 @@ Logarithms logarithms_of(const Sample& sample) {
   return result;
 }
 
-/// Of two runs a side at least, all of which came there.
+/// The ratio of means; empty below two runs a side, or where a run missed its target.
 std::optional<MeanRatio> mean_ratio_of(const Test& test) {
   const auto usable = [](const Sample& sample) {
     return sample.size() > 1 && std::ranges::all_of(sample, [](double value) {
@@ -66,7 +66,7 @@ std::optional<MeanRatio> mean_ratio_of(const Test& test) {
     for (double each : log_ratios(test)) ratios.push_back({each, each, each});
     return mean_ratio(ratios);
   }
-  // As many pairs as give the difference of the two means the same error.
+  // The number of pairs whose mean difference would have the same error.
   const Logarithms base = logarithms_of(test.base), head = logarithms_of(test.head);
   const std::size_t freedom = test.base.size() + test.head.size() - 2;
   const double value = std::exp(head.mean - base.mean);

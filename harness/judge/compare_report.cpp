@@ -110,7 +110,7 @@ std::string headline(const std::vector<CellComparison>& cells) {
   return line;
 }
 
-/// What these runs could show, before the verdicts.
+/// The slowdown that the median cell would show; printed before the verdicts.
 std::string power_text(const std::vector<CellComparison>& cells) {
   std::vector<double> shown;
   for (const CellComparison& cell : cells) {

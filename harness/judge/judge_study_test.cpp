@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How often the judge errs, and what it finds: 200 made-up matrices a row, of which nobody doubts
-// who is faster. README.md has the table that it prints.
+// How often the judge errs, and what it finds: 200 made-up matrices a row, where it is known
+// which cell is faster. README.md has the table that it prints.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

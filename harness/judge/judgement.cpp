@@ -179,7 +179,7 @@ std::string beaten_ceiling(const WorkloadJudgement& workload) {
   return text;
 }
 
-/// What shows that equal cells were not equally fast, and how busy the machine was otherwise.
+/// Warns where equal cells were not equally fast, with the load of other programs.
 void warn_of_noise(const WorkloadJudgement& workload, std::vector<std::string>& warnings) {
   const std::string ceiling = beaten_ceiling(workload);
   const auto widest =

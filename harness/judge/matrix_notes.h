@@ -12,7 +12,7 @@
 
 namespace regatta {
 
-/// Of a workload.
+/// Notes on one workload.
 struct WorkloadNotes {
   std::int64_t missing = 0;  ///< runs
   double seconds = 0;        ///< that they are expected to take; 0: not known
