@@ -142,11 +142,13 @@ class Programs(unittest.TestCase):
     def test_that_wait_for_a_core_are_not_overdue(self) -> None:
         core = str(min(os.sched_getaffinity(0)))
         on_core = ("taskset", "-c", core, "/bin/bash", "-c")
+        work = [*on_core, "for ((i = 0; i < 100000; ++i)); do :; done"]
+        alone_s = run(work, Path("/"), 60).seconds
         hogs = [subprocess.Popen([*on_core, "while :; do :; done"], start_new_session=True)
                 for _ in range(8)]
         try:
-            done = run([*on_core, "for ((i = 0; i < 100000; ++i)); do :; done"], Path("/"), 0.5)
-            asleep = run(["sleep", "5"], Path("/"), 0.5)
+            done = run(work, Path("/"), 2 * alone_s)  # an eighth of a core takes longer
+            asleep = run(["sleep", "60"], Path("/"), 0.5)
         finally:
             for hog in hogs:
                 hog.kill()

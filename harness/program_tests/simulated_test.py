@@ -123,13 +123,15 @@ class SimulatedRun(unittest.TestCase):
                            usual["workers"][0]["wait_ns"] + slow["workers"][1]["delay_ns"] / 2)
 
     def test_shares_the_cores_of_a_machine(self) -> None:
-        """Of two cores each has two of the hosts, whose workers compute at about the same time."""
+        """Two cores have two of the hosts each, whose workers compute at the same time and for so
+        long that messages are little."""
         even = f"[compute_times]\n{HOSTS}"
-        records = {cores: simulated(cluster(f"machine_cores = {cores}\n{even}"))
+        alike = {"kernels": dict.fromkeys(json.loads(calibration())["kernels"], 1e5)}
+        records = {cores: simulated(cluster(f"machine_cores = {cores}\n{even}", **alike))
                    for cores in (1, 2, 4)}
         computing = {cores: each["workers"][0]["compute_ns"] for cores, each in records.items()}
         self.assertEqual(records[2]["simulated"]["hardware"]["machine_cores"], 2)
-        own = simulated(cluster(even))["workers"][0]["compute_ns"]
+        own = simulated(cluster(even, **alike))["workers"][0]["compute_ns"]
         self.assertAlmostEqual(computing[4], own, delta=1e3)
         for cores, most in ((2, 2), (1, 4)):
             self.assertLess(computing[cores] / own, 1.001 * most)
