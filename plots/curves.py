@@ -14,19 +14,19 @@ import sys
 from pathlib import Path
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import LogFormatter  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
-from figure_files import save_figure  # noqa: E402
-from axes_style import FAINT, INK, tidy  # noqa: E402
-from figure_race import PLAIN, footer  # noqa: E402
-from palette import SPARE, style_of  # noqa: E402
-from judgement import Cell, Run, group_runs, judge, runs_of  # noqa: E402
-from labels import cell_labels  # noqa: E402
-from output_files import overwrite_in  # noqa: E402
-from selection import MOST_LINES, fitting, tell  # noqa: E402
-from strategies import PlotsError  # noqa: E402
+from figure_files import save_figure
+from axes_style import FAINT, INK, tidy
+from figure_race import PLAIN, footer
+from palette import SPARE, style_of
+from judgement import Cell, Run, group_runs, judge, runs_of
+from labels import cell_labels
+from output_files import overwrite_in
+from selection import MOST_LINES, fitting, tell
+from strategies import PlotsError
 
 
 def _points(runs: list[Run], name: str) -> dict[int, list[float]]:

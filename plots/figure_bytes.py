@@ -11,19 +11,19 @@ import math
 from dataclasses import replace
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import EngFormatter  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
-from axes_style import INK, entitle, tidy, tidy_rows  # noqa: E402
-from hover import describe  # noqa: E402
-from figure_race import NARROW  # noqa: E402
-from figure_time_to_target import wrapped  # noqa: E402
-from palette import style_of, styles_of  # noqa: E402
-from judgement import Run, Variant, group_runs  # noqa: E402
-from labels import labels  # noqa: E402
-from selection import MOST_LINES, MOST_ROWS, fitting, tell  # noqa: E402
-from wording import bytes_text  # noqa: E402
+from axes_style import INK, entitle, tidy, tidy_rows
+from hover import describe
+from figure_race import NARROW
+from figure_time_to_target import wrapped
+from palette import style_of, styles_of
+from judgement import Run, Variant, group_runs
+from labels import labels
+from selection import MOST_LINES, MOST_ROWS, fitting, tell
+from wording import bytes_text
 
 SHORT = 20  # characters of a name, of which two stand side by side in a legend
 BYTES = EngFormatter(unit="B")

@@ -9,18 +9,18 @@ import math
 import re
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from axes_style import FAINT, entitle, tidy  # noqa: E402
-from hover import describe  # noqa: E402
-from figure_race import NARROW, legend_below  # noqa: E402
-from palette import styles_of  # noqa: E402
-from judgement import Cell, Run, ranked  # noqa: E402
-from labels import cell_labels  # noqa: E402
-from selection import MOST_LINES, fitting, tell  # noqa: E402
-from wording import time_text, time_unit  # noqa: E402
+from axes_style import FAINT, entitle, tidy
+from hover import describe
+from figure_race import NARROW, legend_below
+from palette import styles_of
+from judgement import Cell, Run, ranked
+from labels import cell_labels
+from selection import MOST_LINES, fitting, tell
+from wording import time_text, time_unit
 
 ROOM = 1.25  # beyond the outermost marks, as a factor
 

@@ -8,19 +8,19 @@ send, the mean over steps. Drawn where workers exchange in some steps only, or a
 import math
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import EngFormatter, NullLocator  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, NullLocator
 
-from axes_style import entitle, tidy  # noqa: E402
-from figure_race import NARROW, legend_below  # noqa: E402
-from hover import describe  # noqa: E402
-from judgement import Cell, Run, group_runs  # noqa: E402
-from labels import cell_labels  # noqa: E402
-from palette import styles_of  # noqa: E402
-from selection import fitting, tell  # noqa: E402
-from strategies import exchanges_of  # noqa: E402
-from wording import bytes_text  # noqa: E402
+from axes_style import entitle, tidy
+from figure_race import NARROW, legend_below
+from hover import describe
+from judgement import Cell, Run, group_runs
+from labels import cell_labels
+from palette import styles_of
+from selection import fitting, tell
+from strategies import exchanges_of
+from wording import bytes_text
 
 LESS = {"periodic", "compressed"}
 MOST = 18  # cells of a workload

@@ -5,15 +5,15 @@ with them, a graph for each does not."""
 from dataclasses import replace
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from axes_style import INK, entitle, tidy  # noqa: E402
-from figure_race import NARROW  # noqa: E402
-from palette import styles_of  # noqa: E402
-from labels import labels  # noqa: E402
-from judgement import Run, Variant  # noqa: E402
-from selection import MOST_LINES, fitting, tell  # noqa: E402
+from axes_style import INK, entitle, tidy
+from figure_race import NARROW
+from palette import styles_of
+from labels import labels
+from judgement import Run, Variant
+from selection import MOST_LINES, fitting, tell
 
 Lines = dict[tuple[Variant, bool], dict[int, int]]  # nodes by workers; True: a process a worker
 

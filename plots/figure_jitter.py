@@ -10,14 +10,14 @@ Where a record holds only some of its losses, the line is that of the evaluation
 import statistics
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import FuncFormatter  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
-from axes_style import FAINT, INK, tidy  # noqa: E402
-from figure_race import PLAIN  # noqa: E402
-from palette import style_of  # noqa: E402
-from judgement import Run  # noqa: E402
+from axes_style import FAINT, INK, tidy
+from figure_race import PLAIN
+from palette import style_of
+from judgement import Run
 
 
 def losses_by_batch(run: Run) -> list[tuple[float, float]]:

@@ -12,19 +12,19 @@ import math
 import textwrap
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.lines import Line2D  # noqa: E402
-from matplotlib.ticker import FuncFormatter  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
-from hover import describe  # noqa: E402
-from axes_style import FAINT, INK, entitle, tidy  # noqa: E402
-from palette import Style, styles_of  # noqa: E402
-from judgement import Cell, Run, group_runs, ranked  # noqa: E402
-from labels import cell_labels, workers_text  # noqa: E402
-from selection import MOST_LINES, fitting, tell  # noqa: E402
-from strategies import strategies_text  # noqa: E402
-from wording import counts_text, time_text, time_unit  # noqa: E402
+from hover import describe
+from axes_style import FAINT, INK, entitle, tidy
+from palette import Style, styles_of
+from judgement import Cell, Run, group_runs, ranked
+from labels import cell_labels, workers_text
+from selection import MOST_LINES, fitting, tell
+from strategies import strategies_text
+from wording import counts_text, time_text, time_unit
 
 # When the slowest line takes this many times as long as the fastest, the time axis is logarithmic.
 LOG_RATIO = 8.0

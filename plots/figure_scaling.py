@@ -10,20 +10,20 @@ import math
 from dataclasses import replace
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.lines import Line2D  # noqa: E402
-from matplotlib.ticker import StrMethodFormatter  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import StrMethodFormatter
 
-from axes_style import INK, entitle, tidy  # noqa: E402
-from figure_race import NARROW, legend_below  # noqa: E402
-from hover import describe  # noqa: E402
-from palette import Style, styles_of  # noqa: E402
-from labels import labels  # noqa: E402
-from judgement import Cell, Run, Variant, speed  # noqa: E402
-from selection import MOST_LINES, fitting, tell  # noqa: E402
-from strategies import claims_time  # noqa: E402
-from wording import plural  # noqa: E402
+from axes_style import INK, entitle, tidy
+from figure_race import NARROW, legend_below
+from hover import describe
+from palette import Style, styles_of
+from labels import labels
+from judgement import Cell, Run, Variant, speed
+from selection import MOST_LINES, fitting, tell
+from strategies import claims_time
+from wording import plural
 
 Line = dict[int, Cell]  # by workers
 

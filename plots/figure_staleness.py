@@ -6,16 +6,16 @@ are over all workers and seeds; the last column counts that many missed versions
 """
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from axes_style import INK, tidy  # noqa: E402
-from figure_race import NARROW  # noqa: E402
-from hover import describe  # noqa: E402
-from palette import Style, style_of  # noqa: E402
-from labels import cell_labels  # noqa: E402
-from judgement import Run, group_runs  # noqa: E402
-from selection import fitting, tell  # noqa: E402
+from axes_style import INK, tidy
+from figure_race import NARROW
+from hover import describe
+from palette import Style, style_of
+from labels import cell_labels
+from judgement import Run, group_runs
+from selection import fitting, tell
 
 MOST = 6  # versions missed that have a column of their own
 MOST_PANELS = 10  # cells of a workload

@@ -18,20 +18,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from figure_files import save_figure  # noqa: E402
-from axes_style import INK, entitle, tidy_rows  # noqa: E402
-from figure_race import NARROW  # noqa: E402
-from hover import describe  # noqa: E402
-from labels import labels  # noqa: E402
-from palette import style_of  # noqa: E402
-from judgement import Run, Variant, judge, runs_of  # noqa: E402
-from output_files import overwrite_in  # noqa: E402
-from selection import MOST_ROWS, fitting, tell  # noqa: E402
-from strategies import PlotsError, claims_time  # noqa: E402
-from wording import plural  # noqa: E402
+from figure_files import save_figure
+from axes_style import INK, entitle, tidy_rows
+from figure_race import NARROW
+from hover import describe
+from labels import labels
+from palette import style_of
+from judgement import Run, Variant, judge, runs_of
+from output_files import overwrite_in
+from selection import MOST_ROWS, fitting, tell
+from strategies import PlotsError, claims_time
+from wording import plural
 
 Kept = dict[Variant, list[float]]  # by the variant with its straggler, one value a seed
 

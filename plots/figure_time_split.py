@@ -10,16 +10,16 @@ above the bar. Means over all steps of all workers.
 import math
 from collections.abc import Container, Iterable
 
-from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.figure import Figure
 
-from axes_style import entitle  # noqa: E402
-from hover import describe  # noqa: E402
-from figure_race import LOG_RATIO  # noqa: E402
-from figure_time_to_target import Rows, rows_figure  # noqa: E402
-from labels import cell_labels  # noqa: E402
-from judgement import Run, ranked  # noqa: E402
-from selection import MOST_ROWS, fitting, tell  # noqa: E402
-from wording import time_text, time_unit  # noqa: E402
+from axes_style import entitle
+from hover import describe
+from figure_race import LOG_RATIO
+from figure_time_to_target import Rows, rows_figure
+from labels import cell_labels
+from judgement import Run, ranked
+from selection import MOST_ROWS, fitting, tell
+from wording import time_text, time_unit
 
 # Neighbours differ in lightness or by a hatch, for black and white.
 LOOKS = {

@@ -10,17 +10,17 @@ import textwrap
 from typing import NamedTuple
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from axes_style import FAINT, INK, entitle, tidy_rows  # noqa: E402
-from hover import describe  # noqa: E402
-from figure_race import LOG_RATIO, NARROW, PLAIN  # noqa: E402
-from palette import Style, styles_of  # noqa: E402
-from labels import cell_labels  # noqa: E402
-from judgement import Cell, Run, ranked  # noqa: E402
-from selection import MOST_ROWS, fitting, tell  # noqa: E402
-from wording import time_text, time_unit  # noqa: E402
+from axes_style import FAINT, INK, entitle, tidy_rows
+from hover import describe
+from figure_race import LOG_RATIO, NARROW, PLAIN
+from palette import Style, styles_of
+from labels import cell_labels
+from judgement import Cell, Run, ranked
+from selection import MOST_ROWS, fitting, tell
+from wording import time_text, time_unit
 
 LABEL_WIDTH = 24  # characters
 LINE, MARKS, GAP = 0.15, 0.18, 0.06  # inches of a row: a line of its name, its marks, room for both

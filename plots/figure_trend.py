@@ -16,16 +16,16 @@ from datetime import datetime, timezone
 from typing import NamedTuple
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import EngFormatter  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
-from axes_style import FAINT, INK, tidy  # noqa: E402
-from change_points import LEVEL, ChangePoint, change_points  # noqa: E402
-from commits import commit_time  # noqa: E402
-from palette import style_of  # noqa: E402
-from judgement import Run, Variant  # noqa: E402
-from labels import labels  # noqa: E402
+from axes_style import FAINT, INK, tidy
+from change_points import LEVEL, ChangePoint, change_points
+from commits import commit_time
+from palette import style_of
+from judgement import Run, Variant
+from labels import labels
 
 ALARM = "#B00020"
 MOST_LABELS = 24

@@ -9,14 +9,14 @@ import math
 from collections.abc import Callable
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from axes_style import FAINT, entitle, tidy  # noqa: E402
-from simulated import Point, Study  # noqa: E402
-from virtual_axes import Mark, draw_line, legend_below, set_workers  # noqa: E402
-from wording import plural, time_text  # noqa: E402
+from axes_style import FAINT, entitle, tidy
+from simulated import Point, Study
+from virtual_axes import Mark, draw_line, legend_below, set_workers
+from wording import plural, time_text
 
 COLUMNS = 3
 MOST_LINKS = 9

@@ -3,16 +3,16 @@
 of panels for each way to train, a column for each link."""
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.patches import Patch  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
-from axes_style import FAINT, INK, tidy  # noqa: E402
-from figure_time_split import looks_of, name_of  # noqa: E402
-from figure_time_to_target import wrapped  # noqa: E402
-from hover import describe  # noqa: E402
-from simulated import Point, Study  # noqa: E402
-from wording import plural, time_text  # noqa: E402
+from axes_style import FAINT, INK, tidy
+from figure_time_split import looks_of, name_of
+from figure_time_to_target import wrapped
+from hover import describe
+from simulated import Point, Study
+from wording import plural, time_text
 
 MOST_LINKS = 4
 PANEL = (2.9, 0.82)  # inches

@@ -6,10 +6,10 @@ import os
 
 os.environ.pop("MPLBACKEND", None)
 
-import matplotlib  # noqa: E402
+import matplotlib
 
 matplotlib.use("Agg")
 matplotlib.rcdefaults()
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 __all__ = ["plt"]

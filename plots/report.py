@@ -25,21 +25,21 @@ except ModuleNotFoundError as missing:
 except ImportError as other:
     sys.exit(f"report.py: /usr/bin/python3 cannot import what the page needs: {other}")
 
-from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.figure import Figure
 
-from figure_files import save_figure  # noqa: E402
-from figure_virtual import draw_each, draw_speed, draw_target  # noqa: E402
-from figure_virtual_split import draw_split  # noqa: E402
-from graphs import GraphsError, write_pictures  # noqa: E402
-from inline_svg import Graphic, colour_rules, colour_variable, inline_svg  # noqa: E402
-from page import COLUMNS, Page, folder_of, page_of  # noqa: E402
-from page_claims import Claim  # noqa: E402
-from judgement import Run, read_judgement, runs_of  # noqa: E402
-from output_files import MARK, new_file, overwrite_in  # noqa: E402
-from simulated import Study, studies_of  # noqa: E402
-from simulated_page import NUMBERS, views_of  # noqa: E402
-from strategies import PlotsError  # noqa: E402
-from what_if import GIGABITS, WORKERS  # noqa: E402
+from figure_files import save_figure
+from figure_virtual import draw_each, draw_speed, draw_target
+from figure_virtual_split import draw_split
+from graphs import GraphsError, write_pictures
+from inline_svg import Graphic, colour_rules, colour_variable, inline_svg
+from page import COLUMNS, Page, folder_of, page_of
+from page_claims import Claim
+from judgement import Run, read_judgement, runs_of
+from output_files import MARK, new_file, overwrite_in
+from simulated import Study, studies_of
+from simulated_page import NUMBERS, views_of
+from strategies import PlotsError
+from what_if import GIGABITS, WORKERS
 
 PLOTS = Path(__file__).resolve().parent
 # By section: what is drawn for each workload, where its records hold something for it. Each is

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import NullLocator  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
-from axes_style import INK  # noqa: E402
-from hover import describe  # noqa: E402
-from palette import Style  # noqa: E402
+from axes_style import INK
+from hover import describe
+from palette import Style
 
 WIDTH, SIZE = 1.8, 6  # of lines and marks
 

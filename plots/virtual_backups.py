@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.colors import to_rgb  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import StrMethodFormatter  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 
-from axes_style import INK, entitle, tidy  # noqa: E402
-from figure_files import save_figure  # noqa: E402
-from palette import styles_of  # noqa: E402
-from simulated import Study  # noqa: E402
-from strategies import PlotsError  # noqa: E402
-from virtual_axes import Mark, draw_line, legend_below  # noqa: E402
-from virtual_files import run_command, studies_in  # noqa: E402
-from wording import count_text, plural, time_text  # noqa: E402
+from axes_style import INK, entitle, tidy
+from figure_files import save_figure
+from palette import styles_of
+from simulated import Study
+from strategies import PlotsError
+from virtual_axes import Mark, draw_line, legend_below
+from virtual_files import run_command, studies_in
+from wording import count_text, plural, time_text
 
 PANELS = (8.6, 3.7)  # inches
 

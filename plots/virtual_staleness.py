@@ -18,21 +18,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from plain_style import plt
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import StrMethodFormatter  # noqa: E402
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 
-from axes_style import FAINT, entitle, tidy  # noqa: E402
-from figure_files import save_figure  # noqa: E402
-from hover import describe  # noqa: E402
-from judgement import Variant, variant_of  # noqa: E402
-from labels import labels  # noqa: E402
-from palette import Style, styles_of  # noqa: E402
-from simulated import Study  # noqa: E402
-from strategies import PlotsError, is_asynchronous  # noqa: E402
-from virtual_axes import Mark, draw_line, legend_below, set_workers  # noqa: E402
-from virtual_files import run_command, studies_in  # noqa: E402
-from wording import metric_text, plural  # noqa: E402
+from axes_style import FAINT, entitle, tidy
+from figure_files import save_figure
+from hover import describe
+from judgement import Variant, variant_of
+from labels import labels
+from palette import Style, styles_of
+from simulated import Study
+from strategies import PlotsError, is_asynchronous
+from virtual_axes import Mark, draw_line, legend_below, set_workers
+from virtual_files import run_command, studies_in
+from wording import metric_text, plural
 
 PANELS = (8.6, 3.7)  # inches
 

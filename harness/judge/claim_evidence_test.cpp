@@ -139,8 +139,8 @@ TEST(ClaimEvidence, IsWrongInOneOfTwentyClaimsAtMostAtTheBoundary) {
     const Balance balance = balance_of(comparisons, Side::Above);
     decided += balance.yes + balance.no > 0 ? 1 : 0;
   }
-  EXPECT_LT(decided, 0.07 * kClaims);  // 5 %, with a deviation of 0.7 %
-  EXPECT_GT(decided, 0);               // of two spreads, its own and the others', the larger counts
+  EXPECT_LT(decided, 0.07 * kClaims);   // 5 %, with a deviation of 0.7 %
+  EXPECT_GE(decided, 0.005 * kClaims);  // fewer, since the larger of two spreads counts
 }
 
 TEST(ClaimEvidence, AsksForTheSeedsThatWouldDecide) {

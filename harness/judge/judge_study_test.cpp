@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kStudied = 200;
 constexpr double kMostWrong = 0.05 + 2 * 0.0155;  // two deviations of so many matrices
-constexpr double kMostWrongOfNoisy = 0.1;         // two cells five times as noisy
+constexpr double kMostWrongOfNoisy = 0.08;        // two cells five times as noisy
 
 /// The share of pages of equal cells that call one slower. The first `noisy` cells have five times
 /// the noise of the others.

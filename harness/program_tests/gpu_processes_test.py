@@ -17,7 +17,7 @@ skip_without_mpirun()
 
 PARABOLA_ON_GPUS = ("--workload", "parabola", "--steps", "50", "--device", "cuda", "--cuda-graph",
                     "off")
-BATCH = 16
+BATCH = 8
 STEPS = 2  # to the checkpoint, and as many behind it
 # In bf16 as ci/gpu races them, whose rehearsal only begins that race in ci/gpu_test.sh.
 IMAGES = ("--workload", "resnet9_thin", "--dataset", "shapes", "--dtype", "bf16", "--global-batch",

@@ -137,8 +137,8 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
     const Graph& graph = parts_[p].graph;
     control::ToRank message;
     for (VariableId v : chooser.choose(parts_[p])) {
-      // The others' statistics stand for the whole.
-      if (watch_->is_lost(r) && graph.variable(v).kind == VariableKind::Statistic) continue;
+      // The others' mean stands for the whole.
+      if (watch_->is_lost(r) && graph.variable(v).judged_by() == Judged::Mean) continue;
       copies.push_back(incoming_.expect(p, v));
       wanted.emplace_back(p, v);
       message.mutable_send_variables()->add_variables(v);
@@ -153,7 +153,7 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
     const auto [p, v] = wanted[i];
     // Of a rank that was lost meanwhile, as above.
     const bool lost = watch_->is_lost(static_cast<int>(p));
-    if (lost && copies[i].variable.kind == VariableKind::Statistic) continue;
+    if (lost && copies[i].variable.judged_by() == Judged::Mean) continue;
     whole.push_back(copies[i]);
     whole.back().version = incoming_.version(p, v);
   }
