@@ -19,6 +19,7 @@ topology of the machine: libhwloc-dev
 ranks that mpirun starts, and all_reduce between them: openmpi-bin libopenmpi-dev
 messages between processes: libgrpc++-dev libabsl-dev
 digests of data files: libssl-dev
+compressed records: zlib1g-dev
 control of ranks: libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
 test and benchmark libraries, which the build looks for: libgtest-dev libgmock-dev libbenchmark-dev
 figures: python3 python3-numpy python3-matplotlib

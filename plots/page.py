@@ -338,8 +338,8 @@ def _coverage(judgement: Json) -> str:
 
 def folder_of(name: str, page: Path, file: str = "records.jsonl") -> Folder:
     """`page`: the folder that it will be in."""
-    records = Path(name) / file
-    return Folder(name, os.path.relpath(records, page) if records.exists() else "")
+    there = (path for path in (Path(name) / file, Path(name) / f"{file}.gz") if path.exists())
+    return Folder(name, os.path.relpath(records, page) if (records := next(there, None)) else "")
 
 
 def page_of(judgement: Json, folder: Path) -> Page:

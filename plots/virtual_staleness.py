@@ -12,6 +12,7 @@ diverged has no accuracy: it is a cross at the bottom. Records count 63 missed v
 """
 
 import contextlib
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -67,7 +68,10 @@ def diverged_in(file: Path) -> list[tuple[Variant, int]]:
     """Ways and workers of runs that diverged, which a judgement of virtual time leaves out. As in
     one, a run whose line is there twice counts once."""
     records: dict[str, Any] = {}
-    for line in file.read_text().split("\n"):
+    compressed = file.with_name(f"{file.name}.gz")
+    text = (gzip.decompress(compressed.read_bytes()).decode() if compressed.exists()
+            else file.read_text())
+    for line in text.split("\n"):
         with contextlib.suppress(ValueError, RecursionError, AttributeError):  # judging warns
             one = json.loads(line)
             records.setdefault(one.get("run_id") or line, one)

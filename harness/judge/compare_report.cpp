@@ -9,6 +9,7 @@
 
 #include "harness/judge/compare.h"
 #include "harness/judge/statistics.h"
+#include "harness/record/record_reader.h"
 #include "harness/system/input_file.h"
 #include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
@@ -190,7 +191,7 @@ Measurements measurements_in(const std::string& path) {
   const std::filesystem::path folder(path);
   if (is_folder(folder / "benchmarks")) {
     found.benchmarks = read_benchmarks(folder / "benchmarks");
-  } else if (is_there(folder) && !is_there(folder / "records.jsonl")) {
+  } else if (is_there(folder) && record_files(folder).empty()) {
     found.benchmarks = read_benchmarks(folder);
   }
   FinishedRuns records = finished_runs(folder);

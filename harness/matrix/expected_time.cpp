@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/statistics.h"
@@ -43,17 +42,12 @@ std::optional<double> median_of(std::span<const FinishedRun> runs, const Counts&
 
 /// Whether a folder of records is of a machine, which its first one tells.
 bool is_of(const MachineFacts& machine, const fs::path& folder) {
-  std::ifstream file(folder / "records.jsonl");
-  std::string line;
-  if (!std::getline(file, line)) return false;
-  try {
-    const MachineFacts recorded = record_from_json(line).machine;
-    return recorded.cpu == machine.cpu && recorded.isa == machine.isa &&
-           recorded.cores_available == machine.cores_available &&
-           recorded.cpu_quota == machine.cpu_quota && recorded.gpus == machine.gpus;
-  } catch (const RunError&) {
-    return false;
-  }
+  const std::optional<Record> first = first_record_in(folder);
+  if (!first) return false;
+  const MachineFacts& recorded = first->machine;
+  return recorded.cpu == machine.cpu && recorded.isa == machine.isa &&
+         recorded.cores_available == machine.cores_available &&
+         recorded.cpu_quota == machine.cpu_quota && recorded.gpus == machine.gpus;
 }
 
 /// How much longer an evaluation takes on one data set's test examples than on another's.

@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 from typing import Any, NoReturn
 
-from test_support import fresh_folder, output_of
+from test_support import fresh_folder, output_of, record_lines
 
 RESULTS = Path("results")
 QUICK = RESULTS / "xeon-no-amx-2-cores" / "quick"
@@ -40,7 +40,7 @@ def folder_of(*lines: str) -> Path:
 
 
 def lines_in(folder: Path) -> list[str]:
-    return (folder / "records.jsonl").read_text().splitlines(keepends=True)
+    return record_lines(folder)
 
 
 def changed(line: str, **fields: Any) -> str:

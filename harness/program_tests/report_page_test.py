@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 from test_browser import Browser, browser, find_chromium
-from test_support import fresh_folder, output_of, run_tests, skip
+from test_support import fresh_folder, output_of, record_lines, records_in, run_tests, skip
 
 RECORDS = Path("results/xeon-no-amx-2-cores/quick")
 CLAIMS = Path("results/epyc-2-cores/claims")
@@ -42,8 +42,8 @@ def report_of(records: Path) -> Path:
 def real_and_virtual() -> Path:
     """Records of real runs, and of virtual ones, which get a page of their own."""
     folder = fresh_folder()
-    shutil.copy(VIRTUAL / "simulated.jsonl", folder)
-    shutil.copy(RECORDS / "records.jsonl", folder)
+    shutil.copy(VIRTUAL / "simulated.jsonl.gz", folder)
+    shutil.copy(RECORDS / "records.jsonl.gz", folder)
     return folder
 
 
@@ -196,7 +196,7 @@ class OfManyCells(Opened):
     @classmethod
     def setUpClass(cls) -> None:
         cls.records = fresh_folder()
-        shapes = [json.loads(line) for line in (RECORDS / "records.jsonl").read_text().splitlines()]
+        shapes = records_in(RECORDS)
         shapes = [one for one in shapes if one["cell"]["workload"] == "parabola"
                   and one["cell"]["seed"] == 1]
         with open(cls.records / "records.jsonl", "w") as file:
@@ -238,7 +238,7 @@ class OfClaims(Opened):
     @classmethod
     def setUpClass(cls) -> None:
         few = fresh_folder()
-        lines = [line for line in (CLAIMS / "records.jsonl").read_text().splitlines(keepends=True)
+        lines = [line for line in record_lines(CLAIMS)
                  if json.loads(line)["cell"]["seed"] in CLAIM_SEEDS]
         (few / "records.jsonl").write_text("".join(lines))
         cls.records = few
@@ -313,7 +313,7 @@ class OfVirtualTime(Opened):
         self.assertEqual(self.chromium.ask(
             "[...document.querySelectorAll('figure svg')].filter(svg => "
             "svg.getBoundingClientRect().width > 300).length"), 3)
-        count = len((VIRTUAL / "simulated.jsonl").read_text().splitlines())
+        count = len(record_lines(VIRTUAL, "simulated.jsonl"))
         self.assertEqual(self.chromium.ask(
             "document.querySelectorAll('table.numbers tbody tr').length"), count)
 

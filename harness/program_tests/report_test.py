@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from test_support import LIMIT_S, REGATTA, core_seconds, fresh_folder, output_of, regatta, run_tests
+from test_support import (LIMIT_S, REGATTA, core_seconds, fresh_folder, output_of, record_lines,
+                          regatta, run_tests)
 
 QUICK = Path("results/xeon-no-amx-2-cores/quick")
 STALENESS = Path("results/epyc-2-cores/staleness")
@@ -28,7 +29,7 @@ STRATEGIES, SEEDS = 3, 3  # of few_lines()
 
 
 def lines_of(folder: Path) -> list[str]:
-    return (folder / "records.jsonl").read_text().splitlines()
+    return [line.rstrip("\n") for line in record_lines(folder)]
 
 
 def few_lines() -> list[str]:

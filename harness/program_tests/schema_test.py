@@ -2,11 +2,12 @@
 """The record that the harness writes, the records of results/, and results/schema.json.
 
 usage: schema_test.py SCHEMA PROGRAM, where PROGRAM prints sample records, the first one filled.
-Committed records are the records.jsonl and simulated.jsonl below the schema's folder.
+Committed records are the compressed ones below the schema's folder.
 Exits 77 (skipped) where python3-jsonschema is not installed.
 """
 
 import copy
+import gzip
 import json
 import re
 import subprocess
@@ -38,8 +39,8 @@ def errors(record: dict[str, Any]) -> list[str]:
 def committed() -> Iterator[tuple[str, dict[str, Any]]]:
     """Records of results/, and where they stand: of each file the first ten, then each tenth."""
     folder = Path(sys.argv[1]).parent
-    for path in sorted((*folder.rglob("records.jsonl"), *folder.rglob("simulated.jsonl"))):
-        for number, line in enumerate(path.read_text().splitlines(), 1):
+    for path in sorted(folder.rglob("*.jsonl.gz")):
+        for number, line in enumerate(gzip.decompress(path.read_bytes()).splitlines(), 1):
             if number <= 10 or number % 10 == 0:
                 yield f"{path}:{number}", json.loads(line)
 

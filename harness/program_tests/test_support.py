@@ -7,6 +7,7 @@ below one folder, which goes when it ends.
 
 import contextlib
 import functools
+import gzip
 import json
 import os
 import resource
@@ -102,10 +103,17 @@ def output_of(*arguments: str) -> str:
     return done.stdout
 
 
+def record_lines(folder: Path, name: str = "records.jsonl") -> list[str]:
+    """The lines of the folder's records, compressed or not, with their ends. Throws: OSError."""
+    compressed = folder / f"{name}.gz"
+    if compressed.exists():
+        return gzip.decompress(compressed.read_bytes()).decode().splitlines(keepends=True)
+    return (folder / name).read_text().splitlines(keepends=True)
+
+
 def records_in(folder: Path) -> list[dict[str, Any]]:
-    """Whole lines: one that is being written may be seen in part."""
-    lines = (folder / "records.jsonl").read_text().splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+    """The records of whole lines: one that is being written may be seen in part."""
+    return [json.loads(line) for line in record_lines(folder) if line.endswith("\n")]
 
 
 @functools.cache

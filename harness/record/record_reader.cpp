@@ -2,12 +2,14 @@
 #include "harness/record/record_reader.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -173,19 +175,77 @@ void drop_repeated(std::vector<Record>& records) {
   records = std::move(kept);
 }
 
-/// False at the end. Throws: RunError(Data) where it is longer than a line may be.
-bool next_line(std::ifstream& file, std::string& line) {
-  line.clear();
-  for (int byte = file.rdbuf()->sbumpc(); byte != EOF; byte = file.rdbuf()->sbumpc()) {
-    if (byte == '\n') return true;
-    if (line.size() == kMostLineBytes) {
-      throw RunError(ErrorKind::Data, fmt::format("the line has more than the {} bytes that are "
-                                                  "read; fix: take it out of the file",
-                                                  kMostLineBytes));
-    }
-    line += static_cast<char>(byte);
+struct CloseGz {
+  void operator()(gzFile file) const { gzclose(file); }
+};
+
+/// The lines of a file, which gzip may have compressed.
+class Lines {
+ public:
+  /// Throws: as open_input() does.
+  explicit Lines(const std::filesystem::path& path) {
+    open_input(path, kMostBytes);
+    file_.reset(gzopen(path.c_str(), "rb"));
+    if (!file_) throw RunError(ErrorKind::Data, "cannot read " + path.string());
   }
-  return !line.empty();
+
+  /// False at the end. Throws: RunError(Data) where a line is longer than kMostLineBytes, or the
+  /// compressed file is damaged.
+  bool next(std::string& line) {
+    line.clear();
+    for (int byte = gzgetc(file_.get()); byte != EOF; byte = gzgetc(file_.get())) {
+      if (byte == '\n') return true;
+      if (line.size() == kMostLineBytes) {
+        throw RunError(ErrorKind::Data, fmt::format("the line has more than the {} bytes that are "
+                                                    "read; fix: take it out of the file",
+                                                    kMostLineBytes));
+      }
+      line += static_cast<char>(byte);
+    }
+    int status = Z_OK;
+    const char* reason = gzerror(file_.get(), &status);
+    if (status != Z_OK && status != Z_STREAM_END) {
+      throw RunError(ErrorKind::Data, fmt::format("{}; fix: compress the records anew", reason));
+    }
+    return !line.empty();
+  }
+
+ private:
+  std::unique_ptr<gzFile_s, CloseGz> file_;
+};
+
+/// A line that holds a record.
+struct Where {
+  std::filesystem::path file;
+  int line = 0;
+};
+
+/// Adds the records of one file. `seen`: where each run stands, by run ID.
+void read_file(const std::filesystem::path& path, std::map<std::string, Where>& seen,
+               ReadRecords& result) {
+  Lines lines(path);
+  std::string line;
+  for (int number = 1;; ++number) {
+    const std::string where = fmt::format("{}:{}", path.string(), number);
+    try {
+      if (!lines.next(line)) break;
+      if (line.find_first_not_of(" \t\r") == line.npos) continue;
+      Record record = record_from_json(line);
+      const auto [first, is_new] = seen.emplace(record.run_id, Where{path, number});
+      if (is_new) {
+        result.records.push_back(std::move(record));
+        continue;
+      }
+      const auto& [file, first_line] = first->second;
+      result.warnings.push_back(fmt::format("{}: the same run as line {}{}; skipped", where,
+                                            first_line,
+                                            file == path ? "" : " of " + file.string()));
+    } catch (const NotARecord& error) {
+      result.warnings.push_back(where + ": no record: " + error.what() + "; skipped");
+    } catch (const RunError& error) {
+      throw RunError(error.kind(), where + ": " + error.what());
+    }
+  }
 }
 
 }  // namespace
@@ -218,43 +278,40 @@ Record record_from_json(std::string_view line) {
   return record;
 }
 
-ReadRecords records_in(const std::filesystem::path& folder, Kept kept) {
-  const std::string path = (folder / file_of(kept)).string();
-  ReadRecords result;
-  std::error_code ignored;
-  const bool is_missing =
-      std::filesystem::status(path, ignored).type() == std::filesystem::file_type::not_found;
-  if (is_missing) return result;
-  std::ifstream file = open_input(path, kMostBytes);
-  std::map<std::string, int> lines;  // by run ID
-  std::string line;
-  for (int number = 1;; ++number) {
-    const std::string where = fmt::format("{}:{}: ", path, number);
-    try {
-      if (!next_line(file, line)) break;
-      if (line.find_first_not_of(" \t\r") == line.npos) continue;
-      Record record = record_from_json(line);
-      const auto [first, is_new] = lines.emplace(record.run_id, number);
-      if (is_new) {
-        result.records.push_back(std::move(record));
-      } else {
-        result.warnings.push_back(
-            fmt::format("{}the same run as line {}; skipped", where, first->second));
-      }
-    } catch (const NotARecord& error) {
-      result.warnings.push_back(where + "no record: " + error.what() + "; skipped");
-    } catch (const RunError& error) {
-      throw RunError(error.kind(), where + error.what());
-    }
+std::vector<std::filesystem::path> record_files(const std::filesystem::path& folder, Kept kept) {
+  std::vector<std::filesystem::path> files;
+  for (const char* ending : {".gz", ""}) {
+    const std::filesystem::path path = folder / (file_of(kept) + std::string(ending));
+    std::error_code ignored;
+    const auto type = std::filesystem::status(path, ignored).type();
+    if (type != std::filesystem::file_type::not_found) files.push_back(path);
   }
+  return files;
+}
+
+ReadRecords records_in(const std::filesystem::path& folder, Kept kept) {
+  ReadRecords result;
+  std::map<std::string, Where> seen;
+  for (const auto& path : record_files(folder, kept)) read_file(path, seen, result);
   drop_repeated(result.records);
   return result;
+}
+
+std::optional<Record> first_record_in(const std::filesystem::path& folder) {
+  try {
+    for (const auto& path : record_files(folder)) {
+      std::string line;
+      if (Lines(path).next(line)) return record_from_json(line);
+    }
+  } catch (const RunError&) {
+  }
+  return std::nullopt;
 }
 
 ReadRecords read_records(const std::filesystem::path& folder) {
   const std::string path = (folder / "records.jsonl").string();
   try {
-    open_input(path, kMostBytes);
+    if (record_files(folder).empty()) open_input(path, kMostBytes);
   } catch (const RunError& error) {
     throw RunError(
         error.kind(),

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,13 +21,20 @@ struct ReadRecords {
   std::vector<std::string> warnings;  ///< one per skipped line: FILE:LINE: reason
 };
 
-/// Reads FOLDER/records.jsonl, or FOLDER/simulated.jsonl; nothing where there is none. Of lines
-/// with one run ID the first counts, and of a command that was run again, as is_to_run_again()
-/// says, the later run. Throws: RunError(Data) if it cannot be read, or has a line of more than 64
-/// MiB, or a record of a later schema, whose numbers may have another meaning.
+/// The files of a folder that hold records: records.jsonl.gz, which is older, and records.jsonl.
+std::vector<std::filesystem::path> record_files(const std::filesystem::path& folder,
+                                                Kept kept = Kept::Real);
+
+/// The records of record_files(). The first of several lines with one run ID counts, and the last
+/// run of a command that was run again, as is_to_run_again() says. Throws: RunError(Data) where a
+/// file cannot be read, or has a line of more than 64 MiB, or a record of a later schema, whose
+/// numbers may have another meaning.
 ReadRecords records_in(const std::filesystem::path& folder, Kept kept = Kept::Real);
 
-/// The same. Throws: RunError(Data) also where there is no record.
+/// The first line of record_files(), if it is a record.
+std::optional<Record> first_record_in(const std::filesystem::path& folder);
+
+/// Reads as records_in() does. Throws: RunError(Data) also where there is no record.
 ReadRecords read_records(const std::filesystem::path& folder);
 
 /// Both files. Throws: as read_records() where neither has a record.

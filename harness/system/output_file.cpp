@@ -46,7 +46,9 @@ void require_reader(const OutputOptions& options) {
 
 /// Some file systems take RECORDS.JSONL for the same file.
 bool is_name_of_records(const fs::path& name) {
-  const auto is = [&name](const char* other) { return strcasecmp(name.c_str(), other) == 0; };
+  const bool is_compressed = strcasecmp(name.extension().c_str(), ".gz") == 0;
+  const std::string plain = is_compressed ? name.stem() : name;
+  const auto is = [&plain](const char* other) { return strcasecmp(plain.c_str(), other) == 0; };
   return is(kRealRecords) || is(kSimulatedRecords) || is(kDamagedRecords);
 }
 
