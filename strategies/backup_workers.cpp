@@ -26,7 +26,7 @@
 namespace regatta {
 namespace {
 
-/// Trainables by the server that holds them, last layer first.
+/// Returns the trainables of each server, last layer first.
 std::vector<std::vector<std::size_t>> trainables_by_server(const Step& sharded) {
   std::vector<std::vector<std::size_t>> held;
   for (std::size_t t = sharded.trainables.size(); t-- > 0;) {
@@ -38,7 +38,7 @@ std::vector<std::vector<std::size_t>> trainables_by_server(const Step& sharded) 
   return held;
 }
 
-/// What a worker pushes, to all servers, and the updates behind it.
+/// Appends a worker's pushes to all servers, and the updates after them.
 void push(Replicas& replicas, const std::vector<std::vector<std::size_t>>& held, std::int64_t r) {
   std::vector<Builder> servers;
   std::vector<std::vector<Value>> gradients;  // by server
