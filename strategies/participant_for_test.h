@@ -25,7 +25,7 @@ struct Participation {
 /// This rank's part of a run.
 class Participant {
  public:
-  /// Trains as many steps as the options say.
+  /// Trains for the options' number of steps.
   Participant(MpiSession& session, const Participation& run)
       : global_batch_(run.step.global_batch),
         transport_(session),

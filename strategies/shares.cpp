@@ -97,7 +97,7 @@ class Shares {
   }
 
  private:
-  /// What follows is ordered by position: at a node of the source, before it or after it.
+  /// A node of the new graph, by its position: at a node of the source, before it or after it.
   enum class Kind : std::uint8_t { Gather, Node, Sum, Update };
   struct Turn {
     NodeId at = -1;

@@ -24,8 +24,8 @@ Step to_share(const Step& replicas, const Frees& frees);
 
 bool is_to_share(const Node& node);
 
-/// What a rewrite puts in the place of a sum whose exchange it replaces. `made`: that sum, the same
-/// at every worker. Where the sum was marked, a worker keeps its share of what was made.
+/// Returns the value that replaces `sum` after a rewrite replaced its exchange. `made`: the new
+/// sum, equal at every worker. If `sum` was marked, a worker keeps only its share of `made`.
 Value in_place_of(const Node& sum, Value made, Builder& builder);
 
 /// Whether the node is a marked sum that in_place_of() made.

@@ -86,7 +86,7 @@ std::vector<const Option*> options_of(std::span<const Strategy* const> strategie
 std::string names_of_declarers(const Option& option);
 
 /// Checks the options given for a strategy or composition. Throws: RunError(Usage) for an option
-/// that it does not declare, naming the strategies that do, and for an invalid value.
+/// that it does not declare (with the strategies that do) and for an invalid value.
 void check_options(const std::string& strategy, const OptionValues& given);
 
 /// Returns one strategy or a composition by name. Throws: RunError(Usage) with the strategy that
@@ -98,8 +98,8 @@ std::vector<const Strategy*> find_strategies(const std::string& name);
 Step apply(std::span<const Strategy* const> strategies, const Step& step,
            const StrategyOptions& options);
 
-/// The number of normalisation groups of each replica in a step, then of each backup. The replicas
-/// divide `groups` evenly; backup i has as many as replica i (modulo `replicas`).
+/// Returns the number of normalisation groups of each replica in a step, then of each backup. The
+/// replicas divide `groups` evenly; backup i has as many as replica i (modulo `replicas`).
 std::vector<std::int64_t> dealt_groups(std::int64_t groups, std::int64_t replicas,
                                        std::int64_t backups = 0);
 
