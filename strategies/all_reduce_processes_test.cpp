@@ -98,7 +98,7 @@ Parameters parameters(Executor& executor) {
       executor, [](const Variable& variable) { return variable.kind == VariableKind::Parameter; });
 }
 
-/// As many workers as ranks, one more, and two for each rank.
+/// Cases with one worker for each rank, one worker more, and two for each rank.
 std::vector<Case> cases(const std::string& algorithm) {
   const std::int64_t ranks = session->size();
   std::vector<Case> all;

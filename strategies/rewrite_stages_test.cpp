@@ -80,7 +80,7 @@ TEST(Pipeline, CutsTheBatchAndAddsGradientsUp) {
   EXPECT_EQ(count(step.graph, Op::Sum), (4 + 1) * 2);  // four parameters and the loss
   EXPECT_EQ(count(step.graph, Op::Sgd), 4);
   EXPECT_EQ(step.losses.size(), 1U);
-  // As many bytes as without microbatches.
+  // Microbatches do not change the bytes.
   const Place second{.replica = 0, .stage = 1, .role = Role::Worker};
   EXPECT_EQ(traffic(part(step)).at(second).sent, 50 * 5 * 4);
 }

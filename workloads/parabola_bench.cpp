@@ -3,7 +3,6 @@
 // Times one step of the parabola (50 points, forward, backward, update) under each in-process
 // strategy, beside plain loops that do the same without a graph: the difference is the cost of the
 // engine. ci/peers/torch_parabola.py measures PyTorch.
-// engine. ci/peers/torch_parabola.py is PyTorch's side.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

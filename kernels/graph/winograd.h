@@ -7,7 +7,6 @@
 // sides, not on times, the batch or the number of threads, so that every strategy, process and
 // share of a batch gets the same choice. A strategy that divides channels changes which
 // convolutions gain, so marks are set after all strategies.
-// channels changes what gains: marks are made behind all strategies.
 #pragma once
 
 #include "kernels/graph/graph.h"

@@ -6,11 +6,11 @@
 //   fused_normalize(x, scale, shift [, residual]) = y, mean, inverse deviation [, picked, index]
 //     no pool:      y = a(N(x)) [+ residual]
 //     pool before:  picked = max_pool(x), y = a(N(picked)) [+ residual]
-//   pool after:   y = max_pool(a(N(x))), picked = x at the position of each window's largest y
-//   index is max_pool's: the position in the window (row-major, the first of equals) as u8.
-// fused_normalize_backward(dy, s, scale, shift, mean, inverse deviation [, index [, x]]) = dx,
-//   dscale, dshift; s is x, or picked if there is a pool; x is repeated if the pool is after. The
-//   activation's derivative is recomputed from s. The residual's gradient is dy.
+//     pool after:   y = max_pool(a(N(x))), picked = x at the position of each window's largest y
+//     index is max_pool's: the position in the window (row-major, the first of equals) as u8.
+//   fused_normalize_backward(dy, s, scale, shift, mean, inverse deviation [, index [, x]]) = dx,
+//     dscale, dshift; s is x, or picked if there is a pool; x is repeated if the pool is after. The
+//     activation's derivative is recomputed from s. The residual's gradient is dy.
 //   fused_normalize_inference(x, scale, shift, mean, variance [, residual]) = y
 //   fused_bias(x, b) = a(x + b);  fused_bias_backward(dy, x, b) = db [, dx]
 // A chain of single ops in bf16 rounds between ops; a fused op computes in f32 from the values read
