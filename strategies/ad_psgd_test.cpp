@@ -58,8 +58,8 @@ TEST(AdPsgd, ComesToTheMeanWithoutGradients) {
   }
 }
 
-/// Replica 0 averages once a step with replica 1, whose updates miss these averages: more than one
-/// each, because its step takes several times as long.
+/// Replica 0 averages once a step with replica 1. An update of replica 1 misses more than one of
+/// these averages, because its step takes several times as long.
 TEST(AdPsgd, CountsAveragesAtBothEndsAndThoseThatAGradientMisses) {
   TrialOptions run = options_of(2, 20);
   run.stragglers = {{1, 4.0}};

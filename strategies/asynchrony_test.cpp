@@ -50,7 +50,7 @@ Step bowl(double rate) {
   return step;
 }
 
-/// Two asynchronous workers whose steps are interleaved by hand.
+/// Two asynchronous workers, with steps interleaved by hand.
 class Interleaving {
  public:
   explicit Interleaving(double rate, const std::string& strategy = "async_shared") {
@@ -163,7 +163,7 @@ TEST_P(AsyncShared, LearnsTheParabola) {
   EXPECT_LT(busier.losses.back(), busier.losses.front() / 4);
 }
 
-/// With a straggler, whose updates also sleep, the fast workers reach the bound and never exceed
+/// With a straggler that also sleeps in updates, the fast workers reach the bound and never exceed
 /// it. The schedule is longer than the run, so that every update runs to its end.
 TEST(StalenessBound, NoWorkerLeadsTheSlowestByMoreThanTheBound) {
   for (const char* strategy : {"async_shared", "parameter_server_async"}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The common part of strategies whose replicas train alone and take the mean of their parameters in
-// some steps.
+// The common part of strategies with replicas that train alone and take the mean of their
+// parameters in some steps.
 #pragma once
 
 #include <functional>

@@ -10,7 +10,7 @@
 namespace regatta {
 
 struct WorkersAndBackups {
-  std::int64_t replicas = 1;  ///< replicas whose shares make up the global batch
+  std::int64_t replicas = 1;  ///< replicas; their shares make up the global batch
   std::int64_t backups = 0;   ///< additional replicas
 };
 

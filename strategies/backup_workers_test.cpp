@@ -38,7 +38,7 @@ Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps
 /// An executor of a placed step, all in one process.
 class Training {
  public:
-  /// `held_back`: a replica whose losses wait until the others have finished; -1: none.
+  /// `held_back`: a replica with losses that wait until the others have finished; -1: none.
   Training(const Step& placed, const DataSet& data, const TrialOptions& options, int held_back = -1)
       : part_(partition(placed, Binding{}).front()),
         examples_(options.steps * placed.global_batch) {

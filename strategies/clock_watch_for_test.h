@@ -24,7 +24,7 @@ namespace regatta::testing_support {
 
 class ClockWatch final : public KernelWatch {
  public:
-  /// A worker whose updates on one server are delayed long after their gradients.
+  /// A worker with updates on one server that come long after their gradients.
   struct Slow {
     int worker = 0;
     int server = 0;

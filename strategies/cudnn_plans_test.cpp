@@ -64,7 +64,7 @@ double ms_since(std::chrono::steady_clock::time_point begin) {
 
 double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
-/// A step whose convolutions are examined; its batch is that of one convolution.
+/// A step that supplies the convolutions; its batch is that of one convolution.
 struct Case {
   const char* workload;
   const char* phase;

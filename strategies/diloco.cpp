@@ -5,7 +5,7 @@
 // them with outer - mean as gradient, and training continues from there. The outer optimizer is SGD
 // with Nesterov momentum, the inner one that of the recipe. The traffic equals local_sgd's. With
 // one worker, an outer rate of 1 and no momentum it equals `single` within rounding. Source:
-// Douillard et al. 2023, arXiv 2311.08105, whose inner optimizer is AdamW and H 500.
+// Douillard et al. 2023, arXiv 2311.08105, with AdamW inside and H = 500.
 //
 // Streaming: the parameters are divided into F fragments, in their order. Fragment f is exchanged
 // after step (f + 1) H / F, counted from 1, and every H steps later; a step sends at most 1 / F of

@@ -67,7 +67,7 @@ class Gossip {
   }
 
  private:
-  /// One value at all replicas, and the trainable at whose update it is pushed.
+  /// One value at all replicas, with the trainable that it is pushed with.
   using OfReplicas = std::vector<Pushed>;
 
   std::int64_t count() const { return replicas_.count(); }

@@ -35,7 +35,7 @@ TrialOptions options_of(std::int64_t replicas, std::int64_t overlap, std::int64_
   return run;
 }
 
-/// Small numbers, whose sums and halves are exact: element i of replica r is 16 r + i.
+/// Small numbers with exact sums and halves: element i of replica r is 16 r + i.
 class Apart {
  public:
   Apart(std::int64_t replicas, std::int64_t overlap)

@@ -28,7 +28,7 @@ using testing_support::TrialOptions;
 /// Counts by op; copies to and from the host are `transfers`.
 using Launches = std::map<std::string, int>;
 
-/// Launches are counted for the op whose kernel runs.
+/// Launches are counted for the op of the running kernel.
 struct Counter {
   std::string op = "transfers";
   Launches launches;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parameter servers on the CPU whose workers compute on GPUs, over real gRPC connections: emulated
-// GPUs that run everything as late as allowed, everywhere, and a real one, which the workers share,
-// if there is one. Exchanged values pass through host memory.
+// Parameter servers on the CPU with workers on GPUs, over real gRPC connections: emulated GPUs that
+// run everything as late as allowed, everywhere, and a real one, which the workers share, if there
+// is one. Exchanged values pass through host memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -105,7 +105,7 @@ TEST_P(ServersOfGpus, ApplyEveryAsynchronousPushAndCountItsStaleness) {
   Cluster on_gpus = cluster(training_of("parabola", 48, options.steps), options);
   on_gpus.run();
   std::int64_t pushes = 0;
-  float first = 0, last = 0;  // over the workers; a late one begins where others ended
+  float first = 0, last = 0;  // over the workers; a late one begins with learnt parameters
   for (int worker = 0; worker < deal.workers; ++worker) {
     const std::vector<LoopReport> loops = on_gpus.executor(deal.servers + worker).loops();
     ASSERT_EQ(loops.size(), 1U);

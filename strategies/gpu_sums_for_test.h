@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of collectives on a GPU: a run whose sums and shares the GPU or the host computes.
+// For tests of collectives on a GPU: a run in which the GPU or the host computes sums and shares.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The variables of local_sgd's and diloco's replicas between averages and after them, compared with
-// replicas that train apart: independent ones whose updates are as large, exactly so with two
+// replicas that train apart: independent ones with equally large updates, exactly so with two
 // workers, because these scale by powers of two.
 #include <gtest/gtest.h>
 

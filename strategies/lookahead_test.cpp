@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lookahead under the strategies: a small normalised network whose slow copies, of parameters and
-// of running statistics, move in every second step and are taken over after the last of five.
+// Lookahead under the strategies: in a small normalised network, slow copies of parameters and
+// running statistics move in every second step and are taken over after the last of five.
 #include <gtest/gtest.h>
 
 #include "kernels/graph/node_steps.h"

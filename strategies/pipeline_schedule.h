@@ -53,8 +53,8 @@ struct PipelineShape {
 /// Throws: aborts if the name is not in kSchedules.
 std::vector<std::vector<Pass>> pipeline_schedule(std::string_view name, const PipelineShape& shape);
 
-/// Returns all stages' passes in one order, each after those whose results it needs. Throws: aborts
-/// if there is no such order.
+/// Returns all stages' passes in one order, each after those that it depends on. Throws: aborts if
+/// there is no such order.
 std::vector<Pass> in_one_order(const std::vector<std::vector<Pass>>& schedule,
                                const PipelineShape& shape);
 

@@ -26,7 +26,7 @@ std::string text(const std::vector<Pass>& passes, const PipelineShape& shape) {
   return all;
 }
 
-/// The largest number of microbatches and chunks whose activations a stage keeps at a time.
+/// The largest number of activations (by microbatch and chunk) that a stage keeps at a time.
 std::int64_t kept(const std::vector<Pass>& passes) {
   std::int64_t now = 0, most = 0;
   for (const Pass& pass : passes) {

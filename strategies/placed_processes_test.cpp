@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strategies whose values travel between the ranks of a real mpirun by send and receive, each rank
-// with its own part of the graph: parameters and losses have the bits of one process, transports
-// count the bytes computed from the graph, and a step allocates no memory. Every rank runs every
-// test; one rank computes the results of one process.
+// Strategies that send values between the ranks of a real mpirun, each rank with its own part of
+// the graph: parameters and losses have the bits of one process, transports count the bytes
+// computed from the graph, and a step allocates no memory. Every rank runs every test; one rank
+// computes the results of one process.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -96,8 +96,8 @@ Parameters variables_of(Executor& executor) {
 }
 
 /// Each schedule with one order of microbatches at each stage; more stages than ranks, in uneven
-/// shares; more microbatches than stages; replicas in ranks of their own, and replicas whose stages
-/// are in several ranks.
+/// shares; more microbatches than stages; replicas in ranks of their own, and replicas with stages
+/// in several ranks.
 void add_pipelines(std::vector<Case>& all) {
   const std::int64_t ranks = session->size();
   for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
@@ -142,7 +142,7 @@ void add_pipelines(std::vector<Case>& all) {
 }
 
 /// Shards in ranks of their own, and several in one rank; uneven shares of five channels; replicas
-/// whose shards are in several ranks.
+/// with shards in several ranks.
 void add_shards(std::vector<Case>& all) {
   const std::int64_t ranks = session->size();
   for (std::int64_t shards = ranks; shards <= 5; ++shards) {

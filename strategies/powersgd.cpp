@@ -39,7 +39,7 @@ TensorType matrix_of(const TensorType& type) {
 
 struct Sum : GradientSum {
   bool whole = false;
-  // In the result:
+  // These exist in the result:
   VariableId error = -1, factor = -1;
   Value matrix, left, right;
 };

@@ -94,8 +94,8 @@ TEST_P(Resumed, GivesTheBitsOfARunInOnePiece) {
   EXPECT_EQ(second.executor().workers().at(0).steps, test.steps - test.first_steps);
 }
 
-/// Uneven shares on the parabola; slots, statistics and augmentation on images; in bf16 with
-/// lookahead, whose fifth step is the second executor's first; Adam.
+/// Uneven shares on the parabola; slots, statistics and augmentation on images; bf16 with
+/// lookahead, due in the second executor's first step, the fifth; Adam.
 std::vector<Case> cases() {
   std::vector<Case> cases;
   for (const char* strategy :

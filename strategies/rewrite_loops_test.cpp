@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strategies as rewrites whose replicas are loops of their own: independent, async_shared, ad_psgd;
-// and the averages of ad_psgd between processes (kernels/graph/averages_between.h).
+// Rewrites of strategies in which each replica is a loop: independent, async_shared, ad_psgd; and
+// the averages of ad_psgd between processes (kernels/graph/averages_between.h).
 #include <gtest/gtest.h>
 
 #include <map>

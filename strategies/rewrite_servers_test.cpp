@@ -125,7 +125,7 @@ TEST(ParameterServerAsync, IsALoopAWorker) {
   EXPECT_EQ(loop_count(rewritten("parameter_server", options)), 1U);
 }
 
-/// Once a rate is zero for good, its gradients are not made any more, even if they travel.
+/// Once a rate is zero for good, its gradients are no longer computed, even if they travel.
 TEST(ParameterServer, BackwardRestsInEveryProcessWhenItsParameterHasLearnt) {
   Recipe recipe;
   recipe.global_batch = 256;

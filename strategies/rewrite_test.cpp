@@ -109,7 +109,8 @@ TEST(AllReduce, RefusesATorusThatDoesNotFitTheReplicas) {
   }
 }
 
-/// Casts follow the nodes that make the gradients, so that the first sums run beside backward.
+/// Casts follow the nodes that make the gradients, so that the first sums run in parallel with
+/// backward.
 TEST(Bf16Compress, CastsEachGradientAsItIsMadeAndEachSumBeforeItsUpdate) {
   StrategyOptions options = replicas(2);
   options.given = {{"bucket_bytes", 0}};

@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Narrow, Sharded, testing::ValuesIn(cases_of("resnet9_na
 INSTANTIATE_TEST_SUITE_P(Airbench94, Sharded, testing::ValuesIn(cases_of("airbench94_narrow")),
                          name_of);
 
-/// Replicas of several stages, whose microbatches add up before the sums are scattered.
+/// In replicas of several stages, microbatches add up before the sums are scattered.
 TEST(ShardedStages, GiveTheBitsOfAllReduce) {
   for (const Case& test : {Case{.replicas = 3, .bucket_bytes = 24}, Case{.workload = "resnet9_thin",
                                                                     .global_batch = 80,

@@ -51,7 +51,7 @@ inline constexpr Option kStageParts = {
     .unit = "",
     .type = Counts{}};
 
-/// For strategies whose workers do not wait for each other.
+/// For strategies with workers that do not wait for each other.
 inline constexpr Option kStalenessBound = {
     .name = "staleness_bound",
     .help = "steps that an asynchronous worker may lead the slowest by",

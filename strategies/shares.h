@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Divides the state of summed replicas (summed_replicas.h): of each bucket a replica has a share,
-// the elements whose sums a ring completes there. An all_reduce becomes a reduce_scatter,
-// parameters and slots become their parts in the share, updates work on these parts, and readers of
-// a parameter read an all_gather. sharded.cpp documents when memory is freed. A strategy only marks
-// the sums; apply() divides them after all strategies and bucket(), so that another strategy may
-// still place the replicas like those of all_reduce, or replace a sum by an exchange of its own.
+// Divides the state of summed replicas (summed_replicas.h): a replica has a share of each bucket,
+// the elements that a ring completes there. An all_reduce becomes a reduce_scatter, parameters and
+// slots become their parts in the share, updates work on these parts, and readers of a parameter
+// read an all_gather. sharded.cpp documents when memory is freed. A strategy only marks the sums;
+// apply() divides them after all strategies and bucket(), so that another strategy may still place
+// the replicas like those of all_reduce, or replace a sum by an exchange of its own.
 #pragma once
 
 #include "kernels/graph/builder.h"

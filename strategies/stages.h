@@ -2,8 +2,8 @@
 //
 // Divides a model, in the order of its forward pass, among stages so that the most expensive stage
 // is as cheap as possible, or as the user requests. A part of the model, which no stage divides, is
-// an op of a layer with its backward nodes. Ops whose backward passes would need an earlier stage's
-// backward pass, as within a residual block, form one part.
+// an op of a layer with its backward nodes. Ops form one part if a backward pass of theirs would
+// otherwise need an earlier stage's, as within a residual block.
 #pragma once
 
 #include <cstdint>

@@ -89,7 +89,7 @@ bool waits_after_computing(const std::string& strategy) {
 }
 
 /// Whether workers contend for cache lines while they compute, so that a worker's kernels take less
-/// time while the other stands still: their time without a delay then hardly predicts their time
+/// time while the other is delayed: their time without a delay then hardly predicts their time
 /// beside a delayed worker.
 bool shares_memory(const std::string& strategy) {
   return strategy == "async_shared" || strategy == "ad_psgd";

@@ -24,7 +24,7 @@ enum class WorkersAre : std::uint8_t {
   Replicas,
   Stages,
   Shards,    ///< of layers; they take the place of stages
-  OfOthers,  ///< the workers of the strategies before it, whose exchange it rewrites
+  OfOthers,  ///< those of the strategy before it; it rewrites that one's exchange
 };
 
 /// Whether several workers together have one replica of the model.

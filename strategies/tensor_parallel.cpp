@@ -105,7 +105,7 @@ class TensorParallel {
     return copied_[at(shard)][id] = result_.graph.add(std::move(node));
   }
 
-  /// Each sum is a round of its own, because later sums depend on it.
+  /// Each sum is a separate round, because later sums depend on it.
   void sum(Value terms) {
     ++round_;
     for (std::int64_t s = 0; s < shards_; ++s) {

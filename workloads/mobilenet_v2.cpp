@@ -34,7 +34,7 @@ constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 1},  {6, 32, 3, 2}, {6, 6
 // batch of 128 as 64 + 32 + 32. Page finds groups of about 32 best.
 constexpr MobileNetV2Size kSize{.narrower = 1, .normalization_group = 32};
 
-/// Convolutions with normalisation, each a layer of its own.
+/// Convolutions with normalisation; each is a separate layer.
 class Network {
  public:
   Network(Model& model, const MobileNetV2Size& size) : model_(model), size_(size) {}
@@ -57,7 +57,7 @@ class Network {
   }
 
  private:
-  /// Expands, filters each channel by itself, and projects without an activation. If the image
+  /// Expands, filters each channel separately, and projects without an activation. If the image
   /// keeps its size, x is added; if the number of channels changes, x first passes a convolution,
   /// which the paper's network does not have.
   Value block(const std::string& layer, Value x, const Stage& stage, std::int64_t stride) {

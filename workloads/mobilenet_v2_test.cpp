@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MobileNetV2's graph against the sizes in its source, layer by layer where a block differs from
-// the paper's; and the requirements of its recipes on the harness.
+// MobileNetV2's graph against the sizes in its source, layer by layer if a block differs from the
+// paper's; and the requirements of its recipes on the harness.
 #include "workloads/mobilenet_v2.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::int64_t parameters_of(const Graph& graph) {
   return elements;
 }
 
-/// `op layer type` of each node of a layer whose name starts with `prefix`.
+/// `op layer type` of each node in the layers with this prefix.
 std::string outline(const Graph& graph, const std::string& prefix) {
   std::string text;
   for (const Node& node : graph.nodes()) {

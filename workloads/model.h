@@ -59,7 +59,7 @@ class Model {
   Value convolution(Value x, std::int64_t channels, const Window& window);
   /// Convolution with the given weights. Shapes: w [O, K, K, I].
   Value convolution(Value x, Value weights, const Window& window);
-  /// Convolves each channel by itself, with the same initialisation. Shapes: x [B, H, W, C] to [B,
+  /// Convolves each channel separately, with the same initialisation. Shapes: x [B, H, W, C] to [B,
   /// H', W', C].
   Value depthwise_convolution(Value x, const Window& window);
   /// Starts with scale 1 and shift 0. Evaluation uses the running statistics.

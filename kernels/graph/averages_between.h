@@ -3,7 +3,7 @@
 // Averages of replicas that are in several processes. An `average` draws one peer in each step. In
 // the steps that draw a peer of another process, the replica sends it the value it has read of the
 // variable, average_with computes the mean at the peer, and the mean travels back to be assigned
-// where the `average` stood. The peer's nodes belong to the replica's loop, at a place of their own
+// in place of the `average`. The peer's nodes belong to the replica's loop, at a place of their own
 // (Role::Peer), so they wait for no node of the peer. The mean equals that of an average in memory,
 // because no other replica changes the variable of a replica that averages.
 //

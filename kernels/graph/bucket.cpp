@@ -73,7 +73,7 @@ std::vector<std::vector<std::size_t>> fill(const std::vector<Collective>& all,
   return buckets;
 }
 
-/// A member's node of a bucket, placed where the last of its merged nodes stood.
+/// A member's node of a bucket, at the position of the last of its merged nodes.
 struct MergedNode {
   std::vector<NodeId> parts;
   std::int64_t group = 0;

@@ -144,8 +144,8 @@ struct QuorumValues {
   Value verdict;            ///< f32 [1]: 1 when this worker's push counts, else 0
 };
 
-/// Returns the rate's schedule of a trainable's updates, for strategies whose own steps follow it.
-/// Throws: aborts if none of the updates has one.
+/// Returns the rate's schedule of a trainable's updates, for strategies with steps of their own
+/// that follow it. Throws: aborts if none of the updates has one.
 Schedule learning_rate(const Graph& graph, const Trainable& trainable);
 
 class Builder {
@@ -224,7 +224,7 @@ class Builder {
   Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropy& options);
   /// Loss: sum over examples of the mean over outputs of (p - t)², / divisor. Shapes: [B, O].
   Value mean_squared_error(Value prediction, Value target, std::int64_t divisor);
-  /// The number of examples whose largest logit is that of their label; a scalar f32.
+  /// The number of examples with the largest logit at their label; a scalar f32.
   Value count_correct(Value logits, Value labels);
 
   Value sum(std::vector<Value> values, double factor = 1);
@@ -240,7 +240,7 @@ class Builder {
   /// elsewhere. Shapes: selected [parts * 2 count].
   Value scatter_add(Value selected, std::int64_t count, std::vector<std::int64_t> dims);
   /// One member's node of a collective: each output is the sum of that input over all members.
-  /// Members stand at different places and name the same group and algorithm.
+  /// Members are at different places and name the same group and algorithm.
   Value all_reduce(Value value, const AllReduceMember& member);
 
   /// 1 when all gradients of one worker have reached a server, 0 if the worker is lost. Shapes: [1]

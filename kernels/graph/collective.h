@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a collective divides elements and members. The bucket of each member is a list of tensors,
-// one behind the other, with the same types at all members. A ring of n members divides it into n
+// laid end to end, with the same types at all members. A ring of n members divides it into n
 // shares. In step s of all_reduce, member m sends share m - s to m + 1 and receives share m - 1 - s
 // from m - 1 (modulo n); it adds that share to its own in steps 0 to n - 2 and keeps it in steps
 // n - 1 to 2 n - 3. A reduce_scatter is the first half of these steps, an all_gather the second;
@@ -120,7 +120,7 @@ struct CollectiveShape {
   std::int64_t elements = 0;
   std::int64_t element_bytes = 4;
   std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the number of members allows
-  /// For each member the process (or host) it lives in. Empty: all in one process.
+  /// The process (or host) of each member. Empty: all in one process.
   std::span<const std::int64_t> part_of = {};
 };
 

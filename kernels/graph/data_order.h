@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A digest of the examples that input kernels consumed: which example stood at which place of which
+// A digest of the examples that input kernels consumed: which example was at which place of which
 // step's global batch, and how it was augmented. Modulo 2^64:
 //   sum over steps of weight(step) * sum over examples of digest(place, example, draw)
 // A sum is the same for one worker and for many that share the batches, in any order of addition,

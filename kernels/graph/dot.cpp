@@ -200,7 +200,7 @@ class Drawing {
     if (kept && !is_variable && !arrow.crosses) arrow.style = "color=\"" + std::string(kKept) + '"';
   }
 
-  /// Members of a collective exchange in both directions and stand side by side.
+  /// Members of a collective exchange in both directions and are drawn side by side.
   void join(const Node& node, std::size_t at) {
     const auto [member, is_first] = last_member_.try_emplace(node.attributes.integer("group"), at);
     if (!is_first) {

@@ -14,9 +14,9 @@
 namespace regatta {
 namespace {
 
-/// Copies a step with fused blocks in place of their members. The forward node stands where its
-/// last member stood, because a residual may come late; the backward node where its first member
-/// stood, when all its inputs exist.
+/// Copies a step with fused blocks in place of their members. The forward node replaces its last
+/// member, because a residual may come late; the backward node replaces its first member, when all
+/// its inputs exist.
 class Fuser {
  public:
   explicit Fuser(const Step& step)

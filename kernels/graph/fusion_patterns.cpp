@@ -34,7 +34,7 @@ class Users {
     return found == users_.end() ? none : found->second;
   }
 
-  /// The first user whose op is one of `ops`; -1 if there is none.
+  /// The first user with one of `ops`; -1 if there is none.
   NodeId first(Value value, std::initializer_list<Op> ops) const {
     for (NodeId user : of(value)) {
       if (user == kOutside) continue;
@@ -247,7 +247,7 @@ class Matcher {
     return FusedBlock{.forward = forward, .backward = backward};
   }
 
-  /// The block if all nodes stand at one place, only its results are used elsewhere, and those only
+  /// The block if all nodes are at one place, only its results are used elsewhere, and those only
   /// after the fused nodes.
   std::optional<FusedBlock> closed(std::optional<FusedBlock> block) const {
     if (!block) return {};

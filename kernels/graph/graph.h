@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A training step as plain data: nodes, values between them, and variables that outlive a step.
-// Nodes stand in an order in which they can run: a node's inputs come from earlier nodes, and of
-// two nodes that use one variable the earlier comes first. This layer opens no device or thread.
+// Nodes are in an order in which they can run: a node's inputs come from earlier nodes, and of two
+// nodes that use one variable the earlier comes first. This layer opens no device or thread.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ std::vector<int> loops(const Graph& graph);
 std::vector<int> models(const Graph& graph);
 
 /// Whether loops update shared variables at any time; then no loop counts the steps of the model.
-/// False under a quorum, whose updates are steps of all loops.
+/// False under a quorum, where updates are steps of all loops.
 bool loops_step_apart(const Graph& graph);
 
 }  // namespace regatta

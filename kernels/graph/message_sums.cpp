@@ -41,7 +41,7 @@ class Finder {
     }
   }
 
-  /// The sum whose first term is the message.
+  /// The sum that has the message as its first term.
   std::optional<MessageSum> sum_from(std::size_t first) const {
     MessageSum sum;
     const Message& message = messages_[first];
@@ -70,8 +70,8 @@ class Finder {
            !op_info(maker.op).view && readers_.at(value) == 1;
   }
 
-  /// The messages whose `index`-th values the node adds up, possibly onto a first local value, and
-  /// which no other node reads; empty if there are none.
+  /// The messages with `index`-th values that the node adds up, possibly onto a first local value,
+  /// and that no other node reads; empty if there are none.
   std::vector<std::size_t> terms_of(NodeId id, std::size_t index) const {
     const Node& node = graph_.node(id);
     if (!is_plain_sum(node)) return {};

@@ -22,7 +22,7 @@ inline constexpr Role kLastRole = Role::Peer;
 /// Coordinates of a node or variable, bound to devices after all rewrites. Each rewrite sets its
 /// own coordinate and leaves the others alone.
 struct Place {
-  int replica = 0;  ///< data parallel; at a server or a peer: the replica whose loop runs there
+  int replica = 0;  ///< data parallel; at a server or a peer: the replica that runs there
   int stage = 0;    ///< model parallel: a stage or a shard; at a server: its number; at a peer: the
                     ///< number of the peer's replica
   Role role = Role::Worker;

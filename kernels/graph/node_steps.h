@@ -56,7 +56,7 @@ struct NodeSteps {
 /// `global_batch`, `total_examples` and `loops_step_apart`; without them: every step.
 NodeSteps node_steps(const Node& node);
 void set_until(Attributes& attributes, std::int64_t until);
-/// Marks a lookahead of a graph whose loops share variables.
+/// Marks a lookahead of a graph in which loops share variables.
 void set_loops_step_apart(Attributes& attributes);
 
 }  // namespace regatta

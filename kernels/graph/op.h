@@ -69,7 +69,7 @@ enum class Op : std::uint8_t {
   AllReduce,
   ReduceScatter,  ///< an all_reduce of which each member keeps only its share of the sums
   AllGather,      ///< collects the shares of all members at each member
-  Arrival,        ///< at a server: all gradients of a worker are there
+  Arrival,        ///< at a server: all gradients of a worker have arrived
   Quorum,         ///< at a server: decides whether a worker's push counts, and sums once enough do
   Orthogonalize,  ///< makes the columns of a matrix orthonormal or zero
   Quotient,       ///< divides a value by one number
@@ -117,7 +117,7 @@ std::span<const OpInfo> all_ops();
 inline std::string_view to_string(Op op) { return op_info(op).name; }
 /// Whether the op averages variables of replicas with one another.
 inline bool is_average(Op op) { return op == Op::Average || op == Op::AverageWith; }
-/// The forward op whose gradient `op` computes; `op` itself if it is no backward op.
+/// The forward op that belongs to a backward op; `op` itself if it is no backward op.
 Op forward_of(Op op);
 
 }  // namespace regatta

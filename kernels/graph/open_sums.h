@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All_reduces of a placed step whose algorithm is still `auto`: a caller that knows the cost of
-// messages chooses one for each. No transport implements `auto`.
+// All_reduces of a placed step with the algorithm `auto`: a caller with costs of messages chooses
+// one for each. No transport implements `auto`.
 #pragma once
 
 #include <span>

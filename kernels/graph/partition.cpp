@@ -176,9 +176,8 @@ class Partitioner {
     copier_.map_outputs(id, nodes_[at(id)]);
   }
 
-  /// Sends each message whose last value the node has made, then ends the sends that have been
-  /// received before this point of the whole graph's order: so no two processes wait for each
-  /// other.
+  /// Sends each message that the node completes, then ends the sends that have been received before
+  /// this point of the whole graph's order: so no two processes wait for each other.
   void send_what_left(NodeId id) {
     const auto found = leaves_in_.find(id);
     if (found == leaves_in_.end()) return;
@@ -241,8 +240,8 @@ class Partitioner {
     return values;
   }
 
-  /// Receives the first message of a sum, by itself or onto a local value, and each other message
-  /// onto those before it.
+  /// Receives the first message of a sum, alone or onto a local value, and each other message onto
+  /// those before it.
   void add_up(const MessageSum& sum) {
     const NodeId first = sum.sums.front().node;
     std::vector<Value> values;

@@ -29,8 +29,8 @@ struct Binding {
   std::function<int(const Place&)> process_of = [](const Place&) { return 0; };
   /// Values that may travel together form one message of at most this size. Units: bytes.
   std::int64_t message_bytes = 4 * 1024 * 1024;
-  /// Whether messages to the place may be added up as they arrive (message_sums.h); true where the
-  /// host computes.
+  /// Whether messages to the place may be added up as they arrive (message_sums.h); true if the
+  /// host computes there.
   std::function<bool(const Place&)> adds_messages = [](const Place&) { return true; };
 };
 

@@ -83,7 +83,7 @@ std::uint64_t fnv1a(std::string_view text);
 
 /// Returns the order of examples in an epoch: a permutation of 0 … count - 1 by (seed, epoch).
 std::vector<std::int32_t> example_order(std::uint64_t seed, std::int64_t epoch, std::int64_t count);
-/// example_order() into `order`, whose size is the number of examples.
+/// example_order() into `order`; its size is the number of examples.
 void draw_example_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int32_t> order);
 
 /// Draws one of `peers` for a step of a replica, uniformly. It does not depend on the run's seed,

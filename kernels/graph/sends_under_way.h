@@ -33,7 +33,7 @@ class SendsUnderWay {
   std::vector<SendsToEnd> end_before(const Node& node);
   /// Records that the message is received at this point of the order.
   void received(Value value, std::int64_t message, const Period& period);
-  /// Ends received sends of `place` whose values are large enough that their memory is wanted.
+  /// Ends the received sends of `place` with values large enough that their memory is needed.
   std::vector<SendsToEnd> end_received(const Place& place);
   /// Ends the rest, when the step ends. `loop_of`: by node.
   std::vector<SendsToEnd> end_all(const std::vector<int>& loop_of);

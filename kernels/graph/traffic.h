@@ -26,7 +26,7 @@ std::int64_t bytes_sent(const Graph& graph, std::int64_t steps);
 /// Mean bytes sent in a step over the first `steps` steps, summed over places.
 double bytes_per_step(const Graph& graph, std::int64_t steps);
 
-/// Bytes that each place sends in the busiest of the first `steps` steps (of its own).
+/// Bytes that each place sends in its busiest of the first `steps` steps.
 std::map<Place, std::int64_t> most_sent_in_a_step(const Graph& graph, std::int64_t steps);
 
 /// Multiply-adds of a product or convolution; 0 for all other nodes.

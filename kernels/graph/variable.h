@@ -78,7 +78,7 @@ struct Variable {
   Place place;
   Sharing sharing = Sharing::None;
   Shared<PartOf> part_of = {};
-  /// Set by a strategy whose replicas differ; otherwise judged_by() derives it.
+  /// Set by a strategy if its replicas differ; otherwise judged_by() derives it.
   std::optional<Judged> judged = {};
   std::string judged_as = {};  ///< the workload's variable that this one replaces in evaluations
 

@@ -15,7 +15,7 @@ namespace regatta {
 /// every step or have the same period; output types equal the inferred ones; variables exist and
 /// are assigned at one place only unless shared; the losses are scalars made by loss ops; every
 /// trainable has a gradient of its type and at least one update that assigns it; members of a
-/// collective are complete, stand at different places and agree.
+/// collective are complete, are at different places and agree.
 void verify(const Step& step, const std::string& after);
 
 /// Returns the first broken rule, or an empty text. For tests of the rules themselves.

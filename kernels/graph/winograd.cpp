@@ -15,7 +15,7 @@ constexpr std::string_view kMark = "winograd";
 // every pass of every layer of airbench94, resnet9 and resnet9_thin. In f32 all layers of 16
 // channels (one register) or more gain, from 1.02 times (256 -> 256 channels on 3 x 3 pixels,
 // backward data) to 3.1 times (512 -> 512 on 4 x 4, forward). bf16 is multiplied as f32 there;
-// layers of more channels whose images are whole tiles gain 1.07 to 1.8 times: 64 -> 128 on 32 x 32
+// layers of more channels with images of whole tiles gain 1.07 to 1.8 times: 64 -> 128 on 32 x 32
 // and on 8 x 8, 128 -> 128 and 128 -> 256 on 16 x 16 (backward weights of the last: 0.98), 256 ->
 // 512 on 8 x 8 and 512 -> 512 on 4 x 4 (backward data of the last: 0.78).
 constexpr std::int64_t kFewestChannels = 16;  // of x and of y
