@@ -347,7 +347,7 @@ class Shares {
   std::set<Value> summed_;                            ///< gradients that are summed
   std::map<NodeId, NodeId> sum_of_carrier_;           ///< by read or cast of a parameter
   std::vector<Use> uses_;
-  std::set<NodeId> stays_;  ///< sums whose parameters are gathered once for both passes
+  std::set<NodeId> stays_;  ///< sums with parameters gathered once for both passes
   std::map<Place, std::vector<std::size_t>> uses_at_;
   std::map<std::pair<VariableId, bool>, Value> gathered_;  ///< by parameter, and whether for
                                                            ///< backward

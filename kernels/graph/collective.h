@@ -138,8 +138,7 @@ struct AdditionOrder {
 std::vector<AdditionOrder> addition_orders(const CollectiveShape& shape);
 bool has_addition_orders(std::string_view algorithm);
 
-/// Returns the bucket of a member's node.
-/// Shape of a collective; it refers to the node, which must outlive it.
+/// The bucket of a member's node, and the shape of its collective, valid while the node lives.
 std::vector<TensorType> bucket_of(const Graph& graph, const Node& node);
 CollectiveShape collective_shape(const Graph& graph, const Node& node);
 

@@ -29,7 +29,7 @@ struct Initializer {
   };
   Kind kind = Kind::Zeros;
   double scale = 1;    ///< Normal: standard deviation. Uniform, Dirac: bound of [-scale, scale].
-  std::string source;  ///< the variable whose first value it copies; empty: its own
+  std::string source;  ///< the variable that gives the first value; empty: itself
   std::vector<float> values = {};  ///< Given: all elements
   bool operator==(const Initializer&) const = default;
 };
