@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Measures steps of one parameter server and its workers, each in its own process on loopback. The
-// model of 7.9 MB (4 layers of 700 by 700) computes next to nothing, so a step is communication and
+// model of 7.9 MB (4 layers of 700 by 700) computes almost nothing, so a step is communication and
 // the server's work. Prints the median time of a step and the server's CPU time per step. The last
 // worker takes SLOWNESS times as long to compute.
 //   server_step_bench [WORKERS [STEPS [SLOWNESS]]]
@@ -64,10 +64,10 @@ Step training(std::int64_t batch) {
 struct Run {
   std::int64_t workers = 4;
   std::int64_t steps = 100;
-  double slowness = 1;  ///< of the last worker
+  double slowness = 1;  ///< factor for the last worker
 };
 
-/// One process' part of the run: process 0 serves, the others are the workers.
+/// One process's part of the run: process 0 serves, the others are the workers.
 class Part {
  public:
   Part(int process, const Run& run)
@@ -106,7 +106,7 @@ class Part {
   std::unique_ptr<Executor> executor_;
 };
 
-/// Tells by a byte of its output when it is built, and begins at a byte of its input.
+/// Writes a byte to its output when it is built, and starts when it reads a byte from its input.
 void work(int process, const std::string& address, const Run& run) {
   Part part(process, run);
   part.exchange().connect(0, address);
@@ -118,7 +118,7 @@ void work(int process, const std::string& address, const Run& run) {
   part.run_to(kWarmUp + run.steps);
 }
 
-/// This program once more, as a worker.
+/// Runs this program again, as a worker.
 struct Worker {
   Worker(int process, const std::string& address, const Run& run) {
     int to[2], from[2];
