@@ -6,7 +6,7 @@
 # usage: ci/packages.sh race|test|fuzz
 #
 # `test` and `fuzz` are `race` and more. As root or with sudo. On another distribution it lists the
-# packages by purpose and stops with exit code 1, having changed nothing. libraries.cmake names the
+# packages by purpose and stops with exit code 1, having changed nothing. ci/libraries.cmake names the
 # package of each library that the build misses; ci/packages_test.sh holds those names against this
 # list.
 set -euo pipefail

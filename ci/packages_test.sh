@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # ci/packages.sh where it must not install: another distribution, and no way to become root; and
-# that libraries.cmake names packages that it installs.
+# that ci/libraries.cmake names packages that it installs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -67,10 +67,10 @@ expect "leaves out what Debian 13 has not" 1 "" installs trixie clang-format-14
 expect "leaves out what Ubuntu has not" 1 "" installs noble chromium
 
 # What cmake tells the user to install is what this script installs.
-named=$(sed -n 's/.* PACKAGE "\([a-z][^"]*\)".*/\1/p' libraries.cmake)
-expect "libraries.cmake names packages" 0 "libdnnl-dev" echo "$named"
+named=$(sed -n 's/.* PACKAGE "\([a-z][^"]*\)".*/\1/p' ci/libraries.cmake)
+expect "ci/libraries.cmake names packages" 0 "libdnnl-dev" echo "$named"
 for package in $named; do
-  expect "$package of libraries.cmake is installed" 0 "$package" installs bookworm "$package"
+  expect "$package of ci/libraries.cmake is installed" 0 "$package" installs bookworm "$package"
 done
 
 ((failures == 0)) || { echo "$failures checks failed"; exit 1; }

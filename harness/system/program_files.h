@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files that the program reads at run time: plots/, results/, scripts of ci/. An installed program,
-// PREFIX/bin/regatta, finds them in PREFIX/share/regatta, which install.cmake fills; a program
+// PREFIX/bin/regatta, finds them in PREFIX/share/regatta, which ci/install.cmake fills; a program
 // built inside its checkout uses those of the checkout.
 #pragma once
 
