@@ -37,15 +37,13 @@ struct Claim {
   std::string because;               ///< the comparison, its outcome and its certainty
   std::vector<std::string> numbers;  ///< a line for each comparison
   std::string figure;                ///< plots/figure_<figure>.py shows it
-  std::size_t seeds = 0;             ///< seeds that would decide it; 0 if none would or it is
-                                     ///< decided
+  std::size_t seeds = 0;             ///< would decide it; 0: no number would, or it is decided
   std::string missing;               ///< the command that would decide it; empty where `seeds` is 0
 };
 
 /// Judges all claims, always in the same order. Runs are compared only within one workload, data
 /// set, element type, batch, target, length, machine, build and commit; failed runs count only
-/// where a missed target counts as infinitely late. `folder`: where the suggested commands add
-/// their runs.
+/// where a missed target counts as infinitely late. `folder`: where commands add their runs.
 std::vector<Claim> judge_claims(std::span<const Record> records,
                                 const std::string& folder = "out/claims");
 

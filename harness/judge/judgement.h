@@ -143,9 +143,9 @@ std::string_view to_string(Certainty certainty);
 /// The first cell of a ranking against the others.
 struct FirstPlace {
   Certainty certainty = Certainty::NotReached;
-  std::size_t group = 0;        ///< cells indistinguishable from the first, itself included
-  std::optional<double> ahead;  ///< the second's time over the first's; may be infinite
-  double confidence = 0;        ///< level of one interval, for 95 % of all together
+  std::size_t group = 0;             ///< cells indistinguishable from the first, itself included
+  std::optional<double> ahead;       ///< the second's time over the first's; may be infinite
+  double confidence = 0;             ///< level of one interval, for 95 % of all together
   std::optional<double> detectable;  ///< the least difference that the group's runs would show
   std::optional<std::size_t> seeds;  ///< seeds that would decide, given the present spread
   bool coarse = false;               ///< more seeds would not decide: evaluations are too far apart

@@ -62,7 +62,8 @@ struct SimulatedStudy {
   std::vector<const Record*> ways;     ///< the first record of each way
   std::vector<SimulatedLink> links;    ///< the narrowest first
   std::vector<SimulatedPoint> points;  ///< by way, link and workers
-  std::optional<double> one_worker;    ///< examples/s of the fastest point with one worker; may be empty
+  std::optional<double>
+      one_worker;  ///< examples/s of the fastest point with one worker; may be empty
   std::vector<Overtaking> overtakings;
 };
 
