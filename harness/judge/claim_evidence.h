@@ -64,7 +64,7 @@ bool is_synchronous(const Contestant& contestant);
 /// False for a strategy with a bound on staleness.
 bool is_asynchronous(const Contestant& contestant);
 
-/// The contestant with an exchange in every step; empty if that is what it does anyway.
+/// The contestant with an exchange in every step; empty if it has that already.
 std::optional<Contestant> exchanging_always(Contestant contestant);
 /// Whether a later strategy of the composition compresses the exchange.
 bool is_compressed(const Contestant& contestant);

@@ -39,8 +39,7 @@ TEST(ClaimEvidence, CompareOnlyWhatIsEqualInAllButTheStrategy) {
   }
 }
 
-/// Speeds that differ more by seed than by strategy; the second strategy has 0.9 of the first's
-/// speed.
+/// Speeds that differ more by seed than by strategy; the second strategy has 0.9 times the first's.
 std::vector<Record> spread(int seeds) {
   return with(runs("in_graph", 1000, seeds) + runs("central_storage", 900, seeds),
               [](Record& record) {

@@ -137,7 +137,7 @@ TEST(Compare, TellsAWrongGradientByTheFirstLossesOfEachSeed) {
   EXPECT_EQ(wrong.convergence.note,
             "computes something else in 8 of 8 runs: seed 1, step 1: loss 2.254 became 2.2655");
   EXPECT_EQ(wrong.speed.verdict, Verdict::Unchanged);
-  // Faster learning is no excuse: a gradient that counts double looks like it.
+  // Faster learning is no excuse: a gradient that counts double looks the same.
   const CellComparison faster = compared(synchronous_runs(1, 0), synchronous_runs(1.5, 0));
   EXPECT_EQ(faster.convergence.verdict, Verdict::Regressed);
 }

@@ -67,8 +67,7 @@ std::vector<Pair> pairs_of(std::span<const Record* const> runs,
   return pairs;
 }
 
-/// The quantile of the range, cached: it takes milliseconds, and cells of one table mostly share
-/// it.
+/// The quantile of the range, cached: it takes milliseconds, and a table's cells mostly share it.
 double critical_of(const Certain& certain, std::size_t freedom) {
   using Key = std::tuple<double, std::size_t, std::size_t>;
   thread_local std::pair<Key, double> last;

@@ -109,7 +109,7 @@ TEST(PairedRatio, BorrowsASpreadThatIsSmallerThanThoseOfTheOthers) {
   std::vector<MeanRatio*> all;
   for (MeanRatio& ratio : ratios) all.push_back(&ratio);
   borrow_spread(all);
-  const double typical = 0.01 / std::pow(1 - 1.0 / 9, 3);  // variance, of a median of two degrees
+  const double typical = 0.01 / std::pow(1 - 1.0 / 9, 3);  // variance, from a median of two degrees
   EXPECT_NEAR(ratios[0].spread, std::sqrt((4 * typical + 2 * 0.0001) / 6), 1e-12);
   EXPECT_EQ(ratios[0].freedom, 6U);
   EXPECT_EQ(ratios[1].spread, 1);  // its own is larger
