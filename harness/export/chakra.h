@@ -15,7 +15,7 @@
 // data_deps are the nodes that make a node's inputs. ctrl_deps are the nodes before it in its lane,
 // and other nodes that it waits for: an assignment, if it reads the variable. A send between
 // workers only begins in its lane, which continues; an instruction that must end after the send (a
-// `sent` of the graph, which is no node) depends on it. A step whose nodes take turns is repeated
+// `sent` of the graph, which is no node) depends on it. If nodes take turns, the step is repeated
 // until all nodes have taken part; lanes of a loop begin a step when all have ended the last.
 // Source: github.com/mlcommons/chakra, schema/protobuf/et_def.proto and src/generator, of 1.0.0;
 // github.com/astra-sim/astra-sim, workload/Workload.cc, for the fields that it reads.

@@ -39,7 +39,7 @@ std::string cell_key(const Record& record);
 /// A key shared by runs with comparable times: workload, data, target, length, stragglers, machine.
 std::string workload_key(const Record& record);
 
-/// A key shared by cells whose workers do equal work on equal cores, whatever their exchanges.
+/// A key shared by cells with equal work and equal cores for each worker, whatever they exchange.
 std::string work_key(const Record& record);
 
 /// Formats stragglers in the syntax of --straggler: `1:2.5,2:3`.

@@ -15,10 +15,10 @@
 
 namespace regatta {
 
-inline constexpr std::int64_t kFewestSteps = 10;  ///< in a run whose speed counts
+inline constexpr std::int64_t kFewestSteps = 10;  ///< fewer steps show no speed
 
-/// False for `independent`, whose replicas learn apart: it is a ceiling on speed and makes no claim
-/// about a target.
+/// False for `independent`: its replicas learn apart, so it is a ceiling on speed and makes no
+/// claim about a target.
 bool claims_target(const Record& record);
 
 struct CellRuns {

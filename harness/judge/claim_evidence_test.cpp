@@ -80,7 +80,7 @@ TEST(ClaimEvidence, LeavesOutSeedsAtWhichBothAreInfinite) {
   EXPECT_EQ(ratio_text(comparison), "never (1 seed)");
 }
 
-/// A comparison whose log ratios scatter by `noise` around that of `ratio`.
+/// A comparison with log ratios that scatter by `noise` around that of `ratio`.
 RatioComparison noisy(double ratio, double noise, std::size_t seeds = 5) {
   RatioComparison one{.what = "a on b", .seeds = seeds, .ratio = ratio};
   const double value = ratio;

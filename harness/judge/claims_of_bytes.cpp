@@ -12,7 +12,7 @@ namespace regatta {
 namespace {
 
 constexpr double kInProportion = 0.95;
-constexpr double kOfTwice = 1.01;  ///< rounding of rings whose parts are not equal
+constexpr double kOfTwice = 1.01;  ///< rounding of rings with unequal parts
 constexpr double kHalfOfGrowth = 0.5;
 constexpr double kNotSlower = 0.95;
 constexpr double kLoaded = 1.2;
@@ -47,7 +47,7 @@ double nodes_of_largest(const Record& record) {
 
 using ByWorkers = std::map<std::int64_t, double>;
 
-/// One run's value for each number of workers; not from failed runs, whose counts end early.
+/// One run's value for each number of workers. Failed runs are left out: their counts end early.
 template <typename Wanted>
 ByWorkers by_workers(const Field& field, Wanted wanted, double (*value)(const Record&)) {
   ByWorkers result;

@@ -38,8 +38,8 @@ std::optional<double> factor_of(const Record& record, std::int64_t replica) {
   return std::nullopt;
 }
 
-/// The share of its speed that a run keeps when each step waits for the worker whose compute time
-/// is multiplied: T / (T + (times - 1) c) for the step's time T and that worker's compute time c.
+/// The share of its speed that a run keeps when each step waits for one worker with its compute
+/// time multiplied: T / (T + (times - 1) c) for the step's time T and that worker's compute time c.
 std::optional<double> kept_by_waiting(const Record& plain, std::int64_t replica, double times) {
   const std::string place = "replica" + std::to_string(replica);
   const auto worker = std::find_if(plain.workers.begin(), plain.workers.end(),

@@ -115,8 +115,8 @@ TEST(Claims, HoldModelParallelSpeedAgainstTheCeiling) {
   expect(runs("model_parallel", 500), name, ClaimVerdict::Undecided);
 }
 
-/// Losses that alternate by `jitter`. Asynchronous runs have two a batch, which differ by more, but
-/// whose means do the same.
+/// Losses that alternate by `jitter`. Asynchronous runs have two a batch, which differ by more but
+/// have means that alternate alike.
 std::vector<Record> jittery(const std::string& strategy, double jitter) {
   return with(runs(strategy, 1000), [&](Record& record) {
     const int each = strategy == "async_shared" ? 2 : 1;
@@ -229,7 +229,7 @@ TEST(Claims, KnowExamplesToTheTargetAsExactlyAsTheEvaluationsDo) {
   expect(seen("all_reduce", 4096, 64) + seen("async_shared", 4608, 64), name, ClaimVerdict::Holds);
 }
 
-/// Runs with 2 and with 4 workers whose busiest place sends the given bytes in a step.
+/// Runs with 2 and with 4 workers; their busiest place sends the given bytes in a step.
 std::vector<Record> sending(const std::string& strategy, double with_two, double with_four,
                             const std::string& all_reduce = "ring") {
   std::vector<Record> result;

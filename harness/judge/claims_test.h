@@ -14,7 +14,7 @@ namespace regatta {
 
 inline constexpr int kSeeds = 5;
 
-/// A run whose speed differs a little by seed.
+/// A run with a speed that differs a little by seed.
 inline Record run(const std::string& strategy, std::uint64_t seed, double examples_per_s) {
   Record record;
   record.cell = {.workload = "resnet9_thin",

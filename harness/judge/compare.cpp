@@ -66,7 +66,7 @@ std::optional<MeanRatio> mean_ratio_of(const Test& test) {
     for (double each : log_ratios(test)) ratios.push_back({each, each, each});
     return mean_ratio(ratios);
   }
-  // The number of pairs whose mean difference would have the same standard error.
+  // The number of pairs that would give their mean difference the same standard error.
   const Logarithms base = logarithms_of(test.base), head = logarithms_of(test.head);
   const std::size_t freedom = test.base.size() + test.head.size() - 2;
   const double value = std::exp(head.mean - base.mean);

@@ -114,8 +114,8 @@ TEST(Compare, JudgesTheLastLossWhereNoRunReachesTheTarget) {
   EXPECT_EQ(compared(base, base).convergence.verdict, Verdict::Unchanged);
 }
 
-/// Runs of a synchronous cell whose losses fall by 2 % a step; `noise` grows with the steps, like
-/// the effect of another order of additions.
+/// Runs of a synchronous cell with losses that fall by 2 % a step; `noise` grows with the steps,
+/// like the effect of another order of additions.
 std::vector<FinishedRun> synchronous_runs(double rate, double noise) {
   std::vector<FinishedRun> result = runs("a", kTimes, kExamples);
   for (FinishedRun& run : result) {

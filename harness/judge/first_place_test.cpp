@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Verdicts on made-up races whose fastest cell, and its reason, are known.
+// Verdicts on made-up races in which the fastest cell, and its reason, are known.
 #include "harness/judge/first_place.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMatrices = 100;
 
-/// Strategies that compute the same, and one whose learning has its own noise.
+/// Strategies that compute the same, and one with its own noise in learning.
 const std::vector<MadeUpCell> kEqual = {{.strategy = "all_reduce"},
                                         {.strategy = "in_graph"},
                                         {.strategy = "central_storage"},

@@ -30,7 +30,7 @@ struct MadeUpRace {
 
 constexpr double kUsualExamples = 100'000;
 
-/// A run whose accuracy grows linearly and reaches the target of 90 at `crossing` examples.
+/// A run with linearly growing accuracy that reaches the target of 90 at `crossing` examples.
 inline Record made_up_run(const MadeUpCell& cell, std::uint64_t seed, double crossing,
                           double seconds_each, double step) {
   Record record;

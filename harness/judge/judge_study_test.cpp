@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures the judge's error rate and power: 200 made-up matrices a row whose faster cell is known.
+// Measures the judge's error rate and power: 200 made-up matrices a row with a known faster cell.
 // README.md has the table that it prints.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ double share_of_wrong(int cells, int seeds, int noisy) {
   return static_cast<double>(wrong) / kStudied;
 }
 
-/// Runs of eight cells whose speed varies by `noise`; the first cell's times are multiplied.
+/// Runs of eight cells with speeds that vary by `noise`; the first cell's times are multiplied.
 Measurements made_up_runs(double factor, double noise, int seeds, std::mt19937_64& chance) {
   std::normal_distribution<double> normal;
   Measurements side;

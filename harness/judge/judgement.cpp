@@ -160,7 +160,7 @@ double spread_of(const CellJudgement& cell) {
   return fastest > slowest ? fastest / slowest : 1;
 }
 
-/// Describes the cell that exceeds replicas which exchange nothing by most, and by how much.
+/// Describes the cell that is fastest relative to replicas which exchange nothing, and by how much.
 std::string beaten_ceiling(const WorkloadJudgement& workload) {
   std::string text;
   double most = kCeilingBeaten;

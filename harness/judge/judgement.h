@@ -96,7 +96,7 @@ struct AgainstFirst {
 
 /// The runs of one cell. Medians are empty where no run has the value.
 struct CellJudgement {
-  std::vector<const Record*> runs;  ///< the cell is that of the first run, whose seed is irrelevant
+  std::vector<const Record*> runs;  ///< the cell is that of the first; its seed is irrelevant
   bool claims_time = true;          ///< false for `independent`: replicas see a share of the data
   std::int64_t reached = 0;
   std::int64_t held = 0;  ///< number of those that stayed at the target

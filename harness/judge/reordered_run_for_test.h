@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs that support the bound of loss_path.h: the first steps of a run whose sums are taken in
-// another order, or with a planted fault. A global batch is dealt to workers in whole normalisation
-// groups, and worker k takes the shares in the k-th place of a random order: the gradient is a sum
-// of other parts, added in another order, and everything else is the same.
+// Runs that support the bound of loss_path.h: the first steps of a run with its sums in another
+// order, or with a planted fault. A global batch is dealt to workers in whole normalisation groups,
+// and worker k takes the shares in the k-th place of a random order: the gradient is a sum of other
+// parts, added in another order, and everything else is the same.
 #pragma once
 
 #include <algorithm>

@@ -3,11 +3,11 @@
 // Measures how far apart two runs drift if one takes the sums of the same computation in another
 // order, and whether loss_path.h distinguishes them from runs with a fault.
 //   reorderings_bench [--orders 10] [--seeds 20] [--first-seed 1] [--only resnet9_thin/12]
-// Compares `single`, for each setting and seed, with so many reorderings, and with runs that have
-// another weight decay or half the gradient of a worker. Prints the largest relative differences of
-// losses and norms by steps taken, and the numbers of runs reported as different computations. Exit
-// code 1: a reordering was reported, or a fault was not. The defaults are 200 reorderings of each
-// of five settings, 1,000 in all, in a quarter of an hour.
+// Compares `single`, for each setting and seed, with `--orders` reorderings, and with runs that
+// have another weight decay or half the gradient of a worker. Prints the largest relative
+// differences of losses and norms by steps taken, and the numbers of runs reported as different
+// computations. Exit code 1: a reordering was reported, or a fault was not. The defaults are 200
+// reorderings of each of five settings, 1,000 in all, in a quarter of an hour.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

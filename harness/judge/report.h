@@ -24,7 +24,7 @@ struct ReportRequest {
   ReportFormat format = ReportFormat::Page;
 };
 
-/// Returns 0, or 1 when the page could not be made, whose reason plots/report.py has printed.
+/// Returns 0, or 1 if the page could not be made; plots/report.py has then printed the reason.
 /// Throws: RunError(Data) for records that cannot be read, RunError(Io) for a folder that cannot be
 /// written, RunError(Unsupported) where Python or plots/ is missing.
 int run_report(const ReportRequest& request);

@@ -86,7 +86,7 @@ double normal_p(const std::vector<std::size_t>& ranks, std::size_t n) {
   return std::erfc(distance / std::sqrt(2 * variance));
 }
 
-/// Twice the share of all signs of the ranks whose positive ones sum to `sum` or more.
+/// Twice the share of sign assignments in which the positive ranks sum to `sum` or more.
 double exact_signed_p(const std::vector<std::size_t>& ranks, std::size_t sum) {
   std::vector<double> share = {1};  // entry s: the share of all ways so far with sum s
   for (std::size_t rank : ranks) {
@@ -273,7 +273,7 @@ double student_t_quantile(double p, std::size_t freedom) {
 double studentized_range_p(double q, std::size_t means, std::size_t freedom) {
   check(means > 1 && freedom > 0, "a range is of two values at least, whose spread is known");
   if (means == 2) return student_t_p(q / std::numbers::sqrt2, freedom);
-  // Integrates over the logarithm u of the estimated deviation e^u, whose square times `freedom` is
+  // Integrates over the logarithm u of the estimated deviation e^u; its square times `freedom` is
   // chi-squared. Both integrands are smooth and vanish at the ends, so sums of equal steps converge
   // rapidly.
   const auto n = static_cast<double>(freedom);

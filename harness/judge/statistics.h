@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Statistics of small samples: medians with intervals that assume no distribution, and rank tests
-// of two samples and of pairs, in which a run that missed its target counts as infinitely slow and
-// nothing more. Everything is exact for samples as small as those of races.
+// of two samples and of pairs. A run that missed its target counts only as infinitely slow.
+// Everything is exact for samples as small as those of races.
 #pragma once
 
 #include <limits>
@@ -55,7 +55,7 @@ std::optional<double> detectable_shift(std::span<const double> differences, doub
 /// Source: Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.3 and 26.7.4.
 double student_t_p(double t, std::size_t freedom);
 
-/// The t whose two-sided p value is `p`, in (0, 1].
+/// The t with the two-sided p value `p`, in (0, 1].
 double student_t_quantile(double p, std::size_t freedom);
 
 /// Probability that the range of `means` standard normal values, over an independent estimate of
@@ -64,7 +64,7 @@ double student_t_quantile(double p, std::size_t freedom);
 /// Computation and Simulation 30 (1988), section 2.
 double studentized_range_p(double q, std::size_t means, std::size_t freedom);
 
-/// The q whose probability is `p`, in (0, 1].
+/// The q with the probability `p`, in (0, 1].
 double studentized_range_quantile(double p, std::size_t means, std::size_t freedom);
 
 /// Holm's correction for several tests at once: adjusted p values in the order given.

@@ -44,7 +44,7 @@ TEST(MannWhitney, IsExactWhereAllDealsCanBeCounted) {
   EXPECT_NEAR(mann_whitney_p(numbers(1, 3), numbers(4, 6)), 2.0 / 20, 1e-12);
   EXPECT_NEAR(mann_whitney_p(numbers(1, 5), numbers(6, 10)), 2.0 / 252, 1e-12);
   EXPECT_NEAR(mann_whitney_p(numbers(6, 10), numbers(1, 5)), 2.0 / 252, 1e-12);
-  // 4 of the 10 ways to choose 2 of 5 values are as far from the middle as {1, 3}, whose U is 1.
+  // 4 of the 10 ways to choose 2 of 5 values are as far from the middle as {1, 3}, with a U of 1.
   EXPECT_NEAR(mann_whitney_p(std::vector<double>{1, 3}, std::vector<double>{2, 4, 5}), 0.4, 1e-12);
 }
 

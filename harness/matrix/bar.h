@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A text bar whose length represents a number: blocks in eighths of a column if the terminal shows
-// Unicode, else `#`.
+// A text bar with a length that represents a number: blocks in eighths of a column if the terminal
+// shows Unicode, else `#`.
 #pragma once
 
 #include <cstddef>

@@ -176,8 +176,8 @@ struct GraphRecord {
 
 /// Checksums that all runs of one workload, batch and seed share; sixteen hexadecimal digits each.
 /// `data_order` digests the input that kernels consumed (kernels/graph/data_order.h), by the step
-/// of the loop that consumed it. It holds only for its own run with backup workers and under a
-/// strategy whose loops step apart, because another run may have taken more steps of one loop.
+/// of the loop that consumed it. With backup workers or loops that step apart it holds only for its
+/// own run, because another run may have taken more steps of one loop.
 struct Checksums {
   std::string initial_weights;
   std::string data_order;  ///< empty in records of version 1, where it had another meaning
@@ -214,7 +214,7 @@ struct HardwareRecord {
   std::int64_t server_cores = 1;           ///< of a parameter server
   std::string compute_times;               ///< kind of their distribution: constant, gamma, ...
   double spread = 0;                       ///< of that distribution
-  std::string cpu;                         ///< the processor whose costs the calibration has
+  std::string cpu;                         ///< the processor of the calibration
   std::optional<double> queue_bytes;       ///< the queue of a flow before a full link
   std::optional<std::int64_t>
       machine_cores;  ///< of a machine, dealt to hosts in turn; 0: hosts have cores of their own

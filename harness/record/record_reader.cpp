@@ -161,7 +161,7 @@ void read_options_of_old(const nlohmann::json& cell, Cell& into) {
   }
 }
 
-/// Drops runs without results whose command ran again later.
+/// Drops a run without a result if its command ran again later.
 void drop_repeated(std::vector<Record>& records) {
   std::set<std::string> later;  // commands
   std::vector<Record> kept;

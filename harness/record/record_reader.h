@@ -23,7 +23,7 @@ struct ReadRecords {
 /// Reads FOLDER/records.jsonl, or FOLDER/simulated.jsonl; empty if the file is absent. The first of
 /// several lines with one run ID counts, but a run that is_to_run_again() gives way to a later run
 /// of its command. Throws: RunError(Data) if the file cannot be read, or has a line of more than 64
-/// MiB, or a record of a later schema, whose numbers may have another meaning.
+/// MiB, or a record of a later schema, in which numbers may have another meaning.
 ReadRecords records_in(const std::filesystem::path& folder, Kept kept = Kept::Real);
 
 /// Like records_in(). Throws: RunError(Data) also if there is no record.

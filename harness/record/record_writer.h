@@ -22,7 +22,7 @@ namespace regatta {
 /// Throws: RunError(Io) with the system's reason; earlier records remain unchanged.
 void append_record(const std::filesystem::path& folder, const Record& record);
 
-/// Ends a run whose record could not be written, and the matrix of that run.
+/// Ends a run if its record could not be written, and the matrix of that run.
 class NotKept : public RunError {
  public:
   explicit NotKept(const std::string& text) : RunError(ErrorKind::Io, text) {}

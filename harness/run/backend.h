@@ -21,7 +21,7 @@ namespace regatta {
 
 struct Backend {
   explicit Backend(const std::string& device) : kernels(device) {}
-  /// Adds a transport, whose kernels take precedence over earlier ones.
+  /// Adds a transport. Its kernels take precedence over earlier ones.
   void add(std::unique_ptr<Transport> transport);
   /// The memory and queues for the kernels of each place (gpu_rule.h).
   PlacedDevices devices() const;

@@ -51,7 +51,7 @@ struct GpuBackend {
   WatchedGpu* gpu = nullptr;
 };
 
-/// resnet9_thin, whose normalisation has statistics, after one step.
+/// resnet9_thin, which has statistics of normalisation, after one step.
 class EvaluatorOnGpu : public testing::Test {
  protected:
   void train(const std::string& strategy, std::int64_t replicas) {

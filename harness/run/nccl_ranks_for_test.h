@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs whose ranks exchange by NCCL, for tests: each rank is a thread, with test doubles of a GPU
-// and of NCCL; all code above the table of NCCL's calls is the program's own.
+// Test runs with ranks that exchange by NCCL: each rank is a thread, with test doubles of a GPU and
+// of NCCL; all code above the table of NCCL's calls is the program's own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ inline RaceRequest sharded_request(const std::string& shard,
   return request;
 }
 
-/// A GPU double whose memory only its streams may touch, including NCCL's work.
+/// A GPU double with memory that only its streams may touch, including NCCL's work.
 class HiddenGpu final : public cuda::testing_support::HiddenDevice {
  public:
   explicit HiddenGpu(int number) : number_(number) {}

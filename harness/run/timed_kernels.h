@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel table whose kernels measure their runs, to split a step's time by node in the real
+// A kernel table that measures each run of its kernels, to split a step's time by node in the real
 // executor. Each kernel reads the clock twice; a kernel with a queue puts two marks into the queue,
 // which measures the device's time without delaying launches.
 #pragma once

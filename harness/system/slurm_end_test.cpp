@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests the end of a job with a fake scontrol, whose output was seen from Slurm 22.05.
+// Tests the end of a job with a fake scontrol; its output was seen from Slurm 22.05.
 #include "harness/system/slurm_end.h"
 
 #include <gtest/gtest.h>
