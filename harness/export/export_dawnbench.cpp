@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entries for DAWNBench's CIFAR-10 training, one a run: CIFAR10/train/NAME.json and NAME.tsv, where
-// NAME is author_model_hardware_framework. The JSON has the seven required fields, those optional
 // NAME is author_model_hardware_framework. The JSON has the seven required fields, the known ones
 // of the optional fields, and commitHash, as reviewers asked for. The TSV has a row for each
 // evaluation after the first step: epoch, hours of the training clock (DAWNBench leaves validation

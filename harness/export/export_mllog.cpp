@@ -9,8 +9,8 @@
 // clock. Differences are therefore exact to the millisecond; an evaluation after a checkpoint
 // includes the checkpoint's time. MLPerf's clock would start before any data is read; a record's
 // starts after set-up. A block is the training between two evaluations; eval_accuracy is the
-// target's metric: accuracy as a fraction of 1, or the loss. The log stops with run_stop: on
-// success when the target is reached; for a missed or failed run at its end with status aborted,
+// target's metric: accuracy as a fraction of 1, or the loss. The log stops with run_stop,
+// when the target is reached with status success, at the end of another run with status aborted,
 // which MLPerf counts as infinite time. Left out: runs that failed before training began, and those
 // of `independent`.
 //

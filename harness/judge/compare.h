@@ -4,7 +4,8 @@
 // convergence, and for each benchmark in them.
 //   speed        Seconds per example for runs that were made apart. For runs made in turn, median
 //                steps of pairs: other load on the machine affects both runs of a pair alike, and a
-//                median step ignores the few steps that were hit harder. Benchmarks: repetitions.
+//                median step ignores the few steps that were hit harder. The repetitions of a
+//                benchmark that was run in turn are paired likewise.
 //   convergence  Regressed if runs that must compute the same (loss_path.h) do not, whichever way
 //                their losses went, or if runs consumed other examples. Otherwise pairs of equal
 //                seeds are compared, because seeds differ more than commits: in examples to the

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether two runs of one seed compute the same. A synchronous run is a function of its seed, so
-// the losses of its first steps, and the norm of its parameters after some of them, are bitwise
-// equal or differ only as much as a reordering of additions explains. A fault of the maths shows at
-// once, so one pair of runs reveals it, where a rank test of losses would need hundreds.
+// Decides whether two runs of one seed compute the same. A synchronous run is a function of its
+// seed, so the losses of its first steps, and the norm of its parameters after some of them, are
+// bitwise equal or differ only as much as a reordering of additions explains. A fault of the maths
+// shows at once, so one pair of runs reveals it, where a rank test of losses would need hundreds.
 //
 // The effect of reordering is measured: reorderings_bench computes the same steps with the sums of
 // gradients in 1,000 other orders. The bound is four times the largest difference that it found at

@@ -3,11 +3,13 @@
 // Protects state that libraries change or read before main() begins. This file inspects it first.
 //
 // SIGHUP, if nohup ignores it: UCX, below Open MPI 5, catches it for its debug mode
-// (UCX_DEBUG_SIGNO), so a closed terminal would end the run. Closed standard streams: the next pipe
-// or socket would be opened in their place and would receive the program's output. Variables of
-// OpenMP that bind threads or make teams smaller: libgomp would bind the first thread to one core,
-// which the program would then take for the whole machine. Regatta sets each thread's core and each
-// team's size itself, so libgomp does not see these variables. Records and child processes do.
+// (UCX_DEBUG_SIGNO), so a closed terminal would end the run.
+// Closed standard streams: the next pipe or socket would be opened in their place and would receive
+// the program's output.
+// Variables of OpenMP that bind threads or make teams smaller: libgomp would bind the first thread
+// to one core, which the program would then take for the whole machine. Regatta sets each thread's
+// core and each team's size itself, so libgomp does not see these variables. Records and child
+// processes do.
 #pragma once
 
 namespace regatta {

@@ -3,8 +3,8 @@
 // A file that a command writes for its user: a new one, or with --overwrite a replacement, but
 // never in place of records. Without commit() it leaves no file behind, and a replaced file stays
 // unchanged until the new one is complete. No file or folder may have the name of a file of
-// records, in any case, through a link, or where none exists yet: the next run would append its
-// record to the output, or fail to.
+// records, in any letter case, through a link, or where none exists yet: the next run would append
+// its record to the output, or fail to.
 #pragma once
 
 #include <cerrno>
