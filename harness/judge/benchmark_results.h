@@ -16,7 +16,7 @@ namespace regatta {
 struct BenchmarkResult {
   std::string program;  ///< the file's name: `all_reduce_bench`
   std::string name;     ///< `ring/65536/real_time/threads:2`
-  std::string label;    ///< the program's own label, such as the op; may be empty
+  std::string label;    ///< the benchmark's own label, such as the op; may be empty
   std::vector<double> seconds;
   std::size_t failed = 0;  ///< repetitions that ended in an error
 };

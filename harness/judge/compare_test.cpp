@@ -205,7 +205,7 @@ TEST(Compare, ComparesMedianStepsOfPairsThatWereTakenInTurn) {
   EXPECT_NEAR(*speed(base, head).ratio, 1.1, 1e-9);
   EXPECT_EQ(speed(head, base).verdict, Verdict::Improved);
   EXPECT_EQ(speed(base, base).verdict, Verdict::Unchanged);
-  EXPECT_NEAR(*compared(base, head).speed.ratio, 1.5, 0.01);  // apart
+  EXPECT_NEAR(*compared(base, head).speed.ratio, 1.5, 0.01);  // taken apart
   head[0].status = Status::Failed;
   EXPECT_NEAR(*speed(base, head).ratio, 1.1, 1e-9);  // its pair is left out
 }

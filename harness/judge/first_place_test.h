@@ -18,7 +18,7 @@ struct MadeUpCell {
   std::string strategy;
   double examples = 1;        ///< to the target, relative to a usual run
   double each = 1;            ///< time for an example, relative to a usual run
-  double examples_noise = 0;  ///< deviation of the logarithm, beside that of the seed
+  double examples_noise = 0;  ///< deviation of the logarithm, besides the seed's
   double each_noise = 0.01;
 };
 

@@ -24,7 +24,7 @@ namespace regatta {
 
 /// The evaluations between which a run reached its target.
 struct Crossing {
-  std::optional<Evaluation> before;  ///< the last one before the target; may be empty
+  std::optional<Evaluation> before;  ///< the last one before the target; empty if there is none
   Evaluation at;                     ///< the first at the target
   bool held = false;                 ///< whether all later ones were at the target, too
 };

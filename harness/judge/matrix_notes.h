@@ -17,7 +17,7 @@ struct WorkloadNotes {
   std::int64_t missing = 0;  ///< number of missing runs
   double seconds = 0;        ///< their expected time; 0 if unknown
   std::string command;       ///< the command that makes them
-  std::string tuned;         ///< the chosen settings and the criterion; empty if none
+  std::string tuned;         ///< the chosen settings and their basis; empty if none
 };
 
 using MatrixNotes = std::map<std::string, WorkloadNotes>;

@@ -58,7 +58,7 @@ struct Overtaking {
 };
 
 struct SimulatedStudy {
-  bool batch_grows = false;            ///< with the workers at equal shares; else it is equal
+  bool batch_grows = false;            ///< with the workers, at equal shares; else it is fixed
   std::vector<const Record*> ways;     ///< the first record of each way
   std::vector<SimulatedLink> links;    ///< the narrowest first
   std::vector<SimulatedPoint> points;  ///< by way, link and workers
