@@ -123,7 +123,7 @@ TEST(SignedRank, LeavesOutPairsThatAgreeAndRanksMissesLast) {
   EXPECT_EQ(signed_rank_p(std::vector<double>{0, 0, 0}), 1);
   EXPECT_EQ(signed_rank_p({}), 1);
   EXPECT_NEAR(signed_rank_p(std::vector<double>{0, 3, 0, 5}), 2.0 / 4, 1e-12);
-  // 16 signs of ranks 1, 2, 3.5, 3.5; a sum of at most 3.5 on one side: {}, 1, 2, 3, and 3.5 twice.
+  // 6 of the 16 sign choices of ranks 1, 2, 3.5, 3.5 sum to 3.5 at most: 0, 1, 2, 3, 3.5 twice.
   EXPECT_NEAR(signed_rank_p(std::vector<double>{1, -2, kInfinity, kInfinity}), 0.375, 1e-12);
   EXPECT_NEAR(signed_rank_p(std::vector<double>{1, 2, kInfinity, -kInfinity}), 2 * 6.0 / 16, 1e-12);
 }

@@ -28,10 +28,9 @@ struct Tier {
 constexpr const char* kShortThin =
     "workload = \"resnet9_thin\"\nglobal_batch = 32\nepochs = 1\ntarget = 40\n";
 
-/// A quarter of an hour on two cores. Cells with more workers take only a few steps: their sizes
-/// follow from the graph, and with more workers than cores time is meaningless. Buckets of a
-/// quarter MiB split resnet9_thin's parameters into several: with fewer than three buckets no
-/// memory is freed.
+/// A quarter of an hour on two cores. Growth with the workers is measured in a few steps: it
+/// follows from the graph, and with more workers than cores time is meaningless. Buckets of a
+/// quarter MiB make several of resnet9_thin's parameters: with fewer than three no memory is freed.
 constexpr const char* kClaims = R"(
 seeds = 5
 [[race]]

@@ -171,7 +171,7 @@ class NcclTraining : public Nccl {
     });
   }
 
-  /// Loses a rank while rank 0 waits, and expects rank 0 to end with the reason.
+  /// Reports a lost rank to rank 0 while it waits, and expects it to end with that reason.
   void expect_an_end_with_the_reason(const RaceRequest& request) {
     unsetenv("NCCL_ALGO");
     const PinnedNcclAlgorithm pinned(kRing);  // like the coordinator and every rank at their start

@@ -15,7 +15,7 @@ TEST_F(NcclTraining, ComputesTheBitsOfOneProcessInsideTheCapturedStep) {
   expect_the_bits_of_one_process(request_of("nccl", "on"));
 }
 
-/// The memory faults if the host touches it.
+/// The host faults if it touches that memory.
 TEST_F(NcclTraining, TouchesTheGpusMemoryInStreamsAlone) {
   hides_memory_ = true;
   expect_the_bits_of_one_process(request_of("nccl"));

@@ -53,7 +53,7 @@ struct LoopHistory {
   double share_of_batch = 1;  ///< examples of one step / global batch
   std::vector<std::int64_t> step_ns;
   std::vector<float> losses;           ///< the loop's share of the loss
-  std::vector<std::int64_t> examples;  ///< seen by all loops at the begin of the step
+  std::vector<std::int64_t> examples;  ///< seen by all loops when the step began
 };
 
 inline int key_of(const LoopHistory& loop) { return loop.number; }

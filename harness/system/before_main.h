@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Protects state that libraries change or read before main() begins. This file inspects it first.
+// Protects state that libraries change or read before main() begins, by inspecting it even earlier.
 //
 // SIGHUP, if nohup ignores it: UCX, below Open MPI 5, catches it for its debug mode
 // (UCX_DEBUG_SIGNO), so a closed terminal would end the run.

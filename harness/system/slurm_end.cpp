@@ -48,7 +48,7 @@ std::string what_slurm_says(const std::string& id) {
   return text;
 }
 
-/// The reason why the job has ended; empty if it goes on, is none, or Slurm does not answer.
+/// The reason why the job has ended; empty if it runs, there is none, or Slurm does not answer.
 std::string end_of(const std::string& id) {
   if (id.empty()) return "";
   const std::string text = what_slurm_says(id);
