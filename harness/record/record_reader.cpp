@@ -24,10 +24,10 @@
 namespace regatta {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 30;  // of a file of records
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 30;  // limit for a file of records
 constexpr std::size_t kMostLineBytes = std::size_t{64} << 20;   // the longest known has 115 kB
 
-/// The text of what a line should have been.
+/// A line that is no record.
 class NotARecord : public RunError {
  public:
   explicit NotARecord(const std::string& text) : RunError(ErrorKind::Data, text) {}
@@ -123,7 +123,7 @@ void read(const nlohmann::json& json, const std::string& path, std::vector<T>& v
   }
 }
 
-/// Without these a line says nothing about a run.
+/// Requires the fields without which a line is no evidence of a run.
 void require_essentials(const nlohmann::json& json) {
   if (!json.is_object()) fail("", "an object");
   for (const char* path : {"/cell/workload", "/cell/strategy", "/status"}) {
@@ -133,7 +133,7 @@ void require_essentials(const nlohmann::json& json) {
   }
 }
 
-/// Older records say it in their command only.
+/// Takes the run's length from the command, the only place where older records have it.
 void read_length_of_old(const std::string& command, Cell& into) {
   const std::vector<std::string> words = words_of(command);
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -143,14 +143,14 @@ void read_length_of_old(const std::string& command, Cell& into) {
       if (words[i] == flag && i + 1 < words.size()) value = words[i + 1];
       if (value.empty()) continue;
       const double length = std::strtod(value.c_str(), nullptr);
-      if (!(std::abs(length) < 0x1p63)) continue;  // also what is no number: no run was given it
+      if (!(std::abs(length) < 0x1p63)) continue;  // skips non-numbers, too: no run was given one
       if (flag == "--steps") into.steps = static_cast<std::int64_t>(length);
       if (flag == "--epochs") into.epochs = length;
     }
   }
 }
 
-/// Older records have them as fields of the cell, which all strategies had.
+/// Reads options from the cell's fields, where older records have them for all strategies.
 void read_options_of_old(const nlohmann::json& cell, Cell& into) {
   for (const Strategy* strategy : all_strategies()) {
     const std::string parts = '+' + into.strategy + '+';
@@ -163,7 +163,7 @@ void read_options_of_old(const nlohmann::json& cell, Cell& into) {
   }
 }
 
-/// A run that says nothing is left out once the same command has run again.
+/// Drops a run without a result if its command ran again later.
 void drop_repeated(std::vector<Record>& records) {
   std::set<std::string> later;  // commands
   std::vector<Record> kept;
@@ -263,13 +263,13 @@ Record record_from_json(std::string_view line) {
                                schema, Record::kSchema));
   }
   Record record;
-  record.cell.fusion = "off";  // records from before it lack the field
+  record.cell.fusion = "off";  // older records lack the field
   read(json, "", record);
   if (record.run_id.empty()) record.run_id = fmt::format("{:016x}", fnv1a(line));
-  if (schema == 1) record.checksums.data_order.clear();  // of the seed, whatever was consumed
+  if (schema == 1) record.checksums.data_order.clear();  // it depended on the seed alone
   if (!json["cell"].contains("options")) read_options_of_old(json["cell"], record.cell);
   if (!json["cell"].contains("steps")) read_length_of_old(record.command, record.cell);
-  if (record.status != Status::Reached) {  // older failed runs tell of a target reached before
+  if (record.status != Status::Reached) {  // older failed runs may have an earlier target time
     record.training_time_to_target_ns.reset();
     record.full_time_to_target_ns.reset();
     record.result_time_to_target_ns.reset();

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder with a records.jsonl of this text, the same in each call.
+/// A folder with a records.jsonl of this text; the same folder in each call.
 fs::path folder_with(const std::string& text) {
   static const testing_support::ScratchFolder folder;
   std::ofstream(folder.path() / "records.jsonl") << text;
@@ -33,7 +33,7 @@ std::string error_of_reading(const fs::path& folder) {
   return "no error";
 }
 
-/// The sample as JSON, to change a field of.
+/// The sample as JSON with fields that a test can change.
 nlohmann::ordered_json sample_json() {
   return nlohmann::ordered_json::parse(to_json_line(sample_record()));
 }
