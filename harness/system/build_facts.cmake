@@ -21,7 +21,7 @@ else()
   set(dirty false)
 endif()
 file(CONFIGURE OUTPUT ${HEADER} @ONLY CONTENT
-"// Written by harness/build_facts.cmake.
+"// Written by harness/system/build_facts.cmake.
 #pragma once
 
 namespace regatta::build_facts {
