@@ -37,7 +37,7 @@ struct QuorumOptions {
       nullptr;  ///< updated at each step; null: nothing is stored
 };
 
-/// What becomes of a push.
+/// The fate of a push.
 enum class PushVerdict : std::uint8_t {
   Dropped,
   Counts,
