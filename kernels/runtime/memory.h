@@ -53,7 +53,7 @@ class Memory {
   HostVariable host_variable(VariableId id);
   /// Marks mirrors as out of date, because lanes will run.
   void expire_mirrors();
-  /// Copies what the caller has changed in host variables to their devices.
+  /// Copies the caller's changes of host variables to the devices.
   void write_variables();
 
   /// Bytes of the variables and values of each place.
