@@ -162,8 +162,8 @@ void launch_phases(const Queue&, std::int64_t, int, std::size_t, const List&) {
 }  // namespace detail
 
 /// Enqueues the phases as one launch with equal `threads`, at most detail::kPhaseThreads, and one
-/// piece of shared memory. kBlocks: for so many a multiprocessor must have room; more hide each
-/// other's waits for memory, and leave fewer registers for a thread (4: 64, 3: 80).
+/// piece of shared memory. kBlocks: blocks that must fit into a multiprocessor; more of them hide
+/// each other's waits for memory, and leave fewer registers for a thread (4: 64, 3: 80).
 template <int kBlocks, class... Bodies>
 void enqueue_phases(Queue& queue, int threads, std::size_t shared_bytes,
                     const Phase<Bodies>&... phases) {

@@ -7,7 +7,7 @@
 namespace regatta::cuda {
 namespace {
 
-/// What our calls need: the graph API as it is since version 9, which keeps old names where it
+/// The version that our calls need: 9 made the graph API what it is, and keeps old names where it
 /// added new ones.
 constexpr std::int64_t kOldestCudnn = 90000;
 
