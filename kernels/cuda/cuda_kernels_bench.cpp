@@ -229,7 +229,7 @@ void measure(benchmark::State& state, const Measured& measured) {
   for (const Array& array : op.outputs()) bytes += array.type.bytes();
   for (const Array& array : op_case.variables) bytes += 2 * array.type.bytes();
   op.begin_step({});
-  op.run({});  // moves back to the GPU what the host has read
+  op.run({});  // moves data that the host has read back to the GPU
   op.finish();
   for (auto _ : state) {
     for (std::int64_t i = 0; i < kQueued; ++i) op.run({});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factories in a GPU's table, by source file. A factory copies what it needs out of the
-// request, and returns null for element types that it does not support; the table then reports the
-// error. Formulas and shapes are in kernels/graph/ops.
+// The factories in a GPU's table, by source file. A factory copies all that it needs out of
+// the request, and returns null for element types that it does not support; the table then reports
+// the error. Formulas and shapes are in kernels/graph/ops.
 #pragma once
 
 #include <memory>

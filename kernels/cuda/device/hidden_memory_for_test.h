@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: memory of an emulated GPU. As on a real one, the host cannot touch it: a load or a
-// store faults, unless a queue of the GPU works. The address sanitizer sees poison between two
-// allocations.
+// For tests: memory of an emulated GPU. The host cannot touch it, like a real GPU's: a load or a
+// store faults, except while a queue of the GPU works. Under the address sanitizer, the gaps
+// between allocations are poisoned.
 #pragma once
 
 #include <cstddef>

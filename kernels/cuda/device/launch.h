@@ -5,7 +5,7 @@
 // thread. No call waits for the device. For .cu files only.
 //   for_each(queue, n, body):                        body(i) for i in [0, n)
 //   for_each_block(queue, blocks, threads, bytes, body): body(block); in it, block.each(f) calls
-//     f(thread) for every thread, and what one each() wrote into block.shared the next one may read
+//     f(thread) for every thread; data in block.shared lasts from one each() to the next
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs several bodies of blocks (launch.h) in one launch; each reads what the previous one has
-// written, as the whole grid waits between two. A GPU runs as many blocks as fit at once, each of
+// Runs several bodies of blocks (launch.h) in one launch; each reads the results of the previous
+// one, because the whole grid waits between two. A GPU runs as many blocks as fit at once, each of
 // which takes several blocks of a body in turn. For .cu files only.
 //   enqueue_phases<residents>(queue, threads, shared_bytes, Phase{blocks, body}, ...)
 // Source: CUDA C++ Programming Guide, Cooperative Groups, Grid Synchronization.

@@ -26,7 +26,7 @@ constexpr int kRounds = 8;  ///< rounds of four bits cover a magnitude, whose si
 constexpr std::int64_t kLeastChunk = 4096;
 constexpr std::int64_t kMostBlocks = 128;
 
-/// The result of a round.
+/// The result of the rounds so far.
 struct Found {
   std::uint32_t least;  ///< known leading bits of the least selected magnitude
   std::uint32_t left;   ///< number of selected elements among those with these bits

@@ -120,7 +120,7 @@ struct SliceSums {
            static_cast<std::int64_t>(sizeof(float));
   }
 
-  /// Called by the whole block: add(share, sums) adds the rows of each thread that has some.
+  /// Called by the whole block: calls add(share, sums) in each thread that has rows, to add them.
   template <typename Add>
   __host__ __device__ void sum(const Block& block, const Add& add) const {
     block.each([&](int thread) {
