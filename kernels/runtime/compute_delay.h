@@ -2,10 +2,9 @@
 //
 // A straggler's delay. After each span of computing the lane pauses for (factor - 1) times that
 // span, before others see its results. The lane measures these spans in any case, so a straggler
-// computes exactly the same as without a delay. Each delay makes up for the error of the previous
-// one, which was too long if the thread woke late, or was left out if too short. Over a run,
-// compute time and delays together are `factor` times the compute time, to within the last delay's
-// error.
+// computes exactly the same as without a delay. A delay is too long if the thread wakes late, and
+// is left out if it is very short; the next one makes up for that. Over a run, compute time and
+// delays together are `factor` times the compute time, to within the last delay's error.
 // Threads: the lane.
 #pragma once
 

@@ -57,7 +57,7 @@ class LaneQueue {
   /// Sets the step's values that kernels read. Called before the step's first kernel, while the
   /// queue is empty. A launch of a recorded step needs no other preparation.
   virtual void set_step(const StepContext& context) = 0;
-  /// Enqueues the transfer of these values to the device, as the first work of any step.
+  /// Enqueues a copy of set_step()'s values to the device, as the first work of each step.
   virtual void load_step() {}
   void begin_step(const StepContext& context) {
     set_step(context);
@@ -66,7 +66,7 @@ class LaneQueue {
   /// Allocates host memory for this many floats; it lives until the queue's work has ended. Called
   /// once.
   float* make_room(std::int64_t numbers);
-  /// Enqueues a copy of one number to such memory.
+  /// Enqueues a copy of one number to the memory of make_room().
   virtual void fetch(float* to, const float* value) { copy(to, value, sizeof *to); }
   /// A buffer for copy(). Called before the clock starts. Throws: RunError when memory is short.
   virtual HostBuffer make_host_buffer(std::int64_t bytes);

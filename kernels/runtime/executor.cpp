@@ -239,7 +239,7 @@ class Executor::Impl {
     const KernelMemory& request = kernel_memories_.of(id, lane.plan().loop);
     const Patience patience = patience_of(lane.plan());
     LaneQueue* const carrier = carrier_of(node, number);
-    devices_.device(node.place).make_current();  // carrier_of() may have left another one
+    devices_.device(node.place).make_current();  // carrier_of() may have made another current
     auto kernel = devices_.kernels(node.place)
                       .build({.id = id,
                               .node = node,

@@ -44,7 +44,7 @@ struct ExecutorOptions {
   std::uint64_t seed = 1;
   const DataSet* data = nullptr;
   std::int64_t max_examples = 0;     ///< of the whole run: sizes the histories
-  std::map<int, double> stragglers;  ///< worker to factor on its compute time
+  std::map<int, double> stragglers;  ///< factor on compute time, by worker
   std::size_t trace_events = 0;      ///< capacity for each lane; 0: no trace
   OnLoss loss = OnLoss::End;
   TicketPost* tickets = nullptr;  ///< needed where loops span processes; outlives the executor
@@ -96,7 +96,7 @@ class Executor {
   /// Threads: any.
   void interrupt(const RunError& error);
   std::int64_t examples_seen() const;
-  /// Reasons for which workers were lost while the run went on. Not while run() runs.
+  /// The reasons why workers were lost, if the run went on without them. Not while run() runs.
   std::vector<std::string> lost() const;
 
   const Step& step() const;

@@ -32,7 +32,7 @@ using testing_support::thin;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
-/// airbench94_narrow with a batch of two groups of normalisation.
+/// airbench94_narrow with two groups of normalisation in a batch.
 Step images(ElementType element) {
   Recipe recipe;
   recipe.global_batch = 64;

@@ -15,7 +15,7 @@ struct GpuFacts {
   std::string name;
   std::int64_t memory_bytes = 0;
   std::string capability;  ///< compute capability, `9.0`
-  std::string links;       ///< `PCIe gen 5 x16, 18 NVLinks`; empty if the driver does not say
+  std::string links;       ///< `PCIe gen 5 x16, 18 NVLinks`; empty if the driver reports none
   std::vector<int> peers;  ///< other GPUs whose memory it can read directly
 };
 

@@ -167,7 +167,7 @@ std::unique_ptr<Kernel> make_kernel(Function function) {
   return std::make_unique<FunctionKernel>(std::move(function));
 }
 
-/// Op to factory, for one device.
+/// Maps ops to kernel factories, for one device.
 class KernelTable {
  public:
   explicit KernelTable(std::string device) : device_(std::move(device)) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tests that two values share bytes only if the plan's waits order all uses of one before the other
-// is made. The test computes the known instructions before each instruction the slow way, as a set.
+// is made. The instructions known to have run before each one are computed the slow way, as a set.
 #include "kernels/runtime/memory_plan.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 // Merges kernels of a lane with a queue, so that one launch does the work of many: the updates of
 // all variables, for example. A kernel moves forward to the first one that it merges with, past
 // others that it does not depend on. If it makes a value, neither it nor any kernel on the way
-// reads values: its output's memory might still hold another value until then (memory_plan.h).
+// may read values, because these might lie in the memory of its output (memory_plan.h).
 #pragma once
 
 #include <span>

@@ -295,7 +295,7 @@ void Plan::find_waits_for_stages(const Graph& graph) {
   }
 }
 
-/// Adds the single terms of a loss that is a sum, not its partial sums.
+/// Adds a loss and, if it is a sum, its single terms, but not its partial sums.
 void Plan::look_at(const Graph& graph, Value loss) {
   std::vector<Value> sums{loss};
   while (!sums.empty()) {

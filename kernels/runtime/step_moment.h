@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts a kernel's step context for queries whether a step is due (graph/node_steps.h).
+// Converts a kernel's step context to the moment that NodeSteps uses (graph/node_steps.h).
 #pragma once
 
 #include "kernels/graph/node_steps.h"

@@ -3,7 +3,8 @@
 // Records, in one process of a loop, that the loop's worker is lost. If the run may go on without
 // the worker, its servers still finish their current step: messages from and to the worker record
 // its absence and are skipped, its push does not count, and the loop ends after the step. So no
-// server stops between a message to another server and its own part in it. Threads: any.
+// server stops after it has sent a decision to another server but before acting on it itself.
+// Threads: any.
 #pragma once
 
 #include <atomic>

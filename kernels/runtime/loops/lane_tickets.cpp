@@ -24,7 +24,7 @@ Ticket Lane::next_ticket() {
 Ticket Lane::lead_ticket() {
   const Leadership& loop = *leadership_;
   if (loop.bound != nullptr) {
-    wait_for_loop();  // applies the loop's updates
+    wait_for_loop();  // then all of the loop's updates are applied
     loop.bound->finish(static_cast<std::size_t>(loop.loop), step_);
   }
   if (loop.hears != nullptr) return hear_ticket();

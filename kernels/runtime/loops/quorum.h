@@ -69,7 +69,7 @@ class Quorum {
   /// the step that the member may now begin. Throws: Aborted; RunError(Timeout) that names the
   /// members that have not pushed.
   std::int64_t begin(std::int64_t member, const Patience& patience);
-  /// Waits until `examples` examples are applied. Throws: as begin().
+  /// Waits until `examples` examples are applied. Throws: like begin().
   void await(std::int64_t examples, const Patience& patience);
 
   /// Decides on the member's push.

@@ -4,8 +4,8 @@
 //   {"traceEvents": [{"name", "cat", "ph": "X", "ts" and "dur" in us, "pid", "tid", "args"}, ...]}
 // The format's processes are the run's processes, by rank, and its threads are lanes, numbered over
 // all processes; metadata events name both. Spans of a lane do not overlap: their ends are whole
-// nanoseconds of one clock, and a duration is the difference of two ends. If it were rounded by
-// itself, it would reach into the next span, which Perfetto then drops.
+// nanoseconds of one clock, and a duration is the difference of two ends. A duration rounded by
+// itself could reach into the next span, which Perfetto would then drop.
 // Events are kept in memory that is allocated before the run. When it is full, one span stands for
 // all later ones and gives their number.
 #pragma once
