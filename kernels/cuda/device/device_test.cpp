@@ -43,7 +43,7 @@ TEST_P(DeviceMemory, IsReachedByTheHostThroughItsDeviceAlone) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const int* const memory = upload<int>({0, 2, 3});
   EXPECT_EQ(read(memory, 3), (std::vector<int>{0, 2, 3}));
-  // Ends by a signal or a sanitizer's report; a process that can read the memory exits with 0.
+  // Dies by a signal or a sanitizer's report; a process that can read the memory exits with 0.
   EXPECT_DEATH(std::exit(*const_cast<const volatile int*>(memory)), "");
 }
 

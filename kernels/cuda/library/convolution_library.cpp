@@ -159,7 +159,7 @@ class EngineTrials {
     return plan && workspace_bytes_of(*plan) <= kMostWorkspaceBytes;
   }
 
-  /// Throws under EngineRule::Heuristic, whose choice must not depend on the free memory.
+  /// Whether the workspace fits. Heuristic throws instead: its choice ignores the free memory.
   bool has_room(std::size_t candidate, EngineRule rule) {
     const std::int64_t bytes = workspace_bytes_of(*plans_[candidate]);
     if (bytes <= workspace_.bytes()) return true;

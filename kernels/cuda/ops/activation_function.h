@@ -19,7 +19,7 @@ struct NormalTail {
   float density;
 };
 
-/// Uses one exponential; Φ's absolute error is 1e-7. Source: Abramowitz and Stegun, Handbook of
+/// Both by one exponential; Φ's absolute error is 1e-7. Source: Abramowitz and Stegun, Handbook of
 /// Mathematical Functions, 7.1.26, with z = |x| / sqrt(2): Φ(-|x|) = erfc(z) / 2.
 __host__ __device__ inline NormalTail normal_tail(float x) {
   const float above = 1.0F + 0.231641888F * fabsf(x);  // 0.3275911 / sqrt(2)

@@ -120,7 +120,7 @@ struct Slope {
   float constant[kWidth];  ///< factor * mean of dz
   float of_s[kWidth];      ///< factor * inverse deviation * mean of dz h
 
-  /// From the means.
+  /// Takes the means of dz and of dz h.
   __host__ __device__ Slope(const Line<kWidth>& l, const float* dz_mean, const float* dz_h_mean)
       : line(l) {
     load_pack(dz_mean, constant);

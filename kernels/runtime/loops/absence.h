@@ -3,8 +3,7 @@
 // Records, in one process of a loop, that the loop's worker is lost. If the run may go on without
 // the worker, its servers still finish their current step: messages from and to the worker record
 // its absence and are skipped, its push does not count, and the loop ends after the step. So no
-// server stops after it has sent a decision to another server but before acting on it itself.
-// Threads: any.
+// server stops between sending a decision to another server and acting on it. Threads: any.
 #pragma once
 
 #include <atomic>
