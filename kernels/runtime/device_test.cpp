@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests on a device whose kernels do nothing until their lane's queue is finished. Runs match the
-// CPU bit for bit only if no result is read earlier.
+// Tests on a device with kernels that do nothing until their lane's queue is finished. Runs match
+// the CPU bit for bit only if no result is read earlier.
 #include "kernels/runtime/device.h"
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@ struct GpuFacts {
   std::int64_t memory_bytes = 0;
   std::string capability;  ///< compute capability, `9.0`
   std::string links;       ///< `PCIe gen 5 x16, 18 NVLinks`; empty if the driver reports none
-  std::vector<int> peers;  ///< other GPUs whose memory it can read directly
+  std::vector<int> peers;  ///< other GPUs with memory that it can read directly
 };
 
 struct GpuFindings {

@@ -39,7 +39,7 @@ class Memory {
   Memory(const Graph& graph, const Plan& plan, std::uint64_t seed, const PlacedDevices& devices);
 
   Tensor tensor(Value value) const;
-  /// The device whose memory holds a value, a variable, or the values of a place.
+  /// The device with the memory of a value, a variable, or the values of a place.
   Device& device_of(Value value) const;
   Device& device_of(VariableId id) const { return device_of(graph_.place_of_variable(id)); }
   Device& device_of(const Place& place) const { return devices_.device(place); }

@@ -67,7 +67,7 @@ class ApartGpu final : public HiddenDevice {
   void cut_way_out() { is_cut_ = true; }
 
  private:
-  /// A queue whose copies have exactly one end in this device's memory.
+  /// A queue for copies with exactly one end in this device's memory.
   class ApartQueue final : public LateQueue {
    public:
     explicit ApartQueue(ApartGpu& gpu) : LateQueue(gpu), gpu_(gpu) {}

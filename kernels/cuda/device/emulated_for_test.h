@@ -12,7 +12,7 @@
 
 namespace regatta::cuda {
 
-/// A GPU whose queues do work before the launch returns or, if it is recorded
+/// A GPU with queues that do work before the launch returns or, if it is recorded
 /// (function_recording_for_test.h), when its step is launched.
 std::unique_ptr<Device> make_emulated_device();
 

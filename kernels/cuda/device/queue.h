@@ -25,7 +25,7 @@ struct StepValues {
 
 class Queue : public LaneQueue {
  public:
-  /// The device whose kernels and memory it uses; outlives it.
+  /// The device that has the queue's kernels and memory; outlives it.
   virtual Device& device() const = 0;
   virtual bool emulated() const = 0;
   /// Null when emulated.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A collective whose members share a GPU, as one kernel for all of them. Each element is read from
-// the members that have it, added in the order of the algorithm (addition_orders(),
+// A collective of members that share a GPU, as one kernel for all of them. Each element is read
+// from the members that have it, added in the order of the algorithm (addition_orders(),
 // kernels/graph/collective.h), and written to the members that want it: an all_reduce's sums to
-// all, a reduce_scatter's to the member whose share it is, an all_gather's elements from that
+// all, a reduce_scatter's to the member that owns the share, an all_gather's elements from that
 // member to all. The bits are those of kernels/comm/collective/all_reduce.cpp, in bf16 as in f32.
 // With n members of M bytes each, an all_reduce reads n M and writes n M, a reduce_scatter n M and
 // M, an all_gather M and n M, without extra memory.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution whose windows hold few numbers, such as 2 x 2 pixels of an image's three channels:
+// A convolution with windows of few numbers, such as 2 x 2 pixels of an image's three channels:
 // each thread computes eight outputs of four pixels, and filters are in shared memory. cuDNN's
 // engines are made for more channels.
 #include <memory>

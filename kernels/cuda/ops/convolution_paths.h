@@ -17,7 +17,7 @@ namespace regatta::cuda {
 bool is_aligned_for_library(ConvolutionPass pass, const KernelRequest&);
 KernelPointer convolution_library(ConvolutionPass pass, const KernelRequest&, EngineRule engines);
 
-// convolution_direct.cu: a forward pass whose windows are small. Null for others.
+// convolution_direct.cu: a forward pass with small windows. Null for others.
 KernelPointer convolution_direct(const KernelRequest&);
 
 // convolution_tiles.cu. `why`: the reason against the library, part of the kernel's choice().

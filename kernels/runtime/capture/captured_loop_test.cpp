@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests steps that are recorded once and launched as one, on a device whose queues take functions.
+// Tests steps that are recorded once and launched as one, on a device with queues of functions.
 // Only recorded waits order these (function_recording_for_test.h), so results match the CPU bit for
 // bit only if lanes fork, wait and join correctly and the recording holds no value of a single
 // step.

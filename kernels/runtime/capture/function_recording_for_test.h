@@ -49,7 +49,7 @@ class FunctionQueue {
   virtual void record_into(FunctionRecording* recording, std::size_t number) = 0;
 };
 
-/// Makes a recorder for devices whose queues are all FunctionQueues.
+/// Makes a recorder for devices that have only FunctionQueues.
 std::unique_ptr<StepRecorder> make_function_recorder();
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lanes of a loop whose steps are launched as one (captured_loop.h): the leader's thread runs the
-// steps, the other lanes' threads sleep.
+// Lanes of a loop with steps that are launched as one (captured_loop.h): the leader's thread runs
+// the steps, the other lanes' threads sleep.
 #include "kernels/graph/error.h"
 #include "kernels/runtime/capture/captured_loop.h"
 #include "kernels/runtime/lane.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queues of a process' lanes: one for each lane whose device has queues. A copy from another
+// The queues of a process' lanes: one for each lane on a device with queues. A copy from another
 // device's memory runs in the lane's own queue or, if the lane has none or its device cannot read
 // that memory, in a queue of the other device.
 // Threads: the thread that builds the executor; then each lane uses its own queues.

@@ -16,7 +16,7 @@ class QueuedExchange;
 /// work of all members' queues is done and runs in one member's queue; then all queues continue.
 struct Meeting {
   std::size_t members = 0;
-  const QueuedExchange* in_charge = nullptr;  ///< the member whose enqueue() does the work
+  const QueuedExchange* in_charge = nullptr;  ///< its enqueue() does the work
 };
 
 /// Threads: the recording thread, then the lane that launches.

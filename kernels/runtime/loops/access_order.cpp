@@ -124,7 +124,7 @@ void AccessOrder::begin() {
   }
 }
 
-/// Threads: the lane whose turn it is, so one at a time.
+/// Threads: the lane that has the turn, so one at a time.
 void AccessOrder::pass(std::size_t number) {
   Order& order = orders_[number];
   if (++order.next == order.turns.size()) return;
