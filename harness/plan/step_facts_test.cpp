@@ -40,7 +40,7 @@ TEST(StepFacts, AreReadFromTheGraph) {
   }
 }
 
-/// fuse() makes one part of several: those that the user counts are of the step that is computed.
+/// fuse() merges parts, so --stages counts the parts of the fused step.
 TEST(StageParts, AreOfTheStepAsItIsComputed) {
   RaceRequest request;
   request.workload = "resnet9_thin";
