@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A race under way. race_build.cpp sets it up, race.cpp runs it; for those two alone.
+// A race that is running. race_build.cpp sets it up and race.cpp runs it; only these two include
+// this file.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ namespace regatta {
 
 class Race {
  public:
-  /// Sets everything up. Throws: RunError for what is wrong with the request.
+  /// Sets everything up. Throws: RunError for an invalid request.
   Race(const RaceRequest& request, const RaceHooks& hooks);
 
   /// Trains and evaluates. Called once.
@@ -60,12 +61,14 @@ class Race {
 
   RaceRequest request_;
   RaceHooks hooks_;
-  std::optional<WaitingMembers> members_;         ///< of the run, if somebody else has started them
-  std::optional<PinnedNcclAlgorithm> pinned_;     ///< ranks inherit it, and the record has it
-  std::optional<PinnedNcclInterface> interface_;  ///< as these; where all ranks are on this host
+  std::optional<WaitingMembers> members_;         ///< of the run, if mpirun or srun has started
+                                                  ///< them
+  std::optional<PinnedNcclAlgorithm> pinned_;     ///< inherited by ranks; in the record
+  std::optional<PinnedNcclInterface> interface_;  ///< like the algorithm; only if all ranks are on
+                                                  ///< this host
   std::int64_t begin_ns_;
   Checkpoints checkpoints_;
-  std::vector<int> cores_;       ///< of this process
+  std::vector<int> cores_;       ///< used by this process
   std::int64_t cores_used_ = 0;  ///< over all hosts of the run
   DataSets data_;
   Placement placement_;

@@ -47,7 +47,7 @@ struct Placement {
   Evaluate evaluate = Evaluate::Often;
   std::optional<EngineRule> engines;     ///< of cuDNN; empty if the CPU computes
   std::vector<std::string> picked;       ///< algorithm of each all_reduce under `auto`; else empty
-  std::optional<std::string> picked_by;  ///< digest of the costs; empty: they are as given
+  std::optional<std::string> picked_by;  ///< digest of the costs; empty: algorithms were named
 };
 
 /// Plans a run and checks everything that can be checked without data. `train_examples` is the
