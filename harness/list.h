@@ -14,8 +14,8 @@ namespace regatta {
 /// `what`: workloads, strategies, tiers, devices, or empty for all.
 void list(std::ostream& out, const std::string& what, ListFormat format);
 
-/// Prints the placed and partitioned graph as text, followed by bytes and messages by place, or as
-/// DOT, or writes it to a folder as traces of Chakra. Throws: RunError.
+/// Prints the placed and partitioned graph as text with bytes and messages by place, or as DOT, or
+/// writes it as traces of Chakra to a folder. Throws: RunError.
 void show_graph(std::ostream& out, const Command& command);
 
 }  // namespace regatta

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A race that is running. race_build.cpp sets it up and race.cpp runs it; only these two include
-// this file.
+// A race in progress: race_build.cpp sets it up, race.cpp runs it. For those two files alone.
 #pragma once
 
 #include <cstdint>
@@ -63,9 +62,8 @@ class Race {
   RaceHooks hooks_;
   std::optional<WaitingMembers> members_;         ///< of the run, if mpirun or srun has started
                                                   ///< them
-  std::optional<PinnedNcclAlgorithm> pinned_;     ///< inherited by ranks; in the record
-  std::optional<PinnedNcclInterface> interface_;  ///< like the algorithm; only if all ranks are on
-                                                  ///< this host
+  std::optional<PinnedNcclAlgorithm> pinned_;     ///< inherited by ranks, recorded
+  std::optional<PinnedNcclInterface> interface_;  ///< likewise, if all ranks are here
   std::int64_t begin_ns_;
   Checkpoints checkpoints_;
   std::vector<int> cores_;       ///< used by this process

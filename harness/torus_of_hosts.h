@@ -11,9 +11,9 @@
 
 namespace regatta {
 
-/// The number of members on each host, such as 2 for two each; `host_of_member` has a host per
-/// member. 0 if hosts have one member or unequal numbers, if members of hosts are mixed, or if
-/// there is one host.
+/// The number of members on each host, such as 2; `host_of_member` has a host per member. 0 if
+/// hosts have one member or unequal numbers, if members of hosts are mixed, or if there is one
+/// host.
 std::int64_t members_on_host(std::span<const int> host_of_member);
 
 /// The request with its replicas_on_host, from the cluster's hosts in virtual time, else from those
