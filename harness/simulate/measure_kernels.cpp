@@ -172,8 +172,8 @@ class PartTimes {
   std::optional<RunError> error_;
 };
 
-/// As many copies as there are cores for, so that kernels share caches and memory as on a full
-/// machine.
+/// Makes as many copies as there are cores for, so that kernels share caches and memory as on a
+/// full machine.
 std::vector<std::unique_ptr<PartTimes>> copies_of(const Step& part, const KernelTable& inner,
                                                   const KernelMeasuring& options) {
   const auto need =

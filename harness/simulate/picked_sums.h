@@ -15,8 +15,8 @@
 
 namespace regatta {
 
-/// Sets `placement.picked`, unless it is set or no sum is open. Of algorithms that take the same
-/// time the first of all_reduce_algorithms() is picked.
+/// Sets `placement.picked`, unless it is set or no sum is open. If several algorithms take the same
+/// time, the first of all_reduce_algorithms() is picked.
 /// Throws: RunError(Usage, Data) for costs or a cluster that do not fit.
 void pick_sums(const RaceRequest& request, Placement& placement);
 

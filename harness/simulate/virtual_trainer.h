@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trains in virtual time. A simulation of the cell on its cluster decides the order in which loops
-// claim their steps and read and update what they share, and the times of this; the executor of
-// this process, which holds all places of the graph, computes in that order. So staleness has the
-// effect on the loss that it would have on the cluster, and a synchronous strategy gives the bits
-// of a real run.
+// Trains in virtual time. A simulation of the cell on its cluster decides when and in which order
+// loops claim their steps and read and update shared variables; the executor of this process, which
+// holds all places of the graph, computes in that order. So staleness has the effect on the loss
+// that it would have on the cluster, and a synchronous strategy gives the bits of a real run.
 #pragma once
 
 #include <atomic>

@@ -168,7 +168,7 @@ TEST_P(Asynchronous, IsAlikeTwiceAndDiffersWithTheClusterSeed) {
 
 /// On average an update misses one update of each other worker, since each of these updates once
 /// between two updates of the worker. In ad_psgd, which draws peers, every second update misses an
-/// average of theirs. The numbers fall by what comes between an update and the next read.
+/// average of theirs. Updates between an update and the next read are not missed.
 TEST_P(Asynchronous, MissesAnUpdateOfEachOtherWorker) {
   const Trial trial = GetParam();
   const TrainingReport report = VirtualRun(trial).trained();
