@@ -137,8 +137,7 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   pick_sums(request, placement);
   placement.recipe.data_weights = data_weights_of(workload, data.train);
   const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
-  virtual_time::make_program(parts, {}, static_cast<int>(wanted.threads));  // throws for what
-                                                                            // cannot be simulated
+  virtual_time::make_program(parts, {}, static_cast<int>(wanted.threads));  // or throws
   MeasuredKernels measured =
       measure_kernels(parts, {.data = data.train,
                               .cores = available_cores(0),
