@@ -161,7 +161,7 @@ void Race::start_virtual_trainer(const Step& placed, const std::vector<Step>& pa
   trainer_ = std::move(trainer);
 }
 
-/// Keeps errors that are not the request's fault (lost peer, timeout, cancelled) for the record.
+/// Runs `set_up`. Errors that are not the request's fault become a failed row of the result.
 void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
   try {
     if (!early_failure_) set_up();

@@ -60,8 +60,7 @@ class Race {
 
   RaceRequest request_;
   RaceHooks hooks_;
-  std::optional<WaitingMembers> members_;         ///< of the run, if mpirun or srun has started
-                                                  ///< them
+  std::optional<WaitingMembers> members_;         ///< if mpirun or srun has started ranks
   std::optional<PinnedNcclAlgorithm> pinned_;     ///< inherited by ranks, recorded
   std::optional<PinnedNcclInterface> interface_;  ///< likewise, if all ranks are here
   std::int64_t begin_ns_;

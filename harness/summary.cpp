@@ -269,8 +269,7 @@ std::string checksum_of_weights(Trainer& trainer) {
   }
   std::uint64_t weights = fnv1a("");
   for (const std::string& name : parameters) {
-    const std::vector<float> whole = assemble(copies, name).front();  // from replica 0, or from the
-                                                                      // variable's home
+    const std::vector<float> whole = assemble(copies, name).front();  // of replica 0, or home
     weights = fnv1a(whole.data(), whole.size() * sizeof whole[0], weights);
   }
   return hexadecimal(weights);

@@ -26,7 +26,7 @@ std::string why_not_captured(const RaceRequest& request, const Placement& placem
 /// Throws: RunError(Usage) for `on` if capture is impossible.
 LaunchSteps launch_of_steps(const RaceRequest& request, const Placement& placement);
 
-/// The same for evaluations; the host never has a part in one.
+/// Like launch_of_steps(), for evaluations, in which the host never has a part.
 LaunchSteps launch_of_evaluations(const RaceRequest& request);
 
 /// The recipe with the evaluation batch that suits the device. A small batch leaves most of a GPU

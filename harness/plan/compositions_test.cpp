@@ -167,8 +167,7 @@ std::string tables() {
     }
     if (!second.empty()) out << "| " << first->name << " | " << second << " |\n";
   }
-  std::map<std::string, std::pair<int, std::string>> rules;  // the number of refusals by the rule,
-                                                             // and the first
+  std::map<std::string, std::pair<int, std::string>> rules;  // count and first of the refusals
   for (const Pair& pair : pairs()) {
     if (runs(pair)) continue;
     auto& [count, example] = rules[rule_in(refusals().at(pair.name()))];

@@ -39,8 +39,7 @@ struct Placement {
   int servers = 0;       ///< servers that have processes of their own
   int worker_processes = 1;
   std::optional<std::int64_t> stages_per_process;  ///< of a replica; empty: see layout.h
-  bool sends_values = false;                       ///< values travel between processes, other than
-                                                   ///< by sums
+  bool sends_values = false;                       ///< values travel other than by sums
   bool by_nccl = false;                            ///< NCCL sums and gathers between GPUs
   int gpus = 1;                                    ///< used by a run in one process
   LaunchSteps launch = LaunchSteps::ByKernel;

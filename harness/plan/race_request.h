@@ -62,8 +62,7 @@ struct RaceRequest {
   std::string tls;                               ///< folder of certificates; empty: no TLS
   std::string costs;                  ///< a calibration, for --all-reduce auto; empty: none
   std::string picked;                 ///< instead of it: an algorithm for each sum, by commas
-  std::int64_t replicas_on_host = 0;  ///< no flag; it follows from the hosts
-                                      ///< (harness/torus_of_hosts.h)
+  std::int64_t replicas_on_host = 0;  ///< no flag; from hosts (harness/torus_of_hosts.h)
 };
 
 }  // namespace regatta

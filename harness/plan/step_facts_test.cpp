@@ -40,7 +40,7 @@ TEST(StepFacts, AreReadFromTheGraph) {
   }
 }
 
-/// fuse() merges parts, so --stages counts the parts of the fused step.
+/// --stage-parts counts the parts of the step as computed: fuse() makes one part of several.
 TEST(StageParts, AreOfTheStepAsItIsComputed) {
   RaceRequest request;
   request.workload = "resnet9_thin";

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races over several processes whose loops do not wait for one another: updates missed, bytes sent,
-and the cost of a slow loop.
+"""Races over several processes whose loops do not wait for one another: staleness, bytes sent, and
+the cost of a slow loop.
 
 usage: asynchronous_processes_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
@@ -80,8 +80,7 @@ class AsynchronousServers(unittest.TestCase):
             with self.subTest(servers=servers, bound=bound):
                 bounded = record_of(*cell, "--staleness-bound", str(bound), "--servers", servers)
                 steps = [w["steps"] for w in bounded["workers"] if "server" not in w["place"]]
-                # A worker's clock is the step that it is at: one more than the steps that it has
-                # completed.
+                # A worker's clock is its current step: one more than it has completed.
                 self.assertLessEqual(abs(steps[0] - steps[1]), bound + 1)
                 self.assertEqual(bounded["cell"]["options"]["staleness_bound"], bound)
 

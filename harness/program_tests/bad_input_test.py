@@ -274,8 +274,7 @@ class DivergedRun(unittest.TestCase):
 
     def test_seen_by_the_evaluation_says_so(self) -> None:
         diverges = self.record_of(*PARABOLA, "--rate-scale", "1e9")["failure"]["text"]
-        steps = re.search(r"at step (\d+)", diverges)[1]  # training itself would fail after as many
-                                                          # steps
+        steps = re.search(r"at step (\d+)", diverges)[1]  # the step that fails in training
         record = self.record_of(*PARABOLA, "--steps", steps, "--rate-scale", "1e9")
         self.assertRegex(record["failure"]["text"],
                          f"^in the evaluation after {steps} steps of training, .*first tensor")

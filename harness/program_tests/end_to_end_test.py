@@ -149,8 +149,7 @@ class Record(unittest.TestCase):
         first, last = record["evaluations"]
         self.assertEqual(record["cell"]["evaluate"], "end")
         self.assertEqual(first["result_time_ns"], 0)
-        self.assertGreater(record["data_weights_ns"], 1_000_000)  # filters computed from 5,000
-                                                                  # images
+        self.assertGreater(record["data_weights_ns"], 1_000_000)  # filters from 5,000 images
         least = record["data_weights_ns"] + last["training_time_ns"]
         self.assertGreater(last["result_time_ns"], least)
         self.assertLess(last["result_time_ns"],

@@ -138,8 +138,7 @@ class Mllog(unittest.TestCase):
 
     def test_checks_of_each_key_hold(self) -> None:
         for lines in self.logs.values():
-            at = {line["key"]: index for index, line in enumerate(lines)}  # index of the last line
-                                                                           # of each key
+            at = {line["key"]: index for index, line in enumerate(lines)}  # the last line of each
             first_block = next(i for i, line in enumerate(lines) if line["key"] == "block_start")
             self.assertLess(at["init_start"], at["init_stop"])
             self.assertLess(at["init_stop"], at["run_start"])

@@ -18,8 +18,7 @@ VALIDATOR = record_validator()
 AT_A_TIME = 4  # runs at a time; they mostly wait
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32", "--workers",
         "2")
-LONG = ("--steps", "100000", "--straggler", "0:20,1:20")  # a signal comes within a step of some 0.4
-                                                          # s
+LONG = ("--steps", "100000", "--straggler", "0:20,1:20")  # a signal meets a step of some 0.4 s
 WORKERS = ("replica0", "replica1")
 CELLS: dict[str, tuple[str, ...]] = {
     "all_reduce": ("--strategy", "all_reduce", "--processes", "2"),

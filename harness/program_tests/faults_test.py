@@ -27,22 +27,20 @@ SHORT = ("--steps", str(SHORT_STEPS), "--threads", "1", "--straggler", "0:20,1:2
 SLEEPY_STEPS = 20
 SLEEPY = ("--steps", str(SLEEPY_STEPS), "--straggler", "0:15,1:15")
 
-# Evidence of the moment: lines printed before the death, one per evaluation, and the evaluations
-# and steps in the record.
+# Evidence of the moment: the lines printed before the death, one per evaluation, and the record's
+# evaluations and steps.
 LINES_BEFORE = {"start": 0, "training": 1, "evaluation": 1, "end": 2}
 EVALUATIONS = {"start": (0,), "training": (1,), "evaluation": (1, 2), "end": (2,)}
 STEPS = {"start": (0,), "training": range(32), "evaluation": (SHORT_STEPS,),
          "end": (SHORT_STEPS,)}
 NOTICED_S = 5  # to notice that mpirun is gone, on a loaded machine
 KILLED = r"exited on signal 9 \(Killed\)"
-# The cause for a rank that dies early, whichever is first: mpirun's report, a broken connection or
-# its absence.
+# A rank's early death, as first seen: mpirun's report, a broken connection or the rank's absence.
 NOTICED = rf"({KILLED}|its connection broke|ended before it joined)"
 
 
 def await_evaluation(run: Run) -> None:
-    """Waits for the evaluation after the first steps: the launcher, which has waited for ranks,
-    computes."""
+    """Waits for the evaluation after the first steps: the idle launcher computes again."""
     run.await_line("step 0 ")
     waiting = cpu_seconds(run.launcher.pid)
     assert soon(lambda: cpu_seconds(run.launcher.pid) > waiting + 0.05, START_LIMIT_S)
@@ -66,7 +64,7 @@ def kill(case: Case) -> Outcome:
     goes_on = "--continue-on-loss" in CELLS[case.cell]  # where mpirun reports no death
     limit_s = END_LIMIT_S * (2 if goes_on else 1)
     if holder != victims[case.victim] and case.moment == "end":
-        if case.victim == "mpirun":  # wait, or the last report comes before its loss is noticed
+        if case.victim == "mpirun":  # else the last report may come first
             soon(lambda: run.launcher.poll() is not None, NOTICED_S)
         with contextlib.suppress(ProcessLookupError):  # mpirun may have ended it
             run.send(signal.SIGCONT, holder)
@@ -75,8 +73,7 @@ def kill(case: Case) -> Outcome:
 
 
 def kill_before_it_begins(case: Case) -> Outcome:
-    """Kills; at the start again if, on a loaded machine, the run began first and therefore went
-    on."""
+    """Kills; repeated at the start if, on a loaded machine, the run began first and went on."""
     for _ in range(5):
         outcome = kill(case)
         if case.moment != "start" or outcome.exit_code is not None:
@@ -122,8 +119,7 @@ class Kill9(Fault):
             self.assert_shows_the_end_of(places_of(case.cell).index(case.victim), run)
 
     def assert_shows_the_end_of(self, rank: int, run: Run) -> None:
-        """Checks that the rank's output is shown, which is only its first line, and no other
-        rank's."""
+        """Checks that the rank's only line is shown, and no other rank's."""
         (file,) = (run.folder / "ranks").rglob(f"rank{rank}.log")
         shown = [line for line in run.lines if line.startswith("rank ")]
         self.assertEqual(shown, [f"rank {rank}, {file}: {line}\n"

@@ -24,8 +24,7 @@ def is_alive(pid: int) -> bool:
 
 
 def environment_of(pid: int) -> dict[str, str]:
-    """The environment with which the process was started; empty if it is gone or belongs to
-    another user."""
+    """The environment of the process at its start; empty if it is gone or another user's."""
     try:
         entries = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
     except OSError:
@@ -59,15 +58,13 @@ def sockets_of(pid: int) -> set[str]:
 
 
 def tcp_sockets() -> set[str]:
-    """Inodes of all TCP sockets on this machine that listen or are connected and belong to a
-    process."""
+    """Inodes of all TCP sockets of processes here that listen or are connected."""
     return {line.split()[9] for table in ("tcp", "tcp6")
             for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]} - {"0"}
 
 
 def listening_at(pid: int) -> set[str]:
-    """Addresses at which the process listens; the kernel writes them in the machine's byte
-    order."""
+    """Addresses at which the process listens, in the machine's byte order, as in /proc."""
     own = sockets_of(pid)
     found: set[str] = set()
     for table in ("tcp", "tcp6"):

@@ -136,8 +136,7 @@ class Page(Opened):
             self.chromium.click(f"th[data-key={key}] button")
             self.assertEqual(self.sorted_by(), [f"{key} descending"])
             self.assertEqual(self.column(key), [sorted(one, reverse=True) for one in values])
-        self.assertEqual(self.strategies()[STRATEGIES - 1], "independent")  # it has no time, so it
-                                                                            # stays last
+        self.assertEqual(self.strategies()[STRATEGIES - 1], "independent")  # last: it has no time
         self.chromium.click("th[data-key=strategy] button")
         names = self.strategies()[:STRATEGIES]
         self.assertEqual(names, sorted(names))
@@ -277,8 +276,7 @@ class OfClaims(Opened):
         if shutil.which("dot") is None:
             self.skipTest("graphviz is not installed: apt-get install graphviz")
         table = json.loads(output_of("list", "strategies", "--format", "json"))["strategies"]
-        self.assertEqual(len(self.pictures_in("#graphs")), len(table) - 1)  # one picture includes
-                                                                            # `single`
+        self.assertEqual(len(self.pictures_in("#graphs")), len(table) - 1)  # one includes `single`
         self.assertIn("in_graph", self.pictures_in("#graphs"))
 
 

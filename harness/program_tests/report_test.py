@@ -281,8 +281,7 @@ class Damaged(Reports):
         judgement, page = self.made(folder_of("\n".join(json.dumps(one) for one in lines)),
                                     warns="it has no cell/workload")
         counts = [cell["count"] for one in judgement["workloads"] for cell in one["cells"]]
-        self.assertEqual(sum(counts), len(paths) - 4)  # without cell, workload, strategy or status:
-                                                       # unusable
+        self.assertEqual(sum(counts), len(paths) - 4)  # - cell, workload, strategy, status
         self.assertEqual(page.count("it has no "), 4)
 
     def test_refuses_a_judgement_of_great_depth(self) -> None:

@@ -19,8 +19,7 @@ END_LIMIT_S = 10  # from a death to the failed row
 
 
 def rank_of(pid: int) -> int | None:
-    """The rank of a process that mpirun has started and that already runs this program, else
-    None."""
+    """The rank of a process that mpirun has started; None until it runs this program."""
     try:
         program = os.readlink(f"/proc/{pid}/exe")
     except OSError:
@@ -114,8 +113,8 @@ class Run:
             os.kill(pid, number)
 
     def end(self, limit_s: float = END_LIMIT_S) -> dict[str, Any]:
-        """Waits for the record, up to the limit, and for the launcher's end soon after. Returns
-        the record."""
+        """Returns the record, which must come within the limit; soon after it the launcher must
+        end."""
         if not soon(lambda: self.records() != [], limit_s):
             self.launcher.kill()
             raise AssertionError(f"no record within {limit_s} s: {self.said()}")
@@ -126,14 +125,14 @@ class Run:
         return records_in(self.folder) if (self.folder / "records.jsonl").exists() else []
 
     def processes(self) -> list[int]:
-        """The living processes of the run: launcher, mpirun, ranks and whatever they have
+        """The living processes of the run, including mpirun, ranks and whatever they have
         started."""
         launcher = [self.launcher.pid] if is_alive(self.launcher.pid) else []
         return launcher + processes_with("REGATTA_RUN_ID", self.run_id)
 
     def still_there(self) -> list[str]:
-        """The remaining processes, sockets and files. An ending process loses its environment
-        before its sockets."""
+        """Remaining processes, sockets and files. A process that ends loses its environment
+        first."""
         keeper = [self.keeper] if is_alive(self.keeper) else []
         return [f"process {pid}" for pid in self.processes() + keeper] + [
             f"socket {inode}" for inode in self.sockets & tcp_sockets()] + [

@@ -27,8 +27,7 @@ PRINTED = subprocess.run(sys.argv[2], check=True, capture_output=True, text=True
 RECORDS: list[dict[str, Any]] = [json.loads(line) for line in PRINTED.splitlines()]
 FILLED = RECORDS[0]
 VERSION: int = FILLED["schema"]
-LATER = [f"since_{version}" for version in range(2, VERSION + 1)]  # additional requirements of each
-                                                                   # version
+LATER = [f"since_{version}" for version in range(2, VERSION + 1)]  # required in addition
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races over processes in which one is stopped, and signals to the process that the user has
-started.
+"""Races over processes in which one is stopped, and signals to the one that the user has started.
 
 usage: stops_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
@@ -92,8 +91,7 @@ class BeforeJoining(Fault):
                              rf"for {SILENCE_S} s before it joined the run")
 
     def test_mpirun_that_is_stopped_while_ranks_open_mpi_fails_the_run(self) -> None:
-        """MPI_Init needs mpirun; at some of these moments ranks have joined and wait in
-        MPI_Init."""
+        """MPI_Init needs mpirun; at some of these moments ranks wait in it."""
         def stop_after(delay_s: float) -> Run:
             run = Run(*PARABOLA_OF_A_SECOND)
             time.sleep(delay_s)
@@ -223,8 +221,7 @@ class Stop(Fault):
                 self.assertRegex(lost, r"^rank 2 \(replica1, .*has said nothing for 5 s")
 
     def await_farewell(self, run: Run) -> None:
-        """Checks that the stopped worker is informed that the run has gone on without it, and
-        ends."""
+        """Checks that the stopped worker is informed of its loss, and ends."""
         self.assertTrue(soon(lambda: not is_alive(run.ranks[2]), LEFT_LIMIT_S))
         (log,) = (run.folder / "ranks").rglob("rank2.log")  # written by mpirun
         words = re.compile(r"this rank ends: rank 2 .*said nothing for 5 s")
@@ -254,8 +251,7 @@ def steps_that_outlast_a_stop() -> dict[str, int]:
     record = record_of(*THIN, *CELLS["going on"], "--steps", str(few), *sleepy_workers("going on"))
     step_s = record["training_ns"] * 1e-9 / few  # for two workers, each at a step at the same time
     steps = math.ceil(2 * STOP_S / step_s)
-    return {"going on": math.ceil(steps / 2), "backup worker": steps}  # taken by one worker, or by
-                                                                       # two together
+    return {"going on": math.ceil(steps / 2), "backup worker": steps}  # by one worker, or by two
 
 
 if __name__ == "__main__":

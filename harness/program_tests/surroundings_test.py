@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Surroundings in which a run is correct, or which it refuses: variables of OpenMP, limits of the
-machine, a program file that is replaced, process 1, a foreign mpirun, no ssh, a closed standard
-output.
+"""Surroundings in which a run is correct, or which it refuses: variables of OpenMP, machine limits,
+a replaced program file, process 1, a foreign mpirun, no ssh, a closed standard output.
 
 usage: surroundings_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun is not installed.

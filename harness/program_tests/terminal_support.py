@@ -19,8 +19,7 @@ PIECE = re.compile(r"\x1b\[(\d*)([A-Za-z])|(\r)|(\n)|([^\x1b\r\n]+)")
 
 
 class Screen:
-    """The lines of a terminal with endless rows. It knows the sequences that the program may
-    send."""
+    """The lines of an endless terminal. It knows the sequences that the program may send."""
 
     def __init__(self, columns: int) -> None:
         self.columns = columns
@@ -88,8 +87,7 @@ class Seen(NamedTuple):
 
 def on_terminal(*arguments: str, columns: int = 80, without: tuple[str, ...] = ("NO_COLOR",),
                 **environment: str) -> Seen:
-    """Runs the program in a terminal. Returns all screens seen; output and errors share the
-    terminal."""
+    """Runs the program in a terminal, which output and errors share. Returns all screens."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     inherited = {name: value for name, value in os.environ.items() if name not in without}

@@ -27,7 +27,7 @@ from proc_support import processes_with
 REGATTA = str(Path(sys.argv[1]).resolve())
 SCRATCH = tempfile.TemporaryDirectory(prefix=f"regatta-{Path(sys.argv[0]).stem}-")
 CIFAR_FILES = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")
-CIFAR_BYTES = 30_730_000  
+CIFAR_BYTES = 30_730_000  # of each file
 LIMIT_S = 300  # limit of a run that ends by itself
 LEFT_LIMIT_S = 15  # until the last process has ended
 
@@ -64,7 +64,7 @@ def run_tests() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a script's background job
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]],
-                  verbosity=2)  # shows the reasons of skips
+                  verbosity=2)  # shows the reasons of skips, for ci/skipped
 
 
 def core_seconds() -> float:

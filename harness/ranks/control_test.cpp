@@ -180,8 +180,7 @@ TEST(ControlOverTls, RefusesOneWithoutACertificateOfTheAuthority) {
   const ControlServer server(
       {.identity = identity(), .ranks = 1, .tls = certificates.files_of("process")});
   TlsFiles believing = certificates.files_of("stranger");
-  believing.authority = certificates.path("authority");  // trusts the server's authority, but shows
-                                                         // its own certificate
+  believing.authority = certificates.path("authority");  // trusts the server, shows its own
   for (const TlsFiles& tls : {certificates.files_of("stranger"), believing}) {
     const std::string error = refusal(server, tls);
     EXPECT_NE(error.find("no connection to the coordinator at 127.0.0.1:"), std::string::npos);

@@ -35,7 +35,7 @@ class JoinedRanks {
     int workers = 0;
     int cores = 1;
     std::string host;
-    std::string gpu;  ///< on which it computes; empty: none
+    std::string gpu;  ///< the GPU it computes on; empty: none
     std::string exchange_address;
     std::string difference;
   };

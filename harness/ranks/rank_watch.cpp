@@ -95,8 +95,7 @@ bool RankWatch::look() {
   for (std::size_t r = 0; r < places_.size(); ++r) {
     const RankState& state = states[r];
     const bool speaks =
-        state.greeted ? state.beats != beats_[r] : presence[r] == Presence::There;  // it may still
-                                                                                    // start
+        state.greeted ? state.beats != beats_[r] : presence[r] == Presence::There;  // or to start
     if (!state.greeted) coming_[r] += span;
     silence_[r] = speaks ? std::chrono::nanoseconds(0) : silence_[r] + span;
     beats_[r] = state.beats;
