@@ -16,7 +16,7 @@
 
 namespace regatta {
 
-/// The last evaluation of a run that is under way.
+/// The last evaluation so far of a run in progress.
 struct LastEvaluation {
   std::int64_t step = 0;
   double loss = 0;

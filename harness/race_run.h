@@ -62,7 +62,7 @@ class Race {
   RaceHooks hooks_;
   std::optional<WaitingMembers> members_;         ///< if mpirun or srun has started ranks
   std::optional<PinnedNcclAlgorithm> pinned_;     ///< inherited by ranks, recorded
-  std::optional<PinnedNcclInterface> interface_;  ///< likewise, if all ranks are here
+  std::optional<PinnedNcclInterface> interface_;  ///< likewise, if all ranks are on this host
   std::int64_t begin_ns_;
   Checkpoints checkpoints_;
   std::vector<int> cores_;       ///< used by this process

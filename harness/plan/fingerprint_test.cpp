@@ -40,7 +40,7 @@ Side images() {
   return {.request = request, .data = data, .software = software_facts()};
 }
 
-/// Winograd is off because with AMX bf16 does not use it, so that it would differ, too.
+/// Winograd is off, because with AMX bf16 runs without it, and its line would differ, too.
 Side direct_images() {
   Side side = images();
   side.request.winograd = "off";

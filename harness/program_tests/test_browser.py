@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium for tests, controlled over its debugging pipe: no port, no library. Messages
-are JSON, each ended by a zero byte, on the descriptors 3 and 4 of the browser.
-Source: https://chromedevtools.github.io/devtools-protocol/
+"""A headless Chromium for tests, controlled over its debugging pipe: no port, no library.
 
 Messages are JSON, each ended by a zero byte, on the descriptors 3 and 4 of the browser.
 Source: https://chromedevtools.github.io/devtools-protocol/

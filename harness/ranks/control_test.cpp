@@ -30,7 +30,7 @@ control::Hello hello_of(int rank) {
   return hello;
 }
 
-/// A client that has passed the door, with data to vary, and the server's answer to it.
+/// A client that has passed the door. ask() sends its fields and returns the server's answer.
 struct Stranger {
   std::string run_id = identity().run_id;
   std::string token = identity().token;

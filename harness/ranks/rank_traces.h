@@ -43,7 +43,7 @@ class RankTraces {
   struct Rank {
     std::int64_t asked_ns = 0;  ///< by the coordinator's clock
     std::vector<RoundTrip> trips;
-    std::optional<ClockComparison> first;  ///< by the rank's clock, with the coordinator's
+    std::optional<ClockComparison> first;  ///< with the coordinator's clock, by the rank's
     ClockComparison last;
     TraceReader reader;
     std::optional<ProcessTrace> trace;

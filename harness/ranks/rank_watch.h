@@ -30,9 +30,9 @@ struct SpareWorkers {
 struct RankSigns {
   bool greeted = false;                 ///< it has connected
   bool broken = false;                  ///< its connection is broken
-  std::chrono::nanoseconds coming{0};   ///< until it connected
-  std::chrono::nanoseconds silence{0};  ///< by it or, until it has connected, by its process
-  std::chrono::nanoseconds stopped{0};  ///< for which it or mpirun was, until all are ready
+  std::chrono::nanoseconds coming{0};   ///< time until it connected
+  std::chrono::nanoseconds silence{0};  ///< of it or, until it has connected, of its process
+  std::chrono::nanoseconds stopped{0};  ///< time while it or mpirun is, until all are ready
 };
 
 /// The reason why a rank is lost; empty if it is not.

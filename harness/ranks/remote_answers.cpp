@@ -59,9 +59,7 @@ void RemoteTrainer::await_all(const std::string& what, Limit limit) {
     if (message) take(*message);
     if (awaited_.empty()) break;
     const auto now = std::chrono::steady_clock::now();
-    if (message && now < next_look)
-      continue;  // a look at all ranks after each message would be
-                 // quadratic
+    if (message && now < next_look) continue;  // else looks would be quadratic
     next_look = now + kBetweenLooks;
     look();
     if (examples_seen() != examples) deadline = now + limit;  // they make progress

@@ -14,8 +14,8 @@
 //    "step_ns": [...], "kernels": {KEY: NANOSECONDS}}
 // KEY is kernel_key() of kernels/virtual/kernel_costs.h; null means no limit; points, which may be
 // left out, are sizes whose time was measured (Way in kernels/virtual/cluster.h). Older files have
-// no sums, which --all-reduce auto needs. Times and rates stay in the ranges below, so that no sum
-// of a run's times exceeds a double.
+// no sums, which --all-reduce auto needs. The ranges below keep any sum of a run's times within a
+// double.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ namespace regatta {
 struct MeasuredSum {
   std::string algorithm;
   std::int64_t members = 1;
-  std::int64_t processes = 1;  ///< contiguous shares of members; 1: members are threads
+  std::int64_t processes = 1;  ///< each has a contiguous share of members; 1: threads
   std::int64_t columns = 0;    ///< of a torus; 0: as nearly square as the members allow
   bool between_hosts = false;
   virtual_time::Way way;  ///< time of the whole sum by a member's bytes

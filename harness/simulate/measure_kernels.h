@@ -18,7 +18,7 @@ namespace regatta {
 struct KernelMeasuring {
   const DataSet& data;
   std::vector<int> cores;      ///< of the run
-  int threads_per_worker = 1;  ///< several copies of a part run if there are cores
+  int threads_per_worker = 1;  ///< a part runs in as many copies as there are cores for
   std::uint64_t seed = 1;
   std::int64_t steps = 10;  ///< per round, after two to warm up
   std::function<void(const std::string&)> tell;

@@ -22,7 +22,7 @@ std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts,
                                       const StrategyOptions& replicas,
                                       const TransportMeasuring& options);
 
-/// In a rank: prints the times of sums, if it was started for that; otherwise returns false.
+/// Prints the times of sums in a rank that was started for that; returns false in any other.
 bool sums_as_rank(MpiSession& session);
 
 }  // namespace regatta

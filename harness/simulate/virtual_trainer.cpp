@@ -60,9 +60,7 @@ TrainingReport VirtualTrainer::report() {
   for (const RankedWorker& worker : report.workers) here[worker.report.place] = &worker.report;
   for (RankedWorker& worker : of_cluster.workers) {
     WorkerReport& simulated = worker.report;
-    if (simulated.place.role == Role::Peer)
-      continue;  // it has no counterpart: all is in this
-                 // process
+    if (simulated.place.role == Role::Peer) continue;  // has no worker here
     const WorkerReport& counted = *here.at(simulated.place);
     check(has_failed_ || counted.staleness == simulated.staleness,
           "updates missed as many versions as in the order that was given");
