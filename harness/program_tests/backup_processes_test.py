@@ -22,7 +22,7 @@ UNEVEN = tuple("31" if word == str(BATCH) else word for word in PARABOLA)
 SHARES = {"replica0": 16, "replica1": 15, "replica2": 16}
 LONG_STEPS = 1500
 UNEVEN_FOR_LONG = (*(str(LONG_STEPS) if word == "300" else word for word in UNEVEN),
-                   "--straggler", "0:100,1:100,2:100")  # sleeps
+                   "--straggler", "0:100,1:100,2:100")  # stragglers sleep
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32",
         "--strategy", "parameter_server", "--workers", "2", "--backup-workers", "1")
 SLEEPY = ("--straggler", "0:10,1:10,2:10")  # steps that take long, mostly asleep

@@ -4,6 +4,8 @@
 usage: export_checker_test.py REGATTA SCHEMA [unittest arguments]
 
 Exits 77 (skipped) if the checker is not installed. Debian does not package it:
+    pip install --no-deps --target FOLDER mlperf-logging==4.1.68
+    PYTHONPATH=FOLDER ctest --preset debug -R export_checker_test
 
 Rules for single benchmarks are left out, since no run is of a benchmark of MLPerf's; the checker
 always complains of submission_benchmark for the same reason. It ignores keys that it does not know.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--help shows every subcommand, every flag and every default; and --version.
+"""Tests --help, with every subcommand, flag and default, and --version.
 
 usage: help_test.py REGATTA SCHEMA [unittest arguments]
 """

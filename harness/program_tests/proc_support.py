@@ -16,7 +16,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """True unless the process has ended; a zombie has, because it holds no resources."""
+    """True if the process lives; a zombie does not count, because it holds no resources."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Races over several processes: real ranks, started by mpirun, compute the same as one process.
 
+usage: processes_test.py REGATTA SCHEMA [unittest arguments]
+Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
+
 Elsewhere: loops that do not wait for one another (asynchronous_processes_test.py), errors of a rank
 (rank_errors_test.py), the death of a process (faults_test.py).
 """

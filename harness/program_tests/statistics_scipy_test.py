@@ -2,6 +2,7 @@
 """The statistics of harness/judge/statistics.h, compared with SciPy's on random samples.
 
 usage: statistics_scipy_test.py PROGRAM, which answers as print_statistics.cpp describes.
+Exits 77 (skipped) where python3-scipy is not installed.
 """
 
 import random

@@ -171,7 +171,7 @@ def losses_of(record: dict[str, Any]) -> list[float]:
 
 
 def soon(condition: Callable[[], bool], limit_s: float) -> bool:
-    """Waits until the condition holds. False if it does not within the limit."""
+    """Waits until the condition holds. False if it does not hold within the limit."""
     deadline = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > deadline:

@@ -2,6 +2,7 @@
 """Races over processes under the thread sanitizer: real ranks, started by mpirun, of a program that
 is built with it. No data race occurs in a rank or the coordinator.
 
+usage: thread_sanitizer_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun is not installed. TSAN_OPTIONS names the suppressions.
 """
 
