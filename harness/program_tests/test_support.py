@@ -103,7 +103,7 @@ def output_of(*arguments: str) -> str:
 
 
 def records_in(folder: Path) -> list[dict[str, Any]]:
-    """The records in complete lines; a line that is being written may be incomplete."""
+    """Whole lines: one that is being written may be seen in part."""
     lines = (folder / "records.jsonl").read_text().splitlines(keepends=True)
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
