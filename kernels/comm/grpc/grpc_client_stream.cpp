@@ -22,7 +22,7 @@ class ClientStream final : public Stream,
   void start(const Hello& hello) {
     say(hello, context_);
     stub_.PrepareBidiStreamingCall(&context_, std::string(kMethod), {}, this);
-    AddHold();  // for writes, which begin on other threads
+    AddHold();  // for writes, which other threads begin
     begin_reading();
     set_up_.publish();
     StartCall();

@@ -24,8 +24,8 @@ TlsFiles tls_files_in(const std::string& folder);
 /// quotes TLS and lists what a certificate must fulfil.
 void check_tls(const TlsFiles& files, const std::string& address);
 
-/// Why a channel is not connected to its server; empty if it is. With TLS the first failure is
-/// final, because retrying does not repair certificates. Waits for the limit at most.
+/// The reason why a channel is not connected to its server; empty if it is. With TLS the first
+/// failure is final, because retrying does not repair certificates. Waits at most for `limit`.
 std::string why_not_connected(const std::shared_ptr<grpc::Channel>& channel, const TlsFiles& files,
                               std::chrono::milliseconds limit);
 

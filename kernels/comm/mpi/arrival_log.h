@@ -26,7 +26,8 @@ class ArrivalLog {
     if (size_ < stamps_.size()) stamps_[size_++] = ns;
   }
 
-  /// The arrivals since the last clear(). This and all below may not be called while lanes run.
+  /// The arrivals since the last clear(). Neither this nor any function below may be called while
+  /// lanes run.
   std::span<const std::int64_t> stamps() const { return std::span(stamps_).first(size_); }
   void clear() { size_ = 0; }
 
