@@ -13,7 +13,7 @@
 
 namespace regatta::cpu {
 
-/// An input plan with the CPU's image pipeline.
+/// An input plan, with the CPU's image pipeline.
 struct BatchPlan : InputPlan {
   explicit BatchPlan(const KernelRequest& request);
 
@@ -26,7 +26,8 @@ struct EpochOrder {
   std::vector<std::int32_t> order;
 };
 
-/// Shapes: examples [batch, ...] f32; targets [batch, targets] f32 or labels [batch] i32.
+/// The memory of a batch. Shapes: examples [batch, ...] f32; targets [batch, targets] f32 or labels
+/// [batch] i32.
 struct BatchView {
   float* examples = nullptr;
   void* targets = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of compressed exchanges on one thread, beside BM_Memcpy of as many elements: bytes a
-// second that they must read and write.
+// Kernels of compressed exchanges on one thread, compared with BM_Memcpy of as many elements.
+// Reports the bytes a second that they must read and write.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace regatta::cpu::test {
 namespace {
 
-// Elements as of the largest weight of resnet9_thin, [128, 3 * 3 * 128], and of resnet9.
+// Shapes of the largest weights of resnet9_thin, [128, 3 * 3 * 128], and of resnet9.
 
 constexpr std::int64_t kThinRows = 128, kThinColumns = 1152;
 constexpr std::int64_t kRows = 512, kColumns = 4608;
@@ -27,14 +27,15 @@ void BM_Memcpy(benchmark::State& state) {
 }
 BENCHMARK(BM_Memcpy)->Arg(kThinRows* kThinColumns)->Arg(kRows* kColumns);
 
-/// Arguments: elements, elements in a thousand that are selected.
+/// Arguments: elements, and the elements in a thousand that are selected.
 void BM_TopK(benchmark::State& state) {
   const std::int64_t elements = state.range(0), count = elements * state.range(1) / 1000;
   run_one(state, {Op::TopK, {{"count", count}}, {random_array({elements}, 1)}, {}, "top_k"}, 1);
 }
 BENCHMARK(BM_TopK)->ArgsProduct({{kThinRows * kThinColumns, kRows* kColumns}, {10, 100}});
 
-/// Of two workers; arguments as of BM_TopK. Indices go up, as top_k yields them.
+/// Adds the selections of two workers. Arguments as for BM_TopK. Indices ascend, as in top_k's
+/// result.
 void BM_ScatterAdd(benchmark::State& state) {
   const std::int64_t elements = state.range(0), count = elements * state.range(1) / 1000;
   Array selected = random_array({2 * 2 * count}, 1);
@@ -48,7 +49,7 @@ void BM_ScatterAdd(benchmark::State& state) {
 }
 BENCHMARK(BM_ScatterAdd)->ArgsProduct({{kThinRows * kThinColumns, kRows* kColumns}, {10, 100}});
 
-/// Arguments: which product of powersgd.cpp, M Q, M^T P or P Q^T; rows and columns of M; rank.
+/// Arguments: the product of powersgd.cpp (M Q, M^T P or P Q^T); rows and columns of M; rank.
 void BM_PowerSgd(benchmark::State& state) {
   constexpr Op kProducts[] = {Op::Dense, Op::DenseBackwardWeights, Op::DenseBackwardData};
   constexpr const char* kNames[] = {"M Q", "M^T P", "P Q^T"};

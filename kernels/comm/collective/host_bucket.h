@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A member's bucket in host memory, for an exchange by the host. all_reduce and reduce_scatter sum
-// what open() copies there; for an all_gather, open() copies the member's share there.
+// the values that open() copies there; for an all_gather, open() copies the member's share there.
 // Threads: the member's lane.
 #pragma once
 

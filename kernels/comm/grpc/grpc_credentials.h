@@ -21,7 +21,7 @@ TlsFiles tls_files_in(const std::string& folder);
 
 /// Checks the files by a TLS handshake between a server at `address` (without port) and a client.
 /// Does nothing without TLS. Throws: RunError(Usage) that names the file that cannot be read, or
-/// quotes TLS and lists what a certificate must fulfil.
+/// quotes TLS and lists the conditions for a certificate.
 void check_tls(const TlsFiles& files, const std::string& address);
 
 /// The reason why a channel is not connected to its server; empty if it is. With TLS the first

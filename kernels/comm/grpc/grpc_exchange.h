@@ -12,7 +12,7 @@
 // rule about the order of replies is needed, and values may share memory as planned. A Receive
 // never overwrites its tensors before its step: early chunks wait as gRPC's slices, for at most two
 // steps or kTicketsAhead tickets. Our code allocates nothing in a step once its buffers have grown;
-// gRPC allocates for every chunk (slices for what it reads, a few words for each slice that it
+// gRPC allocates for every chunk (slices for its reads, a few words for each slice that it
 // writes).
 #pragma once
 

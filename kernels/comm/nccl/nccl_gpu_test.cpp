@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums by NCCL itself on all GPUs of this machine and on one alone, whole or by shares. Each GPU
-// has a member in a thread, set up as if it were a process. Skips without a GPU or NCCL.
+// Sums by NCCL itself on all GPUs of this machine and on one alone, whole or by shares. Each member
+// runs in a thread, set up as if it were a process. Skips without a GPU or NCCL.
 #include <gtest/gtest.h>
 
 #include <exception>

@@ -162,8 +162,8 @@ class GpuDouble final : public Device {
 
 enum class Sums { Whole, ByShares };
 
-/// A node of those that leave the sum at all members, with its inputs and outputs: one on the whole
-/// bucket, or one to the member's share and one from the shares of all.
+/// One of the nodes that leave the sum at all members, with its inputs and outputs: an all_reduce
+/// of `whole`, or a reduce_scatter of it to the member's share and an all_gather of all shares.
 struct SumNode {
   Node node;
   std::vector<Tensor> inputs, outputs;

@@ -27,7 +27,7 @@ Made& made() {
   return call;
 }
 
-/// The functions of a double with a single rank, which connects at once.
+/// Functions of a double that connects without the other ranks and records its arguments in made().
 NcclCalls calls_of_one_rank() {
   NcclCalls table = nccl_double::calls();
   table.get_unique_id = [](ncclUniqueId* id) {  // bytes of all values, zero too

@@ -198,8 +198,8 @@ struct NcclTransport::State {
     for (const auto& [member, communicator] : clique.communicators) {
       communicator->adopt_thread();
       for (const NcclBucket& bucket : clique.buckets.at(member)) {
-        // Shares are not registered: their memory may change with time, and differs between
-        // members.
+        // The others' memory may be reused by buckets of another time, and differently at each
+        // member.
         if (bucket.exchange.op != Op::AllReduce) continue;
         communicator->register_buffer(bucket.exchange.buffer);
       }
