@@ -68,7 +68,7 @@ TEST(ActivationsBackward, AgreeWithTheReference) {
 
 TEST(Gelu, IsExactRatherThanTheTanhApproximation) {
   Array x({ElementType::F32, {1}});
-  x.f32()[0] = 2.0F;  // the approximation by tanh is off by 1e-4 there
+  x.f32()[0] = 2.0F;  // gelu's approximation by tanh errs by 1e-4 here
   for (const Subject& subject : subjects()) {
     const OpResult result = subject.run({Op::Gelu, {}, {x}, {}, "gelu"}, 1);
     EXPECT_NEAR(result.outputs[0].f32()[0], 2 * normal(2), 1e-6) << subject.name;

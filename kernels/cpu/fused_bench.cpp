@@ -2,7 +2,7 @@
 //
 // airbench94's normalisations, activations and poolings at batch 512 in bf16, fused and as the
 // chains of single ops that they replace. Arguments: block (see kBlocks), threads. Reports the
-// bytes that the fused op must read and write, and the time an image.
+// bytes that the fused op must read and write, and the time for an image.
 #include <benchmark/benchmark.h>
 
 #include "kernels/cpu/built_op_for_test.h"
@@ -27,7 +27,7 @@ constexpr Block kBlocks[] = {
     {"block 2, first", 15, 256, Pool::Before}, {"block 2, second", 7, 256, Pool::None},
     {"block 3, first", 7, 256, Pool::Before},  {"block 3, second", 3, 256, Pool::None}};
 
-/// Built ops that run one after the other on data of their own, whose values do not matter.
+/// Ops that run in sequence, each on its own data, whose values do not matter.
 class Chain {
  public:
   explicit Chain(int threads) : threads_(threads) {}

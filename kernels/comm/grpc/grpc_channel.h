@@ -21,9 +21,8 @@ namespace regatta::exchange {
 
 /// Changes two settings of the whole process, at the first call; to be called before any gRPC
 /// object is made. gRPC stays initialised until the process ends: its shutdown may wait 10 s for
-/// one of its own pollers. Freed memory stays with the process: gRPC allocates memory for what it
-/// reads, and fetching the same pages from the kernel at each step takes as long as moving the
-/// bytes.
+/// one of its own pollers. Freed memory stays with the process: gRPC allocates for every read, and
+/// fetching the same pages from the kernel at each step takes as long as moving the bytes.
 void prepare_process();
 
 /// The most strangers connected at a time, besides as many processes as may connect at the same
