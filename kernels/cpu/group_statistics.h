@@ -18,7 +18,7 @@ namespace regatta::cpu {
 
 class GroupStatistics {
  public:
-  /// `request`: of any normalisation op; all have scale, shift, the outputs mean and inverse
+  /// `request` is that of any normalisation op: all have scale, shift, the outputs mean and inverse
   /// deviation, and the variables at the same positions.
   GroupStatistics(const KernelRequest& request, const Groups& groups)
       : groups_(groups),

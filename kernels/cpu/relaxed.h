@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Access to elements of a variable: plain, if no other thread can access them or a lock is held; or
-// by relaxed atomics (Hogwild), which may lose updates but never tear or invent values.
+// by relaxed atomics (Hogwild), which may lose updates but never yield a value that no thread has
+// written.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// g' = g + weight * weight_decay * w;  v = momentum * v + g';  w -= rate * d, with the direction
-// d = g' without momentum (the velocity is left alone), v with it, g' + momentum * v by Nesterov.
+// g' = g + weight * weight_decay * w;  v = momentum * v + g';  w -= rate * d, with the direction d
+// = g' without momentum (the velocity stays unchanged), d = v with it, d = g' + momentum * v for
+// Nesterov.
 #include "kernels/cpu/factories.h"
 #include "kernels/cpu/shared_update.h"
 #include "kernels/runtime/schedule.h"

@@ -191,7 +191,7 @@ std::vector<Piece> Interpreter::pieces_of(NodeId id) const {
   return pieces(bucket_of(graph_, node), node.attributes.integer("members"), node.member);
 }
 
-/// The variables that order `id` among other nodes: what it names and what its inputs are views of.
+/// The variables that order `id` among other nodes: its own and those that its inputs are views of.
 std::set<VariableId> Interpreter::ordered_variables(NodeId id) const {
   const Node& node = graph_.node(id);
   std::set<VariableId> used(node.variables.begin(), node.variables.end());
@@ -223,7 +223,7 @@ void Interpreter::run(std::span<const NodeId> nodes, const StepContext& context)
   };
 
   while (!all_done()) {
-    std::set<VariableId> held;  // used by a node that was put off: its order has to stay
+    std::set<VariableId> held;  // used by a deferred node, whose order must stay
     bool progressed = false;
     for (NodeId id : nodes) {
       if (state(id) == State::Done) continue;

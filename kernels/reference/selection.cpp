@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All elements in the order in which they are selected; the first ones by ascending index.
+// top_k and scatter_add: sorts all elements by the order of selection, then the first ones by
+// index.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
