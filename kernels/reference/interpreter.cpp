@@ -159,7 +159,7 @@ void Interpreter::arrive(NodeId id) {
   }
 }
 
-/// The sums of tensor `k` of the bucket, or a member's piece of them, become an output.
+/// Writes the sums of the bucket's tensor `k`, or a member's piece of them, to an output.
 void Interpreter::deliver(NodeId id, std::size_t k, const std::vector<float>& sums) {
   const Node& node = graph_.node(id);
   if (node.op == Op::AllReduce) {

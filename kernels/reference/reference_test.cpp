@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reference kernels against numbers worked out by hand from the formulas in the literature.
+// The reference kernels compared with numbers worked out by hand from the formulas in the
+// literature.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -82,7 +83,8 @@ TEST(Convolution, ReadsTheInputsOfItsGroupOnly) {
   EXPECT_EQ(elements(interpreter, y), (Floats{1, 10, 200, 2000, 3, 30, 400, 4000}));
 }
 
-// As in every framework it is a correlation: the kernel is not mirrored. Channels vary fastest.
+// A convolution is a correlation, as in every framework: the kernel is not mirrored. Channels vary
+// fastest.
 TEST(Convolution, DoesNotMirrorTheKernelAndMixesChannels) {
   Graph graph;
   Builder builder(graph);
@@ -184,8 +186,8 @@ TEST(Normalize, TakesStatisticsOverGroupsAndKeepsTheUnbiasedVariance) {
   EXPECT_FLOAT_EQ(*interpreter.variable(net.variance), 0.9F + 0.1F * 5);
 }
 
-// Three groups dealt to two replicas as 2 and 1, for three steps. Weighted by their groups, the
-// replicas' running statistics are those of one replica that saw all; weighted equally, not.
+// Three groups divided between two replicas as 2 and 1, for three steps. The replicas' running
+// statistics average to those of one replica with all data if weighted by their groups, not equally.
 TEST(Normalize, RunningStatisticsOfSharesAverageToThoseOfTheWhole) {
   NormalizeGraph whole({6, 2, 1, 1}, 2), large({4, 2, 1, 1}, 2), small({2, 2, 1, 1}, 2);
   const InitialValues start{{"scale", {1}}, {"shift", {0}}, {"mean", {0.5F}}, {"variance", {2}}};

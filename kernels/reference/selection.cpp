@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// top_k and scatter_add: sorts all elements by the order of selection, then the first ones by
-// index.
+// top_k, by sorting all elements by magnitude and the selected ones by index; and scatter_add.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
