@@ -81,8 +81,8 @@ struct Blocks {
         threads(thread_count),
         each(quotient_up(quotient_up(tiles, threads), wanted)) {}
 
-  /// Rows of a block's matrices: as in the largest block, made odd so that the 36 matrices, which
-  /// lie a multiple of the channels apart, do not fall in the same few sets of a cache.
+  /// The number of rows of a block's matrices: that of the largest block, made odd so that the 36
+  /// matrices, a multiple of the channels apart, do not fall into the same few cache sets.
   std::int64_t rows() const { return quotient_up(tiles, each * threads) | 1; }
 
   /// Calls body(tiles) for the blocks of a thread, in order.

@@ -82,8 +82,8 @@ KernelPointer pick(const KernelRequest& request) {
   });
 }
 
-/// Appends the ops after a normalisation, the last of which writes `y`: the activation, then a pool,
-/// a residual or a copy.
+/// Appends the ops after a normalisation, the last of which writes `y`: the activation, then a
+/// pool, a residual or a copy.
 void finish_forward(Chain& chain, const Fusion& fusion, Tensor z, const Tensor* residual, Tensor y,
                     Tensor positions) {
   if (fusion.activation != Activation::None) {

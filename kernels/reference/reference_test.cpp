@@ -186,8 +186,8 @@ TEST(Normalize, TakesStatisticsOverGroupsAndKeepsTheUnbiasedVariance) {
   EXPECT_FLOAT_EQ(*interpreter.variable(net.variance), 0.9F + 0.1F * 5);
 }
 
-// Three groups divided between two replicas as 2 and 1, for three steps. The replicas' running
-// statistics average to those of one replica with all data if weighted by their groups, not equally.
+// Three groups divided between two replicas as 2 and 1, for three steps. Running statistics average
+// to those of one replica with all data if weighted by the replicas' groups, but not if equally.
 TEST(Normalize, RunningStatisticsOfSharesAverageToThoseOfTheWhole) {
   NormalizeGraph whole({6, 2, 1, 1}, 2), large({4, 2, 1, 1}, 2), small({2, 2, 1, 1}, 2);
   const InitialValues start{{"scale", {1}}, {"shift", {0}}, {"mean", {0.5F}}, {"variance", {2}}};
