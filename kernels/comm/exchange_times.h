@@ -18,13 +18,13 @@ namespace regatta {
 
 struct ExchangeTimes {
   SpanHistogram late;  ///< of a worker behind the first: at a collective, or by its push
-  std::int64_t late_uncertainty_ns = 0;  ///< error bound of each `late` span, either way; 0 by one
-                                         ///< clock
+  std::int64_t late_uncertainty_ns = 0;  ///< error bound of each span, either way; 0 by one clock
   SpanHistogram wait;                    ///< of a worker for the others, inside a collective
   SpanHistogram barrier;  ///< at a server: from the first worker's push of a step to the last's
   SpanHistogram queue;    ///< at a server: from a message's last chunk until its lane has it
   SpanHistogram wire;     ///< at a server: from a message's first chunk to its last
-  /// Gradients of a step: a worker's that every server has taken, or all that a server has taken.
+  /// The number of pushes, a step's gradients: of a worker, those that every server has taken; of a
+  /// server, all that it has taken.
   std::optional<std::int64_t> pushes;
 };
 

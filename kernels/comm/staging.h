@@ -3,7 +3,7 @@
 // Host memory for tensors that the host sends, receives or sums. Without a queue it is the tensors'
 // own memory. A GPU's tensors have a copy in host memory: the lane's queue copies to it before a
 // message is sent, and from it piece by piece as a message arrives, while the compute lane's queue
-// goes on. A sender waits for its copy; a receiver need not, because the lane finishes its queue
+// continues. A sender waits for its copy; a receiver need not, because the lane finishes its queue
 // before another lane continues (kernels/runtime/lane.h).
 // Threads: the lane.
 #pragma once

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages of tensors on a device whose queue executes nothing until it is finished. A send must
-// carry the values written earlier in the queue, and a received message must be in the device's
-// memory when the queue is finished, whatever pieces it came in.
+// Messages of tensors on a device with a queue that executes nothing until it is finished. A send
+// must carry the values written earlier in the queue, and a received message must be in the
+// device's memory when the queue is finished, whatever pieces it came in.
 #include "kernels/comm/staging.h"
 
 #include <gtest/gtest.h>

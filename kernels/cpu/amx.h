@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Intel's matrix extension: eight registers ("tiles") of 16 rows of 64 bytes, and products of them.
-// For bf16: C[16][16] += A[16][32] B[32][16] in f32, where B's rows come in pairs: B[k][c] is
+// For bf16: C[16][16] += A[16][32] B[32][16] in f32, where B's rows are in pairs: B[k][c] is
 // element [k / 2][c][k % 2] of its tile.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sweeps over rows of C channels. A row of few channels would leave most of a vector register
-// empty, so several rows form one wide row, over whose width per-channel constants are repeated.
+// empty, so several rows form one wide row; per-channel constants are repeated over its width.
 #pragma once
 
 #include <algorithm>

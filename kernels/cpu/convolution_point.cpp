@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backward weights of a convolution whose window is one pixel, that is of a dense layer over all
+// Backward weights of a convolution with a window of one pixel, that is of a dense layer over all
 // pixels:
 //   dw[o,i] = sum over pixels n of dy[n,o] x[n,i]
 // oneDNN's bf16 product is faster than its convolution, many times so for small images with many

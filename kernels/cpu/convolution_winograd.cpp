@@ -8,7 +8,7 @@
 // in turn. Threads wait for each other when weights are transformed and at the end, never between
 // blocks.
 //   forward:           M[36, tiles, O] = V[36, tiles, I] U[36, O, I]'
-//   backward data:     M[36, tiles, I] = V[36, tiles, O] U[36, O, I], of turned weights
+//   backward data:     M[36, tiles, I] = V[36, tiles, O] U[36, O, I], of flipped weights
 //   backward weights:  U[36, O, I] = sum over blocks of D[36, tiles, O]' V[36, tiles, I]
 // An image's result depends neither on the rest of the batch nor on the number of threads;
 // gradients of weights are each thread's sums, added in order.

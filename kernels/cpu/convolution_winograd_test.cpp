@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Nodes marked for Winograd's algorithm, compared with the reference's direct sum. Its larger
-// rounding is bounded as follows. A result of F(4, 3) is sum over k of A_ik (G g)_k (B d)_k, each
-// of whose products errs relative to its size. With inputs of one variance, the variance of that
-// error is sum over k of A_ik^2 |G_k|^2 |B_k|^2, that of a direct sum is 3. For gradients of
-// weights, whose tiles are F(3, 4) by the same points, they are sum over k of A_ik^2 |G_k|^2
-// |B_k|^2 and 4. The largest quotients for the points 0, +-11/16, +-23/16 are 7.2 and 6.0 in one
-// dimension; in two they are squared, and the root of that is the growth of the error. (For 0, +-1,
-// +-2, as in Lavin & Gray 2015, arXiv:1509.09308, it is 31; Barabasz et al. 2018, arXiv:1803.10986,
-// show that it depends on the points.) With bf16 images and weights, transforms and sums are still
-// f32: a result is rounded once, like that of a direct sum.
+// rounding is bounded as follows. A result of F(4, 3) is sum over k of A_ik (G g)_k (B d)_k, where
+// each product errs relative to its size. With inputs of one variance, the variance of that error
+// is sum over k of A_ik^2 |G_k|^2 |B_k|^2, that of a direct sum is 3. For gradients of weights,
+// with tiles F(3, 4) by the same points, they are sum over k of A_ik^2 |G_k|^2 |B_k|^2 and 4. The
+// largest quotients for the points 0, +-11/16, +-23/16 are 7.2 and 6.0 in one dimension; in two
+// they are squared, and the root of that is the growth of the error. (For 0, +-1, +-2, as in Lavin
+// & Gray 2015, arXiv:1509.09308, it is 31; Barabasz et al. 2018, arXiv:1803.10986, show that it
+// depends on the points.) With bf16 images and weights, transforms and sums are still f32: a result
+// is rounded once, like that of a direct sum.
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cpu/test_support.h"
 #include "kernels/graph/error.h"

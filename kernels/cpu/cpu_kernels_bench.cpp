@@ -32,7 +32,7 @@ OpCase sgd(const Dims& dims, double momentum) {
           "sgd"};
 }
 
-/// The nodes of a step, each with its own data, whose values do not affect the time.
+/// The nodes of a step, each with its own data; values do not affect the time.
 std::vector<OpCase> parabola_step() {
   const Array x = random_array({50, 1}, 1), hidden = random_array({50, 5}, 2);
   const Array w1 = random_array({5, 1}, 3), w2 = random_array({1, 5}, 4);

@@ -6,8 +6,8 @@
 namespace regatta::cpu {
 namespace {
 
-/// Whether the product is small. Its three tensors have B I, I O and B O elements in some order,
-/// whose product is the square of the B I O multiply-adds.
+/// Whether the product is small. Its three tensors have B I, I O and B O elements in some order;
+/// the product of these numbers is the square of the B I O multiply-adds.
 bool is_small(const KernelRequest& request) {
   const Tensor& a = request.inputs[0];
   const Tensor& b = request.inputs[1];

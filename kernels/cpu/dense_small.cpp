@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dense layers in plain loops. The compiler unrolls the loops over up to kWidest inputs and
-// outputs, whose bounds are constants: a loop of five turns costs more than its arithmetic. Extent
-// 0 stands for any number.
+// Dense layers in plain loops. For up to kWidest inputs and outputs, bounds are constants and the
+// compiler unrolls the loops: a loop of five turns costs more than its arithmetic. Extent 0 stands
+// for any number.
 #include "kernels/cpu/dense_paths.h"
 
 #include <array>

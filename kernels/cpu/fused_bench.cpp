@@ -27,7 +27,7 @@ constexpr Block kBlocks[] = {
     {"block 2, first", 15, 256, Pool::Before}, {"block 2, second", 7, 256, Pool::None},
     {"block 3, first", 7, 256, Pool::Before},  {"block 3, second", 3, 256, Pool::None}};
 
-/// Ops that run in sequence, each on its own data, whose values do not matter.
+/// Ops that run in sequence, each on its own data; values do not matter.
 class Chain {
  public:
   explicit Chain(int threads) : threads_(threads) {}

@@ -20,8 +20,8 @@ struct Shape {
   std::int64_t group;
 };
 
-// Odd sides (the last row or column is left over), channels that fill registers or do not, groups
-// whose number the threads divide or do not, on both sides of the limit for threads.
+// Odd sides (the last row or column is left over), channels that fill registers or do not, numbers
+// of groups that the threads divide or do not, on both sides of the limit for threads.
 constexpr Shape kShapes[] = {{1, 5, 4, 1, 1},    {2, 7, 5, 3, 1},   {6, 3, 3, 24, 2},
                              {4, 15, 15, 64, 2}, {5, 9, 12, 64, 5}, {3, 13, 13, 65, 1},
                              {4, 9, 9, 130, 4}};

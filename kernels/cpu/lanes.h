@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A vector of f32 that fills one register, for loops whose speed must not depend on the compiler's
-// vectoriser. Arithmetic, comparisons and selections are those of the compiler's vector types and
-// work for any instruction set. A type wider than a register would pass through memory. Only one
-// operation names an instruction: rounding to bf16, which costs a tenth of element.h's integer
-// arithmetic if the machine has it for whole registers.
+// A vector of f32 that fills one register, for loops that must not depend on the compiler's
+// vectoriser for their speed. Arithmetic, comparisons and selections are those of the compiler's
+// vector types and work for any instruction set. A type wider than a register would pass through
+// memory. Only one operation names an instruction: rounding to bf16, which costs a tenth of
+// element.h's integer arithmetic if the machine has it for whole registers.
 #pragma once
 
 #ifdef __AVX512BF16__

@@ -36,7 +36,7 @@ class SoftmaxCrossEntropy {
   }
 
  private:
-  /// The loss of example b, whose probabilities it also writes.
+  /// Returns the loss of example b and writes its probabilities.
   double loss_of(std::int64_t b) const {
     const T* row = logits_ + b * classes_;
     float* p = probabilities_ + b * classes_;

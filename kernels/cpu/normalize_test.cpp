@@ -12,8 +12,8 @@ struct Shape {
   std::int64_t group;
 };
 
-// One example, odd channels and sides, one and several groups, groups whose number the threads
-// divide or do not (then they are sliced), on both sides of the threshold for threads.
+// One example, odd channels and sides, one and several groups, numbers of groups that the threads
+// divide or do not (then groups are sliced), on both sides of the threshold for threads.
 constexpr Shape kShapes[] = {{1, 5, 5, 1, 1},    {2, 7, 5, 3, 1},    {6, 3, 3, 5, 2},
                              {4, 8, 8, 24, 4},   {4, 16, 16, 64, 2}, {6, 16, 16, 64, 2},
                              {3, 17, 17, 65, 3}, {5, 9, 9, 130, 1},  {8, 32, 32, 16, 4}};

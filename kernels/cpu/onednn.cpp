@@ -89,8 +89,8 @@ Choice choose_convolution(const Convolution& c) {
   const dnnl::memory::dims strides{c.stride, c.stride};
   const dnnl::memory::dims padding{c.padding, c.padding};
   const auto algorithm = dnnl::algorithm::convolution_direct;
-  // Backward passes take the forward pass as a hint, whose weights have the images' type even if
-  // the gradient of bf16 weights is f32.
+  // Backward passes take the forward pass as a hint; its weights have the images' type even if the
+  // gradient of bf16 weights is f32.
   const Descriptor weights = c.pass == Pass::Forward
                                  ? c.weights
                                  : Descriptor(dims_of(c.weights), type_of(c.x), Format::any);

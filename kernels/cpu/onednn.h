@@ -89,7 +89,7 @@ class Program final : public Kernel {
   };
   void add(const dnnl::primitive& primitive, const Descriptor& scratchpad,
            std::vector<Argument> arguments);
-  /// Appends a primitive whose arguments include the scratchpad, if it needs one.
+  /// Appends a primitive; its arguments include the scratchpad, if it needs one.
   void add(const dnnl::primitive& primitive, std::vector<Argument> arguments);
   /// Appends a copy from `source` to `target` unless they are the same memory.
   void copy(const dnnl::memory& source, const dnnl::memory& target);

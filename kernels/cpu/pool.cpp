@@ -205,7 +205,7 @@ class PoolBackward {
     for (std::int64_t i = 0; i < count; ++i) store(dx[i], factor * sums[i]);
   }
 
-  /// Adds the gradients of those windows at `source` whose largest pixel is at `position`.
+  /// Adds the gradients of those windows at `source` that have their largest pixel at `position`.
   void add_where(std::int64_t source, std::int32_t position, std::int64_t count,
                  float* sums) const {
     const T* dy = dy_ + source;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Access to elements of a variable: plain, if no other thread can access them or a lock is held; or
-// by relaxed atomics (Hogwild), which may lose updates but never yield a value that no thread has
+// by relaxed atomics (Hogwild), which may lose updates but yield only values that some thread has
 // written.
 #pragma once
 

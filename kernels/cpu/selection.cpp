@@ -60,7 +60,8 @@ class Selection {
     choose(counts[0], 20);
   }
 
-  /// Finds the digit at `shift` among the elements whose bits from `known` up agree with found_.
+  /// Finds the digit at `shift` among the elements that agree with found_ in the bits from `known`
+  /// up.
   void next_digits(int known, int shift) {
     std::array<std::uint32_t, kBuckets> counts{};
     const std::uint32_t prefix = found_ >> known;

@@ -27,9 +27,7 @@ class SharedSgd {
     storage_.counts = &counts_;
     const auto shards = static_cast<std::size_t>((elements - 1) / kShardElements + 1);
     if (sharing == Sharing::Locked) storage_.shards = std::vector<std::mutex>(shards);
-    for (std::int64_t i = 0; i < elements; ++i)
-      gradient_.f32()[i] = -1;  // each update adds the
-                                // rate, 1
+    for (std::int64_t i = 0; i < elements; ++i) gradient_.f32()[i] = -1;  // adds the rate, 1
     node_.attributes = {{"momentum", 0.0},
                         {"nesterov", std::int64_t{0}},
                         {"weight_decay", 0.0},
@@ -157,8 +155,7 @@ TEST(Sgd, CountsHowManyVersionsWereMissed) {
                                          .variables = variables,
                                          .versions_seen = versions});
   LaneCounters counters;
-  kernel->run({.step = 0, .examples = 0, .counters = &counters});  // misses four updates since
-                                                                   // version 0
+  kernel->run({.step = 0, .examples = 0, .counters = &counters});  // misses the updates 1 to 4
   EXPECT_EQ(counters.staleness[4], 1U);
   shared.counts().version = 1000;
   kernel->run({.step = 1, .examples = 0, .counters = &counters});

@@ -45,7 +45,7 @@ using Rows16 = __m512i[16];
 /// result the column is 4 larger.
 constexpr int unpacked_column(int d) { return 8 * (d / 4) + d % 4; }
 
-/// Transposes the 32 x 32 elements of 16 bits at `source`, whose rows are `stride` elements apart.
+/// Transposes the 32 x 32 elements of 16 bits at `source`, in rows `stride` elements apart.
 /// Reads the first `rows` rows and the columns set in the mask; all others count as zeros. Calls
 /// write(c, the 32 elements) for each column c.
 template <typename Write>

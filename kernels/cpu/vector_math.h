@@ -3,7 +3,7 @@
 // Math functions without branches, for one f32 (they vectorise in a loop, unlike libm's) or for
 // lanes.h's registers. A NaN argument gives a NaN: the selections keep the argument if it is
 // compared with NaN. Largest errors against libm in double over every seventh f32, absolute and in
-// units of the last place: tanh 3.0e-7, 5.0; erf 3.9e-7, 6.5; exp 5.0e-8, 1.0. activation_test.cpp
+// units of the last place: tanh 3.0e-7, 5.0; erf 3.9e-7, 6.5; exp 5.0e-8, 1.0. vector_math_test.cpp
 // checks bounds.
 #pragma once
 

@@ -7,7 +7,7 @@
 //   for the gradient g: 4 of dy, y: 3 weights.
 // In two dimensions, each is applied to columns and to rows, which gives 6 x 6 values, here called
 // points. The lanes of a register are channels. p = 11/16 and q = 23/16 have the least rounding
-// error among points whose powers are exact in f32 (derived in convolution_winograd_test.cpp;
+// error among points with powers that are exact in f32 (derived in convolution_winograd_test.cpp;
 // Barabasz et al. 2018, arXiv:1803.10986, show how the error depends on the points).
 #pragma once
 

@@ -49,13 +49,13 @@ class Problem {
     checked_.push_back(unchecked(name, dims));
     return checked_.back();
   }
-  /// A leaf whose elements are more than h away from zero, where relu has a kink.
+  /// A leaf of elements more than h away from zero, where relu has a kink.
   Value leaf_off_zero(const std::string& name, const Dims& dims) {
     const Value value = leaf(name, dims);
     for (float& x : initial_[name]) x += std::copysign(0.05F, x);
     return value;
   }
-  /// A leaf whose elements differ by more than 2h, so that no maximum moves to another element.
+  /// A leaf of elements that differ by more than 2h, so that no maximum moves to another element.
   Value leaf_without_ties(const std::string& name, const Dims& dims) {
     const Value value = leaf(name, dims);
     std::vector<float>& x = initial_[name];

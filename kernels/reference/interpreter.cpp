@@ -223,7 +223,7 @@ void Interpreter::run(std::span<const NodeId> nodes, const StepContext& context)
   };
 
   while (!all_done()) {
-    std::set<VariableId> held;  // used by a deferred node, whose order must stay
+    std::set<VariableId> held;  // used by a deferred node; their order must stay
     bool progressed = false;
     for (NodeId id : nodes) {
       if (state(id) == State::Done) continue;

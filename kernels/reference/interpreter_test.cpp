@@ -150,8 +150,8 @@ TEST(InterpreterDeathTest, AStepWithoutAllMembersOfItsCollectiveIsABug) {
 }
 
 // Two loops of gradient descent on w² / 2 (gradient w) share w. If loop 1 reads before loop 0
-// updates and updates after it, w = 1 - 0.1 * 1 - 0.1 * 1, one update missed. In turn, w = 0.9 *
-// 0.9.
+// updates and updates after it, w = 1 - 0.1 * 1 - 0.1 * 1, one update missed. One after the other,
+// they give w = 0.9 * 0.9.
 TEST(Interpreter, InterleavingsOfAsynchronousLoopsDifferAsTheyShould) {
   Graph graph;
   const VariableId w = add_variable(graph, "w", {1}, Sharing::Relaxed);

@@ -306,7 +306,7 @@ TEST(Bf16, KeepsZerosInfinitiesAndNaNs) {
   EXPECT_EQ(reference::to_bf16(kInfinity), 0x7F80);
   EXPECT_EQ(reference::to_bf16(-kInfinity), 0xFF80);
   EXPECT_EQ(reference::to_bf16(std::numeric_limits<float>::max()), 0x7F80);
-  // NaNs whose payload lies in the bits that are cut off, or that rounding would carry over.
+  // NaNs with a payload in the bits that are cut off, or that rounding would carry over.
   for (std::uint32_t bits : {0x7F800001U, 0x7FFFFFFFU, 0xFFFFFFFFU, 0x7FC00000U}) {
     EXPECT_TRUE(std::isnan(reference::from_bf16(rounded(bits)))) << std::hex << bits;
   }

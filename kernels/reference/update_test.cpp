@@ -132,9 +132,9 @@ TEST(Adam, CorrectsByTheUpdatesOfAllLoopsThatShareTheParameter) {
   EXPECT_NEAR(interpreter.variable(training.parameter)[0], 0.7F, 1e-5F);
 }
 
-// Sgd subtracts 1 in each step; slow starts at 0. In step 1 (the second) w = -1 and the decay at 20
-// + 10 examples is 0.75: slow = 0 + 0.25 (-1 - 0) = -0.25 = w. Then w = -1.25, -2.25 and slow =
-// -0.25 + 0.25 (-2.25 + 0.25) = -0.75.
+// Sgd subtracts 1 in each step; slow starts at 0. In step 1 (the second) w = -1 and the decay at
+// 20 + 10 examples is 0.75: slow = 0 + 0.25 (-1 - 0) = -0.25 = w. Then w = -1.25, -2.25 and
+// slow = -0.25 + 0.25 (-2.25 + 0.25) = -0.75.
 TEST(Lookahead, RunsOnceAPeriodWithTheDecayAfterTheBatch) {
   Training training;
   training.builder.sgd(training.gradient, training.parameter, training.slot,

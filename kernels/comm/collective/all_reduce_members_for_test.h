@@ -57,7 +57,7 @@ class Exchanged {
   std::vector<Bf16> narrow_;  ///< empty if f32 is exchanged
 };
 
-/// The node of a member of a collective whose members 0, 1, … run in `processes`.
+/// The node of a member of a collective; members 0, 1, … run in `processes`.
 inline Node node_of(const std::string& algorithm, const std::vector<std::int64_t>& processes,
                     std::int64_t member, std::int64_t group) {
   Node node{.op = Op::AllReduce,

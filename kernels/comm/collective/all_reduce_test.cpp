@@ -181,8 +181,7 @@ std::vector<Case> cases() {
       }
     }
   }
-  for (const std::string_view algorithm : {kDoubleTree, kTorus}) {  // long enough for several
-                                                                    // chunks
+  for (const std::string_view algorithm : {kDoubleTree, kTorus}) {  // several chunks
     all.push_back({.algorithm = std::string(algorithm), .members = 4, .elements = 35'003});
   }
   for (const std::int64_t columns : {1, 2, 3, 6}) {

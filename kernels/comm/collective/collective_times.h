@@ -4,7 +4,6 @@
 // read, as the cores of a host share a clock; mpi_arrivals.h does this across processes. Two
 // columns suffice for all rounds: a round ends for no member before all have arrived, so no member
 // is two rounds ahead of one that still reads.
-// to it, so no member is two rounds ahead of one who still reads.
 #pragma once
 
 #include <algorithm>

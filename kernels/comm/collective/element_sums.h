@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Adds the elements of buckets on the host: pairwise in f32, rounded to the nearest (ties to even)
-// if the bucket is bf16. A bf16 sum of n members is thus rounded n - 1 times.
+// Adds the elements of buckets on the host: two at a time, in f32, and rounded to the nearest (ties
+// to even) if the bucket is bf16. A bf16 sum of n members is thus rounded n - 1 times.
 #pragma once
 
 #include <cstdint>

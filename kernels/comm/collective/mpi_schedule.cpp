@@ -13,7 +13,7 @@ namespace {
 using Members = std::vector<std::int64_t>;
 
 /// Writes a schedule in the order of the algorithm: a send waits for all receives before it, a
-/// receive for those sends before it whose elements it overwrites.
+/// receive for those earlier sends of elements that it overwrites.
 class Writer {
  public:
   explicit Writer(const ScheduleRequest& request) : request_(request) {}

@@ -9,8 +9,8 @@
 // ring and reduce_to_one add in the order of all_reduce.h, element by element, so their bits do not
 // depend on which process a member is in. hierarchical_copy reduces each part (the members of a
 // process or host) to its root, which adds the others in order; the roots form a ring; then each
-// root passes the result on. The messages of a step travel chunk by chunk in turn, and a chunk goes
-// on when its addend has come.
+// root passes the result on. The messages of a step travel chunk by chunk in turn, and a chunk is
+// passed on when its addend has arrived.
 #pragma once
 
 #include <cstdint>

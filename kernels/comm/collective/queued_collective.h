@@ -3,7 +3,7 @@
 // A collective between places that share a GPU: one kernel reads and writes all members' memory
 // (kernels/cuda/ops/collective.cu), in the queue of the member that joined last. If kernels are
 // launched one by one, members meet on the host: each finishes its queue, waits for the others, and
-// goes on when the work is done. If a step is launched as a whole, queues wait for each other
+// continues when the work is done. If a step is launched as a whole, queues wait for each other
 // (Meeting, kernels/runtime/capture/queued_exchange.h) without the host.
 #pragma once
 
@@ -39,7 +39,7 @@ class QueuedCollective {
   bool is_in_charge(std::int64_t member) const { return is_built() && member == in_charge_; }
 
   /// Runs the collective and returns when it is done at all members; `waits` runs until all members
-  /// have come. For kernels launched one by one. Threads: each member's lane. Throws:
+  /// have arrived. For kernels launched one by one. Threads: each member's lane. Throws:
   /// RunError(Timeout) that names the missing members, Aborted.
   void run(std::int64_t member, const Patience& patience, WaitClock& waits);
 

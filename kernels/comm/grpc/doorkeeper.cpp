@@ -23,7 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kBacklog = 256;
-constexpr milliseconds kLook{500};          // between checks for strangers whose time is over
+constexpr milliseconds kLook{500};          // between checks for strangers that stay too long
 constexpr milliseconds kBreath{20};         // pause when there are no free descriptors
 constexpr std::size_t kMostRequest = 1024;  // bytes
 constexpr std::string_view kConnect = "CONNECT ";
@@ -178,8 +178,8 @@ void Doorkeeper::accept_one() {
   if (strangers_.size() > options_.most_strangers) send_away(strangers_.front());
 }
 
-/// Reads a stranger's request. A client sends nothing more before the answer, so no byte of the
-/// connection behind it is taken.
+/// Reads a stranger's request. A client sends nothing more before the answer, so no later byte of
+/// the connection is taken.
 void Doorkeeper::hear(Stranger& stranger) {
   std::array<char, kMostRequest> piece{};
   const std::size_t room = kMostRequest - stranger.said.size();

@@ -65,7 +65,7 @@ class Doors : public testing::Test {
   static void say(int descriptor, const std::string& text) {
     EXPECT_EQ(send(descriptor, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
   }
-  /// The first line of the answer; takes no byte behind it.
+  /// The first line of the answer; takes no later byte.
   static std::string answer(int descriptor) {
     std::string text;
     char byte = 0;

@@ -45,7 +45,7 @@ void encode(const Frame& frame, FrameBytes bytes);
 struct FrameContext {
   RunId run_id{};
   std::int64_t from = 0;           ///< the process at the other end of the stream
-  std::int64_t payload_bytes = 0;  ///< size of the payload behind the header
+  std::int64_t payload_bytes = 0;  ///< size of the payload after the header
 };
 
 /// A frame, or the reason why the bytes are none: the field, its value and the expected value.

@@ -109,7 +109,7 @@ TEST(Frame, RefusesARunIdThatIsNot32HexDigits) {
   }
 }
 
-/// A random valid frame, whose numbers are at the limits as often as between them.
+/// A random valid frame; its numbers are at the limits as often as between them.
 Frame random_frame(std::mt19937_64& random) {
   const auto number = [&](std::int64_t limit) {
     const auto kind = random() % 4;

@@ -80,8 +80,7 @@ std::shared_ptr<grpc::Channel> connect(const ConnectOptions& options) {
   set_common(options.limits, [&](const char* name, int value) { arguments.SetInt(name, value); });
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // not shared with other channels
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // retries would keep references to the data that
-                                                 // was sent
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // retries would keep the data that was sent
   return grpc::CreateCustomChannel(options.address, channel_credentials(options.tls), arguments);
 }
 

@@ -41,8 +41,7 @@ struct ListenOptions {
 /// A server and the door that accepts its connections.
 struct Listener {
   std::unique_ptr<grpc::Server> server;
-  std::unique_ptr<Doorkeeper::Acceptor> acceptor;  ///< by which the door hands connections to the
-                                                   ///< server
+  std::unique_ptr<Doorkeeper::Acceptor> acceptor;  ///< passes the door's connections to the server
   std::unique_ptr<Doorkeeper> door;                ///< not yet open
 };
 

@@ -4,9 +4,9 @@
 // pair of processes has one bidirectional stream: the lower number serves, the higher connects.
 //
 // Call order: construct the exchange; serve() if there is a higher process, connect() to each lower
-// process with which there is traffic; build the executor, whose kernels declare every message and
-// its bytes. No process may run a step before all have come this far. At the end the executor is
-// destroyed first.
+// process with which there is traffic; build the executor; its kernels declare every message and
+// its bytes. No process may run a step before all have reached this point. At the end the executor
+// is destroyed first.
 //
 // Memory: a Send returns when gRPC has released its tensors, so they may be overwritten at once; no
 // rule about the order of replies is needed, and values may share memory as planned. A Receive

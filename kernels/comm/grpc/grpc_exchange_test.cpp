@@ -20,7 +20,7 @@ using test::End;
 using test::options_of;
 using test::Tensors;
 
-/// Two connected processes, whose messages may be declared later.
+/// Two connected processes; messages may be declared later.
 struct Pair {
   explicit Pair(std::int64_t wait_limit_ns = 20'000'000'000)
       : server(with_limit(0, wait_limit_ns)), client(with_limit(1, wait_limit_ns)) {

@@ -25,7 +25,7 @@ struct MessageArrival {
   std::uint64_t last = 0;
 };
 
-/// With n peers a replica draws a given one in one of n steps, so gaps longer than this do not
+/// With n peers a replica draws a given one every n steps on average; longer gaps than this do not
 /// occur.
 inline constexpr std::uint64_t kTicketsAhead = 65'536;
 
@@ -65,14 +65,12 @@ class Inbox {
   const std::int64_t total_bytes_;
   const std::uint64_t steps_ahead_;
   std::uint64_t taken_ = 0;  ///< bytes taken by the lane since the first step
-  Counter arrived_;          ///< bytes arrived of the current message; the largest value once
-                             ///< closed
+  Counter arrived_;          ///< bytes arrived of the message; the largest value once closed
   MessageArrival taken_arrival_;
 
   std::mutex mutex_;
   std::vector<Step> steps_ = std::vector<Step>(2);  ///< a ring of the steps that may be held
-  std::size_t first_ = 0;                           ///< index in the ring of the step being
-                                                    ///< received
+  std::size_t first_ = 0;                           ///< index in the ring of the step received now
   std::uint64_t accepted_ = 0;                      ///< bytes since the first step
   std::uint64_t received_steps_ = 0;                ///< steps that the lane has taken whole
   bool closed_ = false;

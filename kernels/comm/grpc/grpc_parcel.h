@@ -19,7 +19,7 @@
 
 namespace regatta::exchange {
 
-/// Parts of a tensor with fewer bytes than this are copied behind the header, because a separate
+/// Parts of a tensor with fewer bytes than this are copied after the header, because a separate
 /// slice would cost more.
 inline constexpr std::int64_t kCopiedBytes = 4096;
 

@@ -53,8 +53,7 @@ TEST_F(GrpcTls, RefusesOneWithoutTlsAndOneThatTheAuthorityHasNotSigned) {
   ExchangeOptions plain = options_of(1, "process");
   plain.tls = {};
   ExchangeOptions believing = options_of(1, "stranger");
-  believing.tls.authority = path("authority");  // accepts the server's certificate but presents its
-                                                // own
+  believing.tls.authority = path("authority");  // accepts the server's certificate, shows its own
   for (const ExchangeOptions& options : {plain, options_of(1, "stranger"), believing}) {
     End client(options);
     EXPECT_THROW(client.exchange.connect(0, address), RunError);

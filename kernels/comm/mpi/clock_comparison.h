@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares two clocks as NTP does (RFC 5905, section 8): a message goes to the other process and
+// Compares two clocks as NTP does (RFC 5905, section 8): a message is sent to the other process and
 // returns with the time there. The other clock showed that time between departure and return, so
 //   offset = there - (sent + received) / 2,   error <= (received - sent) / 2.
 // The fastest of several round trips has the smallest error. Two comparisons give the drift, which

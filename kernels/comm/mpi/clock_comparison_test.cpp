@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kOffsetNs = 7'000'000'000;  // of the other clock
 
-/// A round trip whose message takes `there_ns` and whose answer takes `back_ns`.
+/// A round trip: the message takes `there_ns`, the answer `back_ns`.
 RoundTrip trip(std::int64_t sent_ns, std::int64_t there_ns, std::int64_t back_ns) {
   return {.sent_ns = sent_ns,
           .there_ns = sent_ns + there_ns + kOffsetNs,

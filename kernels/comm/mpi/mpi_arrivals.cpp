@@ -77,7 +77,7 @@ void MpiArrivals::settle(MPI_Comm all) {
   for (auto& [number, group] : groups_) settle(all, map, group);
 }
 
-/// Maps clocks between the last comparison and now.
+/// Compares the clocks now; returns the map for the time since the last comparison.
 ClockMap MpiArrivals::compare(MPI_Comm all) {
   const ClockComparison now = compare_now(all);
   const ClockMap map(last_, now);

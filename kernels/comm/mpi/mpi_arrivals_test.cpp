@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lateness of ranks that is measured by artificially wrong clocks. The ranks of this test share a
-// host and its clock, which gives the true values. Part of mpi_transport_test, whose main() makes
+// host and its clock, which gives the true values. Part of mpi_transport_test; main() there makes
 // the session.
 #include "kernels/comm/mpi/mpi_arrivals.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // all_reduce between ranks when one is late, absent or unable: the rank that the others name, and
-// the end of their waits. Part of mpi_transport_test, whose main() makes the session.
+// the end of their waits. Part of mpi_transport_test; main() there makes the session.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -215,8 +215,7 @@ class ReceiveKernel final : public Kernel {
   Staging staging_;
   std::vector<Chunk> chunks_;
   std::vector<MPI_Request> requests_;
-  std::vector<float> added_;  ///< received values to be added onto sums; empty if chunks land in
-                              ///< place
+  std::vector<float> added_;  ///< received values to be added; empty if chunks land in place
   MemberTraffic& traffic_;
 };
 

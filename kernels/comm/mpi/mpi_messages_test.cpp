@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Messages between the ranks of a real mpirun: values, sums, order, and the end of every wait. They
-// go between rank 0 and the last rank, in either direction. Part of mpi_transport_test, whose
-// main() makes the session.
+// go between rank 0 and the last rank, in either direction. Part of mpi_transport_test; main()
+// there makes the session.
 #include "kernels/comm/mpi/mpi_messages.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 //   mpirun -n 2 mpi_ring_times 4096 65536 ...
 // --calls N sets the number of single calls; the default depends on the size. Tuning: --algorithm
 // NAME, --chunk BYTES, --receives CHUNKS, --sends CHUNKS, --waits core|shared|communication.
-// --waits imitates lanes with a core each, lanes that share cores, or communication lanes beside a
+// --waits imitates lanes with a core each, lanes that share cores, or communication lanes with a
 // lane that computes (kernels/runtime/executor.cpp); the default depends on the number of cores.
 #include <algorithm>
 #include <cstdio>

@@ -58,7 +58,8 @@ class MpiRunner::Turn {
     return runner_.round_ * transfer.per_run + transfer.number;
   }
 
-  /// Posts receives with MPI, as far ahead as options and sends that still read the memory allow.
+  /// Posts receives with MPI, as far ahead as the options and unfinished sends from the same memory
+  /// allow.
   bool post() {
     const std::int64_t before = posted_;
     while (posted_ < receives() && posted_ - received_ < runner_.options_.receives_in_flight &&

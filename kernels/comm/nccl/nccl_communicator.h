@@ -3,7 +3,7 @@
 // The NCCL communicator of one member: non-blocking, used by one lane, closed or aborted.
 // It keeps these rules of NCCL:
 //   - a communicator belongs to the GPU that is current at its creation; all begin() calls of one
-//     process stand in one NCCL group
+//     process are in one NCCL group
 //   - a call to a non-blocking communicator may return before its work is done; the next call must
 //     wait until the communicator's state is success
 //   - no thread may call a communicator while another aborts it: only its lane (before the first

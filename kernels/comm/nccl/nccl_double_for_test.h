@@ -59,8 +59,7 @@ struct Communicator {
   World* world = nullptr;
   int rank = 0;
   ncclResult_t state = ncclInProgress;
-  std::uint64_t operations = 0;                            ///< operations called, where a group is
-                                                           ///< one
+  std::uint64_t operations = 0;                            ///< operations called; a group is one
   std::uint64_t reductions = 0;                            ///< reductions begun in the stream
   std::shared_ptr<void> graphs = std::make_shared<int>();  ///< each graph holds one more use
   std::vector<Call> grouped;                               ///< calls of the open group
@@ -135,8 +134,7 @@ inline ncclResult_t init(ncclComm_t* handle, int ranks, ncclUniqueId id, int ran
   world.ranks = ranks;
   const char* shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
   const bool is_allowed = shares != nullptr && std::string(shares) == "1";
-  if (all.version >= kSharesGpus && !is_allowed) {  // NCCL reads it once, at a process's first
-                                                    // communicator
+  if (all.version >= kSharesGpus && !is_allowed) {  // read once, at the first communicator
     all.violations.push_back("a communicator before ranks may share a GPU");
   }
   for (const auto& [other, device] : world.device_of_rank) {

@@ -115,7 +115,7 @@ class NcclOnGpus : public testing::TestWithParam<std::string_view> {
     permission_.emplace();
   }
 
-  /// Runs the checks with `members` members, dealt to `gpus` GPUs in turn.
+  /// Runs the checks with `members` members, which are assigned to `gpus` GPUs in turn.
   void check_members(int members, int gpus, Sums sums = Sums::Whole) {
     Meeting meeting;
     meeting.processes = members;

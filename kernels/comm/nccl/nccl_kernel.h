@@ -44,7 +44,7 @@ class NcclKernel final : public ChosenKernel, public QueuedExchange {
     if (exchange_.op == Op::AllGather) bring(bucket.share, at(member));
   }
 
-  /// Deregisters the buffer, whose memory the executor frees after its kernels.
+  /// Deregisters the buffer before the executor frees its memory.
   ~NcclKernel() override { communicator_.deregister_buffer(exchange_.buffer); }
   NcclKernel(const NcclKernel&) = delete;
   NcclKernel& operator=(const NcclKernel&) = delete;
@@ -94,8 +94,7 @@ class NcclKernel final : public ChosenKernel, public QueuedExchange {
   MemberTraffic of_one_run_;
   std::string choice_;
   NcclExchange exchange_;
-  std::vector<MemoryCopy> brought_;  ///< copies of an all_gather's inputs to their place in the
-                                     ///< bucket
+  std::vector<MemoryCopy> brought_;  ///< copies of an all_gather's inputs into the bucket
   LaneQueue& queue_;
   CUstream_st* stream_;
   Patience patience_;

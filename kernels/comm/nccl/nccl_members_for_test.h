@@ -133,7 +133,7 @@ class StreamRecorder final : public StepRecorder {
   std::vector<std::shared_ptr<void>> held_;
 };
 
-/// Double of a GPU whose streams are doubles: CPU kernels compute at once, NCCL's work comes later.
+/// Double of a GPU with doubles of streams: CPU kernels compute at once, NCCL's work runs later.
 /// Memory is unmapped when it is released, so that the double of NCCL detects a later use.
 class GpuDouble final : public Device {
  public:
@@ -201,7 +201,7 @@ struct Case {
   std::int64_t backwards = -1;  ///< the member that reduces its buckets in reverse order; -1: none
 };
 
-/// The number from which a bucket's contributions to a round are made; it differs between buckets.
+/// A number that differs between the buckets of a round, from which contributions are made.
 inline std::int64_t round_of(std::int64_t bucket, std::int64_t round) {
   return 100 * bucket + round;
 }

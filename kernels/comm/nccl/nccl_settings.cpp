@@ -20,7 +20,7 @@ constexpr const char* kMultiRank = "NCCL_MULTI_RANK_GPU_ENABLE";
 constexpr const char* kRingValue = "Ring";
 constexpr const char* kInterface = "NCCL_SOCKET_IFNAME";
 
-/// The number of permissions that are alive, and the variable while there is one.
+/// The number of permissions that are alive, and the variable while it is set.
 struct Permission {
   std::mutex mutex;
   int holders = 0;

@@ -198,8 +198,7 @@ struct NcclTransport::State {
     for (const auto& [member, communicator] : clique.communicators) {
       communicator->adopt_thread();
       for (const NcclBucket& bucket : clique.buckets.at(member)) {
-        // The others' memory may be reused by buckets of another time, and differently at each
-        // member.
+        // Other buckets may use memory that is reused at other times, and differ between members.
         if (bucket.exchange.op != Op::AllReduce) continue;
         communicator->register_buffer(bucket.exchange.buffer);
       }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // all_reduce, reduce_scatter and all_gather between GPUs by NCCL, for nodes of algorithm `nccl` or
-// `ring` (nccl_settings.h) whose lane has a queue on a GPU. Collectives whose members are in the
-// same processes in the same order form a clique; each of its members has one communicator for all
+// `ring` (nccl_settings.h) on a lane with a queue on a GPU. Collectives with members in the same
+// processes in the same order form a clique; each of its members has one communicator for all
 // buckets. NCCL forbids buckets to overtake each other, so a member exchanges its buckets on one
 // stream, in the order of its lane's plan; connect() checks that all members have the same order.
 // All buckets of a member must therefore be on one lane (PlanOptions::inline_bytes = 0). A build
