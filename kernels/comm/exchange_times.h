@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Times that transports measure of exchanges, by place: when workers arrive, and the phases of a
-// push at a server. Each span is measured by one clock, except lateness at a collective across
-// processes: it uses several clocks, corrected by measured offsets, and late_uncertainty_ns bounds
-// its error.
+// push at a server. Each span is measured by one clock. Only lateness at a collective across
+// processes uses several, corrected by measured offsets; late_uncertainty_ns bounds its error.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +22,7 @@ struct ExchangeTimes {
   SpanHistogram barrier;  ///< at a server: from the first worker's push of a step to the last's
   SpanHistogram queue;    ///< at a server: from a message's last chunk until its lane has it
   SpanHistogram wire;     ///< at a server: from a message's first chunk to its last
-  /// The number of pushes, a step's gradients: of a worker, those that every server has taken; of a
-  /// server, all that it has taken.
+  /// Pushes (a step's gradients) taken: of a worker, by every server; of a server, by itself.
   std::optional<std::int64_t> pushes;
 };
 

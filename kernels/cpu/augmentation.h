@@ -26,8 +26,7 @@ class ImagePipeline {
   void prepare(const std::uint8_t* image, const AugmentationDraw& draw, float* target) const;
 
  private:
-  /// Maps a row or column of the image with border to one of the image; kBlack if it has none
-  /// there.
+  /// Maps a row or column of the image with border to one of the image, or to kBlack.
   std::int64_t source_of(std::int64_t index) const;
   void gather_row(const std::uint8_t* image, const AugmentationDraw& draw, std::int64_t y,
                   std::uint8_t* bytes) const;

@@ -4,8 +4,7 @@
 // become (w + v) / 2. Updates by the two replicas come before or after this, for each block of
 // kShardElements: both locks are held, so no update is lost. The next update of this loop does not
 // count the average as a version that it has missed.
-// average_with: the same mean of v and the value of a w in another process; there, assign gives w
-// the mean.
+// average_with: the same for v and a value of w from elsewhere; there, assign writes the mean to w.
 #include <algorithm>
 #include <cstring>
 #include <mutex>

@@ -26,8 +26,7 @@ struct EpochOrder {
   std::vector<std::int32_t> order;
 };
 
-/// The memory of a batch. Shapes: examples [batch, ...] f32; targets [batch, targets] f32 or labels
-/// [batch] i32.
+/// Shapes: examples [batch, ...] f32; targets [batch, targets] f32 or labels [batch] i32.
 struct BatchView {
   float* examples = nullptr;
   void* targets = nullptr;

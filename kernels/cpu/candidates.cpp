@@ -78,8 +78,8 @@ bool Candidates::find() {
   return count_ >= selected_;
 }
 
-/// A magnitude that is reached in the sample by the expected number of selected elements plus four
-/// standard deviations.
+/// A magnitude that in the sample is reached by as many elements as are expected to be selected,
+/// plus four standard deviations.
 std::int32_t Candidates::magnitude_to_find() {
   const std::int64_t stride = (x_.count / kSample - 1) | 1;  // odd, so that it reaches all channels
   for (std::int64_t i = 0; i < kSample; ++i) {

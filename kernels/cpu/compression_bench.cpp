@@ -34,8 +34,7 @@ void BM_TopK(benchmark::State& state) {
 }
 BENCHMARK(BM_TopK)->ArgsProduct({{kThinRows * kThinColumns, kRows* kColumns}, {10, 100}});
 
-/// Adds the selections of two workers. Arguments as for BM_TopK. Indices ascend, as in top_k's
-/// result.
+/// Adds the selections of two workers, with ascending indices. Arguments as for BM_TopK.
 void BM_ScatterAdd(benchmark::State& state) {
   const std::int64_t elements = state.range(0), count = elements * state.range(1) / 1000;
   Array selected = random_array({2 * 2 * count}, 1);

@@ -63,8 +63,7 @@ class FlippedConvolution final : public Kernel {
  private:
   static constexpr std::int64_t kSide = 32;
 
-  /// Flips this part's blocks of 32 outputs. All taps of 32 x 32 channels lie in few pages of
-  /// memory.
+  /// Flips this part's blocks of 32 outputs. All taps of 32 x 32 channels are in few memory pages.
   void turn_weights(int part) {
     for (std::int64_t o = part * kSide; o < outputs_; o += parts_ * kSide) {
       for (std::int64_t i = 0; i < inputs_; i += kSide) {

@@ -15,8 +15,7 @@ namespace regatta::cpu::tiles {
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16")
 
-/// Transposes 32 channels of x at one pixel of one group of images to two tiles, 16 inputs x 32
-/// images each.
+/// Transposes 32 channels of x at one pixel of a group to two tiles, 16 inputs x 32 images each.
 inline void transpose_x(const std::uint16_t* x, std::int64_t image, int images, __mmask32 channels,
                         std::uint16_t* first, std::uint16_t* second) {
   transpose_words(x, image, images, channels, [&](int c, __m512i values) {
@@ -40,8 +39,7 @@ inline void interleave_dy(const std::uint16_t* dy, std::int64_t image, int image
   }
 }
 
-// Use of the tile registers in accumulate(): 2 s and 2 s + 1 hold sums of tap s, 6 holds x, 7 holds
-// dy.
+// Tile registers in accumulate(): sums of tap s in 2 s and 2 s + 1, x in 6, dy in 7.
 
 template <int kTaps>
 void load_sums(const float* sums) {
@@ -78,8 +76,7 @@ void store_sums(float* sums) {
   }
 }
 
-/// Multiplies a row of x with a row of dy for all taps s: column w of x meets columns w + padding -
-/// s of dy.
+/// Multiplies rows of x and dy for all taps s: column w of x with column w + padding - s of dy.
 template <int kTaps>
 [[gnu::always_inline]] inline void multiply_row(const std::byte* x, const std::byte* dy,
                                                 const GradientShape& shape) {

@@ -5,8 +5,7 @@
 // direct sum takes 144. Images are cut into tiles of 4 x 4 pixels. Each thread processes its share
 // of all tiles in blocks: it transforms a block to its points (winograd_tiles.h), multiplies, and
 // transforms the products back. Intermediate values are f32 in memory that the lane's kernels use
-// in turn. Threads wait for each other when weights are transformed and at the end, never between
-// blocks.
+// in turn. Threads wait for each other only when weights are transformed and at the end.
 //   forward:           M[36, tiles, O] = V[36, tiles, I] U[36, O, I]'
 //   backward data:     M[36, tiles, I] = V[36, tiles, O] U[36, O, I], of flipped weights
 //   backward weights:  U[36, O, I] = sum over blocks of D[36, tiles, O]' V[36, tiles, I]
@@ -30,8 +29,7 @@ namespace {
 
 using namespace winograd;
 
-/// Transforms the data of a block's tiles: 6 x 6 pixels each, beginning one pixel above and left of
-/// the tile.
+/// Transforms a block's data: 6 x 6 pixels for each tile, from one pixel above and left of it.
 template <typename T>
 void data_to_points(const Tiles& tiles, const Images& images, const Range& range,
                     const Planes& planes) {

@@ -62,8 +62,7 @@ std::vector<std::pair<Shape, Fusion>> cases() {
   return all;
 }
 
-/// Random values that are distinct in each window: at a near tie, bf16 and f32 would pick different
-/// pixels.
+/// Values that are distinct in each window: at a near tie, bf16 and f32 would pick differently.
 Array distinct_array(const Shape& s, unsigned seed) {
   Array array = random_array({s.batch, s.height, s.width, s.channels}, seed);
   for (std::int64_t i = 0; i < array.type.elements(); ++i) {

@@ -101,8 +101,7 @@ class GroupStatistics {
     line(group).repeat();
   }
 
-  /// Updates the running statistics after all groups: running = (1 - momentum) running + momentum *
-  /// mean over groups.
+  /// Called after all groups: running = (1 - momentum) running + momentum * mean over groups.
   void update_running() const {
     update(*running_mean_, [&](std::int64_t g, std::int64_t c) {
       return static_cast<double>(mean_[g * groups_.channels + c]);

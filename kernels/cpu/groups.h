@@ -28,8 +28,7 @@ struct Groups {
     return {(group * rows + mine.begin) * channels, (group * rows + mine.end) * channels};
   }
 
-  /// The examples of a part's slice, cut between examples, for kernels that read neighbouring
-  /// pixels.
+  /// A part's slice as whole examples, for kernels that read neighbouring pixels.
   Range whole_examples(std::int64_t group, int part) const {
     const Range mine = sliced ? share(examples, parts, part) : Range{0, examples};
     return {group * examples + mine.begin, group * examples + mine.end};
@@ -39,9 +38,9 @@ struct Groups {
     return {some_examples.begin * size, some_examples.end * size};
   }
 
-  /// Calls measure(group, part), then finish(group), then apply(group, part). If groups are not
-  /// sliced, a thread finishes one group before the next, so that apply() rereads measure()'s data
-  /// from the cache.
+  /// Calls measure(group, part), then finish(group), then apply(group, part). A thread finishes
+  /// groups that are not sliced one by one, so that apply() rereads measure()'s data from the
+  /// cache.
   template <typename Measure, typename Finish, typename Apply>
   void run(const Measure& measure, const Finish& finish, const Apply& apply) const {
     if (!sliced) {

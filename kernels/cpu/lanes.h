@@ -39,8 +39,7 @@ struct SomeLanes {
   std::size_t count;
 };
 
-/// Calls body(i, lanes) for i = 0, kLanes, 2 kLanes, … below `count`; the last call may have fewer
-/// lanes.
+/// Calls body(i, lanes) for i = 0, kLanes, … below `count`; the last call may have fewer lanes.
 template <typename Body>
 inline void for_each_lanes(std::int64_t count, const Body& body) {
   std::int64_t i = 0;

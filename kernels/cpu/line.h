@@ -62,8 +62,7 @@ class Line {
   }
 
   /// Computes y = max_pool(function(line(x))) of one image. Values are rounded before they are
-  /// compared, so ties resolve as if the values had been stored. `picked` and `positions` may be
-  /// null.
+  /// compared, so ties are those of stored values. `picked` and `positions` may be null.
   template <typename Function, typename T>
   void apply_and_pool(const Windows& windows, const T* x, T* y, T* picked,
                       std::uint8_t* positions) const {
@@ -88,8 +87,7 @@ class Line {
   Buffer<float> constants_;  ///< mean, slope and shift, a wide row each
 };
 
-/// Finds the largest value of each window of one image, and its position unless `positions` is
-/// null.
+/// Finds each window's largest value in an image, and its position unless `positions` is null.
 template <typename T>
 void pool_image(const Windows& windows, const T* x, T* picked, std::uint8_t* positions) {
   windows.for_each([&](auto corner, auto pooled, auto side) {

@@ -7,9 +7,8 @@
 //   dshift = sum dz, dscale = sum dz h over all groups.
 // One pass computes the sums, a second writes dx as slope * (dz - offset) - pull * (x - mean). The
 // first leaves dz in dx, because gelu's derivative costs more than a read from the cache. With a
-// pool, dz exists only for picked values: the first pass reads nothing else, and both compute dz. A
-// pool before then writes dx to the picked pixels; with a pool after, all pixels had been
-// normalised.
+// pool, dz exists only for picked values: the first pass reads nothing else, and both compute dz.
+// With a pool before, dx is nonzero only at picked pixels; with a pool after, at all pixels.
 #include <type_traits>
 #include <vector>
 

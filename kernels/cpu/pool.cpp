@@ -63,8 +63,7 @@ struct Block {
   std::int64_t image, row, column, channel, count;
 };
 
-/// Calls body(block) for every block of all images of `rows` x `columns` pixels; parts divide the
-/// rows.
+/// Calls body(block) for every block of images of `rows` x `columns` pixels; parts divide rows.
 template <typename Body>
 void for_each_block(const Geometry& n, std::int64_t rows, std::int64_t columns, const Body& body) {
   parallel_parts(n.parts, [&](int part) {
@@ -165,8 +164,7 @@ class AveragePool {
   T* y_;
 };
 
-/// Backward of both poolings; an average has no positions, and each window adds to all of its
-/// pixels.
+/// Backward of both poolings. An average has no positions: each window adds to all its pixels.
 template <typename T>
 class PoolBackward {
  public:

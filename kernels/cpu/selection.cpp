@@ -43,8 +43,7 @@ class Selection {
   }
 
  private:
-  /// Finds the highest digit, counting in four tables so that equal digits in a row do not wait for
-  /// each other.
+  /// Counts in four tables, so that equal digits in a row do not wait for each other.
   void first_digits() {
     std::array<std::array<std::uint32_t, kBuckets>, 4> counts{};
     std::int64_t i = 0;
@@ -60,8 +59,7 @@ class Selection {
     choose(counts[0], 20);
   }
 
-  /// Finds the digit at `shift` among the elements that agree with found_ in the bits from `known`
-  /// up.
+  /// Finds the digit at `shift` among elements that agree with found_ from bit `known` up.
   void next_digits(int known, int shift) {
     std::array<std::uint32_t, kBuckets> counts{};
     const std::uint32_t prefix = found_ >> known;

@@ -65,8 +65,7 @@ inline Bound sum_of(std::int64_t terms) {
   return {.absolute = 8 * 0x1p-24 * static_cast<double>(terms), .relative = 0x1p-22};
 }
 
-/// Error bound after rounding to bf16 (8 bits of mantissa) of a result that is otherwise within
-/// `bound`.
+/// Error bound of a result within `bound` after rounding to bf16 (8 bits of mantissa).
 inline Bound rounded_to_bf16(const Bound& bound) {
   return {.absolute = bound.absolute + 0x1p-16, .relative = bound.relative + 0x1p-8};
 }
@@ -112,8 +111,7 @@ inline void expect_agrees(const OpCase& op_case, const Bound& bound) {
   }
 }
 
-/// Checks that the op with bf16 in inputs 0 … count - 1 agrees with the reference on the same
-/// values in f32.
+/// Checks the op with bf16 in inputs 0 … count - 1 against the reference with the same in f32.
 inline void expect_agrees_in_bf16(const OpCase& op_case, std::size_t count, const Bound& bound) {
   const OpResult expected = run_op(reference_table(), op_case, 1);
   OpCase halved{.op = op_case.op, .attributes = op_case.attributes, .name = op_case.name};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sgd, adam and lookahead compared with the reference, for every device that has kernels
-// (test_support.h).
+// sgd, adam and lookahead against the reference, for every device with kernels (test_support.h).
 #include "kernels/cpu/test_support.h"
 #include "kernels/cpu/update_for_test.h"
 

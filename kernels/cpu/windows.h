@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Windows of a max_pool that do not overlap, for fused ops: finds the largest value of each window,
-// and writes gradients to its pixel. Rows at the bottom and columns at the right may belong to no
-// window.
+// Windows of a max_pool that do not overlap, for fused ops: finds the largest value of each window
+// and writes gradients to its pixel. Bottom rows and right columns may be in no window.
 #pragma once
 
 #include "kernels/cpu/lanes.h"
@@ -68,8 +67,7 @@ struct Largest {
   LaneIntegers position;
 };
 
-/// The largest value(pixel) of the window at `corner`, for kLanes channels; the first of equal
-/// ones.
+/// The largest value(pixel) of the window at `corner`, the first of equals, for kLanes channels.
 template <typename T, typename Side, typename Count, typename Value>
 inline Largest largest(const Windows& n, const T* corner, Side side, Count lanes,
                        const Value& value) {

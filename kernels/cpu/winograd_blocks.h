@@ -59,8 +59,7 @@ struct Images {
   Tensor tensor;
   std::int64_t channels() const { return tensor.type.dim(3); }
   std::int64_t line() const { return tensor.type.dim(2) * channels(); }
-  /// The address of the pixel `before` pixels above and left of a tile, also beyond the image's
-  /// border.
+  /// The pixel `before` pixels above and left of a tile, also beyond the image's border.
   template <typename T>
   T* corner(const Tiles::Tile& tile, std::int64_t before) const {
     const std::int64_t row = tile.image * tensor.type.dim(1) + tile.row - before;
@@ -72,8 +71,7 @@ inline std::int64_t quotient_up(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
 
-/// Divides a batch's tiles into blocks, the same number for each thread, of sizes that differ by
-/// one.
+/// Divides tiles into blocks of sizes that differ by one, the same number for each thread.
 struct Blocks {
   /// `wanted` is the number of tiles in a block.
   Blocks(std::int64_t tile_count, int thread_count, std::int64_t wanted)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every gradient rule with the reference kernels, compared with central differences on random
-// shapes:
+// Every gradient rule, by the reference kernels, against central differences on random shapes:
 //   d loss / d x  ~  (loss(x + h) - loss(x - h)) / 2h.
 //
 // Tolerances: the loss and the values on the way to it are stored as f32, so each loss is off by a
@@ -72,8 +71,7 @@ class Problem {
   }
 
   void end_with(Value loss) { loss_ = loss; }
-  /// Ends the graph with the mean squared error between `y`, viewed as [B, ...], and a random
-  /// target.
+  /// Ends the graph with the mean squared error of `y`, viewed as [B, ...], to a random target.
   void end_with_error_of(Value y) {
     const TensorType& type = graph_.type(y);
     const std::int64_t batch = type.dim(0), outputs = type.elements() / type.dim(0);

@@ -32,8 +32,7 @@ using InitialValues = std::map<std::string, std::vector<float>>;
 class Interpreter {
  public:
   /// Variables that `initial` does not name start with the values of initialize(). The graph
-  /// outlives this. Throws: RunError(Unsupported) if the reference does not compute one of the
-  /// graph's ops.
+  /// outlives this. Throws: RunError(Unsupported) if the reference lacks one of the ops.
   Interpreter(const Graph& graph, std::uint64_t seed, const InitialValues& initial = {});
 
   /// Runs one node, even if its inputs are not computed yet.

@@ -17,8 +17,7 @@ double product(const Column& a, const Column& b) {
   return sum;
 }
 
-/// The component of `column` orthogonal to `others`, which are orthonormal or zero; its length is
-/// one.
+/// The part of `column` orthogonal to `others`, at length one. `others` are orthonormal or zero.
 Column rest_of(const Column& column, const std::vector<Column>& others) {
   Column rest = column;
   for (int time = 0; time < 2; ++time) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reference kernels compared with numbers worked out by hand from the formulas in the
-// literature.
+// The reference kernels against numbers worked out by hand from the literature's formulas.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -83,8 +82,7 @@ TEST(Convolution, ReadsTheInputsOfItsGroupOnly) {
   EXPECT_EQ(elements(interpreter, y), (Floats{1, 10, 200, 2000, 3, 30, 400, 4000}));
 }
 
-// A convolution is a correlation, as in every framework: the kernel is not mirrored. Channels vary
-// fastest.
+// Convolution is correlation, as in every framework: no mirrored kernel. Channels vary fastest.
 TEST(Convolution, DoesNotMirrorTheKernelAndMixesChannels) {
   Graph graph;
   Builder builder(graph);

@@ -19,8 +19,7 @@ constexpr std::int64_t kChunkElements = 16 * 1024;
 
 }  // namespace
 
-/// A member's progress in one run: 1 on arrival, 1 + k after its k-th transfer, `points_` at the
-/// end.
+/// A member's progress in a run: 1 on arrival, 1 + k after its k-th transfer, at last `points_`.
 class AllReduceGroup::Turn {
  public:
   Turn(AllReduceGroup& group, std::int64_t member, const Patience& patience,

@@ -40,8 +40,7 @@ class Pair {
     }
   }
 
-  /// Seconds of one call: the median over `blocks` blocks of `calls` calls, each block after a
-  /// barrier.
+  /// Seconds of one call: the median over `blocks` blocks of `calls` calls, a barrier before each.
   double seconds_of_call(int blocks, int calls) {
     std::atomic<int> arrived{0};
     std::vector<std::int64_t> times;

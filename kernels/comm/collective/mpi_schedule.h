@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One member's sends and receives of an all-reduce, or of one of its halves, as data: the peers,
-// and the transfers that must come first. mpi_runner.h runs a schedule over processes; all_reduce.h
-// runs those given as messages (collective_messages.h) between threads, too. Chunks have a fixed
-// size, so that adding one chunk overlaps receiving the next. This code calls no library: tests run
-// schedules in memory.
+// One member's sends and receives of an all-reduce, or of one half, as data with dependencies.
+// mpi_runner.h runs a schedule over processes; all_reduce.h runs those given as messages
+// (collective_messages.h) between threads, too. Chunks have a fixed size, so that adding one chunk
+// overlaps receiving the next. It calls no library: tests run schedules in memory.
 //
 // ring and reduce_to_one add in the order of all_reduce.h, element by element, so their bits do not
 // depend on which process a member is in. hierarchical_copy reduces each part (the members of a
@@ -59,8 +58,7 @@ struct ScheduleRequest {
 };
 
 /// Makes a schedule of ring, reduce_to_one, hierarchical_copy, double_tree or torus. The buffer is
-/// the whole bucket: reduce_scatter leaves the member's share in it, all_gather reads the share
-/// from it.
+/// the whole bucket: reduce_scatter leaves the member's share in it, all_gather reads it.
 MessageSchedule schedule_collective(const ScheduleRequest& request);
 
 /// The steps before and after the exchange among roots, if a library does that exchange.

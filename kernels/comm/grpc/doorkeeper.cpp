@@ -106,8 +106,7 @@ bool same_secret(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-/// The channel arguments for the door, by gRPC's own names (http_connect_handshaker.h), which its
-/// headers do not declare.
+/// The arguments' names are gRPC's (http_connect_handshaker.h); public headers do not declare them.
 std::vector<std::pair<std::string, std::string>> door_arguments(const std::string& address,
                                                                 std::string_view key) {
   return {{"grpc.http_connect_server", address},
@@ -178,8 +177,7 @@ void Doorkeeper::accept_one() {
   if (strangers_.size() > options_.most_strangers) send_away(strangers_.front());
 }
 
-/// Reads a stranger's request. A client sends nothing more before the answer, so no later byte of
-/// the connection is taken.
+/// Reads a stranger's request, and nothing after it: a client sends no more before the answer.
 void Doorkeeper::hear(Stranger& stranger) {
   std::array<char, kMostRequest> piece{};
   const std::size_t room = kMostRequest - stranger.said.size();

@@ -2,9 +2,8 @@
 //
 // Accepts connections for a gRPC server and hands over only those that present the run's key.
 // Others never reach its HTTP/2 stack, which a stranger could keep busy and fill (rapid reset,
-// CVE-2023-44487; gRPC 1.51 has no limit for it). gRPC itself would also accept any number of
-// connections, and stops listening for good when the process has no file descriptors left
-// (tcp_server_posix).
+// CVE-2023-44487; gRPC 1.51 has no limit for it). gRPC itself accepts any number of connections
+// and, without free file descriptors, stops listening for good (tcp_server_posix).
 //   client  CONNECT host:port HTTP/1.0, and a header Proxy-Authorization: Bearer KEY
 //   door    HTTP/1.0 200 OK, and from there on the connection is gRPC's; or 407
 // A gRPC client sends this request itself when two channel arguments are set (door_arguments).

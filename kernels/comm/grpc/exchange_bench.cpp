@@ -218,8 +218,7 @@ std::vector<std::unique_ptr<Pipe>> exchange_pipes(test::End& end, int process,
 
 // Two processes.
 
-/// Process 0: sends back everything that it receives, by every way, and writes its ports to
-/// `to_parent`.
+/// Process 0: writes its ports to `to_parent` and sends back all that it receives, by every way.
 void echo(int to_parent, const std::vector<std::int64_t>& sizes) {
   test::End end(test::options_of(0, 2));
   const auto pipes = exchange_pipes(end, 0, sizes);

@@ -12,8 +12,7 @@
 namespace regatta::exchange {
 namespace {
 
-/// gRPC reports a write as done when less than this is left of it, so the next chunk is ready in
-/// time.
+/// gRPC reports a write as done when less than this is left, so the next chunk is ready in time.
 constexpr int kWriteAheadBytes = 1 << 20;
 constexpr int kKeptBytes = 1 << 30;    // of freed memory that the process keeps
 constexpr int kMappedBytes = 1 << 25;  // larger blocks are mapped, as by glibc's own limit

@@ -25,8 +25,7 @@ namespace regatta::exchange {
 /// fetching the same pages from the kernel at each step takes as long as moving the bytes.
 void prepare_process();
 
-/// The most strangers connected at a time, besides as many processes as may connect at the same
-/// time.
+/// The most strangers connected at a time, besides ListenOptions::processes.
 inline constexpr int kMostStrangers = 64;
 
 struct ListenOptions {

@@ -25,8 +25,7 @@ struct MessageArrival {
   std::uint64_t last = 0;
 };
 
-/// With n peers a replica draws a given one every n steps on average; longer gaps than this do not
-/// occur.
+/// With n peers a replica draws a given one in one of n steps; no gap is longer than this.
 inline constexpr std::uint64_t kTicketsAhead = 65'536;
 
 class Inbox {

@@ -23,8 +23,7 @@ struct PushAccount {
   ExchangeTimes& times;  ///< of this message alone
 };
 
-/// Make the kernels. `traffic` counts at the node's own place; it, `link` and `push` outlive the
-/// kernel.
+/// `traffic` counts at the node's own place. It, `link` and `push` outlive the kernel.
 std::unique_ptr<Kernel> make_send(const KernelRequest& request, const ExchangeOptions& options,
                                   const std::shared_ptr<Link>& link, MemberTraffic& traffic);
 std::unique_ptr<Kernel> make_receive(const KernelRequest& request, const ExchangeOptions& options,

@@ -77,8 +77,7 @@ void Parcel::flush() {
   copied_.clear();
 }
 
-/// Called by gRPC for each slice it has released. Threads: any. The next message begins after the
-/// last of these calls.
+/// Called by gRPC for each released slice, the last before the next message begins. Threads: any.
 void Parcel::release(void* parcel) {
   auto* const self = static_cast<Parcel*>(parcel);
   if (self->holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Push times at a server: with times given by hand, and over real connections with a worker that
-// sleeps.
+// Push times at a server: given by hand, and over real connections with a worker that sleeps.
 #include "kernels/comm/grpc/push_ledger.h"
 
 #include <gtest/gtest.h>

@@ -140,8 +140,7 @@ std::unique_ptr<Kernel> carried(const KernelRequest& request) {
 }
 
 /// A collective run by the host, or by one kernel of the GPU that the members share. That kernel
-/// sends nothing; it follows the algorithm's order of additions, and that algorithm's messages are
-/// counted.
+/// adds in the algorithm's order. It sends nothing; the algorithm's messages are counted.
 class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
  public:
   /// `bucket` is the whole of `own` (bucket_elements.h).

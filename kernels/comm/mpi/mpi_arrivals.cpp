@@ -89,8 +89,7 @@ ClockMap MpiArrivals::compare(MPI_Comm all) {
   return map;
 }
 
-/// Compares the rounds that all members have logged; a rank with several members has less room for
-/// each.
+/// Adds lateness for rounds that all have logged: logs are shorter on ranks with several members.
 void MpiArrivals::settle(MPI_Comm all, const ClockMap& map, Group& group) const {
   std::int64_t noted = kNever;
   for (const ArrivalLog& log : group.logs) noted = std::min(noted, std::ssize(log.stamps()));

@@ -67,8 +67,7 @@ class MpiCourier {
   void announce();
   /// Takes over a message that has begun. Threads: any.
   void take(Outgoing& outgoing);
-  /// Stops the thread at once, before memory that is still being sent is freed. Threads: one at a
-  /// time.
+  /// Stops the thread at once. Called before memory being sent is freed. Threads: one at a time.
   void stop();
 
  private:

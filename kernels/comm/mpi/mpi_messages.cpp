@@ -90,8 +90,7 @@ class SendKernel final : public Kernel {
   MemberTraffic& traffic_;
 };
 
-/// Waits until a step's sends have left. Other lanes may run these sends, and may not have begun
-/// them.
+/// Waits until a step's sends have left. Some may be another lane's and not have begun.
 class SentKernel final : public Kernel {
  public:
   struct Awaited {

@@ -23,8 +23,7 @@ bool completed(MPI_Request& request) {
 
 }  // namespace
 
-/// The state of one run: the number of the schedule's transfers in each phase, as each passes in
-/// order.
+/// The state of one run: how many of the schedule's transfers have passed each phase, in order.
 class MpiRunner::Turn {
  public:
   Turn(MpiRunner& runner, const Patience& patience, const Observer& observer)
@@ -58,8 +57,7 @@ class MpiRunner::Turn {
     return runner_.round_ * transfer.per_run + transfer.number;
   }
 
-  /// Posts receives with MPI, as far ahead as the options and unfinished sends from the same memory
-  /// allow.
+  /// Posts receives as far ahead as options and unfinished sends from the same memory allow.
   bool post() {
     const std::int64_t before = posted_;
     while (posted_ < receives() && posted_ - received_ < runner_.options_.receives_in_flight &&

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of the double's functions, and those functions that end communicators and register
-// buffers.
+// The table of the double's functions, and those that end communicators and register buffers.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NCCL's settings, the texts that processes exchange before they call it, and the installed
-// library.
+// NCCL's settings, the texts that processes exchange before using it, the installed library.
 #include "kernels/comm/nccl/nccl_settings.h"
 
 #include <gtest/gtest.h>

@@ -205,9 +205,8 @@ struct NcclTransport::State {
     }
   }
 
-  /// Exchanges each bucket once before the first step, because NCCL connects GPUs to rings and
-  /// trees when they first reduce, which no timed step should include. The values in the buckets
-  /// are not used.
+  /// Exchanges each bucket once before the first step, because NCCL connects rings and trees at the
+  /// first exchange, which no timed step should include. The buckets' values are not used.
   static void warm_up(Clique& clique, const Patience& patience) {
     std::vector<std::thread> lanes;  // one a member: each waits for the others
     std::vector<std::exception_ptr> errors(clique.communicators.size());
@@ -230,8 +229,7 @@ struct NcclTransport::State {
     }
   }
 
-  /// Begins all communicators of this process in one group: one by one, each would wait for ever
-  /// for the next.
+  /// Begins all communicators of this process in one group: one by one, they would deadlock.
   void begin(Clique& clique, const std::string& id) const {
     nccl_call(calls, calls.group_start(), "ncclGroupStart");
     try {
