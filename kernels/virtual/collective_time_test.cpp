@@ -15,8 +15,7 @@ constexpr double kBytesPerNs = 2;
 constexpr std::int64_t kMembers = 4;
 constexpr double kBytes = 4 * 4096;
 
-/// The time of a collective among kMembers: each in its own process and host, or all in one process
-/// if `processes` is 1.
+/// The time among kMembers, each on a host of its own; with one process, all in it.
 double ns_of(std::string_view algorithm, int processes) {
   Cluster cluster;
   cluster.hosts.resize(static_cast<std::size_t>(processes));

@@ -17,7 +17,7 @@ enum class EventKind : std::uint8_t {
   FlowEnds,       ///< the last byte of a flow has left
   MessageArrives,
   ComputeEnds,   ///< a flow of computing on shared cores has ended
-  MemberGoesOn,  ///< a member of a collective has added up what it received
+  MemberGoesOn,  ///< a member of a collective has added up the messages it received
 };
 
 struct Event {

@@ -74,8 +74,7 @@ double Network::wait_ns(double now, int number, double most) const {
   return queued / link.capacity;
 }
 
-/// Collects the flows of the changed links, then the flows of these flows' links, until no link is
-/// new.
+/// Collects all flows that links connect, directly or through other flows, with a changed link.
 void Network::find_connected() {
   connected_.clear();
   for (std::size_t i = 0; i < changed_links_.size(); ++i) {

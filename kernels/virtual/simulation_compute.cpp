@@ -43,8 +43,7 @@ void Simulation::compute_run(int l) {
   compute(l, ns);
 }
 
-/// Takes a core of the process for a lane at a server. Returns false while other lanes have them
-/// all.
+/// Takes a core for a lane at a server; returns false while other lanes have all of them.
 bool Simulation::take_core(int l) {
   Lane& own = lane(l);
   if (!is_at_server(l) || own.has_core) return true;
@@ -148,8 +147,7 @@ double Simulation::time_in_process(std::int64_t bytes) const {
   return cluster_.transports.in_process.on_host.ns_of(static_cast<double>(bytes));
 }
 
-/// Notes the versions of shared variables that a lane reads or updates, and counts staleness as
-/// real runs do.
+/// Notes the versions of shared variables read or updated; counts staleness as real runs do.
 void Simulation::note_versions(int l, const LaneInstruction& each) {
   const auto begin = static_cast<std::size_t>(each.first + kListedOfWait * each.waits);
   for (std::size_t i = begin; i < begin + static_cast<std::size_t>(each.listed); ++i) {

@@ -34,8 +34,8 @@ void Simulation::arrive(const Event& event) {
   if (run.is_inside(member)) advance_member(collective, member);
 }
 
-/// Sends a message. A lane spends time to hand over a server's message; between workers it only
-/// begins the send.
+/// Sends a message. Handing one to or from a server over takes the lane time; between workers the
+/// send only begins.
 bool Simulation::send(int l) {
   const LaneInstruction& each = instruction(l);
   const ProgramMessage& message = program_.messages[static_cast<std::size_t>(each.number)];

@@ -87,8 +87,8 @@ bool Simulation::bound_holds(int l) {
   return false;
 }
 
-/// The time at which the last of the replica's other stages in the lane's process ended its last
-/// step, but not before the lane's own end.
+/// The end of the last step of the replica's other stages in the lane's process: the latest, and
+/// not before the lane's own.
 double Simulation::stages_ended(int l) const {
   const ProgramLane& plan = planned(l);
   double end = lanes_[static_cast<std::size_t>(l)].since;
@@ -98,8 +98,7 @@ double Simulation::stages_ended(int l) const {
   return end;
 }
 
-/// Counts the lane's wait for others of its loop, from the end of a step to the next step or the
-/// end.
+/// Counts the lane's wait for others of its loop between two steps or after the last.
 void Simulation::end_wait(int l) {
   Lane& own = lane(l);
   own.bubble += stages_ended(l) - own.since;
