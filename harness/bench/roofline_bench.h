@@ -58,8 +58,8 @@ struct PeakSizes {
   std::int64_t elements = 64'000'000;  ///< f32, in each of three tensors
 };
 
-/// Measures the peaks by the project's kernels of dense, for each element type, and of add, and by
-/// a copy in the queue: the fastest of several runs, and the faster of the last two.
+/// Measures the peaks, each as the fastest of several rounds: products by the project's kernel of
+/// dense for each element type, bytes by its kernel of add or a copy in the queue, if faster.
 Peaks measure_peaks(Device& device, const KernelTable& kernels,
                     const std::set<ElementType>& elements, const PeakSizes& sizes);
 

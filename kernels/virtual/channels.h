@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages between processes in virtual time. A channel carries the messages from one process to
-// another one after the other, as a connection does. Each message occupies the channel for its own
-// cost and then for its bytes, a flow through the links between the hosts; the latency follows,
+// Messages between processes in virtual time. A channel carries the messages between two processes
+// in one direction, one at a time, as a connection does. Each message occupies the channel for its
+// own cost and then for its bytes, a flow through the links between the hosts; the latency follows,
 // while the next message is in flight. A message that begins at a link filled by others first waits
 // for the bytes that these keep queued there (Cluster::queue_bytes). If hosts share a machine's
 // cores, the bytes of a message at the measured rate take one core at each end (half a core with
