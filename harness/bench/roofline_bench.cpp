@@ -82,8 +82,8 @@ class PeakOp {
     device_.write(tensor.data, words.data(), tensor.type.bytes());
   }
 
-  /// The shortest mean time of a round's runs, after one untimed run. Runs queue up behind that
-  /// one.
+  /// The shortest mean time of a run over the rounds. A round's first run is not timed, so that the
+  /// others already wait in the queue.
   double least_ns(const std::function<void()>& run) {
     const auto begin = queue_->make_mark();
     const auto end = queue_->make_mark();

@@ -5,8 +5,8 @@
 // `single` split by kind of op, and the time outside kernels. Rounds of both alternate; the first
 // warms up. With `--device cuda`: the step by kind of op and by kernel, the gaps between kernels,
 // the step launched as one, and the limit of each kernel (gpu_step_bench.h defines the numbers).
-//   step_bench --workload resnet9_thin [--dtype bf16] [--batch 64] [--threads 2] [--layers]
-//   [--json] step_bench --workload airbench94 --dtype bf16 --device cuda
+//   step_bench --workload NAME [--dtype bf16] [--batch 64] [--threads 2] [--layers] [--json]
+//   step_bench --workload NAME --dtype bf16 --device cuda [--layers] [--json]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

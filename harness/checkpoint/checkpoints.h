@@ -41,7 +41,7 @@ class Checkpoints {
   /// Throws: RunError(Data) if its variables differ from the run's.
   void restore(Trainer& trainer, Record& record);
 
-  /// The number of examples after `examples` at which the next checkpoint is due.
+  /// The count of examples, above `examples`, at which the next checkpoint is due.
   std::int64_t next_after(std::int64_t examples, std::int64_t global_batch) const;
   void write(const RunPosition& position, Trainer& trainer, Record& record);
   /// Writes the first checkpoint before the clocks start, to find out that checkpoints can be

@@ -97,9 +97,8 @@ struct Program {
   std::vector<ProgramMessage> messages;
   std::vector<ProgramCollective> collectives;
   std::vector<NodeSteps> node_steps;
-  std::vector<Place> senders;  ///< places that copies read
-  std::vector<std::int32_t>
-      lists;  ///< (lane, index, of_stage) of waits, messages, shared variables
+  std::vector<Place> senders;                ///< places that copies read
+  std::vector<std::int32_t> lists;           ///< waits (lane, index, of_stage), messages, variables
   std::int32_t shared_variables = 0;         ///< over all processes
   std::map<std::int32_t, Variable> shared;   ///< those that several loops read and update
   std::vector<std::string> unknown_kernels;  ///< keys without a cost, each once
