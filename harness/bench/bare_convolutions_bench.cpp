@@ -19,7 +19,7 @@ bool is_convolution(const Node& node) {
          node.op == Op::ConvolutionBackwardWeights;
 }
 
-/// The tensors of a convolution, whichever of them a pass computes.
+/// The tensors of a convolution, including the one that a pass computes.
 struct Operands {
   Tensor x;
   Tensor weights;
@@ -32,7 +32,7 @@ Operands operands(Op op, const std::vector<Tensor>& inputs, const std::vector<Te
   return {inputs[1], outputs[0], inputs[0]};
 }
 
-/// The primitive alone; weights are memory in its own layout, whatever they hold.
+/// The primitive alone. Its weights are memory in its own layout, with arbitrary contents.
 std::unique_ptr<Kernel> bare_primitive(const Node& node, const Operands& t) {
   const bool forward = node.op == Op::Convolution;
   const bool data = node.op == Op::ConvolutionBackwardData;
@@ -52,7 +52,7 @@ std::unique_ptr<Kernel> bare_primitive(const Node& node, const Operands& t) {
                                          .padding = node.attributes.integer("padding")});
   auto program = std::make_unique<onednn::Program>();
   const auto plain = weights(onednn::Layout::Plain);
-  // write_as() sets memory aside where the layouts differ, and copies nothing by itself.
+  // write_as() allocates memory if the layouts differ, and copies nothing by itself.
   const dnnl::memory w = program->write_as(choice.weights, plain, t.weights.data);
   program->add(choice.primitive, choice.scratchpad,
                {{data ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, program->bind(choice.x, t.x.data)},
@@ -61,7 +61,7 @@ std::unique_ptr<Kernel> bare_primitive(const Node& node, const Operands& t) {
   return program;
 }
 
-/// bf16 numbers in ±[1/256, 1), which are as harmless when read as f32: no value is denormal.
+/// Fills memory with bf16 numbers in ±[1/256, 1), none of which is denormal when read as f32.
 void fill(std::byte* memory, std::size_t bytes) {
   std::minstd_rand generator(7);
   auto* halves = reinterpret_cast<std::uint16_t*>(memory);
@@ -95,7 +95,7 @@ BareConvolutions::BareConvolutions(const Graph& graph, const KernelTable& kernel
   }
 }
 
-/// All convolutions read the same memory and write the same other memory.
+/// Allocates one set of inputs and one of outputs, which all convolutions share.
 void BareConvolutions::set_memory_aside(const Graph& graph) {
   std::map<std::pair<bool, std::size_t>, std::size_t> bytes;
   const auto want = [&](bool output, std::size_t index, const TensorType& type) {

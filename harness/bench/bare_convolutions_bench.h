@@ -23,12 +23,12 @@ class BareConvolutions {
     Op op = Op::Convolution;
     std::string layer;
     std::string shape;                 ///< of the weights and the larger images
-    double flop = 0;                   ///< 2 a multiply-add, for the whole batch
+    double flop = 0;                   ///< 2 per multiply-add, for the whole batch
     std::vector<double> primitive_ms;  ///< by round
     std::vector<double> kernel_ms;
   };
 
-  /// `graph` outlives this. Threads: one constructs and runs.
+  /// `graph` outlives this. Threads: one thread constructs and runs it.
   BareConvolutions(const Graph& graph, const KernelTable& kernels, int threads);
 
   /// Runs every convolution once in each way.

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What kernels have in common adds up, and so do the bounds.
+/// Sums over kernels: of their times, gaps, work and bounds.
 struct Sums {
   std::int64_t kernels = 0;
   double ms = 0, gap_ms = 0, flop = 0, bytes = 0;
@@ -71,7 +71,7 @@ Json kernels_of(const std::vector<KernelRow>& rows, const Peaks& peaks) {
   return kernels;
 }
 
-/// The time of kernels that are near their limit, by limit, and of the others.
+/// The time of kernels near each limit, and of kernels near neither.
 Json limits_of(const std::vector<KernelRow>& rows, const Peaks& peaks, double step_ms) {
   std::map<std::string, double> ms{{"memory bus", 0}, {"neither", 0}};
   for (const KernelRow& row : rows) {
@@ -86,7 +86,7 @@ Json limits_of(const std::vector<KernelRow>& rows, const Peaks& peaks, double st
   return limits;
 }
 
-/// Of the steps that count.
+/// The times of the measured steps, in ms.
 std::vector<double> step_times(const Executor& executor, const GpuStepOptions& options) {
   const std::vector<std::uint64_t> all = executor.loops().front().step_ticks;
   std::vector<double> ms;
@@ -97,7 +97,7 @@ std::vector<double> step_times(const Executor& executor, const GpuStepOptions& o
   return ms;
 }
 
-/// Where one step's kernels lie behind the begin of its first.
+/// The time spans of one step's kernels, from the begin of the first.
 std::vector<KernelSpan> spans_of(const TimedKernels& timed, std::size_t step) {
   const QueueMark* first = nullptr;
   std::vector<KernelSpan> spans;

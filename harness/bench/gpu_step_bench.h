@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the time of a training step under `single` goes on a GPU: each kernel's time and the gap
-// before it (queue_split_bench.h), measured while the step is launched kernel by kernel; the time
-// of the step launched as one CUDA graph, beside what its kernels take together; and the share of
-// the measured peaks of products and of the memory bus that each kernel reaches (roofline_bench.h).
+// Measures where the time of a training step under `single` goes on a GPU: each kernel's time and
+// the gap before it (queue_split_bench.h) while the step is launched kernel by kernel; the time of
+// the step launched as one CUDA graph, compared with the sum of its kernels' times; and the share
+// of the measured peaks of products and of the memory bus that each kernel reaches
+// (roofline_bench.h).
 //   share of a limit = time of the kernels at this limit / time of the step
 // A gap includes the marks that measure it (some microseconds on a GPU), so a step launched kernel
 // by kernel is slower here than in a run. Kernels that are launched as one are not marked.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The split of a step and the limits of its kernels: with made-up numbers, and as step_bench
-// measures them on an emulated GPU and on a real one if there is one.
+// measures them on an emulated GPU and, if there is one, on a real one.
 #include "harness/bench/gpu_step_bench.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(QueueSplit, IsTheMeanOfTheStepsThatNothingDisturbed) {
   EXPECT_EQ(split.step_ms, 4);
 }
 
-/// 100 GFLOP/s by f32, 1000 by bf16, 10 GB/s.
+/// Peaks: 100 GFLOP/s in f32, 1000 GFLOP/s in bf16, 10 GB/s.
 Peaks peaks() {
   return {.flop = {{ElementType::F32, 100e9}, {ElementType::BF16, 1000e9}}, .bytes = 10e9};
 }
@@ -98,9 +98,9 @@ TEST(GpuStep, TellsTheShareOfEachLimit) {
   const auto share = [&](const char* limit) {
     return report["limits"][limit]["share_of_step"].get<double>();
   };
-  EXPECT_DOUBLE_EQ(share("tensor cores"), 0.2);  // the first, at 0.8
-  EXPECT_DOUBLE_EQ(share("memory bus"), 0.08);   // the third, at 0.75
-  EXPECT_DOUBLE_EQ(share("neither"), 0.52);      // at 0.4 and 0.5
+  EXPECT_DOUBLE_EQ(share("tensor cores"), 0.2);  // the first kernel, at 0.8
+  EXPECT_DOUBLE_EQ(share("memory bus"), 0.08);   // the third kernel, at 0.75
+  EXPECT_DOUBLE_EQ(share("neither"), 0.52);      // the others, at 0.4 and 0.5
   EXPECT_EQ(report["step_as_one"]["outside_kernels_ms"], 5);
   const Json& convolution = report["ops"]["convolution"];
   EXPECT_EQ(convolution["ms"], 30);
@@ -135,7 +135,7 @@ TEST(GpuStep, IsPrintedByOpAndByKernel) {
   EXPECT_NE(printed(Rows::OpsAndKernels).find("engine 41"), std::string::npos);
 }
 
-/// step_bench on a device, with short peaks.
+/// Runs step_bench's measurement on a device, with small peaks.
 class GpuStepOn : public testing::TestWithParam<On> {
  protected:
   void SetUp() override { make_device(GetParam(), device_); }
@@ -160,7 +160,7 @@ class GpuStepOn : public testing::TestWithParam<On> {
                              .peaks = {.side = 64, .elements = 100'000}});
   }
 
-  /// What holds of every report.
+  /// Checks the sums of any report.
   void expect_sums(const Json& report) {
     const Json& step = report["step"];
     const double step_ms = step["ms"], kernels_ms = step["kernels_ms"], gaps_ms = step["gaps_ms"];
@@ -204,7 +204,7 @@ TEST_P(GpuStepOn, KnowsWhatTheConvolutionsOfAStepInBf16HaveToDo) {
   const Json report = measure("resnet9_thin", "bf16", data);
   expect_sums(report);
   EXPECT_GT(report["peaks"]["tflop_per_s"]["tensor cores"].get<double>(), 0);
-  if (GetParam() == On::Emulated) {  // its launches are the work
+  if (GetParam() == On::Emulated) {  // where a launch runs the kernel
     EXPECT_GT(report["step"]["kernels_ms"].get<double>(), 0.8 * report["step"]["ms"].get<double>());
   }
   std::set<std::string> ops;

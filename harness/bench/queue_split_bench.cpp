@@ -8,15 +8,15 @@
 namespace regatta {
 namespace {
 
-/// The middle half by length; all of fewer than four.
+/// The middle half of the steps by length; all of them if there are fewer than four.
 std::vector<MeasuredStep> usual(std::vector<MeasuredStep> steps) {
   std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.ms < b.ms; });
   const auto quarter = static_cast<std::ptrdiff_t>(steps.size() / 4);
   return {steps.begin() + quarter, steps.end() - quarter};
 }
 
-/// Kernels of a queue run one after the other; where marks are rounded, one may seem to begin
-/// before the last has ended.
+/// Adds a step to the sums. Kernels of a queue run one after the other, but marks are rounded, so
+/// one may seem to begin before the last has ended.
 void add(const MeasuredStep& step, QueueSplit& sums) {
   check(step.kernels.size() == sums.kernel_ms.size(), "every step has the same kernels");
   double end = 0;

@@ -30,7 +30,7 @@ struct QueueSplit {
   double gaps_ms = 0;
   double outside_ms = 0;
   std::vector<double> kernel_ms;  ///< by kernel
-  std::vector<double> gap_ms;     ///< before each; the first has none
+  std::vector<double> gap_ms;     ///< before each kernel; 0 for the first
 };
 
 /// The split of one or more steps with the same kernels.

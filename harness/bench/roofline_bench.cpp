@@ -30,7 +30,7 @@ bool is_product(Op op) {
   }
 }
 
-/// One op with its memory and queue, to be run again and again.
+/// One op with its memory and queue, for repeated runs.
 class PeakOp {
  public:
   PeakOp(Device& device, const KernelTable& kernels, Op op, const std::vector<TensorType>& inputs)
@@ -71,7 +71,7 @@ class PeakOp {
     return {.type = type, .data = device_.allocate(type.bytes())};
   }
 
-  /// Small numbers of all kinds, in either type: a device computes faster with zeros.
+  /// Fills with varied small numbers, valid in both types: devices compute faster with zeros.
   void fill(const Tensor& tensor) {
     std::vector<std::uint16_t> words(static_cast<std::size_t>(tensor.type.bytes() / 2));
     std::uint32_t state = 1;
@@ -82,7 +82,8 @@ class PeakOp {
     device_.write(tensor.data, words.data(), tensor.type.bytes());
   }
 
-  /// Of one run. The first of a round is not timed: behind it others wait in the queue.
+  /// The shortest mean time of a run over the rounds. A round's first run is not timed, so that the
+  /// others already wait in the queue.
   double least_ns(const std::function<void()>& run) {
     const auto begin = queue_->make_mark();
     const auto end = queue_->make_mark();

@@ -5,7 +5,7 @@
 // peak of the memory bus.
 //   bound = max(flop / peak flop/s, bytes / peak bytes/s); its limit is the larger of the two
 //   efficiency = bound / time; a kernel with at least kNearShare is at its limit
-// Only products of matrices and convolutions count flop, 2 a multiply-add, as direct sums. Bytes
+// Only products of matrices and convolutions count flop, 2 per multiply-add, as direct sums. Bytes
 // are those of a kernel's inputs and outputs, and of its variables, which an update moves twice:
 // the least that it must move. Data left in a cache by the previous kernel may raise the efficiency
 // above 1.
@@ -41,7 +41,7 @@ struct Peaks {
 
 enum class Limit : std::uint8_t { Products, Memory };
 
-/// `tensor cores`, `f32 products`, `memory bus`.
+/// Returns `tensor cores`, `f32 products` or `memory bus`.
 std::string name_of(Limit limit, ElementType element);
 
 struct Roof {
@@ -58,8 +58,9 @@ struct PeakSizes {
   std::int64_t elements = 64'000'000;  ///< f32, in each of three tensors
 };
 
-/// Measures the peaks by the project's kernels of dense, for each element type, and of add, and by
-/// a copy in the queue: the fastest of several runs, and the faster of the last two.
+/// Measures the peaks, each as the fastest of several rounds: of products by the kernel of dense
+/// for each element type; of bytes by the kernel of add or a copy in the queue, whichever is
+/// faster.
 Peaks measure_peaks(Device& device, const KernelTable& kernels,
                     const std::set<ElementType>& elements, const PeakSizes& sizes);
 

@@ -2,12 +2,11 @@
 //
 // Shows where the time of a training step goes, in one run. On the CPU: the bare convolutions of
 // the step (oneDNN's primitives alone, and the project's kernels alone), the step itself under
-// `single` split by kind of op, and the time outside of kernels. Rounds of both alternate; the
-// first warms up. With `--device cuda`: the step by kind of op and by kernel, the gaps between
-// kernels, the step launched as one, and the limit of each kernel (gpu_step_bench.h defines the
-// numbers).
-//   step_bench --workload resnet9_thin [--dtype bf16] [--batch 64] [--threads 2] [--layers]
-//   [--json] step_bench --workload airbench94 --dtype bf16 --device cuda
+// `single` split by kind of op, and the time outside kernels. Rounds of both alternate; the first
+// warms up. With `--device cuda`: the step by kind of op and by kernel, the gaps between kernels,
+// the step launched as one, and the limit of each kernel (gpu_step_bench.h defines the numbers).
+//   step_bench --workload NAME [--dtype bf16] [--batch 64] [--threads 2] [--layers] [--json]
+//   step_bench --workload NAME --dtype bf16 --device cuda [--layers] [--json]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -41,8 +40,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The steps measured are the first of a run so many times as long: nothing that a recipe freezes
-/// later is left out yet.
+/// The run's length as a multiple of the measured steps. These are its first, so nothing that a
+/// recipe freezes later is left out yet.
 constexpr std::int64_t kLongRun = 100;
 
 struct Options {
@@ -52,14 +51,14 @@ struct Options {
   std::int64_t peak_side = PeakSizes().side;
   bool layers = false;
   bool json = false;
-  std::string save;  ///< a file; empty: none
+  std::string save;  ///< a file; empty: nothing is saved
   IfThere if_there = IfThere::Refuse;
 };
 
 double milliseconds(std::uint64_t span) { return static_cast<double>(span) * ns_per_tick() * 1e-6; }
 
-/// By kind of op, the median over the steps after `first` of what its kernels took together; what
-/// is in no kernel is `outside_kernels_ms`.
+/// Medians over the steps after `first`: the time of all kernels of each kind of op, and the time
+/// outside kernels, `outside_kernels_ms`.
 Json split_by_op(const TimedKernels& kernels, const LoopReport& loop, std::size_t first) {
   const auto steps = static_cast<std::size_t>(loop.steps);
   std::map<std::string, std::vector<double>> by_op;
@@ -85,7 +84,7 @@ Json split_by_op(const TimedKernels& kernels, const LoopReport& loop, std::size_
           {"outside_kernels_ms", median_interval(outside_ms).median}};
 }
 
-/// Medians over the rounds after the first, summed by pass; and by convolution.
+/// Medians over the rounds after the first: summed by pass, and for each convolution.
 Json convolution_report(const BareConvolutions& convolutions) {
   Json passes = Json::object();
   Json layers = Json::array();
@@ -113,7 +112,7 @@ Json convolution_report(const BareConvolutions& convolutions) {
       {"primitive_ms", primitives}, {"kernel_ms", kernels}, {"passes", passes}, {"layers", layers}};
 }
 
-/// What both devices measure.
+/// The step and its data, as measured on either device.
 struct Subject {
   DataSets data;
   Placement placement;

@@ -34,7 +34,7 @@ bool same(Bytes a, Bytes b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-/// The pieces of a payload, and where each is.
+/// The pieces of a payload and the position of each.
 class Payload {
  public:
   Extent add(Bytes piece) {
@@ -52,7 +52,7 @@ class Payload {
 };
 
 void lay_out(std::vector<SavedVariable>& variables, Payload& payload) {
-  std::map<std::string, const SavedVariable*> former;  // the last of each name
+  std::map<std::string, const SavedVariable*> former;  // the last variable of each name
   for (SavedVariable& variable : variables) {
     const SavedVariable*& last = former[variable.name];
     variable.extent = last != nullptr && same(last->memory, variable.memory)
@@ -106,7 +106,7 @@ Bytes part_of(Bytes payload, const Extent& extent, const std::string& name) {
                          static_cast<std::size_t>(extent.size));
 }
 
-/// What no run writes, though each number is one. The run's id names a folder that is removed.
+/// Refuses values that parse but that no run writes. The run's id names a folder that is removed.
 void refuse_nonsense(const Checkpoint& checkpoint, const std::string& name) {
   const auto damaged = [&](const std::string& what) {
     refuse(name, "a damaged checkpoint: " + what);

@@ -94,7 +94,7 @@ void for_each_field(T& checkpoint, Field&& field) {
 /// Passes the bytes of the file to `write`, in order.
 void encode(Checkpoint checkpoint, const std::function<void(std::span<const char>)>& write);
 
-/// Parses the bytes of a file. Throws: RunError(Data) that says what is wrong with file `name`.
+/// Parses the bytes of a file. Throws: RunError(Data) that names the defect of file `name`.
 Checkpoint decode(std::vector<char> file, const std::string& name);
 
 /// The positions of the run's loops at the checkpoint.

@@ -29,7 +29,7 @@ constexpr char kPartial[] = "checkpoint.partial";
                                     "; fix: make room there, or choose another folder with --out");
 }
 
-/// A file that is closed at the end.
+/// A file descriptor that is closed at the end of its scope.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -44,7 +44,7 @@ class Descriptor {
   int number_;
 };
 
-/// Returns what went wrong; empty: nothing.
+/// Writes all bytes. Returns the error's text; empty if there was none.
 std::string write_all(int file, std::span<const char> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file, bytes.data(), bytes.size());
@@ -98,7 +98,7 @@ void CheckpointFolder::write(const Checkpoint& checkpoint) {
   }
   if (trouble.empty() && fsync(descriptor_) != 0) trouble = std::strerror(errno);
   if (trouble.empty()) return;
-  unlinkat(descriptor_, kPartial, 0);  // its room may be what the record needs
+  unlinkat(descriptor_, kPartial, 0);  // the record may need its space
   fail(folder_, trouble);
 }
 
@@ -116,9 +116,9 @@ void CheckpointFolder::require_room() const {
 
 void CheckpointFolder::remove() {
   for (const char* file : {kFile, kPartial}) unlinkat(descriptor_, file, 0);
-  std::error_code ignored;  // what is left does no harm
+  std::error_code ignored;  // a leftover does no harm
   fs::remove(folder_, ignored);
-  fs::remove(folder_.parent_path(), ignored);  // where no other run has one
+  fs::remove(folder_.parent_path(), ignored);  // succeeds if no other run has a checkpoint
 }
 
 Checkpoint read_checkpoint(const fs::path& path) {

@@ -20,7 +20,7 @@ class CheckpointFolder {
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;
 
-  /// Replaces the checkpoint. Throws: RunError(Io) that says what to do; the old one then remains.
+  /// Replaces the checkpoint. Throws: RunError(Io) that names a remedy; the old one then remains.
   void write(const Checkpoint& checkpoint);
   /// Checks that a second checkpoint of the present one's size fits on the disk.
   /// Throws: RunError(Io).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A checkpoint of any bytes, as it came and with sizes and a checksum that fit: what decode() takes
-// for one, encode() writes so that it reads the same.
+// Reads any bytes as a checkpoint: unchanged, and with sizes and a checksum that fit. If decode()
+// accepts them, encode() must write them so that they read the same.
 #include <cstring>
 
 #include "harness/checkpoint/checkpoint.h"
@@ -45,8 +45,8 @@ void put_word(std::uint64_t word, std::size_t begin, std::vector<char>& file) {
   std::memcpy(&file[begin], &word, kWordBytes);
 }
 
-/// The file with this program's magic and format, a header as long as what its payload leaves, and
-/// its own checksum.
+/// The file with this program's magic and format, a header that fills the room left by the payload,
+/// and a correct checksum.
 std::vector<char> sealed(std::vector<char> file) {
   static const std::vector<char> kBeginning = bytes_of_file({});
   std::memcpy(file.data(), kBeginning.data(), 2 * kWordBytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The checkpoint file: all of it comes back, nothing but a whole one is read, and one is always
-// there while another is written.
+// The checkpoint file: all of its contents come back, only a whole file is read, and one exists at
+// all times while another is written.
 #include "harness/checkpoint/checkpoint.h"
 
 #include <fmt/format.h>
@@ -92,7 +92,7 @@ std::string text_of(const Checkpoint& checkpoint) {
   return text;
 }
 
-/// What is wrong with a file of this text.
+/// The error of decoding a file of this text; "no error" if it is valid.
 std::string error_of(const std::string& text) {
   try {
     decode({text.begin(), text.end()}, "FILE");
@@ -109,7 +109,7 @@ std::string word(std::uint64_t value) {
   return text;
 }
 
-/// A file whose lengths and checksum are right.
+/// A file with correct lengths and checksum.
 std::string file_of(const std::string& header, const std::string& payload) {
   const std::string text = "RGTCKPT\n" + word(Checkpoint::kFormat) + word(header.size()) +
                            word(payload.size()) + header + payload;
@@ -275,7 +275,7 @@ TEST_F(CheckpointFolders, KeepsTheLastOne) {
   folder.write(checkpoint);
   checkpoint.examples = 200;
   std::ofstream(path / "checkpoint.partial")
-      << std::string(100'000, 'x');  // of one that was killed
+      << std::string(100'000, 'x');  // left by a run that was killed
   folder.write(checkpoint);
   EXPECT_EQ(read_checkpoint(path).examples, 200);
   EXPECT_EQ(read_checkpoint(path / "checkpoint").examples, 200);

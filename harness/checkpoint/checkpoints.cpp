@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kNeverNext = std::numeric_limits<std::int64_t>::max();
 
-/// What bits and times depend on beside what ranks agree on.
+/// Adds the values, other than those that ranks agree on, on which bits and times depend.
 void add_lines(const Record& record, Fingerprint& fingerprint) {
   std::set<std::string> names;
   for (const auto& [name, value] : fingerprint) names.insert(name);
@@ -72,7 +72,7 @@ void Checkpoints::restore(Trainer& trainer, Record& record) {
     const Variable& variable = variables[i].variable;
     fits = saved.name == variable.name && saved.place == to_string(variable.place) &&
            std::ssize(saved.memory) == variable.type.bytes();
-    variables[i].tensor.data = const_cast<char*>(saved.memory.data());  // it is only read
+    variables[i].tensor.data = const_cast<char*>(saved.memory.data());  // the trainer only reads it
     variables[i].version = saved.version;
   }
   if (!fits) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The checkpoints of one race: the one that it continues from (--resume) and those that it writes
+// The checkpoints of one race: the one from which it continues (--resume) and those that it writes
 // (--checkpoint-every) to OUT/checkpoints/RUN_ID. The last one is kept until the run has finished.
 // RUN_ID is that of the original run, however often it was resumed.
 // Threads: one thread calls it.
@@ -28,20 +28,20 @@ struct RunPosition {
 
 class Checkpoints {
  public:
-  /// Reads the checkpoint that --resume names. Throws: RunError(Usage), RunError(Data).
+  /// Reads the checkpoint given by --resume. Throws: RunError(Usage), RunError(Data).
   explicit Checkpoints(const RaceRequest& request);
 
   bool wanted() const { return request_.checkpoint_every || former_; }
   /// The position at which the run starts: zero, or that of the checkpoint.
   RunPosition begin() const;
   std::optional<Resumed> resumed() const;
-  /// Checks that the checkpoint is of the requested run. Throws: RunError(Usage) with both sides.
+  /// Checks that the checkpoint is of the requested run. Throws: RunError(Usage) with both values.
   void identify(Fingerprint asked_for, const Record& record);
   /// Sets the trainer to the state of the checkpoint and copies its results to the record.
   /// Throws: RunError(Data) if its variables differ from the run's.
   void restore(Trainer& trainer, Record& record);
 
-  /// The number of examples after `examples` at which the next checkpoint is due.
+  /// The count of examples, above `examples`, at which the next checkpoint is due.
   std::int64_t next_after(std::int64_t examples, std::int64_t global_batch) const;
   void write(const RunPosition& position, Trainer& trainer, Record& record);
   /// Writes the first checkpoint before the clocks start, to find out that checkpoints can be
@@ -50,7 +50,7 @@ class Checkpoints {
 
   /// Joins the measurements before the checkpoint with those after it.
   TrainingReport whole(TrainingReport later) const;
-  /// How to resume after a failure, as the end of a sentence; empty if there is no checkpoint.
+  /// Instructions to resume after a failure, as the end of a sentence; empty without a checkpoint.
   std::string advice() const;
   /// Deletes the checkpoints of a run that has finished.
   void remove();

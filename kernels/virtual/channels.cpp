@@ -4,8 +4,8 @@
 namespace regatta::virtual_time {
 namespace {
 
-/// Of a core at each end, while a message crosses as fast as was measured: with those of a ring
-/// another crosses the other way at that time.
+/// The share of a core at each end of a message at the measured rate. Open MPI's rate was measured
+/// in a ring, where each core also served a message in the other direction.
 double cores_of(Carrier carrier) { return carrier == Carrier::OpenMpi ? 0.5 : 1; }
 
 }  // namespace
@@ -70,8 +70,8 @@ void Channels::post(double now, int from, int to, const Posted& message, const D
   start(now, number);
 }
 
-/// What is queued in front of the links on the way of a message that begins. Behind another one of
-/// its channel it has waited already.
+/// The wait for bytes queued at the links of a message that begins. It is zero behind another
+/// message of the channel, which has waited already.
 double Channels::wait_ns(double now, const Channel& channel) const {
   double ns = 0;
   if (channel.has_waited || cluster_.queue_bytes == 0) return ns;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages between processes in virtual time. A channel carries those from one process to another
-// one behind the other, as a connection does: each occupies it for its own cost and for its bytes,
-// which are a flow through the links between their hosts; behind that it takes the latency, while
-// the next is on its way. One that begins at a link that others fill waits first for what these
-// keep in front of it (Cluster::queue_bytes). Where hosts share a machine's cores, the bytes of a
-// message take one at each end, those of Open MPI half of one, if they travel as fast as they were
-// measured, and less if slower. What computes there gets as much of a core as a long message of
-// Open MPI would. The cost of a message itself takes none.
+// Messages between processes in virtual time. A channel carries the messages between two processes
+// in one direction, one at a time, as a connection does. Each message occupies the channel for its
+// own cost and then for its bytes, a flow through the links between the hosts; the latency follows,
+// while the next message is in flight. A message that begins at a link filled by others first waits
+// for the bytes that these keep queued there (Cluster::queue_bytes). If hosts share a machine's
+// cores, the bytes of a message at the measured rate take one core at each end (half a core with
+// Open MPI), less at a lower rate; its own cost takes none. A computing thread and a long Open MPI
+// message on one core are slowed by the same factor.
 #pragma once
 
 #include <array>
@@ -23,10 +23,10 @@
 
 namespace regatta::virtual_time {
 
-/// What carries a message.
+/// The transport of a message.
 enum class Carrier : std::uint8_t { OpenMpi, OpenMpiSums, Grpc };
 
-/// Of a message of the program, or of a collective's member.
+/// Identifies a message of the program, or a collective's message to a member.
 struct Delivery {
   std::int32_t index = 0;
   std::int64_t detail = 0;
@@ -35,25 +35,25 @@ struct Delivery {
 struct Posted {
   Carrier carrier = Carrier::OpenMpi;
   std::int64_t bytes = 0;
-  std::int64_t of_bytes = 0;  ///< of a part of a message: the whole one's; 0: it is whole
-  bool goes_on = false;       ///< a part behind the first, which has paid the message's own cost
-  int handshakes = 0;         ///< ways there and back before its first byte leaves
+  std::int64_t of_bytes = 0;  ///< size of the whole message if this is a part of it; 0: it is whole
+  bool goes_on = false;       ///< a later part: the first has paid the message's own cost
+  int handshakes = 0;         ///< round trips before the first byte leaves
 };
 
 class Channels {
  public:
-  /// `host_of`: by process. All outlive this.
+  /// `host_of`: by process. All arguments outlive this.
   Channels(const Cluster& cluster, const std::vector<int>& host_of, EventQueue& events,
            Network& network);
 
-  /// By process: the link in the network that is its cores; -1: it has some for its messages.
-  /// `core`: the capacity that one of them is. Before the first message.
+  /// Makes messages take cores. `cores_of`: by process, the network's link that stands for its
+  /// cores; -1: it has enough. `core`: the capacity of one core. Call before the first message.
   void take_cores(const std::vector<int>& cores_of, double core);
 
-  /// MessageArrives follows, with the delivery.
+  /// Queues a message; the event MessageArrives, with `delivery`, follows.
   void post(double now, int from, int to, const Posted& message, const Delivery& delivery);
   void begin_flow(const Event& event);
-  /// Of an event that ends a flow: what has left.
+  /// Ends the event's flow and returns the delivery of its message.
   Delivery end_flow(const Event& event);
 
  private:
@@ -64,11 +64,11 @@ class Channels {
   struct Channel {
     Way way;
     Route route;
-    std::array<int, 2> cores{-1, -1};  ///< links: the sender's, the receiver's
-    double core_share = 1;             ///< while it is as fast as it can be
+    std::array<int, 2> cores{-1, -1};  ///< links of the sender's and the receiver's cores
+    double core_share = 1;             ///< of a core, for a message at the measured rate
     double latency_ns = 0;
-    bool has_waited = false;      ///< in front of full links, since it was empty
-    std::deque<Waiting> waiting;  ///< the first is on its way
+    bool has_waited = false;      ///< at full links, since the channel was last empty
+    std::deque<Waiting> waiting;  ///< the front is in flight
   };
 
   const MessageCosts& costs_of(Carrier carrier) const;
@@ -80,7 +80,7 @@ class Channels {
   const std::vector<int>& host_of_;
   EventQueue& events_;
   Network& network_;
-  std::vector<int> out_;  ///< by host: the link; -1: without a limit
+  std::vector<int> out_;  ///< by host: the link; -1: unlimited
   std::vector<int> in_;
   int core_ = -1;
   std::vector<int> cores_of_;

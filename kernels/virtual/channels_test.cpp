@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When messages arrive that begin at a link which others fill. Units: bytes, nanoseconds.
+// Arrival times of messages that begin at a link filled by others. Units: bytes, nanoseconds.
 #include "kernels/virtual/channels.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ constexpr double kQueue = 100;
 /// Processes 0 and 3 are on the first of three hosts, 1 and 2 on the others.
 class ChannelsTest : public testing::Test {
  protected:
-  /// Links of 1 byte a nanosecond, out of hosts and into them.
+  /// Connects the hosts by links of 1 byte per nanosecond: out, and in if `in_is_limited`.
   void connect(bool in_is_limited) {
     for (int h = 0; h < 3; ++h) {
       cluster_.hosts.push_back(
@@ -29,7 +29,7 @@ class ChannelsTest : public testing::Test {
     channels_.emplace(cluster_, host_of_, events_, network_);
   }
 
-  /// A message that is named by a number.
+  /// Posts a message whose arrival is reported under the number `name`.
   void post(double at, int name, int from, int to, std::int64_t bytes,
             Carrier carrier = Carrier::Grpc) {
     posts_.emplace(at, [=, this] {
@@ -37,7 +37,7 @@ class ChannelsTest : public testing::Test {
     });
   }
 
-  /// When each message arrives.
+  /// The arrival time of each message, by name.
   std::map<int, double> arrivals() {
     std::map<int, double> arrived;
     while (!posts_.empty() || !events_.empty()) {
@@ -70,8 +70,8 @@ class ChannelsTest : public testing::Test {
 TEST_F(ChannelsTest, WaitOnceForWhatOthersKeepInFrontOfAFullLink) {
   connect(false);
   post(0, 0, 0, 1, 1000);
-  post(200, 1, 0, 2, 500);  // begins at 300, and then has half of the link
-  post(400, 2, 0, 2, 0);    // behind it
+  post(200, 1, 0, 2, 500);  // begins at 300, then has half of the link
+  post(400, 2, 0, 2, 0);    // follows on the same channel
   post(200, 3, 0, 3, 500);  // stays on the host
   post(1450, 4, 0, 2, 0);   // the first has 50 bytes left
   const std::map<int, double> expected{{0, 1500}, {1, 1300}, {2, 1300}, {3, 200}, {4, 1500}};
@@ -81,8 +81,8 @@ TEST_F(ChannelsTest, WaitOnceForWhatOthersKeepInFrontOfAFullLink) {
 TEST_F(ChannelsTest, WaitInFrontOfTheFirstOfLinksThatAreFullAlike) {
   connect(true);
   post(0, 0, 0, 1, 1000);
-  post(200, 1, 0, 1, 0, Carrier::OpenMpi);  // both links
-  post(200, 2, 2, 1, 0);                    // the second of them
+  post(200, 1, 0, 1, 0, Carrier::OpenMpi);  // crosses both full links
+  post(200, 2, 2, 1, 0);                    // crosses the second only
   const std::map<int, double> expected{{0, 1000}, {1, 300}, {2, 200}};
   EXPECT_EQ(arrivals(), expected);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What messages take by their size, and that a simulation goes by it.
+// The time of a message by its size, and its use by a simulation.
 #include "kernels/virtual/cluster.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(Way, GoesThroughItsPoints) {
   EXPECT_EQ(kMeasured.ns_of(2'200), 1'200);
 }
 
-/// A ring of two takes two messages of half the bytes each.
+/// A ring of two sends two messages, each of half the bytes, one after the other.
 TEST(VirtualTime, MessagesTakeWhatTheirSizeDid) {
   const testing_support::VirtualCase ring{.workload = "parabola"};
   Cluster cluster = testing_support::cluster_of(2, kNoLimit, 0);

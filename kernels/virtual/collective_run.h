@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A collective in virtual time: where each member is in its schedule. Members begin a round when
-// their lanes come to it; a member goes on when what it awaits in a step has arrived and is added
-// up. Where members forward chunks, the first one of a message, once it is added up, suffices for
-// the next step's send, whose other chunks go on as they come. No member is more than a round ahead
-// of another.
+// One collective in virtual time: the position of each member in the schedule. A member begins a
+// round when its lane reaches the collective; it goes on when the messages that a step awaits have
+// arrived and are added up. If members forward chunks, the next step's send begins once the first
+// chunk is added up, and its other chunks follow as they arrive. No member is more than one round
+// ahead of another.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,29 @@ namespace regatta::virtual_time {
 
 class CollectiveRun {
  public:
-  /// `chunk_bytes`: what a member must have of a step's message before it sends in the next step;
-  /// 0: all of it.
+  /// `chunk_bytes`: the part of a step's message that suffices for the send of the next step; 0:
+  /// all of it.
   CollectiveRun(const CollectiveSchedule& schedule, std::int64_t chunk_bytes);
 
   void enter(double now, std::int64_t member);
-  /// The rest of a message of the member's step `slot` has arrived.
+  /// Records that the rest of a message for the member's step `slot` has arrived.
   void arrive(std::int64_t member, std::int64_t slot) { ++came_in(member, slot).rests; }
-  /// With chunks, before the rest: the first of them.
+  /// Records that the first chunk of a message has arrived, before its rest.
   void first_arrives(std::int64_t member, std::int64_t slot) { ++came_in(member, slot).firsts; }
   std::int64_t chunk_bytes() const { return chunk_bytes_; }
   bool is_inside(std::int64_t member) const { return at(member).is_inside; }
 
-  /// What a member has to do next.
+  /// The next action of a member.
   struct Next {
     enum class Kind : std::uint8_t { Await, Send, Add, Leave };
     Kind kind = Kind::Await;
     const MemberWork* work = nullptr;  ///< Send, Add: valid until the next call
     std::int64_t slot = 0;             ///< of the messages that are sent
   };
-  /// Asked again until the member awaits something, adds up or leaves.
+  /// Call it again until it returns Await, Add or Leave.
   Next next(std::int64_t member);
   void has_added_up(std::int64_t member) { at(member).is_adding = false; }
-  /// Once it has left: when the last of its round's members came.
+  /// The time at which the last member of the round entered. The member must have left.
   double last_came(std::int64_t member) const {
     return last_came_[static_cast<std::size_t>((at(member).round - 1) & 1)];
   }
@@ -50,13 +50,12 @@ class CollectiveRun {
     bool has_sent = false;  ///< in this step
     bool has_added = false;
     bool is_adding = false;
-    std::int64_t added = 0;  ///< bytes, of the message before, of which it sends the first chunk
+    std::int64_t added = 0;  ///< bytes of the previous message's first chunk, already added up
     std::int64_t round = 0;
     std::int64_t step = 0;
     double came = 0;
   };
-  /// What has come of the messages of a slot. A member holds those that it has not taken: few, but
-  /// where it is late.
+  /// Arrivals for one slot, until the member takes them: few, unless the member is late.
   struct Came {
     std::int64_t slot = 0;
     std::int32_t firsts = 0;
@@ -70,14 +69,14 @@ class CollectiveRun {
   bool by_chunks() const { return chunk_bytes_ > 0; }
   Came& came_in(std::int64_t member, std::int64_t slot);
   bool has_first(std::int64_t member, std::int64_t step) const;
-  /// Into `work_`, whether or not: what the step has the member do.
+  /// Whether the step's messages have arrived. Sets `work_` to the step's work in either case.
   bool has_received(std::int64_t member, std::int64_t step);
 
   const CollectiveSchedule& schedule_;
   std::int64_t chunk_bytes_;
-  std::int64_t lag_;  ///< steps from a send to the receipt that is awaited behind it
+  std::int64_t lag_;  ///< steps by which the awaited receipt is behind the send
   std::vector<Member> members_;
-  std::vector<std::vector<Came>> came_;  ///< by member, in the order in which the first came
+  std::vector<std::vector<Came>> came_;  ///< by member: slots in the order of their first arrival
   MemberWork work_;
   double last_came_[2] = {0, 0};  ///< by parity of the round
   std::int64_t round_of_last_[2] = {-1, -1};

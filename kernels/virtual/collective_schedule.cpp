@@ -9,7 +9,7 @@
 namespace regatta::virtual_time {
 namespace {
 
-constexpr std::int64_t kEagerBytes = 64 << 10;  // of Open MPI over TCP, by default
+constexpr std::int64_t kEagerBytes = 64 << 10;  // Open MPI's default over TCP
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void CollectiveSchedule::add_hierarchical(const CollectiveShape& shape) {
   send(2, split.first_root, {.to = split.second_root, .bytes = all}, false);
 }
 
-/// Members to the root of their part, a ring of roots, and back.
+/// Members send to the root of their part, the roots form a ring, and results return.
 void CollectiveSchedule::add_by_parts(const CollectiveShape& shape) {
   const std::int64_t all = shape.elements * shape.element_bytes;
   const std::vector<Part> dealt = parts(shape.part_of, shape.group);
@@ -91,7 +91,8 @@ void CollectiveSchedule::add_by_parts(const CollectiveShape& shape) {
   }
 }
 
-/// Between the roots of parts that share a process; their other members come before and behind.
+/// Trees of the roots of parts, one part per process. A part's other members send to their root
+/// before the trees and receive from it after them.
 void CollectiveSchedule::add_binomial(const CollectiveShape& shape) {
   const std::int64_t all = shape.elements * shape.element_bytes;
   const std::vector<Part> dealt = parts(shape.part_of, shape.group);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A collective as the work of each member in each step: what it sends when the step begins, how
-// many messages it awaits, and what it adds up before the next. Of a ring the work is computed when
-// it is asked for, so that one of 256 members takes no memory; of other algorithms it is a list.
+// A collective as each member's work in each step: the messages that it sends when the step begins,
+// the number of messages that it awaits, and the bytes that it adds up before the next step. The
+// work of a ring is computed on request, so a ring of 256 members takes no memory; other algorithms
+// are lists.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +14,31 @@
 
 namespace regatta::virtual_time {
 
-/// From one member to another. Units: bytes.
+/// A message from one member to another. Units: bytes.
 struct MemberMessage {
   std::int64_t to = 0;
   std::int64_t bytes = 0;
-  int handshakes = 0;  ///< ways there and back that precede it, between hosts
+  int handshakes = 0;  ///< round trips before it, if it crosses hosts
 };
 
 struct MemberWork {
   std::vector<MemberMessage> sends;
   std::int64_t awaits = 0;      ///< messages of this step
-  std::int64_t adds_bytes = 0;  ///< of them that are added to what is there
+  std::int64_t adds_bytes = 0;  ///< of the awaited messages, those added to the member's memory
 };
 
 class CollectiveSchedule {
  public:
-  /// `mpi` is a reduction to one member and a broadcast, along binomial trees, as Open MPI's libnbc
-  /// computes an MPI_Iallreduce in place (nbc_iallreduce.c), of messages that wait for an answer
-  /// of their receiver where they are longer than TCP sends at once (btl_tcp_eager_limit); `nccl`
-  /// is taken to be a ring.
-  /// Throws: RunError(Unsupported) for an algorithm that has no schedule.
+  /// `mpi` is a reduction to one member and a broadcast along binomial trees, the algorithm of Open
+  /// MPI's libnbc for an in-place MPI_Iallreduce (nbc_iallreduce.c). Its messages wait for an
+  /// answer of the receiver if they exceed TCP's eager limit (btl_tcp_eager_limit). `nccl` is taken
+  /// to be a ring. Throws: RunError(Unsupported) for an algorithm that has no schedule.
   explicit CollectiveSchedule(const CollectiveShape& shape);
 
   std::int64_t members() const { return members_; }
   std::int64_t steps() const { return steps_; }
   bool is_ring() const { return is_ring_; }
-  /// Into `work`, whose memory is used again.
+  /// Writes a member's work in a step to `work`, reusing its memory.
   void work(std::int64_t member, std::int64_t step, MemberWork& work) const;
 
  private:

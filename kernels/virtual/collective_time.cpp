@@ -10,7 +10,7 @@
 namespace regatta::virtual_time {
 namespace {
 
-/// A step of a loop whose lanes are the members, and have nothing else to do.
+/// A program of one loop whose lanes are the members and run the collective alone.
 Program program_of(const CollectiveShape& shape, int processes) {
   Program program{.processes = processes, .global_batch = 1};
   ProgramCollective collective{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one collective takes by itself: by it --all-reduce auto picks an algorithm.
+// The time of one collective alone, by which --all-reduce auto picks an algorithm.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace regatta::virtual_time {
 
-/// From when all members come, at the same time, until the last one has its result, alone on the
-/// cluster. `host_of`: by process; without `part_of` all members are in process 0. Units: ns.
-/// Throws: RunError(Unsupported) for an algorithm that has no schedule.
+/// Returns the time from the simultaneous arrival of all members until the last has its result,
+/// alone on the cluster. `host_of`: by process; without `part_of` all members are in process 0.
+/// Units: ns. Throws: RunError(Unsupported) for an algorithm that has no schedule.
 double collective_ns(const CollectiveShape& shape, const Cluster& cluster,
                      const std::vector<int>& host_of);
 

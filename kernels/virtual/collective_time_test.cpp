@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What collectives take, held against the sums of their messages.
+// Times of collectives, compared with the sums of their messages' times.
 #include "kernels/virtual/collective_time.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ constexpr double kBytesPerNs = 2;
 constexpr std::int64_t kMembers = 4;
 constexpr double kBytes = 4 * 4096;
 
-/// Members on hosts of their own, or with `processes` of 1 in one process.
+/// The time among kMembers, each on a host of its own; with one process, all in it.
 double ns_of(std::string_view algorithm, int processes) {
   Cluster cluster;
   cluster.hosts.resize(static_cast<std::size_t>(processes));

@@ -10,14 +10,14 @@
 namespace regatta::virtual_time {
 namespace {
 
-/// In (0, 1).
+/// A uniform number in (0, 1).
 double open_uniform(const RandomStream& stream, std::uint32_t index) {
   const Counter4 words = stream.words(index);
   return (static_cast<double>(words[2]) + 0.5) * 0x1p-32;
 }
 
-/// Of shape k and scale 1. Source: Marsaglia and Tsang, "A simple method for generating gamma
-/// variables", TOMS 2000.
+/// A gamma variate of shape k and scale 1. Source: Marsaglia and Tsang, "A simple method for
+/// generating gamma variables", TOMS 2000.
 double gamma(const RandomStream& stream, double k) {
   const double boost =
       k >= 1 ? 1 : std::pow(open_uniform(stream, 1'000'000), 1 / k);  // of shape k + 1

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the time that a worker computes differs from step to step: a factor of mean 1, drawn by
-// (seed, worker, step), on what was measured or given. Distributions of the literature on
-// stragglers: a shifted exponential (Lee et al., "Speeding up distributed machine learning using
-// codes", 2018), gamma (Dutta et al., "Slow and stale gradients can win the race", 2018),
-// log-normal (Chen et al., "Revisiting distributed synchronous SGD", 2016), or factors that were
-// seen.
+// Variation of a worker's compute time between steps: a factor of mean 1, drawn by (seed, worker,
+// step), on the measured or given time. Distributions from the literature on stragglers: shifted
+// exponential (Lee et al., "Speeding up distributed machine learning using codes", 2018), gamma
+// (Dutta et al., "Slow and stale gradients can win the race", 2018), log-normal (Chen et al.,
+// "Revisiting distributed synchronous SGD", 2016), or observed factors.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ struct ComputeTimes {
   Kind kind = Kind::Constant;
   /// Gamma, log-normal: the standard deviation. Shifted exponential: the part that varies, 0 to 1.
   double spread = 0;
-  std::vector<double> samples = {};  ///< Samples: spans of any unit; their mean becomes 1
+  std::vector<double> samples = {};  ///< Samples: times in any unit, divided by their mean
 };
 std::string_view to_string(ComputeTimes::Kind kind);
 

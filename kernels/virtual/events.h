@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is going to happen in virtual time, in its order. Events of one time come in the order in
-// which they were added, so that two runs are alike to the bit. Units: nanoseconds.
+// Future events of virtual time, in order. Events at the same time keep the order in which they
+// were added, so two runs are equal to the bit. Units: nanoseconds.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace regatta::virtual_time {
 
 enum class EventKind : std::uint8_t {
   LaneGoesOn,     ///< a lane has computed
-  MessageBegins,  ///< a channel has paid a message's own cost: its bytes may travel
+  MessageBegins,  ///< a channel has paid a message's own cost: its bytes may leave
   FlowEnds,       ///< the last byte of a flow has left
   MessageArrives,
-  ComputeEnds,   ///< of a flow of computing, on cores that are shared
-  MemberGoesOn,  ///< a member of a collective has added up what it received
+  ComputeEnds,   ///< a flow of computing on shared cores has ended
+  MemberGoesOn,  ///< a member of a collective has added up the messages it received
 };
 
 struct Event {
@@ -25,7 +25,7 @@ struct Event {
   std::uint64_t number = 0;  ///< set by the queue
   EventKind kind = EventKind::LaneGoesOn;
   std::int32_t index = 0;   ///< of the lane, channel, flow, message or collective
-  std::int64_t detail = 0;  ///< what else its kind needs
+  std::int64_t detail = 0;  ///< further data of the kind
 };
 
 class EventQueue {
@@ -44,7 +44,7 @@ class EventQueue {
     events_.pop_back();
     return event;
   }
-  /// Drops those that will not happen.
+  /// Removes the events for which `is_void` holds.
   template <typename Predicate>
   void drop(Predicate is_void) {
     std::erase_if(events_, is_void);

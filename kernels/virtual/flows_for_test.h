@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flows through links, and when SimGrid has them end: an oracle for Network that is another's work.
-// simgrid_for_test.cpp asks it; no_simgrid_for_test.cpp stands in for it in a build without it.
+// Flows through links and the times at which SimGrid ends them: an independent oracle for Network.
+// simgrid_for_test.cpp runs SimGrid; no_simgrid_for_test.cpp replaces it in a build without it.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace regatta::virtual_time {
 
-/// Units: any time, and any bytes a time.
+/// A flow. Units: any time unit, and bytes per that unit.
 struct TestFlow {
   double begins = 0;
   double bytes = 0;
-  double most = kNoLimit;  ///< its rate
+  double most = kNoLimit;  ///< limit of its rate
   std::vector<int> links;  ///< indices of TestFlows::capacities
 };
 
@@ -24,8 +24,8 @@ struct TestFlows {
   std::vector<TestFlow> flows;
 };
 
-/// By flow, when its last byte has arrived; nothing in a build without SimGrid. Called once in a
-/// process, as SimGrid has one engine in each.
+/// Returns for each flow the time at which its last byte arrives; nullopt without SimGrid. Call it
+/// once per process, since SimGrid has one engine in each.
 std::optional<std::vector<double>> ends_by_simgrid(const TestFlows& flows);
 
 }  // namespace regatta::virtual_time

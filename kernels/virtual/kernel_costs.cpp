@@ -13,7 +13,7 @@
 namespace regatta::virtual_time {
 namespace {
 
-/// Attributes that change what a kernel of given shapes takes.
+/// Attributes on which the time of a kernel of given shapes depends.
 constexpr std::array<std::string_view, 12> kTelling = {
     "activation", "algorithm", "columns", "count", "groups", "kernel",
     "nesterov",   "padding",   "pool",    "rows",  "stride", "window"};
@@ -32,7 +32,7 @@ std::string kernel_key(const Graph& graph, NodeId id, int threads) {
   const Node& node = graph.node(id);
   std::string key(to_string(node.op));
   for (const Value input : node.inputs) append(key, graph.type(input));
-  // An average uses its own and one other, whatever its peers are.
+  // An average uses its own variable and one other, regardless of the number of peers.
   const std::size_t used = node.op == Op::Average ? 2 : node.variables.size();
   for (const VariableId v : std::span(node.variables).first(used)) {
     append(key, graph.type_of_variable(v));

@@ -8,7 +8,7 @@
 namespace regatta::virtual_time {
 namespace {
 
-constexpr double kAlike = 1 + 1e-9;  ///< shares are rounded
+constexpr double kAlike = 1 + 1e-9;  ///< tolerance, as shares are rounded
 constexpr std::size_t kFewEvents = 1024;
 
 }  // namespace
@@ -74,7 +74,7 @@ double Network::wait_ns(double now, int number, double most) const {
   return queued / link.capacity;
 }
 
-/// From the changed links: their flows and the links of these, until no further link is found.
+/// Collects all flows that links connect, directly or through other flows, with a changed link.
 void Network::find_connected() {
   connected_.clear();
   for (std::size_t i = 0; i < changed_links_.size(); ++i) {
@@ -87,7 +87,7 @@ void Network::find_connected() {
   }
 }
 
-/// Of the links on an unsettled flow's way, the first that leaves it no more than `rate`.
+/// The first link on an unsettled flow's route that leaves it no more than `rate`; -1: none.
 int Network::first_limit(const Flow& flow, double rate) const {
   for (const Hop& hop : flow.route.all()) {
     const Link& link = links_[static_cast<std::size_t>(hop.link)];
@@ -108,7 +108,7 @@ void Network::settle_at(int number, double rate, int limited_by) {
   }
 }
 
-/// The rates of the connected flows.
+/// Computes the rates of the connected flows.
 void Network::fill() {
   for (const int l : changed_links_) {
     link(l).left = link(l).capacity;
@@ -136,7 +136,7 @@ void Network::fill() {
       settle_at(f, flow(f).most, -1);
       --unsettled;
     }
-    if (unsettled < before) continue;  // what they leave makes the shares of others larger
+    if (unsettled < before) continue;  // their leftover capacity raises the others' shares
     for (const int f : link(narrowest).flows) {
       if (flow(f).is_settled) continue;
       settle_at(f, least, first_limit(flow(f), least));

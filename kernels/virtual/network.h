@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flows of bytes through links that they share. Rates are max-min fair: they rise together until a
-// link is full or a flow has reached its own most; its flows stay at that rate and the others rise
-// on (progressive filling). They change when a flow begins or ends, among the flows that links
-// connect with it. A flow may take more or less of a link than its rate, by a weight: so a core can
-// be a link, and what computes a flow. Source: Bertsekas and Gallager, "Data Networks", 1992,
-// section 6.5.2.
-// Units: bytes, nanoseconds, bytes a nanosecond (GB/s).
+// Flows of bytes through shared links. Rates are max-min fair, by progressive filling: all rates
+// rise together until a link is full or a flow reaches its own limit; the flows of a full link keep
+// that rate, and the others rise further. When a flow begins or ends, the rates of all flows
+// connected with it by links change. A flow's weight at a link is the capacity that a rate of 1
+// takes there, so a core can be modelled as a link and computing as a flow. Source: Bertsekas and
+// Gallager, "Data Networks", 1992, section 6.5.2. Units: bytes, nanoseconds, bytes per nanosecond
+// (GB/s).
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 /// A link on a flow's way.
 struct Hop {
   int link = -1;
-  double weight = 1;  ///< of the link's capacity that a rate of 1 takes
+  double weight = 1;  ///< capacity of the link that a rate of 1 takes
 };
 
 class Route {
@@ -35,39 +35,38 @@ class Route {
   std::span<const Hop> all() const { return {hops_.data(), count_}; }
 
  private:
-  static constexpr std::size_t kMost = 5;  ///< a sender, out, across, in, a receiver
+  static constexpr std::size_t kMost = 5;  ///< sender's cores, out, across, in, receiver's cores
   std::array<Hop, kMost> hops_{};
   std::size_t count_ = 0;
 };
 
 class Network {
  public:
-  /// Ends of flows are events in `events`, which outlives this.
+  /// Adds the ends of flows to `events`, which outlives this.
   explicit Network(EventQueue& events) : events_(events) {}
 
-  /// Returns the link's number. `capacity` above 0.
+  /// Adds a link and returns its number; `capacity` is above 0.
   int add_link(double capacity);
-  /// Begins a flow, whose rate is at most `most`; at least one of both limits it. Its end is an
-  /// event of the kind. Returns its number, which its end names; numbers are used again.
+  /// Begins a flow with a rate of at most `most` and returns its number; the route or `most` must
+  /// limit it. Its end is an event of kind `ends` that carries the number; numbers are reused.
   int begin(double now, const Route& route, double most, double bytes,
             EventKind ends = EventKind::FlowEnds);
-  /// Gives all flows that are concerned by beginnings and ends their new rates. Called when
-  /// everything of time `now` has happened, before time goes on.
+  /// Computes the new rates of all flows affected by begins and ends. Call it when everything at
+  /// time `now` has happened, before time advances.
   void settle(double now);
-  /// Whether the event is the flow's end: others were made before its rate changed.
+  /// Whether the event is the flow's current end. Ends foreseen before a change of rate are not.
   bool ends(const Event& event) const;
-  /// Whether it is such another one.
+  /// Whether the event is an end that was foreseen before a change of rate.
   bool is_outdated(const Event& event) const {
     return (event.kind == EventKind::FlowEnds || event.kind == EventKind::ComputeEnds) &&
            !ends(event);
   }
-  /// Ends the flow.
   void end(int flow);
-  /// Of a flow that is under way, since the last settle().
+  /// The rate of a flow in progress, as of the last settle().
   double rate(int flow) const { return flows_[static_cast<std::size_t>(flow)].rate; }
-  /// How long a byte waits in front of the link if each flow that the link limits keeps `most`
-  /// there, or what it has left; of several links that limit a flow alike, in front of its first.
-  /// Flows as of the last settle(). Units: nanoseconds, bytes.
+  /// Returns the wait of a byte at the link if each flow limited by the link keeps `most` bytes
+  /// queued there, or all its remaining bytes if fewer. A flow limited equally by several links
+  /// queues at the first. Uses flows as of the last settle(). Units: nanoseconds, bytes.
   double wait_ns(double now, int link, double most) const;
 
  private:
@@ -75,9 +74,9 @@ class Network {
     double capacity = 0;
     std::vector<int> flows;
     bool is_changed = false;
-    double left = 0;  ///< of the capacity, while rates are found
+    double left = 0;  ///< of the capacity, while rates are computed
     int unsettled = 0;
-    double weight = 0;  ///< of the unsettled
+    double weight = 0;  ///< of the unsettled flows
   };
   struct Flow {
     Route route;
@@ -85,11 +84,11 @@ class Network {
     double bytes = 0;  ///< left at `since`
     double since = 0;
     double rate = 0;
-    int limited_by = -1;  ///< the link; -1: its own most
+    int limited_by = -1;  ///< the link; -1: `most`
     EventKind ends = EventKind::FlowEnds;
     std::int64_t version = 0;  ///< of its end's event
     bool is_settled = false;
-    bool is_found = false;  ///< while what is connected is looked for
+    bool is_found = false;  ///< while connected flows are collected
   };
 
   void change(int link);
@@ -102,7 +101,7 @@ class Network {
   void foresee_end(double now, int number);
 
   EventQueue& events_;
-  std::size_t replaced_ = 0;  ///< events, since outdated ones were dropped
+  std::size_t replaced_ = 0;  ///< events outdated since they were last dropped
   std::vector<Link> links_;
   std::vector<Flow> flows_;
   std::vector<int> free_;

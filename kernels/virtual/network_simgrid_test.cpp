@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flows that begin at random times, as in a star with a core (out of a host, sometimes through a
-// link that all share, into a host) and through links in any order, end when SimGrid has them end.
-// Skipped where CMake found no SimGrid 3 (Debian 12: libsimgrid-dev).
+// Flows begin at random times, in stars (out of a host, in some stars through a link that all
+// share, into a host) and through links in any order; they end at SimGrid's times. Skipped if CMake
+// found no SimGrid 3 (Debian 12: libsimgrid-dev).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ int below(Random& random, int end) {
   return std::uniform_int_distribution<int>(0, end - 1)(random);
 }
 
-/// Whole bytes, as SimGrid has them.
+/// A flow of whole bytes, because SimGrid counts whole bytes.
 TestFlow random_flow(Random& random, std::vector<int> links) {
   TestFlow flow{.begins = between(random, 0, 20),
                 .bytes = static_cast<double>(1 + below(random, 100)),
@@ -32,7 +32,7 @@ TestFlow random_flow(Random& random, std::vector<int> links) {
   return flow;
 }
 
-/// Adds flows between so many hosts.
+/// Adds flows between `hosts` hosts.
 void add_star(TestFlows& all, Random& random, int hosts, int flows) {
   const int first = static_cast<int>(all.capacities.size());
   for (int link = 0; link < 2 * hosts; ++link) all.capacities.push_back(between(random, 1, 20));
@@ -48,7 +48,7 @@ void add_star(TestFlows& all, Random& random, int hosts, int flows) {
   }
 }
 
-/// Adds flows through one to three of so many links.
+/// Adds flows through one to three of `links` links.
 void add_mesh(TestFlows& all, Random& random, int links, int flows) {
   const int first = static_cast<int>(all.capacities.size());
   std::vector<int> own;
@@ -71,7 +71,7 @@ std::vector<double> ends_by_network(const TestFlows& all) {
   std::sort(waiting.begin(), waiting.end(), [&](std::size_t a, std::size_t b) {
     return all.flows[a].begins > all.flows[b].begins;
   });
-  std::vector<std::size_t> flow_of(all.flows.size());  // by number, which are used again
+  std::vector<std::size_t> flow_of(all.flows.size());  // by number; numbers are reused
   std::vector<double> ends(all.flows.size());
   while (!waiting.empty() || !events.empty()) {
     if (!waiting.empty() &&

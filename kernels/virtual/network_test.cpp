@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rates of flows are max-min fair: no link carries more than it can, and each flow is either as
-// fast as it may be or crosses a full link on which none is faster. That condition holds for one
-// assignment of rates alone (Bertsekas and Gallager, 1992, section 6.5.2), so it is the test.
+// Rates of flows are max-min fair: no link carries more than its capacity, and each flow either has
+// its maximum rate or crosses a full link on which no flow is faster. Exactly one assignment of
+// rates meets this condition (Bertsekas and Gallager, 1992, section 6.5.2), so it is the test.
 #include "kernels/virtual/network.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(Network, KeepsFewOfTheEndsThatItForesawBeforeRatesChanged) {
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
-/// A core that computes and sends: what sends takes half a core for a rate of 1.
+/// A core computes and sends; sending at a rate of 1 takes half of it.
 TEST(Network, AFlowTakesOfALinkByItsWeight) {
   EventQueue events;
   Network network(events);
@@ -102,7 +102,7 @@ TEST(Network, AFlowTakesOfALinkByItsWeight) {
   EXPECT_DOUBLE_EQ(network.rate(sends), 2);
 }
 
-/// Of equal or of random weights.
+/// Rounds alternate between equal and random weights.
 TEST(Network, RandomFlowsAreMaxMinFair) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
@@ -127,7 +127,7 @@ TEST(Network, RandomFlowsAreMaxMinFair) {
       flow.route.add((first + 1 + static_cast<int>(random() % 11)) % 12, weight());
       if (random() % 3 == 0) flow.most = capacity(random) / 4;
       flow.number = network.begin(0, flow.route, flow.most, 1000);
-      if (random() % 2 == 0) network.settle(0);  // some rates are found anew later
+      if (random() % 2 == 0) network.settle(0);  // some rates are computed again later
     }
     network.settle(0);
     std::vector<double> carried(links.size());
@@ -166,7 +166,7 @@ TEST(Network, HasBytesWaitInFrontOfALinkThatLimitsFlows) {
   const int other = network.begin(0, route, kNoLimit, 1000);
   network.settle(0);
   EXPECT_EQ(network.wait_ns(0, link, 100), 100);   // 100 bytes of each
-  EXPECT_EQ(network.wait_ns(990, link, 100), 10);  // which have 10 left by then
+  EXPECT_EQ(network.wait_ns(990, link, 100), 10);  // 10 bytes left of each
   network.end(other);
   network.settle(0);
   EXPECT_EQ(network.wait_ns(0, link, 100), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a replica more takes in the memory of a placed step, where replicas are alike.
+// The memory that one more replica adds to a placed step of equal replicas.
 #include <gtest/gtest.h>
 
 #include "kernels/virtual/simulation_for_test.h"
@@ -19,7 +19,7 @@ TEST(PlacedStep, HoldsWhatAlikeReplicasHaveInCommonOnce) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's allocator does not tell how much is in use";
 #endif
-  bytes_of_parts(66);  // makes what stays
+  bytes_of_parts(66);  // makes allocations that stay
   const double two = bytes_of_parts(2);
   const double many = bytes_of_parts(66);
   const double another = (many - two) / 64;

@@ -92,7 +92,7 @@ class Maker {
     }
   }
 
-  /// Of a step that is not partitioned, as a part of one.
+  /// The loops of a part; a step that is not partitioned counts as one part.
   static std::vector<LoopPart> loops_of(const Step& part) {
     if (!part.partition.parts.empty()) return part.partition.parts;
     const LoopMap loops(part.graph, Binding());
@@ -237,7 +237,7 @@ class Maker {
     return entry->second;
   }
 
-  /// The index of a value in a list that holds it once.
+  /// Returns the index of a value in a list without duplicates; appends the value if it is new.
   template <typename T>
   static std::int32_t number_in(std::vector<T>& list, const T& value) {
     const auto found = std::find(list.begin(), list.end(), value);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of a partitioned step as lists of what lanes do, without the graph: for each lane the
+// Parts of a partitioned step as lists of lane instructions, without the graph: each lane has the
 // instructions of its plan (kernels/runtime/plan.h) with their times, messages and collectives. An
-// instruction takes 64 bytes.
+// instruction takes 56 bytes.
 #pragma once
 
 #include <cstdint>
@@ -23,31 +23,32 @@ namespace regatta::virtual_time {
 
 enum class Work : std::uint8_t { Compute, Copy, Send, Sent, Receive, Collective };
 
-/// Of an instruction at a server whose steps take the first pushes only (loops/quorum.h).
+/// The role of an instruction at a server with backup workers, whose steps take the first pushes
+/// only (loops/quorum.h).
 enum class QuorumPart : std::uint8_t { None, Decides, Follows, Behind };
 
-/// Numbers of Program::lists for each wait.
+/// Entries of Program::lists per wait.
 inline constexpr std::int32_t kListedOfWait = 3;
 
 struct LaneInstruction {
   Work work = Work::Compute;
   Category category = Category::Compute;
   bool awaited = false;       ///< another lane waits for it
-  bool is_a_read = false;     ///< of shared variables: their versions are noted
+  bool is_a_read = false;     ///< of shared variables, whose versions are noted
   bool is_an_update = false;  ///< of shared variables
   bool looks_ahead = false;   ///< an update without a gradient
-  bool averages = false;      ///< the first listed variable, with one of the others where there are
-  bool adds = false;          ///< receive: onto its inputs
-  bool of_stage = false;      ///< brings messages from another stage of the replica
+  bool averages = false;  ///< the first listed variable, with one of the others if there are any
+  bool adds = false;      ///< a receive that adds to its inputs
+  bool of_stage = false;  ///< brings messages from another stage of the replica
   QuorumPart quorum = QuorumPart::None;
   std::int32_t steps = -1;   ///< index of Program::node_steps; -1: every step
-  std::int32_t number = -1;  ///< of the message, the collective, or the place that is copied from
+  std::int32_t number = -1;  ///< of the message, the collective, or the place that a copy reads
   std::int32_t member = 0;   ///< of the collective, or the replica that averages
-  std::int32_t first = 0;    ///< of the lists of waits, sent messages or variables
+  std::int32_t first = 0;    ///< index in Program::lists of its waits
   std::int32_t waits = 0;
-  std::int32_t listed = 0;  ///< behind the waits: sent messages or shared variables
+  std::int32_t listed = 0;  ///< entries after the waits: sent messages or shared variables
   std::int64_t bytes = 0;
-  double ns = 0;  ///< of computing
+  double ns = 0;  ///< compute time
 };
 
 struct ProgramLane {
@@ -55,9 +56,9 @@ struct ProgramLane {
   int loop = 0;  ///< in the whole graph
   Place place;
   bool communication = false;
-  bool leads = false;  ///< its loop's first lane that computes; with a quorum at the first server
+  bool leads = false;  ///< its loop's first compute lane; with a quorum, that at the first server
   std::vector<LaneInstruction> instructions;
-  std::vector<int> stages;  ///< lanes of its loop and process that are other stages of its replica
+  std::vector<int> stages;  ///< lanes of its loop and process: other stages of its replica
 };
 
 struct ProgramMessage {
@@ -68,19 +69,20 @@ struct ProgramMessage {
 
 struct ProgramCollective {
   CollectiveSchedule schedule;
-  bool by_library = false;  ///< which does not tell waiting from moving
+  bool by_library = false;  ///< it does not separate waiting from moving
   std::vector<int> lanes;   ///< by member
 };
 
-/// Of each server, with backup workers. A loop's member is the replica of its servers' places.
+/// The rule of each server with backup workers. The number of a loop's member is the replica of its
+/// places at servers.
 struct ProgramQuorum {
   std::int64_t needed = 1;
   std::int64_t members = 1;
-  std::vector<std::int64_t> updates;  ///< by server: of a push that completes a step
+  std::vector<std::int64_t> updates;  ///< by server: for a push that completes a step
 };
 
 struct ProgramLoop {
-  std::int64_t examples = 0;  ///< of a step
+  std::int64_t examples = 0;  ///< per step
   int model = 0;
   std::vector<int> lanes;
 };
@@ -95,16 +97,15 @@ struct Program {
   std::vector<ProgramMessage> messages;
   std::vector<ProgramCollective> collectives;
   std::vector<NodeSteps> node_steps;
-  std::vector<Place> senders;  ///< of copies
-  std::vector<std::int32_t>
-      lists;  ///< (lane, index, of_stage) of waits, messages, shared variables
+  std::vector<Place> senders;                ///< places that copies read
+  std::vector<std::int32_t> lists;           ///< waits (lane, index, of_stage), messages, variables
   std::int32_t shared_variables = 0;         ///< over all processes
   std::map<std::int32_t, Variable> shared;   ///< those that several loops read and update
-  std::vector<std::string> unknown_kernels;  ///< without a cost, each once
+  std::vector<std::string> unknown_kernels;  ///< keys without a cost, each once
 };
 
-/// `parts`: by process, as partition() made them.
-/// Throws: RunError(Unsupported) for an op that virtual time does not have.
+/// Builds the program. `parts`: by process, as partition() made them. Throws: RunError(Unsupported)
+/// for an op that virtual time does not have.
 Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads);
 
 }  // namespace regatta::virtual_time

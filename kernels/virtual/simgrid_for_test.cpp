@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// By its model CM02 without cross-traffic and without a bound by TCP's window: its usual model,
-// LV08, makes latencies longer and bandwidths smaller for a slow start that connections which stay
-// open do not have. Links have no latency, since SimGrid would weigh shares by it.
-// Source: simgrid.org/doc/latest/Models.html, Configuring_SimGrid.html.
+// Runs flows in SimGrid's model CM02, without cross-traffic and without a bound by TCP's window.
+// The default model, LV08, lengthens latencies and reduces bandwidths to model a slow start, which
+// connections that stay open do not have. Links have no latency, since SimGrid would weight shares
+// by it. Source: simgrid.org/doc/latest/Models.html, Configuring_SimGrid.html.
 #include <simgrid/s4u.hpp>
 #include <string>
 
@@ -14,7 +14,7 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
-/// SimGrid holds amounts to be equal that differ by 1e-5, so ours are made large.
+/// Scale of amounts: SimGrid treats amounts that differ by less than 1e-5 as equal.
 constexpr double kBytesPerUnit = 1e6;
 
 s4u::Link* add_link(s4u::NetZone& zone, const std::string& name, double capacity) {

@@ -9,7 +9,7 @@
 namespace regatta::virtual_time {
 namespace {
 
-/// Of a ring's messages between hosts (kernels/comm/mpi/mpi_transport.h).
+/// The chunk size of a ring's messages between hosts (kernels/comm/mpi/mpi_transport.h).
 constexpr std::int64_t kChunkBytes = 63 << 10;
 
 std::int64_t rounded(double ns) { return std::llround(ns); }
@@ -125,7 +125,7 @@ void Simulation::park(int l, int behind) {
   lane(behind).watchers.push_back(l);
 }
 
-/// Until the lane waits or time has to pass.
+/// Runs the lane until it waits or time has to pass.
 void Simulation::go(int l) {
   if (lane(l).state != State::Ready) return;
   for (;;) {
@@ -151,7 +151,7 @@ bool Simulation::is_due(int l, const LaneInstruction& each) {
   return program_.node_steps[static_cast<std::size_t>(each.steps)].is_due(moment_of(l, each));
 }
 
-/// Behind a quorum steps are those that pushes make together.
+/// The moment of the lane's step, or, behind a quorum, of the step that pushes complete together.
 StepMoment Simulation::moment_of(int l, const LaneInstruction& each) {
   if (each.quorum == QuorumPart::Behind) {
     const Quorum& quorum = quorum_at(l);
@@ -163,7 +163,7 @@ StepMoment Simulation::moment_of(int l, const LaneInstruction& each) {
           .before = step == 0 ? 0 : seen_at(planned(l).loop, step - 1)};
 }
 
-/// Examples that all loops have seen together when a step of this one begins.
+/// The examples that all loops together have seen when a step of this one begins.
 std::int64_t Simulation::seen_at(int loop, std::int64_t step) {
   const int model = program_.loops[static_cast<std::size_t>(loop)].model;
   const auto& claimed = histories_[static_cast<std::size_t>(loop)].examples;
@@ -173,14 +173,14 @@ std::int64_t Simulation::seen_at(int loop, std::int64_t step) {
   return of_model * examples_of(-1) / examples_of(model);
 }
 
-/// Who waits for the lane's progress looks again.
+/// Moves the lane to an instruction and wakes the lanes that wait for its progress.
 void Simulation::go_on_to(int l, std::size_t at) {
   lane(l).at = at;
   lane(l).met = 0;
   wake(lane(l).watchers);
 }
 
-/// Until now the lane has waited for what another sends or takes.
+/// Counts the time until now as waiting for another lane to send or receive.
 void Simulation::wait_for_peers(int l) {
   Lane& own = lane(l);
   if (now_ == own.since) return;
@@ -190,7 +190,8 @@ void Simulation::wait_for_peers(int l) {
   own.since = now_;
 }
 
-/// Time spent here is waiting for others but for what an own message takes (lane.cpp).
+/// Returns false, with the lane parked, while a dependency is not met. The time counts as waiting,
+/// except while the place's own messages move (lane.cpp).
 bool Simulation::await_dependencies(int l) {
   Lane& own = lane(l);
   const LaneInstruction& each = instruction(l);
@@ -220,7 +221,7 @@ bool Simulation::await_dependencies(int l) {
   return true;
 }
 
-/// Of the lane's waiting for peers with a span.
+/// The time between `begin` and `end` in which the lane waited for peers.
 double Simulation::overlap(const Lane& other, double begin, double end) const {
   double sum = 0;
   for (auto each = other.peer_waits.rbegin(); each != other.peer_waits.rend(); ++each) {
@@ -256,7 +257,7 @@ bool Simulation::start(int l) {
   return false;
 }
 
-/// One instruction of communication.
+/// Ends an instruction of communication that took `span`.
 void Simulation::finish(int l, double span) {
   Lane& own = lane(l);
   own.spent[static_cast<std::size_t>(Category::Communication)] += span;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a program on a cluster in virtual time. Lanes keep the rules of kernels/runtime/lane.h:
-// instructions in order, dependencies, no step before the lanes of the loop in a process (where an
-// executor follows: in all processes) have ended the one before; loops of a model claim their steps
-// from one count; a bound on staleness holds leaders back. Compute of a server's process takes
-// turns on its cores, first come, first served. Where workers and servers use more cores than there
-// are, those who compute at a time share them evenly. Where hosts share a machine's cores, bytes
-// that travel take some, too (channels.h). Nothing is computed; what is reported are times, bytes
-// and staleness, and the order in which loops come to what they share, by which an executor can
-// compute what the cluster would. Two runs are alike to the bit.
+// Runs a program on a cluster in virtual time. Lanes follow the rules of kernels/runtime/lane.h:
+// instructions in order, dependencies, and no step before the loop's lanes in the process (in all
+// processes if an executor follows the order) have ended the one before. Loops of a model claim
+// their steps from one count; a staleness bound holds leaders back. Lanes of a server's process
+// take turns on its cores, first come, first served. If workers and servers use more cores than a
+// host has, those that compute at the same time share the cores evenly; if hosts share a machine's
+// cores, travelling bytes take some, too (channels.h). No values are computed. The results are
+// times, bytes, staleness, and the order in which loops access shared state, with which an executor
+// can compute the cluster's values. Two runs are equal to the bit.
 #pragma once
 
 #include <array>
@@ -32,11 +32,11 @@ namespace regatta::virtual_time {
 
 struct SimulationOptions {
   std::vector<int> host_of;          ///< by process
-  std::map<int, double> stragglers;  ///< worker, in the order of places, to factor on its computing
-  AccessOrder* order = nullptr;      ///< to which turns are added; null: none are kept
+  std::map<int, double> stragglers;  ///< factors on compute time, by worker in the order of places
+  AccessOrder* order = nullptr;      ///< receives the turns; null: none are kept
 };
 
-/// What a loop's leader saw. Entry k is step k.
+/// A loop's history, noted by its leader. Entry k is step k.
 struct SimulatedLoop {
   std::vector<double> step_ns;
   std::vector<std::int64_t> examples;  ///< claimed by all loops of the model when the step began
@@ -47,14 +47,14 @@ class Simulation {
   /// Program and cluster outlive this.
   Simulation(const Program& program, const Cluster& cluster, const SimulationOptions& options);
 
-  /// Until all loops together have seen `examples`, counted from the first step ever; then all stop
-  /// at a step boundary. Throws: RunError(Timeout) if lanes wait for each other for ever.
+  /// Runs until all loops together have seen `examples`, counted from the first step ever; all then
+  /// stop at a step boundary. Throws: RunError(Timeout) if lanes wait for each other for ever.
   void advance_to(std::int64_t examples);
 
   double now() const { return now_; }
   std::uint64_t events() const { return events_.added(); }
   std::int64_t examples_seen() const { return examples_; }
-  /// In the order of places; which process has each.
+  /// The process and the report of each worker, in the order of places.
   std::vector<std::pair<int, WorkerReport>> workers() const;
   const std::vector<SimulatedLoop>& loops() const { return histories_; }
   const TrafficByPlace& traffic() const { return traffic_; }
@@ -64,26 +64,26 @@ class Simulation {
   struct Lane {
     State state = State::Done;
     bool in_step = false;
-    bool has_core = false;  ///< of its server's
-    std::size_t at = 0;     ///< instruction
-    std::int32_t met = 0;   ///< of its dependencies, in their order
-    std::size_t until = 0;  ///< while it computes: behind the last of these
+    bool has_core = false;  ///< one of its server's
+    std::size_t at = 0;     ///< index of the instruction
+    std::int32_t met = 0;   ///< dependencies met, in their order
+    std::size_t until = 0;  ///< end of the span of instructions that it computes
     std::int64_t step = 0;
-    double began = 0;     ///< the step, or the wait for it
-    double since = 0;     ///< what it did last
-    double factor = 1;    ///< on computing, in this step
-    double alone_ns = 0;  ///< what it computes would take, were its cores its own
-    double slowdown = 1;  ///< of a straggler, which the factor has
+    double began = 0;     ///< begin of the step, or of the wait for it
+    double since = 0;     ///< begin of the time that is not accounted for yet
+    double factor = 1;    ///< on compute time, in this step
+    double alone_ns = 0;  ///< compute time of the span on cores of its own
+    double slowdown = 1;  ///< of a straggler; a part of `factor`
     std::uint32_t worker = 0;
     std::array<double, kCategories> spent{};
     double delayed = 0;
     double waited = 0;
-    double bubble = 0;  ///< of it, for other stages of the replica
+    double bubble = 0;  ///< the part of `waited` for other stages of the replica
     double exposed = 0;
     double total = 0;
     MemberTraffic* traffic = nullptr;                   ///< of its place; null: none yet
     std::vector<int> watchers;                          ///< lanes that wait for its progress
-    std::vector<std::pair<double, double>> peer_waits;  ///< of this step and the one before
+    std::vector<std::pair<double, double>> peer_waits;  ///< recent ones: begin, end
     std::vector<std::uint64_t> staleness;
   };
   struct Loop {
@@ -98,7 +98,7 @@ class Simulation {
     std::int64_t applied = 0;
     std::int64_t dropped = 0;
   };
-  /// One server's side of it (kernels/runtime/loops/quorum.h).
+  /// One server's side of a quorum (kernels/runtime/loops/quorum.h).
   struct Quorum {
     std::int64_t steps = 0;
     std::int64_t applied = 0;  ///< examples
@@ -195,19 +195,19 @@ class Simulation {
   const Cluster& cluster_;
   SimulationOptions options_;
   EventQueue events_;
-  Network network_{events_};  ///< its links are cores, too, and computing flows through them
+  Network network_{events_};  ///< some links stand for cores, some flows for computing
   Channels channels_;
-  std::vector<int> shared_cores_of_;  ///< by process: their link; -1: it has enough of its own
-  double core_capacity_ = 1;          ///< of such a link for each core
-  std::vector<Event> behind_flows_;   ///< by flow of computing
+  std::vector<int> shared_cores_of_;  ///< by process: the link of its cores; -1: it has enough
+  double core_capacity_ = 1;          ///< of such a link, per core
+  std::vector<Event> behind_flows_;   ///< by computing flow: the event that follows its end
   double now_ = 0;
   std::vector<Lane> lanes_;
   std::vector<Loop> loops_;
   std::vector<Mailbox> mailboxes_;
   std::vector<CollectiveRun> collectives_;
-  std::vector<Quorum> quorums_;                          ///< by server; none without backups
-  std::vector<Cores> cores_;                             ///< by process
-  std::vector<std::int64_t> versions_;                   ///< by shared variable
+  std::vector<Quorum> quorums_;         ///< by server; empty without backup workers
+  std::vector<Cores> cores_;            ///< by process
+  std::vector<std::int64_t> versions_;  ///< by shared variable
   std::unordered_map<std::int64_t, std::int64_t> seen_;  ///< by loop and variable
   std::vector<std::int64_t> claimed_;                    ///< by model: examples
   std::vector<int> followers_;                           ///< lanes that wait for a claim
@@ -215,7 +215,7 @@ class Simulation {
   std::deque<int> ready_;
   std::vector<SimulatedLoop> histories_;
   TrafficByPlace traffic_;
-  std::vector<std::size_t> orders_;  ///< by shared variable, where turns are wanted
+  std::vector<std::size_t> orders_;  ///< by shared variable; empty if no turns are kept
   std::int64_t examples_ = 0;
   std::int64_t target_ = 0;
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events a second and memory of a simulation: resnet9 under a ring and under a server. Counters:
-// events of a step, bytes on the heap that the placed step takes, and those of the program and its
-// run beside it.
+// Events per second and memory of a simulation: resnet9 under a ring and under a server. Counters:
+// events per step, heap bytes of the placed step, and those of the program and its run.
 #include <benchmark/benchmark.h>
 
 #include "kernels/virtual/simulation_for_test.h"

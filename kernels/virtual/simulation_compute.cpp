@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Computing in a simulation: spans of it, the cores of servers, and which versions of shared
-// variables a worker has seen.
+// Computing in a simulation: spans of it, the cores of servers, and the versions of shared
+// variables that a worker has seen.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,11 +14,11 @@ namespace regatta::virtual_time {
 
 namespace {
 
-constexpr std::int64_t kFresh = -1;  // of a variable: its reader has not come
+constexpr std::int64_t kFresh = -1;  // in place of a version: the loop has not read the variable
 
 }  // namespace
 
-/// The instruction and those behind it that nothing divides from it, as one span.
+/// Computes the instruction and those after it that nothing separates from it, as one span.
 void Simulation::compute_run(int l) {
   Lane& own = lane(l);
   const auto& all = planned(l).instructions;
@@ -43,7 +43,7 @@ void Simulation::compute_run(int l) {
   compute(l, ns);
 }
 
-/// Of its process, if it is at a server. Returns false while others have all of them.
+/// Takes a core for a lane at a server; returns false while other lanes have all of them.
 bool Simulation::take_core(int l) {
   Lane& own = lane(l);
   if (!is_at_server(l) || own.has_core) return true;
@@ -72,10 +72,11 @@ void Simulation::leave_core(int l) {
   ready(next);
 }
 
-/// Of hosts whose workers and servers may compute on more cores than there are. Hosts that share a
-/// machine's have none to spare for messages: a core is then what it sends of long ones.
+/// Adds links for the cores of hosts whose workers and servers may compute on more cores than there
+/// are, and of all hosts that share a machine's cores: these have none to spare for messages. There
+/// the capacity of a core is the rate at which it sends long messages.
 void Simulation::find_shared_cores() {
-  const auto cores_of = [this](int process) {  // whose they are
+  const auto cores_of = [this](int process) {  // numbers the sets of cores
     const int host = options_.host_of[static_cast<std::size_t>(process)];
     return cluster_.machine_cores > 0 ? host % cluster_.machine_cores : host;
   };
@@ -110,7 +111,7 @@ bool Simulation::shares_cores(int l) const {
   return shared_cores_of_[static_cast<std::size_t>(planned(l).process)] >= 0;
 }
 
-/// `then` happens once the lane has computed for `ns` of a time in which its cores are its own.
+/// Schedules `then` for the end of a computation that takes `ns` on cores of its own.
 void Simulation::occupy(int l, double ns, Event then) {
   if (!shares_cores(l)) {
     then.time = now_ + ns;
@@ -136,7 +137,7 @@ void Simulation::compute(int l, double ns) {
   occupy(l, ns, {.kind = EventKind::LaneGoesOn, .index = l});
 }
 
-/// On one instruction of communication.
+/// Computes for `ns` as one instruction of communication.
 void Simulation::spend(int l, double ns) {
   lane(l).until = lane(l).at + 1;
   compute(l, ns);
@@ -146,7 +147,7 @@ double Simulation::time_in_process(std::int64_t bytes) const {
   return cluster_.transports.in_process.on_host.ns_of(static_cast<double>(bytes));
 }
 
-/// Of shared variables a lane reads or updates: staleness is counted as real runs do.
+/// Notes the versions of shared variables read or updated; counts staleness as real runs do.
 void Simulation::note_versions(int l, const LaneInstruction& each) {
   const auto begin = static_cast<std::size_t>(each.first + kListedOfWait * each.waits);
   for (std::size_t i = begin; i < begin + static_cast<std::size_t>(each.listed); ++i) {
@@ -169,8 +170,8 @@ void Simulation::note_versions(int l, const LaneInstruction& each) {
   }
 }
 
-/// Each variable has a version more, which the loop's own next update has not missed. In one
-/// process they are its own and that of the peer that it draws.
+/// Advances the version of each averaged variable, which the loop's own next update does not count
+/// as missed. In one process the variables are its own and that of the peer that it draws.
 void Simulation::note_average(int l, const LaneInstruction& each) {
   const auto first = static_cast<std::size_t>(each.first + kListedOfWait * each.waits);
   const auto note = [&](std::size_t listed) {
@@ -193,7 +194,7 @@ void Simulation::note_access(int l, std::size_t variable, AccessOrder::Access ac
   options_.order->add(orders_[variable], {.loop = planned(l).loop, .access = access});
 }
 
-/// Of an instruction that has run.
+/// Accounts for an instruction that took `longer` times its time on cores of its own.
 void Simulation::account(int l, const LaneInstruction& each, double longer) {
   Lane& own = lane(l);
   const bool is_delayed = each.category == Category::Compute;
@@ -212,7 +213,7 @@ void Simulation::account(int l, const LaneInstruction& each, double longer) {
   }
 }
 
-/// A span of computing or copying is over.
+/// Ends a span of computing or copying.
 void Simulation::finish_run(int l) {
   Lane& own = lane(l);
   const auto& all = planned(l).instructions;
@@ -225,7 +226,7 @@ void Simulation::finish_run(int l) {
       const bool is_behind = all[i].quorum == QuorumPart::Behind;
       if (is_behind && !runs_behind(l)) continue;
       if (is_due(l, all[i])) account(l, all[i], longer);
-      if (is_behind) has_updated(l);  // due or not, as all of them end the step
+      if (is_behind) has_updated(l);  // due or not: the step ends after all of them
     }
     own.since = now_;
     go_on_to(l, own.until);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of virtual time: real steps under real strategies on clusters made up for the test.
+// Real steps under real strategies on made-up clusters, for tests of virtual time.
 #pragma once
 
 #include <malloc.h>
@@ -27,16 +27,16 @@ struct VirtualCase {
   std::int64_t stages = 1;
   OptionValues options = {};
   int servers = 0;
-  std::int64_t backups = 0;  ///< beside the workers, by the option of the strategy
-  std::int64_t batch = 0;    ///< 0: 16 examples a worker
-  int processes = 0;         ///< of workers; 0: one a replica
+  std::int64_t backups = 0;  ///< backup workers in addition, as an option of the strategy
+  std::int64_t batch = 0;    ///< 0: 16 examples per worker
+  int processes = 0;         ///< of workers; 0: one per replica
 };
 
 inline void PrintTo(const VirtualCase& test, std::ostream* out) {
   *out << test.strategy << ", " << test.workers << " workers, " << test.stages << " stages";
 }
 
-/// Every kind of exchange, over the processes of its strategy.
+/// Cases with every kind of exchange, over the processes of their strategies.
 inline std::vector<VirtualCase> all_kinds() {
   return {VirtualCase{.strategy = "single", .workers = 1},
           VirtualCase{.strategy = "independent"},
@@ -85,7 +85,7 @@ inline std::vector<VirtualCase> all_kinds() {
                       .options = {{"microbatches", std::int64_t{2}}}}};
 }
 
-/// As a part of a test's name.
+/// The case as a part of a test's name.
 inline std::string name_of(const VirtualCase& test) {
   std::string name = test.strategy;
   std::replace(name.begin(), name.end(), '+', '_');
@@ -94,10 +94,11 @@ inline std::string name_of(const VirtualCase& test) {
          std::to_string(test.processes);
 }
 
-/// On the heap; without a sanitizer, whose allocator does not tell.
+/// Bytes in use on the heap; not with a sanitizer, whose allocator does not report them.
 inline double bytes_in_use() { return static_cast<double>(mallinfo2().uordblks); }
 
-/// By process: servers first, then shares of the replicas, each with its stages.
+/// The parts of the case's step by process: servers first, then shares of the replicas, each with
+/// its stages.
 inline std::vector<Step> parts_of(const VirtualCase& test) {
   Recipe recipe;
   recipe.global_batch = test.batch > 0 ? test.batch : 16 * test.workers;
@@ -133,7 +134,7 @@ inline KernelCosts costs_of(const std::vector<Step>& parts, double ns) {
   return costs;
 }
 
-/// Of hosts with cores for all. Rates in bytes a nanosecond.
+/// A cluster of hosts with cores for all. `rate`: in bytes per nanosecond.
 inline Cluster cluster_of(std::size_t hosts, double rate, double latency_ns) {
   Cluster cluster;
   for (std::size_t h = 0; h < hosts; ++h) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Virtual time against formulas of the literature, within a thousandth: ring, star, asynchronous
-// server, order statistics. K of P workers with a server are in simulation_quorum_test.cpp.
+// Virtual time against formulas from the literature, within a thousandth: ring, star, asynchronous
+// server, order statistics. simulation_quorum_test.cpp has K of P workers with a server.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::int64_t parameter_bytes(const std::vector<Step>& parts) {
   return bytes;
 }
 
-/// Of the lanes of a part, all of it.
+/// The compute time of all lanes of the last process.
 double compute_ns(const Simulated& run) {
   double ns = 0;
   for (const ProgramLane& lane : run.program.lanes) {
@@ -40,7 +40,7 @@ double compute_ns(const Simulated& run) {
   return ns;
 }
 
-/// A ring of one bucket, of messages that cost 3 us at 1.25 GB/s.
+/// A ring of one bucket, whose messages cost 3 us each and travel at 1.25 GB/s.
 struct Ring {
   Ring(std::int64_t n, double latency_ns) {
     Cluster cluster = cluster_of(static_cast<std::size_t>(n), 1.25, latency_ns);
@@ -55,13 +55,13 @@ struct Ring {
   }
   double ns = 0;
   double steps = 0;
-  double bytes = 0;  ///< of a message
+  double bytes = 0;  ///< per message
   double message_ns = 0;
 };
 
 constexpr double kChunkBytes = 63 << 10;
 
-/// 2 (n - 1) (latency + M / (n rate)) + (n - 1) M / (n adding), where a message is one chunk.
+/// 2 (n - 1) (latency + cost + M / (n rate)) + (n - 1) M / (n adding), if a message is one chunk.
 TEST(VirtualTime, ARingTakesWhatItsFormulaSays) {
   for (const std::int64_t n : {32, 48, 64}) {
     const Ring ring(n, 25'000);
@@ -72,7 +72,8 @@ TEST(VirtualTime, ARingTakesWhatItsFormulaSays) {
   }
 }
 
-/// Who forwards chunks as they come keeps its link busy: 2 (n - 1) M / (n rate) + latency.
+/// A member that forwards chunks as they come keeps its link busy: 2 (n - 1) (cost + M / (n rate))
+/// + latency.
 TEST(VirtualTime, ARingOfLongMessagesPaysOneLatency) {
   for (const std::int64_t n : {2, 3, 6}) {
     const Ring ring(n, 25'000);
@@ -81,8 +82,8 @@ TEST(VirtualTime, ARingOfLongMessagesPaysOneLatency) {
   }
 }
 
-/// Where the way is longer than a message, each step but the last takes a chunk and the way; half
-/// of the steps add the chunk up.
+/// If the latency exceeds a message's time, each step but the last takes the time of a chunk and
+/// the latency; half of the steps add the chunk up.
 TEST(VirtualTime, ARingOfLongWaysPaysALatencyAStep) {
   for (const std::int64_t n : {2, 3, 8}) {
     const Ring ring(n, 1e6);
@@ -93,9 +94,8 @@ TEST(VirtualTime, ARingOfLongWaysPaysALatencyAStep) {
   }
 }
 
-/// Of two members, a reduction and a broadcast, each behind a way there and back: 2 (cost + 3
-/// latency
-/// + M / rate). Of more, a root's messages share its link.
+/// Two members: a reduction and a broadcast, each after a round trip, 2 (cost + 3 latency + M /
+/// rate). With more members, a root's messages share its link.
 TEST(VirtualTime, OpenMpisOwnSumsGoToOneMemberAndBack) {
   Cluster cluster = cluster_of(2, 1.25, 25'000);
   cluster.transports.open_mpi.between_hosts.message_ns = 1e9;  // of other messages
@@ -106,7 +106,7 @@ TEST(VirtualTime, OpenMpisOwnSumsGoToOneMemberAndBack) {
   EXPECT_NEAR(run.ns_of_step() / (compute_ns(run) + sums), 1, 1e-3);
 }
 
-/// What n workers push and pull passes through the server's link: 2 n M / rate.
+/// All bytes that n workers push and pull pass through the server's link: 2 n M / rate.
 TEST(VirtualTime, AServersLinkCarriesEveryWorkersBytes) {
   for (const std::int64_t n : {2, 5, 16}) {
     const Cluster cluster = cluster_of(static_cast<std::size_t>(n) + 1, 0.125, 0);
@@ -117,8 +117,8 @@ TEST(VirtualTime, AServersLinkCarriesEveryWorkersBytes) {
   }
 }
 
-/// min(N / (Z + S), 1 / S), where a worker is away for Z and the server takes S for each of N
-/// workers; the knee is at N* = (Z + S) / S.
+/// min(N / (Z + S), 1 / S) for N workers: a worker is away for Z, and the server takes S for each
+/// worker; the knee is at N* = (Z + S) / S.
 TEST(VirtualTime, AnAsynchronousServerIsFullFromItsKneeOn) {
   for (const double server_kernel_ns : {500, 1000, 4000}) {
     double knee = 0;
@@ -140,7 +140,7 @@ TEST(VirtualTime, AnAsynchronousServerIsFullFromItsKneeOn) {
         double& sum = lane.place.role == Role::Server ? server : worker;
         if (lane.place.replica != 0) continue;
         for (const LaneInstruction& each : lane.instructions) {
-          if (each.category != Category::Input) sum += each.ns;  // comes while the server updates
+          if (each.category != Category::Input) sum += each.ns;  // overlaps the server's update
         }
       }
       SimulationOptions options;
@@ -158,9 +158,9 @@ TEST(VirtualTime, AnAsynchronousServerIsFullFromItsKneeOn) {
   }
 }
 
-/// Two that pull at the same time share the server's link, each in 2 T, and push over links of
-/// their own in T. What waits in front of the full link makes the later one later (compute times of
-/// some microseconds tell which that is), until one pushes while the other pulls: T + T.
+/// Two workers that pull at the same time share the server's link, each in 2 T, and push over links
+/// of their own in T. The queue at the full link delays the later one further (compute times of
+/// some microseconds decide which that is), until one pushes while the other pulls: T + T.
 TEST(VirtualTime, AsynchronousWorkersDriftApartByWhatWaitsInFrontOfAFullLink) {
   for (const double queue_bytes : {0, 20'000}) {
     Cluster cluster = cluster_of(3, 0.125, 0);
@@ -174,14 +174,14 @@ TEST(VirtualTime, AsynchronousWorkersDriftApartByWhatWaitsInFrontOfAFullLink) {
   }
 }
 
-/// A step takes as long as the slowest of its workers: of the same draws, exactly.
+/// A step takes as long as its slowest worker; with the same draws, exactly.
 TEST(VirtualTime, AStepWaitsForTheLastOfItsWorkers) {
   constexpr std::int64_t n = 8;
   constexpr std::int64_t kSteps = 500;
   Cluster cluster = cluster_of(n, kNoLimit, 0);
   cluster.compute_times = {.kind = ComputeTimes::Kind::ShiftedExponential, .spread = 0.5};
   const Simulated run({.workload = "parabola", .workers = n}, kSteps, cluster, kKernelNs);
-  double delayed = 0;  // what a factor multiplies
+  double delayed = 0;  // the time that a factor multiplies
   double others = 0;
   for (const ProgramLane& lane : run.program.lanes) {
     if (lane.process != 0) continue;
@@ -200,7 +200,7 @@ TEST(VirtualTime, AStepWaitsForTheLastOfItsWorkers) {
   EXPECT_NEAR(run.simulation->now() / expected, 1, 1e-9);
 }
 
-/// E[the K-th of P] = shift + (H_P - H_{P-K}) / mu with exponential times. Source: Renyi, "On the
+/// E[the K-th of P] = shift + (H_P - H_{P-K}) / mu for exponential times. Source: Renyi, "On the
 /// theory of order statistics", 1953.
 TEST(VirtualForms, TheFirstWorkersOfASetTakeWhatTheirOrderStatisticSays) {
   constexpr std::uint32_t kWorkers = 8;

@@ -10,8 +10,8 @@ namespace regatta::virtual_time {
 
 namespace {
 
-/// Of a delivery to a member: the member stands above its slot, between them two bits say whether
-/// it has the first chunk of a message and whether it has the rest.
+/// Layout of Delivery::detail for a collective: the member above the slot, and between them two
+/// bits, for the first chunk of a message and for its rest.
 constexpr std::int64_t kSlotBits = 32;
 constexpr std::int64_t kHasFirst = std::int64_t{1} << (kSlotBits - 1);
 constexpr std::int64_t kHasRest = std::int64_t{1} << (kSlotBits - 2);
@@ -34,7 +34,8 @@ void Simulation::arrive(const Event& event) {
   if (run.is_inside(member)) advance_member(collective, member);
 }
 
-/// To a server the lane hands the bytes over; between workers it only begins.
+/// Sends a message. Handing one to or from a server over takes the lane time; between workers the
+/// send only begins.
 bool Simulation::send(int l) {
   const LaneInstruction& each = instruction(l);
   const ProgramMessage& message = program_.messages[static_cast<std::size_t>(each.number)];
@@ -162,7 +163,7 @@ void Simulation::leave(int collective, std::int64_t member) {
   const CollectiveRun& run = collectives_[index];
   const int l = program_.collectives[index].lanes[static_cast<std::size_t>(member)];
   Lane& own = lane(l);
-  // A library does not tell waiting from moving: all of it counts as moving, as in real runs.
+  // A library does not separate waiting from moving: all counts as moving, as in real runs.
   const double late =
       program_.collectives[index].by_library ? 0 : run.last_came(member) - run.came(member);
   const double others = std::clamp(late, 0.0, now_ - run.came(member));

@@ -9,8 +9,8 @@
 
 namespace regatta::virtual_time {
 
-/// A leader waits until its last push is no longer pending; a lane of another server for the
-/// version that the step reads.
+/// Whether the lane's step may begin. A leader waits until its last push is no longer pending, a
+/// lane of another server until the version that the step reads is there.
 bool Simulation::quorum_lets_begin(int l) {
   if (!is_at_server(l)) return true;
   Quorum& quorum = quorum_at(l);
@@ -30,7 +30,7 @@ bool Simulation::quorum_lets_begin(int l) {
   return false;
 }
 
-/// Until the examples of the run are applied.
+/// Claims the leader's next step; returns false once the run's examples are applied.
 bool Simulation::claim_of_quorum(int l) {
   const auto number = static_cast<std::size_t>(planned(l).loop);
   Loop& own = loops_[number];
@@ -44,7 +44,7 @@ bool Simulation::claim_of_quorum(int l) {
   return !own.is_over;
 }
 
-/// The push of this step is at the server.
+/// Counts or drops the push of the lane's step, which has arrived at the server.
 void Simulation::push(int l, QuorumPart part) {
   Quorum& quorum = quorum_at(l);
   QuorumSeat& seat = seat_of(quorum, l);
@@ -69,7 +69,7 @@ bool Simulation::runs_behind(int l) const {
   return quorums_[static_cast<std::size_t>(place.stage)].completing == place.replica;
 }
 
-/// One of the updates behind a quorum; the last of them advances the version.
+/// Counts one update behind a quorum; the last one of a step advances the version.
 void Simulation::has_updated(int l) {
   Quorum& quorum = quorum_at(l);
   const auto server = static_cast<std::size_t>(planned(l).place.stage);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backup workers in virtual time, held against a count of their pushes that is written without the
+// Backup workers in virtual time, compared with a count of their pushes that does not use the
 // simulation.
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ struct Pushes {
   std::vector<std::int64_t> dropped;
 };
 
-/// Workers who compute for `step_ns` times a factor and push at once, written without the
-/// simulation: a step takes the first `needed` pushes from its own version.
+/// Counts pushes without the simulation. Each worker computes for `step_ns` times a factor and
+/// pushes at once; a step takes the first `needed` pushes that began at its version.
 Pushes pushes_of(const VirtualCase& test, const Cluster& cluster, double step_ns,
                  std::int64_t steps) {
   struct Member {
@@ -66,10 +66,10 @@ Pushes pushes_of(const VirtualCase& test, const Cluster& cluster, double step_ns
   }
 }
 
-/// The mean time of a step with `needed` of P workers whose times are exponential with the mean 1,
-/// where who comes late ends what it does before it begins anew. A step begins with `needed` fresh
-/// workers and `late` others; with g pushes gathered, P - g compute, each of which ends next with
-/// the same chance: E(g, l) = 1 / (P - g) + (l E(g, l - 1) + (P - g - l) E(g + 1, l)) / (P - g).
+/// The mean time of a step with `needed` of P workers whose times are exponential with mean 1; a
+/// late worker ends its computation before it begins again. A step begins with `needed` fresh
+/// workers and `late` others. With g pushes gathered, P - g workers compute, each equally likely to
+/// end next: E(g, l) = 1 / (P - g) + (l E(g, l - 1) + (P - g - l) E(g + 1, l)) / (P - g).
 double mean_step(std::int64_t needed, std::int64_t late) {
   const std::int64_t workers = needed + late;
   const auto count = static_cast<std::size_t>(late) + 1;
@@ -86,12 +86,12 @@ double mean_step(std::int64_t needed, std::int64_t late) {
   return behind.back();
 }
 
-/// Held to a thousandth by two million steps; the simulation is held to the same count below.
+/// Two million steps agree within a thousandth; the next test uses the same count.
 TEST(VirtualForms, StepsOfTheFirstOfExponentialWorkersTakeWhatTheirChainSays) {
   const Cluster cluster{
       .compute_times = {.kind = ComputeTimes::Kind::ShiftedExponential, .spread = 1}};
   EXPECT_NEAR(mean_step(4, 0), 1 + 1.0 / 2 + 1.0 / 3 + 1.0 / 4, 1e-12);  // H_4
-  EXPECT_NEAR(mean_step(1, 1), 0.5 + 0.5 * 0.5, 1e-12);  // the late one ends first half of the time
+  EXPECT_NEAR(mean_step(1, 1), 0.5 + 0.5 * 0.5, 1e-12);  // half of the time the late one ends first
   for (const std::int64_t late : {0, 1, 2}) {
     constexpr std::int64_t kSteps = 2'000'000;
     const Pushes counted = pushes_of({.workers = 4, .backups = late}, cluster, 1, kSteps);
@@ -99,7 +99,7 @@ TEST(VirtualForms, StepsOfTheFirstOfExponentialWorkersTakeWhatTheirChainSays) {
   }
 }
 
-/// What Chen et al. (2016) count on: a step does not wait for the pushes of stragglers.
+/// The effect in Chen et al. (2016): a step does not wait for the pushes of stragglers.
 TEST(VirtualTime, BackupWorkersTakeTheFirstPushes) {
   for (const auto& [servers, times] :
        {std::pair{1, ComputeTimes{.kind = ComputeTimes::Kind::LogNormal, .spread = 0.8}},
@@ -144,7 +144,7 @@ TEST(VirtualTime, BackupWorkersTakeTheFirstPushes) {
   }
 }
 
-/// Lookahead ends a step behind a quorum, too, where it is not due.
+/// A step behind a quorum also ends if its lookahead is not due.
 TEST(VirtualTime, BackupWorkersGoOnWhereTheModelLooksAheadInSomeSteps) {
   const VirtualCase test{.workload = "airbench94",
                          .strategy = "parameter_server",

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps of loops in a simulation: who claims them, what holds them back, where they begin and end.
+// Steps of loops in a simulation: how they are claimed, held back, begun and ended.
 #include <algorithm>
 
 #include "kernels/virtual/simulation.h"
 
 namespace regatta::virtual_time {
 
-/// The claim of a loop's leader holds for all of its lanes. Who computes in this order has all
-/// processes' lanes in one, where those of a loop end a step before any begins the next.
+/// Whether the lane's next step may begin. A leader's claim holds for all lanes of its loop. An
+/// executor that follows the order has the lanes of all processes in one, where all lanes of a loop
+/// end a step before any begins the next.
 bool Simulation::may_begin(int l) {
   const ProgramLane& plan = planned(l);
   const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(plan.loop)];
@@ -35,14 +36,14 @@ bool Simulation::may_begin(int l) {
   return false;
 }
 
-/// A loop that is alone needs no tickets between its processes.
+/// Whether the step is claimed. A loop that is alone needs no tickets between its processes.
 bool Simulation::is_claimed(int loop, std::int64_t step) const {
   const std::int64_t examples = program_.loops[static_cast<std::size_t>(loop)].examples;
   if (loops_.size() == 1) return step * examples < target_;
   return step < loops_[static_cast<std::size_t>(loop)].claimed;
 }
 
-/// Of a step of every loop of the model; -1: of all models.
+/// The examples per step of all loops of the model; -1: of all models.
 std::int64_t Simulation::examples_of(int model) const {
   std::int64_t examples = 0;
   for (const ProgramLoop& loop : program_.loops) {
@@ -73,7 +74,7 @@ bool Simulation::claim(int l) {
   return !own.is_over;
 }
 
-/// staleness_bound.h
+/// Whether the staleness bound lets the leader's step begin (staleness_bound.h).
 bool Simulation::bound_holds(int l) {
   if (!program_.staleness_bound) return true;
   std::int64_t slowest = lane(l).step;
@@ -86,8 +87,8 @@ bool Simulation::bound_holds(int l) {
   return false;
 }
 
-/// When the last of the replica's other stages in the lane's process ended its last step, if that
-/// was after the lane's own end.
+/// The end of the last step of the replica's other stages in the lane's process: the latest, and
+/// not before the lane's own.
 double Simulation::stages_ended(int l) const {
   const ProgramLane& plan = planned(l);
   double end = lanes_[static_cast<std::size_t>(l)].since;
@@ -97,7 +98,7 @@ double Simulation::stages_ended(int l) const {
   return end;
 }
 
-/// What a lane waits for others of its loop after a step, until it begins the next or ends.
+/// Counts the lane's wait for others of its loop between two steps or after the last.
 void Simulation::end_wait(int l) {
   Lane& own = lane(l);
   own.bubble += stages_ended(l) - own.since;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Virtual time under every kind of exchange: traffic as computed from the graph, equal bits, all of
-// the time accounted for, staleness and waiting.
+// Virtual time under every kind of exchange: the traffic is that of the graph, runs are equal to
+// the bit, all time is accounted for. Also staleness and waiting.
 #include "kernels/virtual/simulation.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(VirtualTime, FactorsHaveTheMeanOne) {
 
 class VirtualStrategies : public testing::TestWithParam<VirtualCase> {};
 
-/// Every place, over the processes of the strategy.
+/// Compares every place, over the processes of the strategy.
 TEST_P(VirtualStrategies, CarryTheBytesThatTheGraphSays) {
   const Simulated run(GetParam(), 6, cluster_of(4, 1, 10'000));
   TrafficByPlace computed;
@@ -71,7 +71,7 @@ TEST_P(VirtualStrategies, AreAlikeToTheBitTwice) {
   EXPECT_EQ(first.simulation->events(), second.simulation->events());
 }
 
-/// A worker's step divides into what it did.
+/// The parts of a worker's time add up to all of it.
 TEST_P(VirtualStrategies, AccountForAllOfTheirTime) {
   const Simulated run(GetParam(), 6, cluster_of(4, 1, 10'000));
   for (const auto& [process, worker] : run.simulation->workers()) {
@@ -86,8 +86,8 @@ TEST_P(VirtualStrategies, AccountForAllOfTheirTime) {
 INSTANTIATE_TEST_SUITE_P(All, VirtualStrategies, testing::ValuesIn(testing_support::all_kinds()),
                          [](const auto& test) { return testing_support::name_of(test.param); });
 
-/// Of n workers alike whose times vary, each update misses one of every other, n - 1, but for the
-/// part of a cycle between a worker's update and its next read. Source: Gupta, Zhang and Wang,
+/// With n equal workers whose times vary, each update misses one of every other worker, n - 1, less
+/// the part of a cycle between a worker's update and its next read. Source: Gupta, Zhang and Wang,
 /// "Model accuracy and runtime tradeoff in distributed deep learning", 2016.
 TEST(VirtualTime, UpdatesMissThoseOfTheOtherWorkers) {
   for (const std::int64_t n : {2, 4, 16}) {
@@ -110,7 +110,7 @@ TEST(VirtualTime, UpdatesMissThoseOfTheOtherWorkers) {
   }
 }
 
-/// Hosts that get a machine's cores in turn, as those of ci/hosts, and workers with too few.
+/// Hosts that are assigned a machine's cores in turn, as in ci/hosts; a host with too few cores.
 TEST(VirtualTime, LanesShareTheCoresOfTheirHost) {
   Cluster cluster = cluster_of(4, kNoLimit, 0);
   const VirtualCase four{.workload = "parabola", .workers = 4};
@@ -132,8 +132,8 @@ TEST(VirtualTime, LanesShareTheCoresOfTheirHost) {
               1e-6);
 }
 
-/// A straggler has a core to itself once the other that shares it is done: of work w and 3 w, each
-/// at half of the core's speed until 2 w, the whole takes 4 w.
+/// A straggler has the core to itself once the other worker is done: with work w and 3 w, each at
+/// half of the core's speed until 2 w, the whole takes 4 w.
 TEST(VirtualTime, ACoreIsWholeAgainForWhoIsLeft) {
   Cluster cluster = cluster_of(2, kNoLimit, 0);
   const std::vector<Step> parts = parts_of({.workload = "parabola", .workers = 2});
@@ -148,9 +148,9 @@ TEST(VirtualTime, ACoreIsWholeAgainForWhoIsLeft) {
   EXPECT_NEAR(simulation.now(), 4e6, 1e-3);
 }
 
-/// With both ends on one core a message to or from a server has half of it at each. Those of Open
-/// MPI were measured with another the other way: alone they need no more, both ways at once they
-/// do.
+/// With both ends on one core, a message to or from a server has half of it at each end. Open MPI's
+/// messages were measured with another in the opposite direction: one alone needs no more, both at
+/// once do.
 TEST(VirtualTime, AMessageTakesACoreAtEachEndWhereHostsShareThem) {
   const std::vector<std::pair<VirtualCase, double>> cases{
       {{.workload = "parabola", .strategy = "parameter_server", .workers = 1, .servers = 1}, 2},
@@ -170,7 +170,7 @@ TEST(VirtualTime, AMessageTakesACoreAtEachEndWhereHostsShareThem) {
   }
 }
 
-/// A calibration with two replicas is one for more.
+/// A calibration with two replicas is valid for more.
 TEST(VirtualTime, KernelsOfAReplicaCostAlikeBesideAnyNumberOfOthers) {
   for (const std::string strategy : {"ad_psgd", "async_shared"}) {
     const auto kernels = [&](std::int64_t workers) {
@@ -181,7 +181,7 @@ TEST(VirtualTime, KernelsOfAReplicaCostAlikeBesideAnyNumberOfOthers) {
   }
 }
 
-/// Each model takes its own steps, however uneven their shares are.
+/// Each model takes the same number of steps, even with uneven shares of the batch.
 TEST(VirtualTime, ModelsApartTakeEquallyManySteps) {
   const Simulated run(
       {.workload = "parabola", .strategy = "independent", .workers = 3, .batch = 32}, 60,
@@ -190,7 +190,7 @@ TEST(VirtualTime, ModelsApartTakeEquallyManySteps) {
   EXPECT_EQ(run.simulation->examples_seen(), 60 * 32);
 }
 
-/// Where replica 0 adds up what the others send, it waits for the slowest.
+/// If replica 0 adds up the others' messages, it waits for the slowest.
 TEST(VirtualTime, WaitingForAStragglerIsNoCommunication) {
   for (const std::string strategy : {"in_graph", "all_reduce", "parameter_server"}) {
     const int servers = strategy == "parameter_server" ? 1 : 0;

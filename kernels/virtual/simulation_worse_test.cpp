@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nothing gets faster by more bytes, a narrower link, a longer way, dearer messages, a slower
-// worker or fewer cores: on one cluster strictly slower where it matters, on random ones never
-// faster.
+// More bytes, a narrower link, a longer latency, dearer messages, a slower worker or fewer cores
+// make no run faster: on one cluster strictly slower where it matters, on random ones never faster.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,9 +23,9 @@ using testing_support::VirtualCase;
 constexpr std::int64_t kSteps = 6;
 
 struct Took {
-  double ns = 0;        ///< of a few steps
-  double slack_ns = 0;  ///< of loops that take their steps from one count, the longest step: who is
-                        ///< slow may no longer get the last one
+  double ns = 0;        ///< of kSteps steps
+  double slack_ns = 0;  ///< the longest step if loops take their steps from one count: a slow loop
+                        ///< may no longer get the last one
 };
 
 Took time_of(const std::vector<Step>& parts, const Cluster& cluster, double kernel_ns,
@@ -85,7 +84,7 @@ class Random {
   double between(double low, double high) {
     return low + (high - low) * static_cast<double>(engine_()) * 0x1p-64;
   }
-  /// Evenly by its logarithm.
+  /// A number with a uniform logarithm.
   double scaled(double low, double high) {
     return std::exp(between(std::log(low), std::log(high)));
   }
@@ -97,13 +96,13 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// How what is on its way at once shares the way.
+/// How often concurrent messages and computations share links and cores.
 enum class Sharing : std::uint8_t {
-  Never,  ///< each channel has its own link, each server's lane its core
-  Often,  ///< links of hosts and a core that all pass, few cores at servers
+  Never,  ///< each channel has its own link, each server lane its own core
+  Often,  ///< links of hosts, a link that all traffic crosses, few cores at servers
 };
 
-/// Sizes that took some time, in order.
+/// Adds measured times of increasing sizes.
 void measure(Way& way, Random& random) {
   MessageTime point{.bytes = 1, .ns = way.message_ns};
   for (int i = 0; i < 5; ++i) {
@@ -138,7 +137,7 @@ Cluster random_cluster(Random& random, Sharing sharing) {
   return cluster;
 }
 
-/// The times of bytes, not those of messages.
+/// Scales the times of bytes, not the costs of messages.
 void scale_rate(Way& way, double factor) {
   way.bytes_per_ns *= factor;
   for (MessageTime& point : way.points) {
@@ -164,7 +163,7 @@ void expect_never_faster(const VirtualCase& given, Sharing sharing, double toler
   VirtualCase wider = test;
   wider.workload = "resnet9";  // the same graph with more channels
   const std::vector<Step> more_bytes = parts_of(wider);
-  // Small exchanges run where a worker computes, large ones beside it.
+  // Small exchanges run in a worker's compute lane, large ones in a lane of their own.
   const bool is_alike = lanes_of(more_bytes) == lanes_of(parts);
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Random random(seed);
@@ -194,7 +193,7 @@ void expect_never_faster(const VirtualCase& given, Sharing sharing, double toler
     const int worker = static_cast<int>(random.below(test.workers * test.stages));
     const std::map<int, double> straggler = {{worker, random.between(1.1, 4)}};
     expect(time_of(parts, cluster, kernel_ns, straggler), "a slower worker");
-    if (sharing == Sharing::Often) continue;  // of cores, too, who is late may find one free
+    if (sharing == Sharing::Often) continue;  // a late lane may find a core free, too
     Cluster fewer = cluster;
     for (VirtualHost& host : fewer.hosts) host.cores = 1;
     expect(time_of(parts, fewer, kernel_ns), "fewer cores");
@@ -218,8 +217,8 @@ TEST_P(WorseClusters, AreNeverFasterAtRandom) {
   expect_never_faster(GetParam(), Sharing::Never, 1e-9);
 }
 
-/// Here who comes later may find a link free that two would have shared until both are late, so
-/// that all end sooner: fair sharing allows for it, by less than a fiftieth.
+/// A message that comes later may find a link free that two would have shared until both were late,
+/// so that all end sooner. Fair sharing allows it, by less than a fiftieth.
 TEST_P(WorseClusters, AreHardlyFasterWhereLinksAreShared) {
   expect_never_faster(GetParam(), Sharing::Often, 0.02);
 }
