@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters in virtual time: examples per second, in total and per worker, or the time to the target,
-against workers. There is a panel for each link and a line for each way to train.
+"""Clusters in virtual time: examples per second, in total and per worker, or the time to the
+target, against workers. There is a panel for each link and a line for each way to train.
 
 The dashed line is one worker's speed times the number of workers.
 """

@@ -74,7 +74,7 @@ def pictures() -> list[Picture]:
 
 
 def write_pictures(folder: Path, overwrite: bool) -> list[Picture]:
-    """Returns pictures(), after writing each to FOLDER/graph_NAME.svg. Throws: PlotsError, OSError."""
+    """Writes each picture to FOLDER/graph_NAME.svg; returns them. Throws: PlotsError, OSError."""
     made = pictures()
     folder.mkdir(parents=True, exist_ok=True)
     for picture in made:

@@ -224,7 +224,7 @@ def why_of(judged: Json, names: list[str]) -> str:
 
 
 def factors_text(cell: Json) -> str:
-    """`1.83 = 1.00 × 1.83`: time to target, examples and time per example, relative to the first."""
+    """`1.83 = 1.00 × 1.83`: time to target, examples, time per example, relative to the first."""
     against = cell["against_first"]
     if against["standing"] == "first":
         return "1"

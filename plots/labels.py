@@ -52,8 +52,8 @@ def _follows_workers(variants: list[Variant]) -> bool:
 
 
 def workers_text(cells: Iterable[tuple[str, int, int]]) -> str:
-    """`2 workers × 1 thread; single: 1 worker × 2 threads`: the most frequent, then the others; only
-    the ranges if there are many. `cells`: strategy, workers, threads per worker."""
+    """`2 workers × 1 thread; single: 1 worker × 2 threads`: the most frequent first; only ranges
+    if there are many. `cells`: strategy, workers, threads per worker."""
     groups: dict[tuple[int, int], dict[str, None]] = {}
     for strategy, workers, threads in cells:
         groups.setdefault((workers, threads), {})[strategy] = None

@@ -23,7 +23,7 @@ def overwrite_in(arguments: list[str]) -> tuple[bool, list[str]]:
 
 
 def require_free(file: Path, overwrite: bool) -> None:
-    """Checks that `file` may be written. Throws: PlotsError if it exists and may not be replaced."""
+    """Checks that `file` may be written. Throws: PlotsError if it may not be replaced."""
     if not os.path.lexists(file):
         return
     if not file.is_file():
