@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# ci/fresh with a debootstrap that makes a root of what ci/race's first lines need: what it refuses,
-# and that nothing is left of a run that fails or is ended, nor any mount.
-# Exits 77 (skipped) where there is no root, namespace or git checkout to do it with.
+# Tests ci/fresh with a fake debootstrap, whose root has only what the first lines of ci/race need:
+# its refusals, and that runs that fail or are ended leave no files and no mounts.
+# Exits with 77 (skipped) without root, namespaces or a git checkout.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-# shellcheck disable=SC2046  # names; a hook has them of its own repository
+# shellcheck disable=SC2046  # a list of names; git hooks set them
 unset $(git rev-parse --local-env-vars)
 
 ((EUID == 0)) || { echo "skipped: ci/fresh needs root"; exit 77; }
