@@ -101,8 +101,8 @@ packed=$(tar -tf "$work/packed.tar.xz")
   { echo "FAILED: the package holds: $packed"; exit 1; }
 cd "$root"
 
-# small_rehearsal BUILD FOLDER: links the programs of a build, but shortens work on images: a step is
-# measured once, and a race is ended after 2 s, during its first evaluation, which takes an emulated
+# small_rehearsal BUILD FOLDER: links the programs of a build, but shortens work on images: a step
+# is measured once, and a race is ended after 2 s, in its first evaluation, which takes an emulated
 # GPU 20 s of a core. gpu_processes_test.py has whole steps of such a race.
 small_rehearsal() {
   local name
