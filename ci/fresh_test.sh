@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests ci/fresh with a fake debootstrap, whose root has only what the first lines of ci/race need:
+# Tests ci/fresh with a fake debootstrap, whose root has only the commands that ci/race first needs:
 # its refusals, and that runs that fail or are ended leave no files and no mounts.
 # Exits with 77 (skipped) without root, namespaces or a git checkout.
 set -euo pipefail

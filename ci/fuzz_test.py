@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests ci/fuzz with stand-ins for libFuzzer's programs that print what is expected of them: one
-finds nothing, one ends with a finding, one ends without output, and one is slow.
+"""Tests ci/fuzz with stand-ins for libFuzzer's programs, each with a different result: one finds
+nothing, one ends with a finding, one ends without output, and one is slow.
 """
 
 import os

@@ -12,7 +12,7 @@ python3-torch of /usr/bin/python3.
 
 A process gets only those of the caller's variables that are in KEPT, so that no other changes the
 measurement. Its threads are pinned like Regatta's: the i-th to the i-th core that the caller may
-use. Memory that it frees stays in the process. By default glibc would return large blocks to Linux
+use. Memory that it frees stays in the process; glibc's default is to return large blocks to Linux
 and get them again, page by page, in every step. PyTorch's tuning guide advises an allocator that
 keeps them, which makes airbench94 twice as fast. `malloc="returned"` keeps glibc's default.
 """

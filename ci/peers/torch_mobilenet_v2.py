@@ -13,7 +13,7 @@ from torch import nn
 
 import torch_speed
 
-# Of each stage: expansion, output channels, number of blocks, stride of the first block.
+# For each stage: expansion, output channels, number of blocks, stride of the first block.
 STAGES = ((1, 16, 1, 1), (6, 24, 2, 1), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
           (6, 160, 3, 2), (6, 320, 1, 1))
 
