@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests ci/fresh with a fake debootstrap, whose root has only the commands that ci/race first needs:
-# its refusals, and that runs that fail or are ended leave no files and no mounts.
+# Tests ci/fresh with a fake debootstrap; its root has only the commands that ci/race first needs.
+# Covers refusals, and that runs that fail or are ended leave no files and no mounts.
 # Exits with 77 (skipped) without root, namespaces or a git checkout.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -46,7 +46,7 @@ for tool in bash env dirname sed cut cat mkdir tail; do
     cp -L "$library" "$3/$library"
   done
 done
-if [[ -v LINGERS ]]; then  # ci/race asks where it is, first
+if [[ -v LINGERS ]]; then  # the first command of ci/race
   printf '#!/bin/bash\necho >/started\nread -rt 60 <> <(:)\n' >"$3/usr/bin/dirname"
 fi
 ROOT

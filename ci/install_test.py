@@ -44,7 +44,7 @@ def can_hide() -> bool:
 
 
 class Installed(unittest.TestCase):
-    """Tests an installation by `cmake --install` in a folder whose name has a blank."""
+    """Tests an installation by `cmake --install` in a folder with a blank in its name."""
 
     prefix = Path(WORK.name) / "a prefix"
     program = prefix / "bin/regatta"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared code of the tests of ci/regression, ci/baseline and ci/history: fake builds, which are
 folders with a program `regatta` that immediately writes a given record and passes `compare` to the
-real program (the test's argument), and repositories whose build is such a program.
+real program (the test's argument), and repositories that build such a program.
 """
 
 import json
@@ -99,7 +99,7 @@ def commit(root: Path, message: str) -> str:
 
 
 def repository(folders: dict[str, Path]) -> Path:
-    """Makes a repository with these folders only, whose build fails at once."""
+    """Makes a repository with these folders only; its build fails at once."""
     root = fresh_folder()
     for name, folder in folders.items():
         shutil.copytree(folder, root / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -110,7 +110,7 @@ def repository(folders: dict[str, Path]) -> Path:
 
 
 def buildable(root: Path, fault: str) -> None:
-    """Adds files to a repository, so that its build is the fake program with this fault."""
+    """Adds files to a repository, so that it builds the fake program with this fault."""
     shutil.copy2(programs(fault) / "regatta", root / "regatta")
     (root / "CMakePresets.json").write_text(json.dumps({"version": 6, "configurePresets": [
         {"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}]}))

@@ -52,7 +52,7 @@ def complaints(script: str, shell: str | None) -> str:
 
 
 def constants(script: Path) -> dict[str, Any]:
-    """The constants at the top level of a script whose values are literals."""
+    """The constants at the top level of a script that have literals as values."""
     found = {}
     for one in ast.parse(script.read_text()).body:
         with contextlib.suppress(ValueError):

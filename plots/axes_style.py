@@ -10,7 +10,7 @@ INK, FAINT, GRID = "#222222", "#666666", "#E4E4E4"
 
 def tidy(axes: Axes, grid: Literal["both", "x", "y"] = "both",
          labelsize: float | None = None) -> None:
-    """Applies the style. `grid`: the axis whose ticks get grid lines."""
+    """Applies the style. `grid`: the axis that gets grid lines at its ticks."""
     axes.grid(axis=grid, color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

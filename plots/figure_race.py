@@ -5,7 +5,7 @@ A line is the median over the runs (seeds) of a strategy. All runs are evaluated
 of examples; for each count, x is the median training time and y the median metric. The band spans
 all runs. A mark on the target line is the time to target: the geometric mean of the runs, or their
 median if a run missed the target. Lines exclude failed runs; a cross shows where a failed run
-ended, a hollow mark the end of a line whose cell missed the target.
+ended, a hollow mark the end of the line of a cell that missed the target.
 """
 
 import math

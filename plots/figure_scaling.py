@@ -3,7 +3,7 @@
 
 `independent`, which exchanges nothing, is the ceiling. The ideal line is the speed per core of
 `single` times the number of cores; on one machine it is flat. A bar is the confidence interval of
-the median. Runs whose workers share a GPU are left out.
+the median. Runs with workers that share a GPU are omitted.
 """
 
 import math

@@ -16,7 +16,7 @@ BADGES = {"sure": "sure", "close": "sure, but a small difference",
 TWO_RUNS = "two runs of each cell at least (regatta matrix --seeds 2)"
 MOST_NAMED = 6  # cells named in a group
 MOST_SLOWER = 3  # slower cells listed with their factor
-WIDEST = 100.0  # an interval whose ends have at least this ratio is useless and not shown
+WIDEST = 100.0  # an interval with at least this ratio of its ends is useless and not shown
 IN_TIMES = 1.5  # an interval with at least this upper end is worded in times, not in percent
 GROUPS = ("level", "open", "too_few")
 

@@ -78,7 +78,7 @@ class Variant:
     others: tuple[tuple[str, str], ...] = ()  # further fields of a cell, without a member here
 
     def option(self, name: str) -> int | str | None:
-        """None where the strategy has no such option, or the option no value."""
+        """The value of an option; None if the strategy lacks the option, or it has no value."""
         return dict(self.options).get(name)
 
     @property

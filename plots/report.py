@@ -42,7 +42,7 @@ from strategies import PlotsError
 from what_if import GIGABITS, WORKERS
 
 PLOTS = Path(__file__).resolve().parent
-# The figures of each section, drawn for each workload whose records have data for them: NAME of
+# The figures of each section, drawn for each workload if its records have data for them: NAME of
 # plots/figure_NAME.py, and a sentence that describes the picture.
 RESULT = {
     "time_to_target": "Training time to the target, every run a mark. The bar is the geometric "
@@ -107,7 +107,7 @@ def by_build(runs: list[Run]) -> list[list[Run]]:
 
 
 def picture_claims(claims: list[Claim], runs: list[Run], figures: Figures) -> None:
-    """Draws each figure once, from the first build whose runs have data for it."""
+    """Draws each figure once, from the first build that has data for it."""
     shown: dict[str, str] = {}
     builds = by_build(runs)
     for claim in claims:

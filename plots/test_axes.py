@@ -70,7 +70,7 @@ def some_records(workload: str) -> list[dict[str, Any]]:
 
 @functools.cache
 def drawn(name: str) -> list[Figure | None]:
-    """The figure `name` for each of several workloads, whose scales and units differ."""
+    """The figure `name` for each of two workloads; their scales and units differ."""
     if name == "figure_trend":
         return [importlib.import_module(name).draw(made_up_runs(history()))]
     if name.startswith("figure_virtual"):

@@ -20,8 +20,8 @@ from strategies import PlotsError
 
 
 def runs_of_one_machine(folders: list[Path]) -> list[Run]:
-    """Reads the runs of the folders. Throws: PlotsError if they are of several machines, whose
-    times do not form one series."""
+    """Reads the runs of the folders. Throws: PlotsError if they are of several machines, because
+    such times do not form one series."""
     runs = runs_of(judge(folders)["workloads"])
     machines = sorted({" ".join([f"{cpu}, {cores} cores", *gpus])
                        for cpu, cores, gpus in {run.cell.machine for run in runs}})

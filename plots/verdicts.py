@@ -23,7 +23,7 @@ from strategies import PlotsError
 from wording import plural
 
 RACE = "results/epyc-2-cores/quick"  # has race.png
-# Folders by machine. The first folder whose records have evidence decides a claim.
+# Folders by machine. The first folder that has evidence for a claim decides it.
 CLAIMS = (("results/xeon-2-cores/claims", "results/xeon-2-cores/exchanges_two_workers"),
           ("results/epyc-2-cores/claims",))
 TAUGHT = "strategies/README.md#what-is-taught-tested"

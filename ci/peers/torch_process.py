@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a PyTorch script in a process that is warm and compiled, and makes a round on request.
 
-The script uses torch_speed.py, whose lines this class reads. Between rounds the process sleeps.
+The script uses torch_speed.py, and this class reads its lines. Between rounds the process sleeps.
 """
 
 import json

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Enables the language CUDA if REGATTA_CUDA requires it, and adds its flags to regatta_flags. Sets
-# REGATTA_CUDA_FOUND if kernels are built: by nvcc or, with EMULATED, by the C++ compiler for
-# emulated queues. Sets REGATTA_NCCL_FOUND if there are the headers for NCCL's transport, which the
-# C++ compiler compiles. cudart is linked statically and loads the driver at its first call, so
-# that programs also run on machines without a driver.
+# Turns the language CUDA on where REGATTA_CUDA asks for it, and adds its flags to regatta_flags.
+# After it REGATTA_CUDA_FOUND says whether kernels are built, by nvcc or, EMULATED, by the C++
+# compiler for queues that are emulated, and REGATTA_NCCL_FOUND whether there is what NCCL's transport
+# is compiled with, which nvcc is not. cudart is linked statically and loads the
+# driver when it is first called, so that what is built here runs where there is none.
 if(NOT REGATTA_CUDA MATCHES "^(AUTO|ON|OFF|HEADERS|EMULATED)$")
   message(FATAL_ERROR "REGATTA_CUDA is '${REGATTA_CUDA}'; use AUTO, ON, OFF, HEADERS or EMULATED")
 endif()
@@ -62,14 +62,14 @@ find_package(CUDAToolkit REQUIRED)
 set(REGATTA_CUDA_FOUND ON)
 message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
 
-# CMake 3.25 lacks CUDA_STANDARD 20. The code that nvcc generates for g++ would fail -Wpedantic.
-# -lineinfo: gives reports of the compute sanitizer and the profiler line numbers.
+# CMake 3.25 knows no CUDA_STANDARD 20. What nvcc writes for g++ would not pass -Wpedantic.
+# -lineinfo: the compute sanitizer and the profiler name lines.
 set(cuda_flags -std=c++20 --extended-lambda --expt-relaxed-constexpr -lineinfo)
 foreach(flag ${warnings} ${sanitizer})
   list(APPEND cuda_flags -Xcompiler=${flag})
 endforeach()
 if(REGATTA_STRICT)
-  # Kernels must not spill registers to memory.
+  # No kernel keeps what fits no register in memory.
   list(APPEND cuda_flags -Werror=all-warnings -Xcompiler=-Werror
     -Xptxas=--warn-on-spills,--warn-on-local-memory-usage)
 endif()
