@@ -40,7 +40,7 @@ RULES = (
     Rule("harness/system", ("kernels/graph", "kernels/runtime", "kernels/comm"),
          ("fmt/", "grpcpp/", "hwloc.h")),
     Rule("harness/record", ("harness/system", "kernels/graph", "kernels/runtime", "strategies"),
-         ("fmt/", "nlohmann/")),
+         ("fmt/", "nlohmann/", "zlib.h")),
     Rule("harness/plan", ("harness/record", "harness/system", *ENGINE), ("CLI/", "fmt/")),
     Rule("harness/run", ("harness/plan", "harness/system", *ENGINE)),
     Rule("harness/ranks", ("harness/run", "harness/plan", "harness/system", *ENGINE),

@@ -24,8 +24,8 @@ PATTERNS = {"what": re.compile(r"\b[Ww]hat(?!ever)\b(?![^.]*\?)"),
             "head": re.compile(r"(?:^|(?<=[.!?] ))(?:Of|By|As|Nothing|What)\b(?! of course)")}
 CODE = re.compile(r"`[^`]*`|\"[^\"]*\"")
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
-STRING_OR_COMMENT = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
-                               r"|(?:[ \t]*//[^\n]*\n?)+")
+STRING_OR_COMMENT = re.compile(
+    r"""R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?:[ \t]*//[^\n]*\n?)+""")
 CPP, PYTHON = {".h", ".cpp", ".cu", ".cuh", ".proto"}, "#!/usr/bin/python3"
 
 

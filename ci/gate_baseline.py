@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Committed baselines for ci/regression: results/MACHINE/gate, written by ci/baseline."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -12,8 +13,9 @@ Machine = tuple[str, tuple[str, ...], int]  # CPU, its extensions, cores
 def machine_of(folder: Path) -> Machine:
     """The machine of the first record. Throws: Refused if there is no record."""
     try:
-        with open(folder / "records.jsonl") as records:
-            machine = json.loads(records.readline())["machine"]
+        plain, compressed = folder / "records.jsonl", folder / "records.jsonl.gz"
+        with gzip.open(compressed) if compressed.exists() else open(plain) as file:
+            machine = json.loads(file.readline())["machine"]
         return machine["cpu"], tuple(machine["isa"]), machine["cores_used"]
     except (OSError, ValueError, KeyError) as error:
         raise Refused(f"{folder} holds no records of a gate ({error!r}); ci/baseline FOLDER makes "
@@ -21,7 +23,7 @@ def machine_of(folder: Path) -> Machine:
 
 
 def baselines() -> list[Path]:
-    return [path.parent for path in sorted(ROOT.glob("results/*/gate/records.jsonl"))]
+    return [path.parent for path in sorted(ROOT.glob("results/*/gate/records.jsonl*"))]
 
 
 def baseline_of(machine: Machine) -> Path:

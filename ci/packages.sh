@@ -6,8 +6,8 @@
 # usage: ci/packages.sh race|test|fuzz
 #
 # `test` and `fuzz` include `race`. Needs root or sudo. On another distribution it lists packages by
-# purpose, changes nothing, and exits with 1. libraries.cmake names the package of each library that
-# the build lacks; ci/packages_test.sh compares those names with this list.
+# purpose, changes nothing, and exits with 1. ci/libraries.cmake names the package of each library
+# that the build lacks; ci/packages_test.sh compares those names with this list.
 set -euo pipefail
 
 # Lines: purpose, colon, packages, in the order in which they are printed.
@@ -18,6 +18,7 @@ topology of the machine: libhwloc-dev
 ranks that mpirun starts, and all_reduce between them: openmpi-bin libopenmpi-dev
 messages between processes: libgrpc++-dev libabsl-dev
 digests of data files: libssl-dev
+compressed records: zlib1g-dev
 control of ranks: libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
 test and benchmark libraries, which the build looks for: libgtest-dev libgmock-dev libbenchmark-dev
 figures: python3 python3-numpy python3-matplotlib

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Tests ci/packages.sh where it must not install (on another distribution, or without root), and
-# that it installs all packages that libraries.cmake names.
+# that it installs all packages that ci/libraries.cmake names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -67,10 +67,10 @@ expect "leaves out what Debian 13 has not" 1 "" installs trixie clang-format-14
 expect "leaves out what Ubuntu has not" 1 "" installs noble chromium
 
 # cmake tells the user to install packages that ci/packages.sh also installs.
-named=$(sed -n 's/.* PACKAGE "\([a-z][^"]*\)".*/\1/p' libraries.cmake)
-expect "libraries.cmake names packages" 0 "libdnnl-dev" echo "$named"
+named=$(sed -n 's/.* PACKAGE "\([a-z][^"]*\)".*/\1/p' ci/libraries.cmake)
+expect "ci/libraries.cmake names packages" 0 "libdnnl-dev" echo "$named"
 for package in $named; do
-  expect "$package of libraries.cmake is installed" 0 "$package" installs bookworm "$package"
+  expect "$package of ci/libraries.cmake is installed" 0 "$package" installs bookworm "$package"
 done
 
 ((failures == 0)) || { echo "$failures checks failed"; exit 1; }

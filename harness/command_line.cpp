@@ -69,7 +69,7 @@ void declare_report(CLI::App& app, ReportRequest& request, std::string& format) 
       ->check(one_of("format", {"page", "json"}));
 }
 
-/// Of what a verdict calls a change.
+/// Valid range of the effect-size flags.
 constexpr NumberRange<double> kEffects{
     .least = 0, .most = 10, .bound = NumberRange<double>::Least::Excluded};
 constexpr NumberRange<double> kLevels{

@@ -20,7 +20,7 @@ namespace regatta {
 enum class GraphFormat { Text, Dot, Chakra };
 enum class ListFormat { Text, Json };
 
-/// What was asked for.
+/// A parsed command line.
 struct Command {
   enum class Kind {
     Run,
@@ -46,13 +46,13 @@ struct Command {
   std::string what;  ///< list: workloads, strategies, tiers, devices; empty: all
   ListFormat list_format = ListFormat::Text;
   GraphFormat format = GraphFormat::Text;
-  std::string traces;  ///< graph: new folder of the format that is several files
+  std::string traces;  ///< graph: new folder for a format of several files
 };
 
-/// Prints help and version itself. Throws: RunError(Usage).
+/// Parses the command line; prints help and version itself. Throws: RunError(Usage).
 Command parse_command_line(int argc, const char* const* argv);
 
-/// The commands to begin with, for who has typed none.
+/// The commands to begin with, printed if none is given.
 extern const char* const kFirstCommands;
 
 }  // namespace regatta

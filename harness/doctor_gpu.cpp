@@ -30,7 +30,7 @@ Diagnosis diagnose_driver(const MachineFacts& machine, const GpuFindings& found)
           .fix = ""};
 }
 
-/// None that can be used: it is not there, or something else is not.
+/// The row for a machine without a usable GPU: none is there, or other software is missing.
 Diagnosis diagnose_no_gpu(const MachineFacts& machine, const GpuFindings& found) {
   if (machine.gpus.empty()) {
     return {.feature = "CUDA GPU",
@@ -63,7 +63,7 @@ Diagnosis diagnose_library(const GpuLibrary& library) {
                        : fmt::format("apt-get install {}  (NVIDIA's repository)", library.package)};
 }
 
-/// What copies between it and the others of a run go by.
+/// The other GPUs whose memory this GPU reads directly, as text; empty if it is the only one.
 std::string peers_text(const GpuFacts& gpu, std::size_t gpus) {
   if (gpus == 1) return "";
   if (gpu.peers.empty()) return "; reads no other GPU's memory directly";

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostColumns = 100;  // longer lines are hard to read
 constexpr std::size_t kNameColumns = 30;
 constexpr std::size_t kLeastTextColumns = 30;
-constexpr std::size_t kIndent = 6;  // of a text below its name
+constexpr std::size_t kIndent = 6;  // for a text below its name
 
 class HelpFormat final : public CLI::Formatter {
  public:
@@ -32,7 +32,7 @@ class HelpFormat final : public CLI::Formatter {
     std::string lines = "  " + name;
     const bool beside = columns_ >= kNameColumns + kLeastTextColumns;
     const std::size_t indent = beside ? kNameColumns : kIndent;
-    bool fits = beside && lines.size() + 2 <= indent;  // beside the name
+    bool fits = beside && lines.size() + 2 <= indent;  // the text, beside the name
     for (const std::string& line : wrapped(text, columns_ - indent)) {
       lines += fits ? std::string(indent - lines.size(), ' ') : "\n" + std::string(indent, ' ');
       lines += line;

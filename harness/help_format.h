@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The form of --help: what is said of a flag or a subcommand is wrapped within the width of the
-// terminal, or 80 columns on a pipe, in a column of its own where there is room for one.
+// The layout of --help: the text of a flag or a subcommand is wrapped to the width of the terminal,
+// or to 80 columns on a pipe, in a column of its own if there is room for one.
 #pragma once
 
 #include <CLI/CLI.hpp>

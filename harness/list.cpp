@@ -30,11 +30,11 @@
 namespace regatta {
 namespace {
 
-constexpr std::size_t kIndent = 6;       // of what stands below a name
+constexpr std::size_t kIndent = 6;       // of lines below a name
 constexpr std::size_t kColumns = 39;     // of a strategy's name and exchange
-constexpr std::size_t kFactsBegin = 19;  // behind another name
+constexpr std::size_t kFactsBegin = 19;  // after any other name
 
-/// Below a name.
+/// Prints a text indented below a name.
 void list_below(std::ostream& out, const std::string& text) {
   out << in_columns(std::string(kIndent, ' ') + text, kIndent) << '\n';
 }
@@ -76,7 +76,7 @@ void list_strategies(std::ostream& out) {
       << '\n';
 }
 
-/// The values of a flag in the cells, each once, in their order; of cells without it none.
+/// The distinct values of a flag in the cells, in their order; cells without the flag add none.
 std::vector<std::string> values_of(const MatrixPlan& plan, const std::string& flag) {
   std::vector<std::string> values;
   for (const MatrixCell& cell : plan.cells) {
@@ -117,7 +117,7 @@ void list_devices(std::ostream& out) {
   if (found.gpus.empty()) show("cuda", "not here: " + found.missing);
 }
 
-/// `title`: which part it is; empty where there is one.
+/// `title`: the part's name; empty if there is only one.
 void show_part(std::ostream& out, const Graph& graph, const std::string& title) {
   out << to_text(graph);
   out << fmt::format("# {}{} nodes, {} variables\n", title, graph.nodes().size(),
@@ -175,7 +175,7 @@ void show_graph(std::ostream& out, const Command& command) {
   Placement placement = place(command.request, data->train);
   pick_sums(command.request, placement);
   const Step step = placed_step(placement);
-  if (command.format == GraphFormat::Dot) {  // one picture, whichever processes it takes
+  if (command.format == GraphFormat::Dot) {  // one picture for all processes
     out << to_dot(step.graph);
     return;
   }

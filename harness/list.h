@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `regatta list` and `regatta graph`: what can race, and what a strategy makes of a workload.
+// `regatta list` and `regatta graph`: everything that can race, and the graph that a strategy makes
+// of a workload.
 #pragma once
 
 #include <iosfwd>
@@ -13,8 +14,8 @@ namespace regatta {
 /// `what`: workloads, strategies, tiers, devices, or empty for all.
 void list(std::ostream& out, const std::string& what, ListFormat format);
 
-/// The placed and partitioned graph as text, which ends with bytes and messages by place, as DOT,
-/// or as traces of Chakra in a folder. Throws: RunError.
+/// Prints the placed and partitioned graph as text with bytes and messages by place, or as DOT, or
+/// writes it as traces of Chakra to a folder. Throws: RunError.
 void show_graph(std::ostream& out, const Command& command);
 
 }  // namespace regatta

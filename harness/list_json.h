@@ -8,8 +8,8 @@
 
 namespace regatta {
 
-/// An object with a member for each of workloads, strategies, tiers and devices, or for `what` of
-/// them.
+/// Prints an object with members workloads, strategies, tiers and devices, or with the one that
+/// `what` names.
 void list_as_json(std::ostream& out, const std::string& what);
 
 }  // namespace regatta

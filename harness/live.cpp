@@ -28,7 +28,7 @@ std::string seconds(std::int64_t ns) {
   return value < 1 ? fmt::format("{:.1f} ms", value * 1e3) : fmt::format("{:.2f} s", value);
 }
 
-/// `0:07`, `12:30`, `1:02:03`
+/// Formats as `0:07`, `12:30` or `1:02:03`.
 std::string elapsed_text(double elapsed_s) {
   const auto s = static_cast<std::int64_t>(elapsed_s);
   if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);
@@ -71,7 +71,7 @@ std::string verdict_text(const Record& record, const std::string& status,
   return text + fmt::format("; record in {}/{}", folder, file_of(kept));
 }
 
-/// What to type next. A command that lists what is missing, where that is why a run failed.
+/// The next command to type: the report, or after a failure a remedy for its kind.
 std::string next_command(const Record& record, const std::string& folder) {
   if (!record.failure) {
     const std::vector<std::string> report = {"regatta", "report", folder};
@@ -93,7 +93,7 @@ std::string next_command(const Record& record, const std::string& folder) {
   return "to see what is missing: regatta doctor";
 }
 
-/// Empty where nothing tells, and at the end.
+/// The remaining time; empty if it is unknown or almost over.
 std::string left_text(const RaceProgress& progress) {
   if (!progress.seconds_left || *progress.seconds_left < 0.05) return "";
   return fmt::format("about {} left", rough_duration(*progress.seconds_left));
@@ -131,7 +131,7 @@ std::vector<std::string> live_pieces(const std::optional<RaceProgress>& progress
 LiveLine::LiveLine(const RaceRequest& request)
     : name_(name_of_run(request)), terminal_(is_terminal()), color_(shows_color()) {
   if (!terminal_) return;
-  std::setvbuf(stdout, nullptr, _IOFBF, BUFSIZ);  // what is drawn comes as one
+  std::setvbuf(stdout, nullptr, _IOFBF, BUFSIZ);  // each drawing is written at once
   draw();
   ticker_.emplace([this] {
     const std::lock_guard lock(mutex_);
@@ -145,7 +145,7 @@ LiveLine::~LiveLine() {
   std::fflush(stdout);
 }
 
-/// From the first line of those that were drawn. What is printed next replaces them.
+/// Erases the drawn lines and leaves the cursor at the first, where the next output replaces them.
 void LiveLine::clear() {
   if (drawn_ > 1) fmt::print("\x1b[{}A", drawn_ - 1);
   if (drawn_ > 0) fmt::print("\r\x1b[J");

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a person sees while a race runs. On a terminal: a few lines that are rewritten, from the
-// first moment on, and at the end what came of the run and the next command. On a pipe: a line
-// after each evaluation, at most one for each tenth of the run, and one at the end. NO_COLOR is
-// honoured.
+// The output while a race runs. On a terminal: a few lines that are rewritten from the first moment
+// on, and at the end the outcome and the next command. On a pipe: a line after each evaluation, at
+// most one for each tenth of the run, and one at the end. NO_COLOR is honoured.
 // Threads: any.
 #pragma once
 
@@ -19,25 +18,25 @@
 
 namespace regatta {
 
-/// `resnet9_thin all_reduce, 2 workers, seed 1`
+/// Formats as `resnet9_thin all_reduce, 2 workers, seed 1`.
 std::string name_of_run(const RaceRequest& request);
 
-/// What is known of a run that is under way, as the pieces of its lines. `elapsed_s`: since it was
-/// started. Without progress the run is being prepared.
+/// The state of a run as the pieces of its lines. `elapsed_s`: seconds since it was started.
+/// Without progress the run is being prepared.
 std::vector<std::string> live_pieces(const std::optional<RaceProgress>& progress, double elapsed_s);
 
 class LiveLine {
  public:
   explicit LiveLine(const RaceRequest& request);
-  /// Leaves no line behind that was to be rewritten.
+  /// Erases the lines that would have been rewritten.
   ~LiveLine();
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
 
   void show(const RaceProgress& progress);
-  /// A line that stays; without one, room for what others print.
+  /// Prints a line that stays. If it is empty, only clears the drawing, so that others can print.
   void tell(const std::string& line);
-  /// The end: reached, missed or failed, where the record is, and the next command.
+  /// Prints the outcome (reached, missed or failed), the record's file and the next command.
   void conclude(const Record& record, const std::string& folder);
 
  private:
@@ -50,12 +49,12 @@ class LiveLine {
   bool terminal_ = false;
   bool color_ = false;
   Clock::time_point begin_ = Clock::now();
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards the members below
   std::optional<RaceProgress> progress_;
   std::size_t drawn_ = 0;  ///< lines on the terminal now
   Clock::time_point drawn_at_;
-  std::int64_t last_tenth_ = -1;  ///< of the run that a pipe has heard of
-  std::optional<Ticker> ticker_;  ///< on a terminal; last, because its thread uses the rest
+  std::int64_t last_tenth_ = -1;  ///< last tenth of the run that was printed on a pipe
+  std::optional<Ticker> ticker_;  ///< only on a terminal; last, because its thread uses the rest
 };
 
 }  // namespace regatta

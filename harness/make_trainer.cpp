@@ -44,7 +44,8 @@ std::unique_ptr<Trainer> local_trainer(const TrainerRequest& wanted, const Step&
   return trainer;
 }
 
-/// As asked for, or towards another host of the Slurm job. Empty: loopback.
+/// The address given by --listen, else this host's towards another host of the Slurm job. Empty:
+/// loopback.
 std::string listening_address(const RaceRequest& request) {
   if (!request.listen.empty() || !request.hosts.empty()) return request.listen;
   const std::string other = other_host_of_slurm_job();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What trains a race: this process, or ranks that it starts.
+// Makes the trainer of a race: this process, or ranks that it starts.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ struct TrainerRequest {
   const std::vector<int>& cores;  ///< of the run
   std::int64_t threads_per_worker = 1;
   std::string run_id;
-  Fingerprint fingerprint;                       ///< that ranks have to agree with
-  std::function<void()> started;                 ///< told when ranks have been started
-  std::function<void(const std::string&)> tell;  ///< a line for who watches the run
+  Fingerprint fingerprint;                       ///< that ranks must agree with
+  std::function<void()> started;                 ///< called when ranks have been started
+  std::function<void(const std::string&)> tell;  ///< prints a line for the user
 };
 
 /// The hosts on which a run's ranks may be.
 Reach reach_of_run(const RaceRequest& request);
 
-/// How the ranks of a run over processes are started.
+/// The options with which the ranks of a run over processes are started.
 LaunchOptions launch_of(const TrainerRequest& wanted);
 
-/// `parts`: by process. Throws: RunError of a rank that does not come or differs.
+/// `parts`: by process. Throws: RunError if a rank does not connect or has another fingerprint.
 std::unique_ptr<Trainer> make_trainer(const TrainerRequest& wanted, std::vector<Step> parts);
 
 }  // namespace regatta

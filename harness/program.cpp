@@ -19,10 +19,11 @@
 namespace regatta {
 namespace {
 
-/// A name or path that was given may be long; what is wrong and what to do stand at the ends.
+/// Prints an error, shortened in the middle: a given name or path may be long, and the fault and
+/// the fix are at the ends.
 void say(const std::string& text) { std::cerr << "regatta: " << short_line(text) << '\n'; }
 
-/// Before this what was printed may stand in a buffer only.
+/// Flushes standard output, where output may still be buffered; an error replaces the exit code.
 int checked(int exit_code) {
   errno = 0;
   if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
@@ -31,7 +32,7 @@ int checked(int exit_code) {
   return kUsage;
 }
 
-/// The last guard, of streams and the file system, too.
+/// The last handler, also for exceptions of streams and the file system.
 void say_current_error() {
   try {
     say(current_run_error().what());

@@ -31,8 +31,8 @@ Record Race::run() {
   return std::move(record_);
 }
 
-/// Shares of a batch may be uneven, and with backup workers so are steps: one may end beyond what
-/// it was to come to.
+/// The examples seen after advancing to `planned`. With backup workers steps have uneven sizes, so
+/// one may end beyond `planned`.
 std::int64_t Race::come_to(std::int64_t planned) const {
   if (!placement_.facts.has_quorum) return planned;
   return std::max(planned, trainer_->examples_seen());
@@ -44,7 +44,7 @@ void Race::train() {
   const RunPosition begin = checkpoints_.begin();
   training_clock_.begin_at(begin.training_ns);
   const std::int64_t warmup_begin = now_ns();
-  const EvaluationResult first = judge();  // also warms the evaluator up
+  const EvaluationResult first = judge();  // also warms up the evaluator
   record_.warmup_ns = now_ns() - warmup_begin;
   run_begin_ns_ = now_ns() - begin.full_ns;
   if (begin.examples == 0) {
@@ -84,19 +84,19 @@ void Race::advance_to(std::int64_t examples) {
   try {
     trainer_->advance_to(examples);
   } catch (...) {
-    training_clock_.stop();  // a failed run has taken its time, too
+    training_clock_.stop();  // a failed run has taken time, too
     throw;
   }
   training_clock_.stop();
 }
 
-/// In virtual time evaluations take none.
+/// Time with evaluations included; in virtual time these take none.
 std::int64_t Race::full_ns() const {
   if (virtual_ != nullptr) return training_clock_.elapsed_ns();
   return now_ns() - run_begin_ns_;
 }
 
-/// The evaluator counts steps of its own, so its errors need to say when it was.
+/// Evaluates; errors get the training step, because the evaluator counts steps of its own.
 EvaluationResult Race::judge() {
   try {
     return evaluator_->judge(*trainer_);
@@ -123,7 +123,7 @@ void Race::evaluate(std::int64_t examples) {
                         .parameter_norm = judgement.parameter_norm};
   const bool reached = reaches(placement_.workload->metric, judgement.metric, record_.target.value);
   {
-    const std::lock_guard lock(progress_mutex_);  // a report looks at these
+    const std::lock_guard lock(progress_mutex_);  // report() reads these
     if (reached && !record_.examples_to_target) {
       record_.examples_to_target = evaluation.examples;
       record_.training_time_to_target_ns = evaluation.training_time_ns;
@@ -159,7 +159,7 @@ void Race::report(std::int64_t examples, Occasion occasion) {
   hooks_.progress(progress);
 }
 
-/// Backup workers compute beside those whose shares make a batch.
+/// The latest loss, scaled to the workers whose shares make a batch: backup workers compute, too.
 std::optional<double> Race::training_loss() const {
   const std::optional<double> sum = trainer_->latest_loss();
   if (!sum) return std::nullopt;
@@ -172,7 +172,8 @@ void Race::tell(const std::string& line) {
   if (hooks_.tell) hooks_.tell(line);
 }
 
-/// A rank may be lost even now: then the run has failed, and those that live report.
+/// The trainer's report. A rank may be lost even now: then the run has failed, and the ranks that
+/// live report.
 TrainingReport Race::last_report() {
   if (!trainer_) return {};
   try {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One race: a cell of the matrix run from its first weights to its last evaluation, and the record
-// of it. Set-up, kernel building and warm-up come before the clocks start. The training clock
-// leaves evaluations and checkpoints out, the full clock holds them, and the result clock holds
-// what the airbench script's clock does: initial weights from the data, training, and one
-// evaluation.
+// One race: a cell of the matrix, run from its first weights to its last evaluation, and its
+// record. Set-up, kernel building and warm-up come before the clocks start. The training clock
+// excludes evaluations and checkpoints, and the full clock includes them. The result clock includes
+// the same as the airbench script's: initial weights from the data, training, and one evaluation.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace regatta {
 
-/// The last evaluation of a run that is under way.
+/// The last evaluation so far of a run in progress.
 struct LastEvaluation {
   std::int64_t step = 0;
   double loss = 0;
@@ -26,7 +25,8 @@ struct LastEvaluation {
 
 enum class Occasion : std::uint8_t { Evaluation, Tick };
 
-/// Told after every evaluation, and every half second between. Threads: one call at a time.
+/// The state of a run, reported after every evaluation and every half second. Threads: one call at
+/// a time.
 struct RaceProgress {
   Occasion occasion = Occasion::Tick;
   std::int64_t step = 0;
@@ -36,20 +36,20 @@ struct RaceProgress {
   Target target;
   std::optional<std::int64_t> reached_at_step;
   double examples_per_s = 0;           ///< so far, by the training clock, as in the record
-  std::optional<double> seconds_left;  ///< evaluations included; empty while nothing tells
+  std::optional<double> seconds_left;  ///< including evaluations; empty while unknown
 };
 
-/// What a caller hears of a race; each may be empty.
+/// Callbacks of a race; each may be empty.
 struct RaceHooks {
-  std::function<void()> ready;  ///< nothing is wrong with the request; the clocks start next
+  std::function<void()> ready;  ///< the request is valid; the clocks start next
   std::function<void(const RaceProgress&)> progress;
   std::function<void(const std::string&)> tell;  ///< a line about the run's processes
   std::function<void(const Record&)> ended;      ///< before the trace is written
 };
 
-/// Runs the race. A run that cannot go on (diverged, timed out) is a record with status failed.
-/// Throws: RunError for what is wrong before the clock starts: usage, data, unsupported, io; later
-/// only for a trace that cannot be written.
+/// Runs the race. A run that cannot go on (diverged, timed out) has a record with status failed.
+/// Throws: RunError for errors before the clock starts: usage, data, unsupported, io; later only
+/// for a trace that cannot be written.
 Record race(const RaceRequest& request, const RaceHooks& hooks);
 
 }  // namespace regatta

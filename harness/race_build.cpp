@@ -32,7 +32,7 @@ namespace regatta {
 Race::Race(const RaceRequest& request, const RaceHooks& hooks)
     : request_(request), hooks_(hooks), begin_ns_(now_ns()), checkpoints_(request) {
   const Workload& workload = find_workload(request.workload);
-  find_strategies(request.strategy);  // complain about names before loading data
+  find_strategies(request.strategy);  // reject unknown names before loading data
   const std::string dataset = dataset_of(request, workload);
   check_room();
   cores_ = available_cores(request.threads);
@@ -55,7 +55,7 @@ Race::Race(const RaceRequest& request, const RaceHooks& hooks)
   record_.setup_ns = now_ns() - begin_ns_;
 }
 
-/// What else the machine does before the run, which begins then.
+/// The load by other processes before the run; it is measured before the run's time begins.
 std::optional<LoadRecord> Race::load_before() {
   const std::optional<double> load = load_of_others();
   begin_ns_ = now_ns();
@@ -63,8 +63,8 @@ std::optional<LoadRecord> Race::load_before() {
   return LoadRecord{.before = *load};
 }
 
-/// There is room for the run's processes, or somebody else has started as many. In virtual time
-/// there are none.
+/// Checks that the run's processes have room, or that mpirun or srun has started as many. In
+/// virtual time there are none.
 void Race::check_room() {
   if (!request_.cluster.empty()) {
     return require_virtual(request_, place_without_data(request_));
@@ -76,9 +76,9 @@ void Race::check_room() {
   members_.emplace(request_.arguments);
 }
 
-/// In one process a worker has its team, lanes and what prepares its batches. In several, gRPC,
-/// Open MPI and mpirun take most: 47 threads in all for two ranks with a worker each, 139 for
-/// eight.
+/// Checks that enough threads may be started. In one process a worker has its team, its lanes and a
+/// thread that prepares its batches. In several, gRPC, Open MPI and mpirun take most: 47 threads in
+/// all for two ranks with a worker each, 139 for eight.
 void Race::require_tasks() {
   constexpr int kOfAProcess = 4, kOfAWorker = 3, kOfLibraries = 16;
   if (!request_.cluster.empty()) return;
@@ -93,7 +93,7 @@ void Race::require_tasks() {
                     .in_a_process = kOfLibraries + workers / placement_.processes});
 }
 
-/// The result clock counts it.
+/// Computes the initial weights that come from data; the result clock includes this.
 void Race::weigh() {
   const std::int64_t begin_ns = now_ns();
   placement_.recipe.data_weights = data_weights_of(*placement_.workload, data_.train);
@@ -116,7 +116,7 @@ void Race::describe(const std::string& dataset) {
 }
 
 void Race::build() {
-  // Says what the machine or the build lacks.
+  // Throws if the machine or the build lacks the device.
   evaluation_backend_ = make_backend(request_.device, {.engines = engines_of(placement_)});
   const std::int64_t build_begin = now_ns();
   const Step placed = placed_step(placement_);
@@ -147,7 +147,7 @@ void Race::build() {
   });
 }
 
-/// All places are in this process, whatever processes the cluster has.
+/// All places are in this process, even if the cluster has several.
 void Race::start_virtual_trainer(const Step& placed, const std::vector<Step>& parts) {
   VirtualCell cell = virtual_cell(request_, placement_, parts);
   ExecutorOptions options = executor_options(request_, placement_, data_.train, 0);
@@ -161,7 +161,7 @@ void Race::start_virtual_trainer(const Step& placed, const std::vector<Step>& pa
   trainer_ = std::move(trainer);
 }
 
-/// That is not the request's fault: a row of the result.
+/// Runs `set_up`. Errors that are not the request's fault become a failed row of the result.
 void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
   try {
     if (!early_failure_) set_up();
@@ -176,7 +176,7 @@ void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
 
 void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
   if (!request_.cluster.empty()) return start_virtual_trainer(placed, parts);
-  Fingerprint fingerprint;  // whose hashes take time
+  Fingerprint fingerprint;  // left empty if unused, because its hashes take time
   if (placement_.processes > 1 || checkpoints_.wanted()) {
     fingerprint = fingerprint_of(request_, placement_, placed, data_.train, software_facts());
   }

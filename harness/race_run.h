@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A race under way. race_build.cpp sets it up, race.cpp runs it; for those two alone.
+// A race in progress: race_build.cpp sets it up, race.cpp runs it. For those two files alone.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ namespace regatta {
 
 class Race {
  public:
-  /// Sets everything up. Throws: RunError for what is wrong with the request.
+  /// Sets everything up. Throws: RunError for an invalid request.
   Race(const RaceRequest& request, const RaceHooks& hooks);
 
   /// Trains and evaluates. Called once.
@@ -60,12 +60,12 @@ class Race {
 
   RaceRequest request_;
   RaceHooks hooks_;
-  std::optional<WaitingMembers> members_;         ///< of the run, if somebody else has started them
-  std::optional<PinnedNcclAlgorithm> pinned_;     ///< ranks inherit it, and the record has it
-  std::optional<PinnedNcclInterface> interface_;  ///< as these; where all ranks are on this host
+  std::optional<WaitingMembers> members_;         ///< if mpirun or srun has started ranks
+  std::optional<PinnedNcclAlgorithm> pinned_;     ///< inherited by ranks, recorded
+  std::optional<PinnedNcclInterface> interface_;  ///< likewise, if all ranks are on this host
   std::int64_t begin_ns_;
   Checkpoints checkpoints_;
-  std::vector<int> cores_;       ///< of this process
+  std::vector<int> cores_;       ///< used by this process
   std::int64_t cores_used_ = 0;  ///< over all hosts of the run
   DataSets data_;
   Placement placement_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For `ci/gpu --rehearse`: one emulated GPU in place of those of this machine. A program that links
-// this file has --device cuda without a GPU; its records name the emulated one.
+// For `ci/gpu --rehearse`: one emulated GPU in place of this machine's. A program that links this
+// file has --device cuda without a GPU; its records name the emulated one.
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,7 +13,7 @@
 namespace regatta {
 namespace {
 
-/// Memory that an emulated GPU copies to and from: any of the host.
+/// The memory that an emulated GPU copies to and from: the host's.
 class HostMemory final : public Device {
  public:
   void* allocate(std::int64_t bytes) override { return cpu_device().allocate(bytes); }

@@ -24,7 +24,7 @@
 namespace regatta {
 namespace {
 
-/// Adds the record of the run to the folder `out`.
+/// Runs one race and adds its record to the folder `out`.
 Status run_one(const RaceRequest& request, const std::string& out) {
   LiveLine live(request);
   const auto keep = [&](const Record& record) {
@@ -58,14 +58,15 @@ int simulate(const Command& command) {
   return kGood;
 }
 
-/// First, because flags that fit GPUs help nobody where the build has no CUDA.
+/// Throws if the build has no CUDA and the run needs it. Called first, because errors about other
+/// GPU flags would not help then.
 void require_device(const RaceRequest& request) {
   if (!is_gpu(request.device) || !request.cluster.empty()) return;
   const GpuFindings found = find_gpus();
   if (found.toolkit.empty()) throw RunError(ErrorKind::Unsupported, found.missing);
 }
 
-/// In virtual time, where nothing is computed.
+/// True for a run in virtual time in which nothing is computed.
 bool takes_time_only(const RaceRequest& request) {
   const VirtualMode mode = virtual_mode_of(request);
   if (!request.cluster.empty()) require_alone("a run in virtual time is one");

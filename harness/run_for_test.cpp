@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program with `regatta run` alone, for the thread sanitizer: judge, matrix and export take as
-// long to compile, and have no threads.
+// long to compile and have no threads.
 #include <vector>
 
 #include "harness/export/export.h"
 #include "harness/program.h"
 #include "harness/run_command.h"
 
-/// The others'.
+/// Defined here because the export room is not linked.
 const std::vector<regatta::ExportFormat>& regatta::all_export_formats() {
   static const std::vector<ExportFormat> none;
   return none;

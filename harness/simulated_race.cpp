@@ -50,7 +50,7 @@ Record simulated_race(const RaceRequest& request) {
   record.target = {.metric = std::string(to_string(placement.workload->metric)),
                    .value = request.target.value_or(placement.workload->target)};
   record.graph = graph_record(parts, steps);
-  parts = {};  // a graph for each process; the program has what runs
+  parts = {};  // frees a graph per process; the program has all it needs
   record.graph.picked_by = placement.picked_by;
   record.setup_ns = now_ns() - begin_ns;
 
@@ -89,7 +89,7 @@ void print_simulated(std::ostream& out, const Record& record, const std::string&
   const auto share = [&](auto field) {
     double sum = 0, all = 0;
     for (const WorkerRecord& worker : record.workers) {
-      if (worker.place.starts_with("peer")) continue;  // it waits for workers, and does little else
+      if (worker.place.starts_with("peer")) continue;  // it mostly waits for workers
       sum += static_cast<double>(worker.*field);
       all += static_cast<double>(worker.compute_ns + worker.exposed_communication_ns +
                                  worker.wait_ns + worker.input_ns + worker.update_ns);

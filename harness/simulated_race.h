@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One race in virtual time in which nothing is computed: the same workload, rewrite, partition and
-// lane order as race.h, on the cluster of a file. The record has times, bytes and staleness, no
+// A race in virtual time that computes nothing: the same workload, rewrite, partition and lane
+// order as race.h, on the cluster of a file. The record has times, bytes and staleness, but no
 // losses. With --virtual train, race() itself runs in virtual time.
 #pragma once
 
@@ -14,14 +14,14 @@
 
 namespace regatta {
 
-/// Throws: RunError(Usage, Data, Unsupported): a cluster or calibration that does not fit;
-/// RunError(Timeout): lanes that wait for each other for ever.
+/// Throws: RunError(Usage, Data, Unsupported) for a cluster or calibration that does not fit;
+/// RunError(Timeout) if lanes wait for each other for ever.
 Record simulated_race(const RaceRequest& request);
 
-/// What a record says of its virtual time.
+/// The fields of a record about its virtual time.
 Simulated simulated_facts(const VirtualCell& cell, VirtualMode mode, std::uint64_t events);
 
-/// Median step, speed and shares of time, and the record's file.
+/// Prints the median step, speed, shares of time, and the record's file.
 void print_simulated(std::ostream& out, const Record& record, const std::string& folder);
 
 }  // namespace regatta

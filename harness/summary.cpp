@@ -43,7 +43,7 @@ StepTimes step_times(const std::vector<LoopHistory>& loops) {
           .max = times.back()};
 }
 
-/// From the examples applied before each step, and after the last that was completed.
+/// Examples per step, from the counts applied before each step and after the last completed one.
 StepExamples step_examples(const std::vector<LoopHistory>& loops, std::int64_t applied) {
   std::vector<std::int64_t> counts = beginnings(loops);
   while (!counts.empty() && counts.back() >= applied) counts.pop_back();  // not completed
@@ -55,9 +55,9 @@ StepExamples step_examples(const std::vector<LoopHistory>& loops, std::int64_t a
   return {.count = std::ssize(counts), .sum = applied, .min = *least, .max = *most};
 }
 
-/// Loops' shares of the loss, each scaled to the whole batch, by examples seen: at most
-/// kLossSamples of them, evenly spread, and the first kFirstSamples before those, by which two runs
-/// of one seed are held together (loss_path.h).
+/// Training losses in the order of examples seen. A loop's loss is its share of the batch's, so it
+/// is scaled up. At most kLossSamples are kept, evenly spread, besides the first kFirstSamples, by
+/// which two runs of one seed are compared (loss_path.h).
 std::vector<LossSample> loss_samples(const std::vector<LoopHistory>& loops) {
   std::vector<LossSample> all;
   for (const LoopHistory& loop : loops) {
@@ -83,7 +83,7 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
-/// Nothing where there was none.
+/// Empty if there were no spans.
 std::optional<SpanRecord> span_record(const SpanHistogram& spans) {
   if (spans.count() == 0) return std::nullopt;
   return SpanRecord{.count = spans.count(),
@@ -93,7 +93,7 @@ std::optional<SpanRecord> span_record(const SpanHistogram& spans) {
                     .max = spans.largest()};
 }
 
-/// Nothing at a place to which no worker pushes.
+/// Empty for a place to which no worker pushes.
 std::optional<PushRecord> push_record(const ExchangeTimes& times) {
   if (times.queue.count() == 0) return std::nullopt;
   return PushRecord{.barrier_ns = span_record(times.barrier).value_or(SpanRecord{}),
@@ -107,14 +107,14 @@ T at_place(const std::map<Place, T>& all, const Place& place) {
   return found == all.end() ? T{} : found->second;
 }
 
-/// Empty: it is by another algorithm.
+/// The torus's sides; empty for any other algorithm.
 std::optional<std::string> torus_text(const CollectiveShape& shape) {
   if (shape.algorithm != kTorus) return std::nullopt;
   const TorusShape sides = torus_shape(shape);
   return fmt::format("{}x{}", sides.columns, sides.rows);
 }
 
-/// By their groups; each has a member 0 in one of the parts.
+/// The all_reduces in the order of their groups, from each group's member 0, which is in one part.
 std::vector<SumRecord> all_reduces_of(const std::vector<Step>& parts) {
   std::map<std::int64_t, SumRecord> by_group;
   for (const Step& part : parts) {
@@ -132,7 +132,7 @@ std::vector<SumRecord> all_reduces_of(const std::vector<Step>& parts) {
   return all;
 }
 
-/// The largest server's bytes of parameters in terms of the mean; nothing without servers.
+/// The largest server's bytes of parameters relative to the mean; empty without servers.
 std::optional<double> shard_imbalance(const std::vector<Step>& parts) {
   std::map<int, std::int64_t> bytes;  // by number of the server
   for (const Step& part : parts) {
@@ -153,20 +153,20 @@ std::optional<double> shard_imbalance(const std::vector<Step>& parts) {
          static_cast<double>(sum);
 }
 
-/// Up to the last count that is not zero.
+/// The counts up to the last that is not zero.
 std::vector<std::int64_t> trimmed(const std::vector<std::uint64_t>& counts) {
   std::size_t size = counts.size();
   while (size > 0 && counts[size - 1] == 0) --size;
   return {counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
-/// Nothing where there is no lateness to be uncertain of.
+/// Empty if no lateness was measured.
 std::optional<std::int64_t> late_uncertainty_ns(const ExchangeTimes& times) {
   if (times.late.count() == 0) return std::nullopt;
   return times.late_uncertainty_ns;
 }
 
-/// Nothing for a worker that nothing delayed.
+/// The slowdown of a straggler; empty for a worker without delay.
 std::optional<double> straggler_factor(const WorkerReport& worker) {
   if (worker.delay_ns == 0) return std::nullopt;
   return static_cast<double>(worker.compute_ns) /
@@ -178,7 +178,7 @@ struct Updates {
   std::int64_t dropped = 0;
 };
 
-/// By replica, as the first server counted them; empty without backup workers.
+/// Updates by replica, as counted by the first server; empty without backup workers.
 std::map<int, Updates> updates_with_backup(const std::vector<RankedWorker>& workers) {
   std::map<int, Updates> result;
   for (const auto& [rank, worker] : workers) {
@@ -190,7 +190,7 @@ std::map<int, Updates> updates_with_backup(const std::vector<RankedWorker>& work
   return result;
 }
 
-/// The fields that a part of the record and what was measured both have.
+/// Copies the fields that `part` and `measured` have under the same name.
 template <typename Part, typename Measured>
 void assign_equal_names(Part& part, const Measured& measured) {
   for_each_pair(part, measured, [](auto& to, const auto& from, auto...) { to = from; });

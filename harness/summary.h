@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From what a trainer measured to the fields of a record.
+// Turns a trainer's measurements into the fields of a record.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace regatta {
 
-/// Workers, step times, training losses, bytes counted, the order of examples. `examples`: that
-/// were trained on.
+/// Sets workers, step times, training losses, counted bytes and the data order's checksum.
+/// `examples`: the number trained on.
 void summarize(const TrainingReport& report, std::int64_t examples, Record& record);
 
-/// Nodes and bytes; not the build time. `parts`: by process.
-/// `steps`: that the run may take.
+/// The nodes and bytes of a graph, without its build time. `parts`: by process.
+/// `steps`: the number that the run may take.
 GraphRecord graph_record(const std::vector<Step>& parts, std::int64_t steps);
 
-/// Of the first weights of replica 0.
+/// A checksum of the trainer's parameters, in hexadecimal; taken before the first step.
 std::string checksum_of_weights(Trainer& trainer);
 
-/// After a synchronous run every replica holds the same bits.
+/// Checks that after a synchronous run every replica holds the same bits.
 /// Throws: RunError(Diverged) that names the variable that differs.
 void check_replicas_agree(Trainer& trainer, const Placement& placement);
 

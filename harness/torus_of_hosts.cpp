@@ -30,7 +30,8 @@ std::vector<int> hosts_of_request(const RaceRequest& request, const Placement& p
       read_cluster(request.cluster, machine_facts().cpu, software_facts().git_commit), placement);
 }
 
-/// Of each replica's first stage, in the order of replicas. Those of others stand as these do.
+/// The host of each replica's first stage, in the order of replicas; other stages are laid out
+/// alike.
 std::vector<int> hosts_of_replicas(const Placement& placement, const std::vector<int>& host_of) {
   std::vector<int> hosts;
   for (int process = 0; process < placement.processes; ++process) {

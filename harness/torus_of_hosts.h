@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sides of `--all-reduce torus` where its members are on several hosts: a row is what a host
-// has, whose messages stay on it, and what is left of the sum crosses to the others by columns.
+// The sides of `--all-reduce torus` if its members are on several hosts: the members on one host
+// form a row, whose messages stay on the host, and columns carry the rest of the sum between hosts.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,19 @@
 
 namespace regatta {
 
-/// 2 for hosts with two members each, whose hosts these are. 0 where hosts have one member or
-/// different numbers of them, where they stand mixed, or where there is one host.
+/// The number of members on each host, such as 2; `host_of_member` has a host per member. 0 if
+/// hosts have one member or unequal numbers, if members of hosts are mixed, or if there is one
+/// host.
 std::int64_t members_on_host(std::span<const int> host_of_member);
 
-/// With its replicas_on_host: on the cluster's hosts in virtual time, else on those that processes
-/// will be on. One of one process, or whose hosts are not known, stays as it is.
-/// Throws: RunError(Usage, Data), of a request that cannot be placed or files that cannot be read.
+/// The request with its replicas_on_host, from the cluster's hosts in virtual time, else from those
+/// on which processes will run. A request for one process, or with unknown hosts, is returned
+/// unchanged.
+/// Throws: RunError(Usage, Data) for a request that cannot be placed or files that cannot be read.
 RaceRequest with_replicas_on_host(const RaceRequest& request);
 
-/// The same, where the request asks for a torus without --torus, or for `auto`, which may pick one.
-/// Any other stays as it is.
+/// with_replicas_on_host() if the request is for a torus without --torus, or for `auto`, which may
+/// pick one; any other request is returned unchanged.
 RaceRequest with_torus_of_hosts(const RaceRequest& request);
 
 }  // namespace regatta

@@ -68,7 +68,7 @@ TEST(TorusOfHosts, IsThePlacedGraphsUnlessSidesAreGiven) {
     return std::int64_t{-1};
   };
   EXPECT_EQ(columns(request), 2);
-  RaceRequest open = of_six("auto");  // which may pick one
+  RaceRequest open = of_six("auto");  // which may pick a torus
   open.costs = "costs.json";
   EXPECT_EQ(columns(open), 2);
   request.options["torus"] = "6x1";
@@ -76,7 +76,7 @@ TEST(TorusOfHosts, IsThePlacedGraphsUnlessSidesAreGiven) {
 }
 
 TEST(TorusOfHosts, LeavesOtherRequestsAlone) {
-  EXPECT_EQ(sided(of_six("torus")), 0);  // on this machine alone
+  EXPECT_EQ(sided(of_six("torus")), 0);  // this machine is the only host
   const Variables job{{"SLURM_JOB_ID", "7"}, {"SLURM_TASKS_PER_NODE", "2(x3)"}};
   EXPECT_EQ(sided(of_six("ring")), 0);
 }

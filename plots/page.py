@@ -338,8 +338,8 @@ def _coverage(judgement: Json) -> str:
 
 def folder_of(name: str, page: Path, file: str = "records.jsonl") -> Folder:
     """The folder of records `name`. `page`: the folder that will hold the page."""
-    records = Path(name) / file
-    return Folder(name, os.path.relpath(records, page) if records.exists() else "")
+    there = (path for path in (Path(name) / file, Path(name) / f"{file}.gz") if path.exists())
+    return Folder(name, os.path.relpath(records, page) if (records := next(there, None)) else "")
 
 
 def page_of(judgement: Json, folder: Path) -> Page:

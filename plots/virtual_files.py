@@ -14,7 +14,7 @@ from strategies import PlotsError
 
 def studies_in(folder: Path, pattern: str, script: str) -> list[Study]:
     """The studies in the records that `script` made in the folder. Throws: PlotsError."""
-    files = sorted(folder.glob(pattern))
+    files = sorted((*folder.glob(pattern), *folder.glob(f"{pattern}.gz")))
     if not files:
         raise PlotsError(f"{folder} has no {pattern}; fix: {script} --out {folder}")
     return studies_of(judge(file.parent for file in files))

@@ -12,6 +12,7 @@ means near 63 are too low.
 """
 
 import contextlib
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -67,7 +68,10 @@ def diverged_in(file: Path) -> list[tuple[Variant, int]]:
     """Way and number of workers of each run that diverged; the judgement of virtual time omits
     them. Like there, a run with two lines counts once."""
     records: dict[str, Any] = {}
-    for line in file.read_text().split("\n"):
+    compressed = file.with_name(f"{file.name}.gz")
+    text = (gzip.decompress(compressed.read_bytes()).decode() if compressed.exists()
+            else file.read_text())
+    for line in text.split("\n"):
         with contextlib.suppress(ValueError, RecursionError, AttributeError):  # judge() warns
             one = json.loads(line)
             records.setdefault(one.get("run_id") or line, one)

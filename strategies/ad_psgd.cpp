@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ad_psgd: every replica is its own loop and waits for no other's step. Every second one, beginning
-// with the first, is active: with its gradient it averages its parameters with those of one of the
-// others, its peers, which it draws anew in each step. Both take the mean, whatever the peer is
-// computing meanwhile. Then it updates its own, as a peer does without averaging. So none averages
-// with two at once, and no waits go round. A gradient is that of the parameters as they were read,
-// and is applied to what averages have made of them since. It is n times a replica's share of the
-// global batch's, so that n steps move the mean of all as far as one step of a synchronous
-// strategy. In one process averages are in memory; with peers in others the parameters travel
-// beside the gradient's computation (kernels/graph/averages_between.h). Source: Lian et al. 2018,
-// arXiv 1710.06952, with its bipartite graph of peers.
+// ad_psgd: every replica is its own loop and never waits for another's step. Every second replica,
+// from the first on, is active: while it computes a gradient, it averages its parameters with those
+// of one of the others, its peers, drawn anew in each step. Both take the mean, whatever the peer
+// is computing meanwhile. Then it updates its parameters, as a peer does without averaging. So no
+// replica averages with two at once, and waits form no cycle. A gradient is computed from the
+// parameters as read, and applied to the parameters as averaged since. It is n times the replica's
+// part of the global batch's gradient, so that n steps move the mean of all replicas as far as one
+// synchronous step. Within a process averages are in memory; between processes the parameters
+// travel while the gradient is computed (kernels/graph/averages_between.h). Source: Lian et al.
+// 2018, arXiv 1710.06952, with its bipartite graph of peers.
 #include <vector>
 
 #include "strategies/replicas.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ad_psgd: averages with peers keep the mean and bring replicas together, whichever loops take the
-// steps; gradients move them, and what a gradient has missed is counted. What averages and updates
-// of several threads leave: kernels/cpu/shared_update_test.cpp.
+// steps; gradients move them, and the averages that a gradient has missed are counted.
+// kernels/cpu/shared_update_test.cpp tests averages and updates by several threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ TEST(AdPsgd, ComesToTheMeanWithoutGradients) {
       }
       return most;
     };
-    // In many runs, as one loop may take all steps of one. None of them changes the mean.
+    // In many runs, because one loop may take all steps of a run. None of them changes the mean.
     for (std::int64_t steps = 4; steps <= kMost && distance() > 1e-4 * mean; steps += 4) {
       trial.executor().run(steps * 50);
     }
@@ -58,8 +58,8 @@ TEST(AdPsgd, ComesToTheMeanWithoutGradients) {
   }
 }
 
-/// Replica 0 averages once a step with replica 1, whose updates miss that: more than one, as it
-/// takes several times as long for a step.
+/// Replica 0 averages once a step with replica 1. An update of replica 1 misses more than one of
+/// these averages, because its step takes several times as long.
 TEST(AdPsgd, CountsAveragesAtBothEndsAndThoseThatAGradientMisses) {
   TrialOptions run = options_of(2, 20);
   run.stragglers = {{1, 4.0}};
@@ -91,7 +91,7 @@ TEST(AdPsgd, LearnsTheParabola) {
   run.most_steps = 2000;
   Trial trial(training_of("parabola", 50, run.steps), data_of("parabola"), run);
   std::int64_t steps = 0;
-  float before = 0;  // of a loop that came first, while others may begin when these have learnt
+  float before = 0;  // of an early loop; later ones may begin with learnt parameters
   const LoopReport* busiest = nullptr;
   const std::vector<LoopReport> loops = trial.executor().loops();
   ASSERT_EQ(loops.size(), 3U);

@@ -3,10 +3,10 @@
 // Adam under the strategies, on a network of the parabola's size: synchronous ones follow `single`,
 // asynchronous ones share both moments with the parameter.
 //
-// The bound: Adam divides by the size of the gradient, so a rounding of a small gradient is a
-// rounding of the step, 2^-23 of the rate or a few times that, added up over 20 steps of weights
-// around 1; an average by workers instead of by examples would not show in a step whose size is the
-// rate's, the equivalence of sgd is there for that.
+// The bound: Adam divides by the size of the gradient, so a rounding error of a small gradient
+// becomes one of the step, 2^-23 of the rate or a few times that, added up over 20 steps of weights
+// around 1. An average by workers instead of by examples would not show in a step of the rate's
+// size; the equivalence of sgd covers that.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -57,7 +57,7 @@ TEST_P(SharedAdam, LearnsTheCurveWithSharedMoments) {
     EXPECT_EQ(variable.sharing, GetParam()) << variable.name;
   }
   const auto loops = run.executor().loops();
-  // On a busy machine one worker may have done nearly all: the one with more steps is looked at.
+  // On a busy machine one worker may have done nearly all steps; the test uses that one.
   const LoopReport& busier = loops[0].steps > loops[1].steps ? loops[0] : loops[1];
   EXPECT_LT(busier.losses.back(), busier.losses.front() / 4);
 }
@@ -70,7 +70,7 @@ TEST(AsynchronousAdam, WeighsAPushByItsShareOfTheBatch) {
   for (const Node& node : step.graph.nodes()) {
     if (node.op == Op::Adam) sum += node.attributes.real("weight");
   }
-  EXPECT_NEAR(sum, 4.0, 1e-12);  // of four parameters, each 17/50 + 17/50 + 16/50
+  EXPECT_NEAR(sum, 4.0, 1e-12);  // four parameters, each 17/50 + 17/50 + 16/50
 }
 
 INSTANTIATE_TEST_SUITE_P(Sharing, SharedAdam, testing::Values(Sharing::Relaxed, Sharing::Locked),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // all_reduce: every replica owns its parameters and applies the same sum of all gradients, which a
-// collective leaves at each of them. Gradients come last layer first, as backward makes them;
-// bucket() merges them into messages. `--all-reduce` chooses how the sum is taken.
+// collective computes at each of them. Gradients come last layer first, in the order in which
+// backward makes them; bucket() merges them into messages. `--all-reduce` selects the algorithm.
 // Term: MirroredStrategy; between-graph replication over processes; DistributedDataParallel.
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // all_reduce, sharded, and averages of local_sgd and diloco, between the ranks of a real mpirun,
-// each with its own part of the graph: training follows what one process computes, bit by bit where
-// the order of sums is the same, moves the bytes that the graph says, and allocates nothing in a
-// step. Every rank runs every test; what one process computes is computed at one of them.
+// each with its own part of the graph: training follows the results of one process, bit by bit if
+// the order of sums is the same, moves the bytes computed from the graph, and allocates no memory
+// in a step. Every rank runs every test; one rank computes the results of one process.
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/amx.h"
@@ -51,15 +51,15 @@ TrialOptions options_of(const Case& test) {
   } else {
     options.options.given["all_reduce"] = test.algorithm;
   }
-  options.options.given["sync_every"] = test.streams ? 4 : 3;  // of local_sgd
+  options.options.given["sync_every"] = test.streams ? 4 : 3;  // for local_sgd
   if (test.streams) {
     options.options.given["fragments"] = 2;
     options.options.given["delay"] = 1;
     options.options.given["mix"] = 0.5;
   }
-  options.options.given["rank"] = 1;     // of powersgd
-  options.options.given["share"] = 0.1;  // of top_k
-  // Several buckets are under way at once.
+  options.options.given["rank"] = 1;     // for powersgd
+  options.options.given["share"] = 0.1;  // for top_k
+  // Small buckets, so that several are under way at once.
   options.options.given["bucket_bytes"] = test.small() ? 64 : 16 << 10;
   options.steps = test.small() ? 50 : 3;
   return options;
@@ -69,7 +69,7 @@ Step step_of(const Case& test) {
   return training_of(test.workload, test.global_batch, options_of(test).steps, test.element);
 }
 
-/// Workers dealt to all ranks in contiguous shares.
+/// Divides the workers among all ranks in contiguous shares.
 Binding binding_of(const Case& test) {
   return {.processes = session->size(), .process_of = [&test](const Place& place) {
             int process = 0;
@@ -78,7 +78,7 @@ Binding binding_of(const Case& test) {
           }};
 }
 
-/// This rank's part of a run, which may go on to `most_steps`.
+/// This rank's part of a run, which may continue up to `most_steps`.
 Participant part_here(const Case& test, std::int64_t most_steps = 0) {
   return {*session,
           {.workload = test.workload,
@@ -92,13 +92,13 @@ std::vector<float> values_of(const Tensor& tensor) {
   return {tensor.f32(), tensor.f32() + tensor.elements()};
 }
 
-/// The parameters of the replicas that live here, by place and name.
+/// The parameters of this process's replicas, by place and name.
 Parameters parameters(Executor& executor) {
   return testing_support::variables_of(
       executor, [](const Variable& variable) { return variable.kind == VariableKind::Parameter; });
 }
 
-/// As many workers as ranks, one more, and two a rank.
+/// Cases with one worker for each rank, one worker more, and two for each rank.
 std::vector<Case> cases(const std::string& algorithm) {
   const std::int64_t ranks = session->size();
   std::vector<Case> all;
@@ -142,7 +142,7 @@ std::vector<Case> cases(const std::string& algorithm) {
   return all;
 }
 
-/// Without those that want other processes where there are none.
+/// Removes the algorithms that need other processes if there are none.
 std::vector<std::string_view> available(std::vector<std::string_view> algorithms) {
   if (session->size() == 1) std::erase(algorithms, kMpi);
   return algorithms;
@@ -155,7 +155,7 @@ std::string text(const Case& test) {
          std::string(to_string(test.element));
 }
 
-/// The parameters that one process computes in each case.
+/// Computes the parameters of each case in one process.
 void compute_references(const std::vector<Case>& cases) {
   std::vector<std::pair<std::string, ReferenceRuns::Run>> runs;
   for (const Case& test : cases) {
@@ -180,7 +180,7 @@ void expect_bytes_of_graph(const Participant& here, const Case& test) {
 TEST(AllReduceOverProcesses, ComputesTheBitsOfOneProcessAndMovesTheBytesThatTheGraphSays) {
   for (const std::string_view algorithm : {kRing, kReduceToOne, kDoubleTree, kTorus}) {
     std::vector<Case> all = cases(std::string(algorithm));
-    if (algorithm == kDoubleTree || algorithm == kTorus) {  // images once
+    if (algorithm == kDoubleTree || algorithm == kTorus) {  // images only in f32
       std::erase_if(all, [](const Case& test) { return test.element == ElementType::BF16; });
     }
     compute_references(all);
@@ -196,7 +196,7 @@ TEST(AllReduceOverProcesses, ComputesTheBitsOfOneProcessAndMovesTheBytesThatTheG
   }
 }
 
-/// The same step where every replica owns all parameters.
+/// The same step with all_reduce, where every replica owns all parameters.
 Case whole_of(Case sharded) {
   sharded.strategy = "all_reduce";
   sharded.shard = {};
@@ -227,13 +227,13 @@ TEST(ShardedOverProcesses, HasItsSharesOfAllReducesBits) {
   }
 }
 
-/// Each of n - 1 additions is rounded by 2^-8 at most, in either order.
+/// Each of n - 1 additions is rounded by at most 2^-8, in either order.
 double bf16_bound_of(const Case& test) {
   return 2 * static_cast<double>(test.workers - 1) * 0x1p-8;
 }
 
-/// Of sums that are taken in another order, tensor by tensor, where equivalence_test.cpp has bounds
-/// of all tensors together. With AMX shifts differ by 2.4e-3 in bf16.
+/// Bound for sums in another order, for each tensor; the bounds in equivalence_test.cpp are for all
+/// tensors together. With AMX shifts differ by 2.4e-3 in bf16.
 double bound_of(const Case& test) {
   if (test.strategy == "all_reduce+bf16_compress") return bf16_bound_of(test);
   if (test.small()) return 1e-6;
@@ -258,7 +258,7 @@ TEST(AllReduceOverProcesses, FollowsOneProcessWhereSumsHaveAnotherOrder) {
   }
 }
 
-/// What starts and ends a part of a run allocates, so a long part is held against a short one.
+/// Starting and ending a part of a run allocates, so a long part is compared with a short one.
 TEST(AllReduceOverProcesses, AllocatesNothingInAStep) {
   constexpr std::int64_t kFew = 5, kMany = 45;
   for (const std::string_view algorithm :

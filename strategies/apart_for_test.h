@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replicas that start apart and have no gradients: what a strategy exchanges is all that moves
-// them.
+// For tests: replicas that start with different values and have no gradients, so that only the
+// strategy's exchange changes them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace regatta::testing_support {
 
-/// The training of the parabola whose updates change nothing.
+/// The parabola's training with learning rate 0.
 inline Step resting_training(std::int64_t most_steps) {
   Step step = training_of("parabola", 50, most_steps);
   Graph graph;
@@ -27,7 +27,7 @@ inline Step resting_training(std::int64_t most_steps) {
   return step;
 }
 
-/// Values of one variable, by replica.
+/// The values of one variable, by replica.
 inline std::vector<std::vector<float>> by_replica(Trial& trial, const std::string& name) {
   std::vector<std::vector<float>> all;
   const Graph& graph = trial.graph();
@@ -39,7 +39,7 @@ inline std::vector<std::vector<float>> by_replica(Trial& trial, const std::strin
   return all;
 }
 
-/// Gives each replica's variable the values of value(replica, element).
+/// Sets each replica's variable to value(replica, element).
 inline void begin_apart(Trial& trial, const std::string& name,
                         const std::function<float(std::int64_t, std::int64_t)>& value) {
   const Graph& graph = trial.graph();

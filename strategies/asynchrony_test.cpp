@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asynchrony is real, and can be shown step by step: two workers on a bowl under a virtual
-// interleaving, then real threads and the staleness they measure.
+// Asynchrony is real and can be shown step by step: two workers on a bowl under a virtual
+// interleaving, then real threads and their measured staleness.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -50,7 +50,7 @@ Step bowl(double rate) {
   return step;
 }
 
-/// Two asynchronous workers whose steps are interleaved by hand.
+/// Two asynchronous workers, with steps interleaved by hand.
 class Interleaving {
  public:
   explicit Interleaving(double rate, const std::string& strategy = "async_shared") {
@@ -70,7 +70,7 @@ class Interleaving {
   void compute(int worker) {
     run(worker, [](Phase phase) { return phase == Phase::Forward || phase == Phase::Backward; });
   }
-  /// Applies the gradient computed last.
+  /// Applies the last computed gradient.
   void push(int worker) {
     run(worker,
         [](Phase phase) { return phase == Phase::Communication || phase == Phase::Update; });
@@ -93,8 +93,8 @@ class Interleaving {
   std::optional<Interpreter> interpreter_;
 };
 
-// Rate 0.8: one worker alone steps from 1 to 0.2, towards the minimum at 0. When both read 1 before
-// either has stepped, both steps are taken from there and the minimum is passed.
+// Rate 0.8: one worker alone steps from 1 to 0.2, towards the minimum at 0. If both read 1 before
+// either has stepped, both steps start there and overshoot the minimum.
 TEST(Bowl, WorkersThatTakeTurnsApproachTheMinimum) {
   Interleaving run(0.8);
   run.compute(0);
@@ -112,11 +112,11 @@ TEST(Bowl, WorkersThatReadAtTheSameTimePassTheMinimum) {
   run.push(0);
   EXPECT_NEAR(run.weight(), 0.2F, 1e-6);
   run.push(1);
-  EXPECT_NEAR(run.weight(), -0.6F, 1e-6);  // past the minimum, by more than turns had left
+  EXPECT_NEAR(run.weight(), -0.6F, 1e-6);  // past the minimum, and farther from it than after turns
 }
 
-/// Rate 0.2: a step of all moves the weight from 1 to 0.6, and so do the replicas' steps their
-/// mean. Replica 0 averages with replica 1.
+/// Rate 0.2: a step of all examples moves the weight from 1 to 0.6; the replicas' steps move their
+/// mean as far. Replica 0 averages with replica 1.
 TEST(Bowl, ReplicasThatAverageMoveTheirMeanAsAStepOfAllDoes) {
   Interleaving run(0.2, "ad_psgd");
   run.compute(0);
@@ -144,7 +144,7 @@ TEST_P(AsyncShared, MissesAboutNMinusOneVersionsUnderLoad) {
   options.steps = 30;
   Trial run(training_of("resnet9_thin", 32, options.steps), data_of("resnet9_thin"), options);
   const double mean = mean_staleness(run.executor().workers());
-  EXPECT_GT(mean, 0.5);  // a busy machine may hold one of them up between its steps
+  EXPECT_GT(mean, 0.5);  // a busy machine may delay one of them between its steps
   EXPECT_LE(mean, 1);
 }
 
@@ -157,14 +157,14 @@ TEST_P(AsyncShared, LearnsTheParabola) {
   Trial run(training_of("parabola", 50, options.steps), data_of("parabola"), options);
   const auto loops = run.executor().loops();
   ASSERT_EQ(loops.size(), 2U);
-  // On a busy machine one worker may have done nearly all: the one with more steps is looked at.
+  // On a busy machine one worker may have done nearly all steps; the test uses that one.
   const LoopReport& busier = loops[0].steps > loops[1].steps ? loops[0] : loops[1];
   ASSERT_GT(busier.steps, options.steps / 2);
   EXPECT_LT(busier.losses.back(), busier.losses.front() / 4);
 }
 
-/// Under a straggler, whose updates sleep beside, the fast workers run into the bound, and never
-/// past it. The schedule is longer than the run, so that no update rests at its end.
+/// With a straggler that also sleeps in updates, the fast workers reach the bound and never exceed
+/// it. The schedule is longer than the run, so that every update runs to its end.
 TEST(StalenessBound, NoWorkerLeadsTheSlowestByMoreThanTheBound) {
   for (const char* strategy : {"async_shared", "parameter_server_async"}) {
     for (std::int64_t bound : {0, 1, 4}) {
@@ -182,7 +182,7 @@ TEST(StalenessBound, NoWorkerLeadsTheSlowestByMoreThanTheBound) {
   }
 }
 
-/// Each trains a model of its own: none takes another's steps, and so each run is like the other.
+/// Each trains its own model and takes no other's steps, so all runs are equal.
 TEST(Independent, ReplicasTakeEqualStepsHoweverSlowOneIs) {
   TrialOptions options;
   options.strategy = "independent";

@@ -4,16 +4,16 @@
 // worker is its own loop, as in parameter_server_async. Its share of the global batch is as large
 // as in parameter_server with n workers; backup n + i has a share as large as that of worker i. All
 // n + b workers take their examples from one data order.
-// A quorum stands between the pushes and a server's updates. A late push, whose parameters have
-// been replaced since they were read, is dropped; the n-th push that counts sums all n and updates
-// once. If shares are uneven, a step's gradient is the mean over the examples of the workers that
-// counted. The first server decides for all servers. A push arrives when every server has it, which
-// the others report to the first: each step takes the same workers on all servers, and a worker
-// that dies during a push is in none. (TensorFlow's accumulators decide for each variable, so a
-// step may mix workers.) A server keeps up to n + b pushes where they arrived, because the terms of
-// the sum, which is in the order of the workers, are known only at the n-th push.
-// For M bytes of parameters a worker receives and sends M in each of its steps.
-// Term: backup workers, Chen et al., "Revisiting distributed synchronous SGD", 2016; TensorFlow's
+// A quorum stands between the pushes and a server's updates. A push is late, and dropped, if its
+// parameters have been replaced since they were read; the n-th push that counts sums all n and
+// updates once. If shares are uneven, a step's gradient is the mean over the examples of the
+// workers that counted. The first server decides for all servers. A push arrives when every server
+// has it, which the others report to the first: each step takes the same workers on all servers,
+// and a worker that dies during a push is in none. (TensorFlow's accumulators decide for each
+// variable, so a step may mix workers.) A server keeps up to n + b pushes where they arrived,
+// because the terms of the sum, which is in the order of the workers, are known only at the n-th
+// push. For M bytes of parameters a worker receives and sends M in each of its steps. Term: backup
+// workers, Chen et al., "Revisiting distributed synchronous SGD", 2016; TensorFlow's
 // SyncReplicasOptimizer.
 #include "strategies/backup_workers.h"
 
@@ -26,7 +26,7 @@
 namespace regatta {
 namespace {
 
-/// Trainables by the server that holds them, last layer first.
+/// Returns the trainables of each server, last layer first.
 std::vector<std::vector<std::size_t>> trainables_by_server(const Step& sharded) {
   std::vector<std::vector<std::size_t>> held;
   for (std::size_t t = sharded.trainables.size(); t-- > 0;) {
@@ -38,7 +38,7 @@ std::vector<std::vector<std::size_t>> trainables_by_server(const Step& sharded) 
   return held;
 }
 
-/// What a worker pushes, to all servers, and the updates behind it.
+/// Appends a worker's pushes to all servers, and the updates after them.
 void push(Replicas& replicas, const std::vector<std::vector<std::size_t>>& held, std::int64_t r) {
   std::vector<Builder> servers;
   std::vector<std::vector<Value>> gradients;  // by server

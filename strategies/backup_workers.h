@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rewrite of parameter_server when it has backup workers.
+// The rewrite of parameter_server with backup workers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace regatta {
 
 struct WorkersAndBackups {
-  std::int64_t replicas = 1;  ///< their shares make up the global batch
+  std::int64_t replicas = 1;  ///< replicas; their shares make up the global batch
   std::int64_t backups = 0;   ///< additional replicas
 };
 

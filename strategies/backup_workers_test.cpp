@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backup workers in one process: what counts and what is dropped, under a straggler, over several
-// calls of run(), and the arithmetic of the pushes that count: that of as many workers without
-// backups, bit for bit.
+// Backup workers in one process: which pushes count and which are dropped, under a straggler, over
+// several calls of run(); and the arithmetic of the pushes that count, which has the bits of as
+// many workers without backups.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ using Parameters = std::map<std::string, std::vector<float>>;
 
 Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps) {
   if (workload != "adam") return training_of(workload, batch, steps);
-  // Whose formula counts steps, with a lookahead every other step.
+  // Adam's formula counts steps; lookahead runs every other step.
   const LookaheadOptions lookahead{.period = 2,
                                    .global_batch = batch,
                                    .total_examples = steps * batch,
@@ -38,7 +38,7 @@ Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps
 /// An executor of a placed step, all in one process.
 class Training {
  public:
-  /// `held_back`: a replica whose losses wait until the others have done all; -1: none.
+  /// `held_back`: a replica with losses that wait until the others have finished; -1: none.
   Training(const Step& placed, const DataSet& data, const TrialOptions& options, int held_back = -1)
       : part_(partition(placed, Binding{}).front()),
         examples_(options.steps * placed.global_batch) {
@@ -57,7 +57,7 @@ class Training {
     add_parameters(*executor_, all);
     return all;
   }
-  /// Applied and dropped, by worker.
+  /// Reports of applied and dropped pushes, by worker.
   std::vector<WorkerReport> pushes() const {
     std::vector<WorkerReport> all;
     for (const WorkerReport& worker : executor_->workers()) {
@@ -99,8 +99,8 @@ Step placed(const Step& step, const TrialOptions& options) {
   return apply(find_strategies(options.strategy), step, options.options);
 }
 
-/// The same step, drawing `count` examples of the data order for each step, where replicas stand
-/// apart at `offsets`, if they are given.
+/// The same step, but drawing `count` examples of the data order in each step; replicas start at
+/// `offsets` if these are given.
 Step drawing(const Step& step, std::int64_t count, const std::vector<std::int64_t>& offsets = {}) {
   Step result = step;
   result.graph = Graph();
@@ -139,7 +139,7 @@ struct Deal {
 
 class ForcedQuorum : public testing::TestWithParam<Deal> {};
 
-/// The last worker is held back, so that it is always the others that count.
+/// The last worker is held back, so that the others always count.
 TEST_P(ForcedQuorum, ComputesTheBitsOfAsManyWorkersAlone) {
   const Deal& deal = GetParam();
   const std::string source = deal.workload == "adam" ? "parabola" : deal.workload;
@@ -184,8 +184,8 @@ INSTANTIATE_TEST_SUITE_P(Deals, ForcedQuorum,
                                   "_servers_batch_" + std::to_string(test.param.batch);
                          });
 
-/// Of 16, 15 and 16 examples it is always both 16 that count, and those of a batch of 32 drawn at
-/// the same places say what they have to give. 31 steps of 32 are as many as 32 batches of 31.
+/// With shares of 16, 15 and 16 examples both 16s always count; the expected results are those of a
+/// batch of 32 drawn at the same places. 31 steps of 32 have as many examples as 32 batches of 31.
 TEST(BackupWorkers, StepByTheMeanOverTheExamplesThatCounted) {
   const std::string source = "parabola";
   const DataSet& data = data_of(source);
@@ -218,7 +218,7 @@ TEST(BackupWorkers, WithoutAnyTheGraphIsThatOfTheParameterServer) {
   for (const Node& node : without.graph.nodes()) EXPECT_NE(node.op, Op::Quorum);
 }
 
-/// Every step is an advance_to() of its own, as evaluations make it.
+/// Every step is an advance_to() of its own, as between evaluations.
 TEST(BackupWorkers, EveryPushIsAppliedOrDroppedWhereverTheRunStops) {
   for (std::int64_t servers : {1, 2}) {
     TrialOptions options = with_backups(2, 2, 400);
@@ -243,7 +243,7 @@ TEST(BackupWorkers, EveryPushIsAppliedOrDroppedWhereverTheRunStops) {
   }
 }
 
-/// The second executor has the first's variables and positions; what came late there is forgotten.
+/// The second executor starts with the first's variables and positions; late pushes are forgotten.
 TEST(BackupWorkers, GoOnInAnotherExecutorWhereTheLastStepEnded) {
   using Case = std::pair<std::int64_t, std::int64_t>;
   for (const auto& [servers, batch] : {Case{1, 20}, Case{2, 20}, Case{2, 21}}) {
@@ -283,7 +283,7 @@ std::int64_t time_of(const Step& step, const TrialOptions& options) {
   return now_ns() - begin;
 }
 
-/// The straggler sleeps for most of its time, so that two cores have room for three workers.
+/// The straggler sleeps most of the time, so that two cores have room for three workers.
 TEST(BackupWorkers, LeaveAStragglerBehindThatWouldHoldAllBack) {
   const Step step = step_of("resnet9_thin", 64, 16);
   TrialOptions options = with_backups(2, 1, 16);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bf16_compress: gradients travel as bf16. It rewrites the sums of gradients of a strategy that is
-// there, as in `all_reduce+bf16_compress`. A worker casts its gradient to bf16 as soon as backward
-// has made it, so that sums go on beside backward, and the sum back to f32 before the update. Each
-// of n workers rounds its gradient, and a sum is rounded n - 1 times, by 2^-8 of its value at most;
-// nothing keeps what is rounded away. The bytes are half of those without it.
+// bf16_compress: gradients travel as bf16. It rewrites the sums of gradients of the strategy before
+// it, as in `all_reduce+bf16_compress`. A worker casts its gradient to bf16 as soon as backward has
+// made it, so that sums run in parallel with backward, and casts the sum back to f32 before the
+// update. Each of n workers rounds its gradient, and a sum is rounded n - 1 times, each by at most
+// 2^-8 of its value; the rounding errors are lost. Half as many bytes travel.
 // Source: PyTorch, torch.distributed.algorithms.ddp_comm_hooks.default_hooks, bf16_compress_hook.
 #include <map>
 #include <utility>
@@ -60,15 +60,15 @@ class Bf16Compress {
   }
 
   const Step& source_;
-  std::map<NodeId, std::vector<NodeId>> made_by_;  ///< sums, by who makes what they add up
-  std::map<NodeId, Value> narrow_;                 ///< by sum, in the result; as the next
+  std::map<NodeId, std::vector<NodeId>> made_by_;  ///< sums, by the node that makes their gradient
+  std::map<NodeId, Value> narrow_;                 ///< by sum, in the result; likewise the next
   std::map<NodeId, Value> sums_;
   Step result_;
   Copier copier_;
   Builder builder_;
 };
 
-/// Nothing reads a sum before the last of them, so that all of a bucket have been exchanged there.
+/// Widens at the last sum, because no node reads a sum before: all buckets are exchanged there.
 Step Bf16Compress::rewritten() {
   copier_.copy_variables(result_.graph);
   for (NodeId id = 0; id < static_cast<NodeId>(source_.graph.nodes().size()); ++id) {

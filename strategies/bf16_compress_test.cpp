@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bf16_compress behind all_reduce: its first step is off by bf16's rounding and no more, it leaves
-// the same parameters at every worker, and it trains.
+// bf16_compress after all_reduce: its first step differs only by bf16's rounding, it leaves the
+// same parameters at every worker, and it trains.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -36,7 +36,7 @@ Case case_of(const std::string& workload, std::int64_t workers, std::int64_t bat
           .options = std::move(options)};
 }
 
-/// After one step, in which parameters change by a multiple of the gradient.
+/// The deviation after one step, in which parameters change by a multiple of the gradient.
 Deviation after_one_step(const Case& test) {
   const auto of_one_step = [](const Case& each) {
     TrialOptions options = options_of(each);
@@ -47,9 +47,10 @@ Deviation after_one_step(const Case& test) {
                    first_parameters(step_of(test)));
 }
 
-/// Of n workers each rounds its gradient, and a sum is rounded n - 1 times, by 2^-8 each: n 2^-8 of
+/// Each of n workers rounds its gradient, and a sum is rounded n - 1 times, by 2^-8 each: n 2^-8 of
 /// the sum of the workers' magnitudes, which for shares of one batch is near the magnitude of the
-/// sum. Found are 0.0011 to 0.0030: errors of many elements are mostly smaller and differ in sign.
+/// sum. Measured: 0.0011 to 0.0030, since errors of many elements are mostly smaller and differ in
+/// sign.
 void expect_rounding_alone(const Case& test) {
   const Deviation found = after_one_step(test);
   const double rounding = static_cast<double>(test.replicas) * 0x1p-8;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // central_storage: like in_graph, with parameters, slots, feed and update on the host: replicas
-// hold nothing but activations. For M bytes of parameters the host sends and receives n M a step.
+// hold only activations. For M bytes of parameters the host sends and receives n M a step.
 // Term: tf.distribute.experimental.CentralStorageStrategy.
 #include "strategies/replicas.h"
 #include "strategies/strategy.h"

@@ -9,7 +9,7 @@
 
 namespace regatta::testing_support {
 
-/// Layers 0 to 7 between a stem, whose input has no gradient, and a head.
+/// Eight equal layers between a stem (its input has no gradient) and a head.
 inline Step chain(std::int64_t width, std::int64_t batch) {
   constexpr int kLayers = 8;
   const Initializer normal{.kind = Initializer::Kind::Normal, .scale = 0.1, .source = {}};

@@ -16,7 +16,7 @@
 namespace regatta {
 namespace {
 
-/// Each channel of the outputs is made of that channel of the inputs.
+/// Whether each channel of the outputs depends only on that channel of the inputs.
 bool works_by_channels(const Graph& graph, const Node& node) {
   switch (forward_of(node.op)) {
     case Op::Bias:
@@ -28,14 +28,14 @@ bool works_by_channels(const Graph& graph, const Node& node) {
     case Op::AveragePool:
     case Op::Normalize:
     case Op::FusedNormalize: return true;
-    case Op::Reshape:  // where no other dimension joins that of the channels
+    case Op::Reshape:  // if the dimension of channels stays separate
       return !node.attributes.has("flat") &&
              graph.type(node.inputs[0]).dims.back() == node.outputs[0].dims.back();
     default: return false;
   }
 }
 
-/// Each element of the output is made of that element of the inputs, or of those of all members.
+/// Whether each element of the output depends only on that element of the inputs, at all members.
 bool works_by_elements(Op op) {
   return op == Op::Add || op == Op::Scale || op == Op::Cast || op == Op::Sum || op == Op::AllReduce;
 }
@@ -58,14 +58,15 @@ bool is_depthwise(const Graph& graph, const Node& node) {
 
 bool is_read(const Graph& graph, Value value) { return graph.op_of(value.node) == Op::Read; }
 
-/// The variable whose value, or a cast of it, this is; -1 where it is none.
+/// The variable that the value is, or a cast of it; -1 if it is neither.
 VariableId variable_read(const Graph& graph, Value value) {
   const Node& node = graph.node(value.node);
   if (node.op == Op::Cast) value = node.inputs[0];
   return is_read(graph, value) ? graph.node(value.node).variables[0] : -1;
 }
 
-/// What a product makes of what its two inputs are divided into; a convolution as the dense op.
+/// The portion of a product for given portions of its two inputs; a convolution is like the dense
+/// op.
 struct ProductRule {
   Op op;
   Portion first;
@@ -80,7 +81,7 @@ constexpr ProductRule kProductRules[] = {
     {Op::DenseBackwardWeights, Portion::Channels, Portion::Whole, Portion::Rows},
     {Op::DenseBackwardWeights, Portion::Whole, Portion::Channels, Portion::Channels},
 };
-/// Of channels that are filtered one by one.
+/// The same for channels that are filtered one by one.
 constexpr ProductRule kDepthwiseRules[] = {
     {Op::Dense, Portion::Channels, Portion::Rows, Portion::Channels},
     {Op::DenseBackwardData, Portion::Channels, Portion::Rows, Portion::Channels},
@@ -99,11 +100,11 @@ std::optional<Op> dense_op_like(Op op) {
   }
 }
 
-/// A layer that is divided by its outputs, and what these reach.
+/// A layer that is divided by its outputs, and the nodes that these reach.
 struct ChannelBlock {
-  std::set<NodeId> divided;                ///< nodes whose outputs are, the layer among them
+  std::set<NodeId> divided;                ///< nodes with divided outputs, including the layer
   std::set<NodeId> last;                   ///< layers that are divided by their inputs
-  std::map<VariableId, Portion> portions;  ///< of what these read and assign
+  std::map<VariableId, Portion> portions;  ///< of the variables that these read and assign
 };
 
 class ChannelDivider {
@@ -149,7 +150,7 @@ class ChannelDivider {
     throw RunError(ErrorKind::Usage, what_ + ": " + why + "; fix: " + fix);
   }
 
-  /// Nothing if the layer's outputs reach what cannot work on some channels.
+  /// Empty if the layer's outputs reach a node that cannot work on some of the channels.
   std::optional<ChannelBlock> block_of(NodeId layer) {
     ChannelBlock block;
     block.divided.insert(layer);
@@ -169,7 +170,7 @@ class ChannelDivider {
 
   bool want(ChannelBlock& block, VariableId variable, Portion portion) {
     if (variable < 0) return false;
-    const Portion before = of_variable(variable);  // of another replica that reads it
+    const Portion before = of_variable(variable);  // set for another replica that reads it
     if (before != Portion::Whole && before != portion) return false;
     return block.portions.try_emplace(variable, portion).first->second == portion;
   }
@@ -216,7 +217,7 @@ class ChannelDivider {
     for (const auto& [variable, portion] : block.portions) of_variable(variable) = portion;
   }
 
-  /// Slots are divided as what they belong to.
+  /// Slots are divided like the variables that they belong to.
   void deal_slots(const Node& node) {
     if (!updates_by_elements(node.op)) return;
     Portion portion = Portion::Whole;
@@ -266,8 +267,8 @@ class ChannelDivider {
   std::int64_t shards_;
   std::string what_;
   ChannelDivision result_;
-  std::set<NodeId> taken_;  ///< nodes of blocks
-  NodeId narrowest_ = -1;   ///< of the layers that are divided by outputs
+  std::set<NodeId> taken_;  ///< nodes of all blocks
+  NodeId narrowest_ = -1;   ///< among the layers divided by outputs
 };
 
 /// `name[:,3:5]`: rows along dimension 1.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: measures the lead of asynchronous workers from their kernels, independent of the gate
-// that bounds it. A worker begins step k when its first kernel of that step runs. It finishes step
-// k on a server (or in shared memory) when its updates of step k are applied there. A begin on the
-// worker's own place is compared with the first server, which leads; a begin on a server with that
-// server. The measured lead never exceeds the true one, because others may finish meanwhile.
-// Threads: the kernels run on any lane; all other calls are made while no lane runs.
+// For tests: measures the lead of asynchronous workers from their kernels, independently of the
+// gate that bounds it. A worker begins step k when its first kernel of that step runs. It finishes
+// step k on a server (or in shared memory) when its updates of step k are applied there. A begin at
+// the worker's own place is compared with the first server, which leads; a begin on a server with
+// that server. The measured lead never exceeds the true one, because other workers may finish
+// meanwhile. Threads: the kernels run on any lane; all other calls are made while no lane runs.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace regatta::testing_support {
 
 class ClockWatch final : public KernelWatch {
  public:
-  /// A worker whose updates on one server are delayed long after their gradients.
+  /// A worker with updates on one server that come long after their gradients.
   struct Slow {
     int worker = 0;
     int server = 0;
@@ -44,20 +44,20 @@ class ClockWatch final : public KernelWatch {
     }
   }
 
-  /// Makes the worker continue from a checkpoint after `steps` steps.
+  /// Makes the worker continue at `steps` steps, as from a checkpoint.
   void begin_at(int worker, std::int64_t steps) {
     for (Update& update : updates_) {
       if (update.worker == worker) update.finished = steps;
     }
   }
 
-  /// The largest lead of a worker over the slowest at the begin of a step. Units: steps.
+  /// The largest lead of a worker over the slowest one at the begin of a step. Units: steps.
   std::int64_t largest_lead() const { return largest_lead_; }
-  /// Begun steps, counted on all places.
+  /// The number of begun steps, added up over all places.
   std::int64_t begins() const { return begins_; }
 
  private:
-  /// An update kernel: one parameter, or a part of it, by one worker.
+  /// An update kernel: one worker's update of a parameter or of a part of it.
   struct Update {
     int worker = 0;
     int server = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: runs a placed step as several processes would, each as an executor in a thread of this
+// For tests: runs a placed step like several processes, each as an executor in a thread of this
 // process with its own exchange. Messages travel over real gRPC connections on loopback; the
 // address space is shared.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace regatta::testing_support {
 
-/// Servers first, then processes that share the workers.
+/// Binds each server to a process of its own, then the workers to `processes` further ones.
 inline Binding servers_and_workers(int servers, int processes, std::int64_t workers) {
   return {.processes = servers + processes, .process_of = [=](const Place& place) {
             if (place.role == Role::Server) return place.stage;
@@ -31,7 +31,7 @@ inline Binding servers_and_workers(int servers, int processes, std::int64_t work
           }};
 }
 
-/// The device of a process of the cluster.
+/// The device on which a process of the cluster computes.
 struct ClusterDevice {
   std::unique_ptr<Device> device;  ///< null: the CPU
   void (*add_kernels)(KernelTable&) = add_cpu_kernels;
@@ -63,9 +63,9 @@ class Cluster {
     }
   }
 
-  /// Throws: the error of the first process that had one.
+  /// Throws: the error of the first process that failed.
   void run() { run_to(examples_); }
-  /// Ignores the error of process `lost`.
+  /// Runs, but ignores the error of process `lost`.
   void run_without(int lost) { run_to(examples_, lost); }
 
   /// Runs until each process has seen `examples` examples.
@@ -94,7 +94,7 @@ class Cluster {
   GrpcExchange& exchange(int process) {
     return *processes_[static_cast<std::size_t>(process)]->exchange;
   }
-  /// Tells `process` that `lost` is gone.
+  /// Reports to `process` that `lost` is gone.
   void lose(int process, int lost, const std::string& reason) {
     exchange(process).lose(lost, reason);
     processes_[static_cast<std::size_t>(process)]->tickets->lose(lost, reason);
@@ -108,7 +108,7 @@ class Cluster {
     return processes_[static_cast<std::size_t>(process)]->part;
   }
 
-  /// Losses by step, summed over the processes. For synchronous runs.
+  /// Losses by step, summed over the processes. Only for synchronous runs.
   std::vector<float> losses() const {
     std::vector<float> sums;
     for (const auto& process : processes_) {
@@ -127,7 +127,7 @@ class Cluster {
   }
 
  private:
-  /// Tells all others that a process has failed, as its broken streams would.
+  /// Reports to all others that a process has failed, as its broken streams would.
   void tell_others(int failed) {
     for (const auto& process : processes_) {
       if (process->part.partition.process == failed) continue;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: how long a worker computes, by a clock around its kernels that the runtime knows
-// nothing of. A stretch lasts from the begin of a kernel that computes to the begin of the next one
-// of the same lane that does not; what of it is not spent in kernels is delay, and a little
-// overhead that is the same without a delay.
-// Threads: the kernels run on any lane; all other calls are made while no lane runs.
+// For tests: how long a worker computes, by a clock around its kernels that is independent of the
+// runtime. A stretch lasts from the begin of a computing kernel to the begin of the lane's next
+// kernel that does not compute. The part of it outside kernels is delay, plus a small overhead that
+// is the same without a delay. Threads: the kernels run on any lane; all other calls are made while
+// no lane runs.
 #pragma once
 
 #include <atomic>
@@ -35,8 +35,14 @@ class ComputeWatch final : public KernelWatch {
     }
   }
 
-  double around_ns() const { return static_cast<double>(ticks_to_ns(around_)); }  ///< stretches
-  double inside_ns() const { return static_cast<double>(ticks_to_ns(inside_)); }  ///< kernels
+  double around_ns() const {
+    return static_cast<double>(ticks_to_ns(around_));
+  }  ///< sum of all
+     ///< stretches
+  double inside_ns() const {
+    return static_cast<double>(ticks_to_ns(inside_));
+  }  ///< part of it in
+     ///< kernels
 
  private:
   static bool computes(const Node& node) {
@@ -61,7 +67,7 @@ class ComputeWatch final : public KernelWatch {
     });
   }
 
-  /// Unless another lane of the worker carries its messages.
+  /// Ends the stretch, unless called from another lane, which carries the worker's messages.
   void end_stretch() {
     const std::uint64_t now = ticks();
     if (lane_.load(std::memory_order_relaxed) != std::this_thread::get_id()) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cuDNN's engines for every convolution of the workloads that aim at a GPU, on an H100 that is
-// described by its properties: needs the library but no GPU. Prints for each shape and pass what a
+// cuDNN's engines for every convolution of the workloads for GPUs, on an H100 that is described by
+// its properties: needs the library but no GPU. Prints for each shape and pass the plans that a
 // set-up with --cudnn-engine timed makes before its trials: the engines that the heuristics name,
 // how many of them make a plan, the workspace of the first and the largest of all, and the time of
 // heuristics and plans. The committed output is results/no-gpu/cudnn_engines.txt.
@@ -64,7 +64,7 @@ double ms_since(std::chrono::steady_clock::time_point begin) {
 
 double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
-/// A step whose convolutions are looked at; its batch is that of one convolution.
+/// A step that supplies the convolutions; its batch is that of one convolution.
 struct Case {
   const char* workload;
   const char* phase;
@@ -88,12 +88,12 @@ Graph graph_of(const Case& subject) {
   return workload_of(subject.workload).evaluation(recipe).graph;
 }
 
-/// What the plans of one convolution were like.
+/// The plans of one convolution.
 struct Plans {
-  std::string engines;  ///< by number, as the heuristics rank them; in brackets: makes no plan
+  std::string engines;  ///< by number, in the heuristics' order; in brackets: makes no plan
   std::size_t named = 0;
   std::size_t made = 0;
-  std::size_t within_limit = 0;  ///< of the workspace that a convolution may take
+  std::size_t within_limit = 0;  ///< of the workspace that a convolution may use
   std::int64_t first_workspace = -1;
   std::int64_t largest_workspace = 0;
   double heuristics_ms = 0;

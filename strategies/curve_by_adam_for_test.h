@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: the parabola by Adam, 1 → 5 tanh → 1.
+// For tests: the parabola, 1 → 5 tanh → 1, trained by Adam.
 #pragma once
 
 #include <cstdint>

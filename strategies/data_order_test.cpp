@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What input kernels consumed is one digest for every synchronous strategy, and a fault of the
-// input shows in it: a worker that reads another's slice, an augmentation of another range.
+// The examples that input kernels consumed have one digest under every synchronous strategy, and
+// the digest shows faults of the input: a worker that reads another's slice, an augmentation of
+// another range.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -29,7 +30,7 @@ struct Cell {
   std::int64_t workers = 1;
 };
 
-/// With `change` made to each input node.
+/// The digest of a run, with `change` applied to each input node.
 std::uint64_t order_of(const std::string& workload, std::int64_t global_batch, const Cell& cell,
                        const std::function<void(Node&)>& change = {}) {
   TrialOptions options{.strategy = cell.strategy, .options = {}, .steps = kSteps};
@@ -51,7 +52,7 @@ std::uint64_t order_of(const std::string& workload, std::int64_t global_batch, c
   return consumed_by(trial);
 }
 
-/// Full batches, batches of several epochs, and augmented images.
+/// Full batches, batches over several epochs, and augmented images.
 const std::vector<std::pair<std::string, std::int64_t>> kWorkloads{
     {"parabola", 50}, {"parabola", 24}, {"resnet9_thin", 48}};
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// diloco: as local_sgd, but the mean of the parameters is a proposal. Every replica keeps the outer
-// parameters, those of the last exchange; in every H-th step an outer optimizer moves them by
-// outer - mean as a gradient, and training goes on from there. The outer optimizer is SGD with
-// Nesterov momentum, the inner one that of the recipe. Bytes are those of local_sgd.
-// With one worker, an outer rate of 1 and no momentum it is `single` within rounding.
-// Source: Douillard et al. 2023, arXiv 2311.08105, whose inner optimizer is AdamW and H 500.
+// diloco: like local_sgd, but the mean of the parameters is only a proposal. Every replica keeps
+// the outer parameters, those of the last exchange; in every H-th step an outer optimizer moves
+// them with outer - mean as gradient, and training continues from there. The outer optimizer is SGD
+// with Nesterov momentum, the inner one that of the recipe. The traffic equals local_sgd's. With
+// one worker, an outer rate of 1 and no momentum it equals `single` within rounding. Source:
+// Douillard et al. 2023, arXiv 2311.08105, with AdamW inside and H = 500.
 //
-// Streaming: the parameters are dealt to F fragments, in their order. Fragment f is exchanged as it
-// is behind steps (f + 1) H / F, counted from 1, and every H further; in a step go at most 1 / F of
-// the bytes. With a delay T > 0 each replica keeps what it has then, the exchange runs beside the
-// next step, and the outer optimizer moves the fragment behind the T-th: w becomes
-// A w + (1 - A) outer. F = 1, T = 0, A = 0 is the above bit by bit.
-// Source: Douillard et al. 2025, arXiv 2501.18512, algorithm 2.
+// Streaming: the parameters are divided into F fragments, in their order. Fragment f is exchanged
+// after step (f + 1) H / F, counted from 1, and every H steps later; a step sends at most 1 / F of
+// the bytes. With a delay T > 0 each replica saves the fragment at that step, the exchange runs in
+// parallel with the next step, and T steps later the outer optimizer moves the fragment: w becomes
+// A w + (1 - A) outer. F = 1, T = 0, A = 0 equals the above bit by bit. Source: Douillard et al.
+// 2025, arXiv 2501.18512, algorithm 2.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -54,7 +54,7 @@ constexpr Option kMix = {.name = "mix",
                          .unit = "",
                          .type = Real{.usual = 0, .least = 0, .most = 1}};
 
-/// When each fragment is exchanged.
+/// The steps in which each fragment is exchanged.
 class Timetable {
  public:
   /// Throws: RunError(Usage).
@@ -85,7 +85,7 @@ class Timetable {
 
   std::int64_t delay() const { return delay_; }
 
-  /// So many steps behind those in which the trainable is exchanged.
+  /// The period of the trainable's exchange, `later` steps after it.
   Period of(std::size_t trainable, std::int64_t later) const {
     const std::int64_t first = (fragment_of_[trainable] + 1) * (every_ / fragments_);
     return {.every = every_, .from = 0, .lag = first - every_ + later};
@@ -108,7 +108,7 @@ VariableId add_slot(Graph& graph, VariableId parameter, const char* suffix,
   return graph.add(slot);
 }
 
-/// `mix`: of the replica's own parameter.
+/// `mix`: weight of the replica's own parameter.
 void update_outer(Builder builder, VariableId parameter, Value mean, const SgdOptions& optimizer,
                   double mix) {
   Graph& graph = builder.graph();
@@ -181,7 +181,7 @@ class Diloco {
          .summing = summing_of(options_)});
   }
 
-  /// Keeps what is to be exchanged.
+  /// Saves the parameters that will be exchanged.
   void keep() {
     kept_.resize(replicas_.trainables());
     for_each_parameter(0, [&](Builder builder, std::size_t t, std::int64_t r) {
@@ -191,7 +191,7 @@ class Diloco {
     });
   }
 
-  /// The means stay where they were exchanged from until they are applied.
+  /// Stores the means in the variables of the exchange until they are applied.
   void wait(Values& means) {
     for_each_parameter(1, [&](Builder builder, std::size_t t, std::int64_t r) {
       builder.assign(means[t][at(r)], kept_[t][at(r)]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the bounds of equivalence_test.cpp rest on: how far rounding alone drives two runs apart,
-// and that a wrong average of gradients is seen.
+// The basis of equivalence_test.cpp's bounds: how far rounding alone drives two runs apart, and
+// that a wrong average of gradients is detected.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -22,9 +22,9 @@ using testing_support::result_of;
 using testing_support::single_of;
 using testing_support::TrialOptions;
 
-/// Faults of the exchange. By workers: gradients are averaged by workers, not by examples, as other
-/// suites have had it; replica r of n with m of B examples counts B / (n m) times what it should.
-/// Halved: replica 1 counts half.
+/// Faults of the exchange. ByWorkers: gradients are averaged by workers instead of by examples, as
+/// in other suites; replica r of n with m of B examples counts B / (n m) times its due. Halved:
+/// replica 1 counts half.
 enum class Fault { ByWorkers, Halved };
 
 Step with_fault(const Step& placed, Fault fault, std::int64_t replicas) {
@@ -44,11 +44,10 @@ Step with_fault(const Step& placed, Fault fault, std::int64_t replicas) {
   return wrong;
 }
 
-/// How far all_reduce comes from `single` with a fault.
+/// The deviation of all_reduce with a fault from `single`.
 Deviation deviation_with(const Case& test, Fault fault) {
   TrialOptions options = options_of(test);
-  options.options.given["bucket_bytes"] =
-      0;  // the placed step is given to a trial, which fills buckets
+  options.options.given["bucket_bytes"] = 0;  // a trial fills the placed step's buckets
   const Step placed = apply(find_strategies("all_reduce"), step_of(test), options.options);
   const Result wrong =
       result_of(with_fault(placed, fault, test.replicas), test, options_of(single_of(test)));
@@ -71,7 +70,7 @@ TEST_P(PlantedFault, IsSeenThreeTimesAsFarAsTheBound) {
   EXPECT_GT(wrong.parameters, 3 * bounds_of(test).parameters);
 }
 
-/// Where shares are uneven; of two even ones the average is right.
+/// Both faults for uneven shares; for two even ones an average by workers is right.
 std::vector<Planted> with_each_fault(const Case& test) {
   if (test.replicas == 2) return {{test, Fault::Halved}};
   return {{test, Fault::ByWorkers}, {test, Fault::Halved}};
@@ -123,7 +122,7 @@ void expect_drifts_like_rounding(const std::vector<Case>& cases) {
   }
 }
 
-/// In forward, too, sums have another order, and rounding leads as far as other weights would.
+/// Sums of forward also have another order, and rounding leads as far as other weights would.
 TEST(Equivalence, OfShardsDriftsNoFurtherThanFirstWeightsOneRoundingApart) {
   const auto of = [](const char* workload, std::int64_t shards, std::int64_t batch) {
     return Case{.workload = workload,

@@ -19,7 +19,7 @@ struct Case {
   std::int64_t global_batch = 0;
   ElementType element = ElementType::F32;
   OptionValues options = {};
-  std::int64_t steps = 0;  ///< 0: steps_of() says how many
+  std::int64_t steps = 0;  ///< 0: steps_of() decides
 };
 
 inline std::string name_of(const Case& test) {
@@ -31,8 +31,8 @@ inline std::string name_of(const Case& test) {
          (test.steps == 0 ? "" : "_steps_" + std::to_string(test.steps));
 }
 
-/// Few steps for models of images: the effect of rounding grows with each step, that of a wrong
-/// gradient is visible after the first (drift_test.cpp).
+/// Few steps for models of images: rounding grows with each step, but a wrong gradient is visible
+/// after the first step (drift_test.cpp).
 inline std::int64_t steps_of(const Case& test) {
   if (test.steps != 0) return test.steps;
   if (test.workload == "parabola") return 20;
@@ -40,7 +40,7 @@ inline std::int64_t steps_of(const Case& test) {
 }
 
 inline Step step_of(const Case& test) {
-  constexpr std::int64_t kRecipeSteps = 2328;  // of the complete ResNet-9 recipe
+  constexpr std::int64_t kRecipeSteps = 2328;  // steps of the complete ResNet-9 recipe
   return training_of(test.workload, test.global_batch, kRecipeSteps, test.element);
 }
 
@@ -67,7 +67,7 @@ struct Result {
   Parameters parameters;
 };
 
-/// The relative deviation of a run from another.
+/// The relative deviation of one run from another.
 struct Deviation {
   double losses = 0;      ///< largest over steps, relative to the step's loss
   double parameters = 0;  ///< relative to the change of the other's parameters
@@ -91,7 +91,7 @@ inline Result result_of(const Step& step, const Case& test, const TrialOptions& 
   return {.losses = trial.losses(), .parameters = trial.parameters()};
 }
 
-/// The result of a new run.
+/// Runs the case anew.
 inline Result run_again(const Case& test) {
   return result_of(step_of(test), test, options_of(test));
 }

@@ -2,15 +2,15 @@
 //
 // The contract of every synchronous strategy: some steps follow `single` at the same global batch,
 // for 1, 2, 3 and 5 workers, odd batches and uneven shares; and the same seed gives the same bits.
-// So does local_sgd where every step ends with an average.
+// This also holds for local_sgd if every step ends with an average.
 //
-// The bounds. Strategies compute the same terms and add them in another order, so that rounding is
-// all that they differ by, and a wrong gradient differs by more. What tells the two apart is how
-// far parameters are from those of `single`, as a share of the way that these have come, after a
-// few steps: rounding grows from step to step, where ReLU and max pooling turn one into another
-// choice by leaps, which depend on the machine; a wrong gradient is a large part of the very first
-// update. Measured on a Xeon with AVX-512 and its bf16, in brackets with AVX2 only (drift_test.cpp
-// plants the faults, and holds rounding against first weights that are one rounding apart):
+// The bounds. Strategies compute the same terms and add them in another order, so that they differ
+// by rounding alone; a wrong gradient differs by more. The two are separated by the distance of the
+// parameters from those of `single`, relative to the distance that these have moved, after a few
+// steps: rounding grows from step to step, and leaps, depending on the machine, where it changes a
+// choice of ReLU or max pooling; a wrong gradient is a large part of the very first update.
+// Measured on a Xeon with AVX-512 and its bf16, in brackets with AVX2 only (drift_test.cpp plants
+// the faults, and compares rounding with first weights that are one rounding apart):
 //
 //                                    steps  right, at most      smallest fault  bound
 //   parabola                            20  1.3e-7              4.6e-3          1e-5
@@ -23,15 +23,15 @@
 //   mobilenet_v2_full_narrow             2  6.9e-3 (1.0e-2)     0.600 (0.599)   6e-2
 //     on an AMD Zen 5                    2  1.6e-2              0.607
 //
-// Shards of tensor_parallel take sums of forward in another order, too, and so come as far as first
+// Shards of tensor_parallel also add up forward in another order, and so deviate as far as first
 // weights one rounding apart do: on a Zen 5 1.5e-3 on resnet9_thin in 2 steps, on
 // mobilenet_v2_full_narrow 6.4e-3 in one and 0.6 in 2. In bf16, where each shard's term is rounded,
-// they have no bound here but what those weights lead to (drift_test.cpp).
-// With AMX, first weights one rounding apart lead airbench94_narrow as far as 6.2e-2.
-// In 10 steps resnet9_thin came to 7.7e-3 and mobilenet_v2_full_narrow in 3 to 0.2. Losses differ
-// by 1.4e-7 on the parabola, 1e-6 on images in f32 and 1.8e-5 in bf16, where a sum taken in another
-// order lands now and then on the other side of a rounding of an activation (2^-9 of it); a fault
-// moves those of resnet9_thin by 2e-6 only, which is why parameters are compared.
+// their only bound is the effect of such weights (drift_test.cpp). With AMX, first weights one
+// rounding apart lead airbench94_narrow as far as 6.2e-2. In 10 steps resnet9_thin came to 7.7e-3
+// and mobilenet_v2_full_narrow in 3 to 0.2. Losses differ by 1.4e-7 on the parabola, 1e-6 on images
+// in f32 and 1.8e-5 in bf16, where a sum in another order sometimes lands on the other side of a
+// rounding of an activation (2^-9 of it); a fault moves those of resnet9_thin by 2e-6 only, so
+// parameters are compared.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -236,7 +236,7 @@ std::vector<Case> image_cases() {
                      .global_batch = 80,
                      .options = {{"servers", servers}}});
   }
-  // The full width costs a second a step: one, in groups of 32.
+  // The full width costs a second a step: one case, in groups of 32.
   for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
     cases.push_back({.workload = "resnet9",
                      .strategy = "all_reduce",
@@ -266,7 +266,7 @@ std::vector<Case> depthwise_cases() {
                    .replicas = 1,
                    .stages = 3,
                    .global_batch = 40});
-  // Forward sums have another order, too: what two steps lead to, drift_test.cpp tells.
+  // Forward sums have another order, too; drift_test.cpp covers the effect of two steps.
   for (const std::int64_t shards : {2, 3}) {
     cases.push_back({.workload = "mobilenet_v2_full_narrow",
                      .strategy = "tensor_parallel",
@@ -294,7 +294,7 @@ TEST(ParameterServer, ComputesTheBitsOfCentralStorageHoweverManyServersThereAre)
   }
 }
 
-/// Weights are rounded to bf16 where they live or where they are used: the same bits.
+/// Rounding weights to bf16 where they are stored or where they are used gives the same bits.
 TEST(ParameterServer, OfOneWorkerComputesTheBitsOfSingleInBf16) {
   if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
   Case test{.workload = "resnet9_thin",

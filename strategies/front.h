@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For exchanges of what the last step has left: they begin before the forward pass and run beside
-// the step.
+// For exchanges of values that the last step left: they begin before the forward pass and run in
+// parallel with the step.
 #pragma once
 
 #include <set>
@@ -10,8 +10,8 @@
 
 namespace regatta {
 
-/// The same step with these nodes at the front, and with them what they are made of, in the order
-/// in which they stand. What they read of variables has to be there when a step begins.
+/// Returns the step with these nodes at the front, together with the nodes that they depend on, in
+/// their order. The variables that these read must be complete when a step begins.
 Step in_front(const Step& step, std::set<NodeId> nodes);
 
 }  // namespace regatta

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fuse() on the workloads' steps: what is left of them, that a fused step follows the step it came
-// from, and that it may be dealt to replicas and stages like any other. Fusing
-// changes roundings as another order of additions does.
+// fuse() on the workloads' steps: the ops that remain, that a fused step follows the original step,
+// and that it may be divided among replicas and stages like any other. Fusing changes roundings
+// like another order of additions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ TEST_P(Fused, LetsStrategiesDealOutTheBatchAndTheLayers) {
   if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
   const Step step = fuse(training(test));
   Trial single = run(step, "single", 1, 1);
-  // Uneven shares of resnet9_thin's 10 groups, one of airbench94_narrow's 2 for each.
+  // Uneven shares of resnet9_thin's 10 groups; one of airbench94_narrow's 2 groups each.
   const std::int64_t replicas = test.workload == "airbench94_narrow" ? 2 : 3;
   for (const char* strategy : {"in_graph", "all_reduce"}) {
     Trial dealt = run(step, strategy, replicas, 1);

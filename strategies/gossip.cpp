@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gossip: every replica trains on its own and, behind every step k, pushes half of what it has to
-// one peer: replica i to (i + 2^(k mod L)) mod n, L = ceil(log2 n). What it has is x, for each
-// parameter, and w, one number that is 1 at first; what it keeps and what arrives add up. z = x / w
-// is the parameter that it computes its gradients with; the optimizer moves x. After L steps
-// without gradients every z is the mean of all, exactly so where n is a power of two. A replica
-// sends M + 4 bytes a step, for M of parameters, however many there are. A gradient is n times a
-// replica's share of the global batch's: so the mean of all x moves as under a synchronous
-// strategy, where the optimizer is linear. While every half arrives in its step, as many halves
-// come as go, and w stays 1. With an overlap of a step they travel beside the next one and arrive
-// behind it: a third of everything is under way, and w, on its way to 2/3, tells how much. Source:
-// Assran et al. 2019, arXiv 1811.10792, algorithms 1 and 2; the peers: its section 4.
+// gossip: every replica trains on its own and, after every step k, pushes half of its values to one
+// peer: replica i to (i + 2^(k mod L)) mod n, L = ceil(log2 n). Its values are x, for each
+// parameter, and w, one number that starts at 1; the half that it keeps and the half that arrives
+// add up. z = x / w is the parameter with which it computes gradients; the optimizer moves x. After
+// L steps without gradients every z is the mean of all replicas, exactly if n is a power of two. A
+// replica sends M + 4 bytes a step, for M bytes of parameters, whatever n is. A gradient is n times
+// a replica's part of the global batch's gradient, so that the mean of all x moves as under a
+// synchronous strategy if the optimizer is linear. If every half arrives in its step, each replica
+// receives as many halves as it sends, and w stays 1. With an overlap of a step they travel in
+// parallel with the next step and arrive after it: a third of everything is under way, and w, which
+// approaches 2/3, measures this. Source: Assran et al. 2019, arXiv 1811.10792, algorithms 1 and 2;
+// the peers: its section 4.
 #include <bit>
 #include <set>
 #include <utility>
@@ -29,10 +30,10 @@ constexpr Option kOverlap = {
     .unit = "steps",
     .type = Count{.usual = 0, .least = 0, .most = 1}};
 
-/// What one replica pushes half of: x of a parameter, or w.
+/// A value of which one replica pushes half: x of a parameter, or w.
 struct Pushed {
-  VariableId kept = -1;  ///< holds it from step to step
-  VariableId sent = -1;  ///< with an overlap: the half that was pushed behind the last step
+  VariableId kept = -1;  ///< holds the value from step to step
+  VariableId sent = -1;  ///< with an overlap: the half that was pushed after the last step
   Value half;
   Value leaving;  ///< the half that travels in this step
 };
@@ -66,7 +67,7 @@ class Gossip {
   }
 
  private:
-  /// One quantity at all replicas, and the trainable beside whose update it is.
+  /// One value at all replicas, with the trainable that it is pushed with.
   using OfReplicas = std::vector<Pushed>;
 
   std::int64_t count() const { return replicas_.count(); }
@@ -82,7 +83,7 @@ class Gossip {
          .place = builder.graph().variable(replicas_.parameter(t, r)).place});
   }
 
-  /// Half of what a variable has, and what leaves in this step.
+  /// Half of a variable's value, and the half that travels in this step.
   Pushed halved(Builder& builder, std::size_t t, std::int64_t r, VariableId kept, Value whole) {
     Pushed own{.kept = kept, .sent = -1, .half = builder.scale(whole, 0.5), .leaving = {}};
     own.leaving = own.half;
@@ -95,7 +96,7 @@ class Gossip {
     return own;
   }
 
-  /// The optimizer moves x, in the parameter's place.
+  /// The optimizer moves x, which replaces the parameter during the update.
   void update(std::size_t t) {
     OfReplicas all;
     for (std::int64_t r = 0; r < count(); ++r) {
@@ -122,7 +123,7 @@ class Gossip {
     pushed_.emplace_back(0, std::move(all));
   }
 
-  /// An exchange for each distance that a push goes, in its turn.
+  /// Appends an exchange for each distance of a push, each in its turn.
   void push(std::size_t t, const OfReplicas& own) {
     const int rounds = std::bit_width(static_cast<std::uint64_t>(count() - 1));
     for (int k = 0; k < rounds; ++k) {
@@ -134,7 +135,7 @@ class Gossip {
     }
   }
 
-  /// Behind all exchanges that read what the last step has left.
+  /// Saves the pushed halves, after all exchanges that read those of the last step.
   void leave(std::size_t t, const OfReplicas& own) {
     if (!overlaps_) return;
     for (std::int64_t r = 0; r < count(); ++r) {
@@ -155,7 +156,7 @@ class Gossip {
 
   bool overlaps_;
   Replicas replicas_;
-  std::vector<std::pair<std::size_t, OfReplicas>> pushed_;  ///< last the weights
+  std::vector<std::pair<std::size_t, OfReplicas>> pushed_;  ///< the weights last
   std::set<NodeId> leaving_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gossip without gradients, from replicas that start apart: pushes move what there is from one to
-// another and end at the mean; and its first step, in which replicas move by the gradient of the
-// global batch together.
+// gossip without gradients, from replicas with different values: pushes only move values from one
+// to another and end at the mean; and its first step, in which the gradient of the global batch
+// moves all replicas together.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -35,7 +35,7 @@ TrialOptions options_of(std::int64_t replicas, std::int64_t overlap, std::int64_
   return run;
 }
 
-/// Small numbers, which sums and halves of are exact: of replica r, element i 16 r + i.
+/// Small numbers with exact sums and halves: element i of replica r is 16 r + i.
 class Apart {
  public:
   Apart(std::int64_t replicas, std::int64_t overlap)
@@ -52,7 +52,7 @@ class Apart {
   std::vector<std::vector<float>> values(const std::string& name) {
     return by_replica(trial_, name);
   }
-  /// Over replicas, of one element, with what is under way.
+  /// The sum of one element over all replicas, including the halves under way.
   double sum(const std::string& name, std::size_t element) {
     double all = 0;
     for (const std::string& each : {name, name + ".sent"}) {
@@ -82,7 +82,7 @@ TEST(Gossip, EndsAtTheExactMeanAfterLogNRoundsOfPowersOfTwo) {
   }
 }
 
-/// With weights 1, 2, ... at first, as where some replicas begin with more.
+/// Starts with weights 1, 2, ..., as if some replicas began with more.
 TEST(Gossip, ComesToTheMeanByWeightsOfAnyNumber) {
   for (const std::int64_t overlap : {0, 1}) {
     for (const std::int64_t n : {2, 3, 5}) {
@@ -103,7 +103,7 @@ TEST(Gossip, ComesToTheMeanByWeightsOfAnyNumber) {
   }
 }
 
-/// A third of everything is under way in the long run.
+/// In the long run a third of everything is under way.
 TEST(Gossip, HasAHalfUnderWayForAStepWhereItOverlaps) {
   Apart replicas(4, 1);
   const float own = replicas.values("hidden.weight.pushed")[1][3];

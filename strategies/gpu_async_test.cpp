@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// async_shared and ad_psgd with all replicas on one GPU: the emulated one, everywhere, and a real
-// one, where there is one; each replica in a queue of its own, its steps by kernel or launched as
-// one.
+// async_shared and ad_psgd with all replicas on one GPU: an emulated one, everywhere, and a real
+// one if there is one; each replica has a queue of its own, and launches its steps kernel by kernel
+// or as one graph.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -52,7 +52,7 @@ class AsyncOnGpu : public testing::TestWithParam<Setup> {
  protected:
   void SetUp() override { cuda::testing_support::make_device(GetParam().on, device_); }
 
-  /// Built and run.
+  /// Builds an executor and runs it.
   std::unique_ptr<Executor> run(const Step& step, TrialOptions options) {
     if (options.strategy == "async_shared") {
       const bool locks = GetParam().sharing == Sharing::Locked;

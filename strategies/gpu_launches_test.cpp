@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many launches a step of a GPU has: the nodes of a recorded step on an emulated queue, which
-// does none of the work, so that the largest batch takes no time. And how much of the GPU's memory
-// a step holds. The committed output is results/no-gpu/step_launches.txt.
+// The number of launches of a GPU's step: the nodes of a recorded step on an emulated queue, which
+// computes nothing, so that the largest batch takes no time. And the GPU memory that a step holds.
+// The committed output is results/no-gpu/step_launches.txt.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -25,10 +25,10 @@ namespace {
 using testing_support::executor_options;
 using testing_support::TrialOptions;
 
-/// By op; copies to and from the host are `transfers`.
+/// Counts by op; copies to and from the host are `transfers`.
 using Launches = std::map<std::string, int>;
 
-/// What is launched is counted for the op whose kernel runs.
+/// Launches are counted for the op of the running kernel.
 struct Counter {
   std::string op = "transfers";
   Launches launches;
@@ -109,7 +109,7 @@ class CountedKernel final : public Kernel {
   Counter& counter_;
 };
 
-/// What the kernels of a step read and write at least: each input and output once.
+/// The least that a step's kernels read and write: each input and output once.
 double moved_gigabytes(const Graph& graph) {
   std::int64_t bytes = 0;
   for (const Node& node : graph.nodes()) {
@@ -121,7 +121,7 @@ double moved_gigabytes(const Graph& graph) {
   return static_cast<double>(bytes) * 1e-9;
 }
 
-/// Images enough for a batch.
+/// Enough images for a batch.
 const DataSet& images() {
   static const DataSet data = make_shapes(20, Split::Train, 1024);
   return data;
@@ -139,8 +139,7 @@ Step step_of(const std::string& workload, std::int64_t batch) {
 }
 
 /// The recordings of `single`, from the run's first phase to the last (kernels/graph/node_steps.h):
-/// of a step that does everything, and, if there are kernels that may rest, of one in which they
-/// do.
+/// of a step with all nodes and, if some kernels may rest, of one in which they do.
 std::vector<Launches> recordings_of(const std::string& workload, std::int64_t batch) {
   Counter counter;
   CountingGpu gpu(counter);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parameter servers on the CPU whose workers compute on GPUs, over real gRPC connections: emulated
-// GPUs that do everything as late as they may, everywhere, and a real one, which the workers share,
-// where there is one. What they exchange passes through host memory beside the GPU's.
+// Parameter servers on the CPU with workers on GPUs, over real gRPC connections: emulated GPUs that
+// run everything as late as allowed, everywhere, and a real one, which the workers share, if there
+// is one. Exchanged values pass through host memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
-/// Workers come behind the servers.
+/// Processes of workers follow those of servers.
 DeviceOfProcess gpus_for_workers(On on, int servers) {
   return [=](int process) -> ClusterDevice {
     if (process < servers) return {};
@@ -63,7 +63,7 @@ class ServersOfGpus : public testing::TestWithParam<std::tuple<On, Deal>> {
     options.steps = steps;
     return options;
   }
-  /// A process for each worker.
+  /// One process for each worker.
   Cluster cluster(const Step& step, const TrialOptions& options, int backup_workers = 0) const {
     const auto& [on, deal] = GetParam();
     const auto workers = static_cast<int>(options.options.replicas) + backup_workers;
@@ -105,7 +105,7 @@ TEST_P(ServersOfGpus, ApplyEveryAsynchronousPushAndCountItsStaleness) {
   Cluster on_gpus = cluster(training_of("parabola", 48, options.steps), options);
   on_gpus.run();
   std::int64_t pushes = 0;
-  float first = 0, last = 0;  // of the workers: one that comes late begins where others ended
+  float first = 0, last = 0;  // over the workers; a late one begins with learnt parameters
   for (int worker = 0; worker < deal.workers; ++worker) {
     const std::vector<LoopReport> loops = on_gpus.executor(deal.servers + worker).loops();
     ASSERT_EQ(loops.size(), 1U);
@@ -137,7 +137,7 @@ TEST_P(ServersOfGpus, GoOnWithTheFirstPushesWhereThereAreBackupWorkers) {
     applied += worker.updates_applied;
   }
   EXPECT_EQ(applied, deal.workers * options.steps);
-  // A worker's loss is that of its few examples of a step, others in each.
+  // A worker's loss covers its few examples of a step, others in each step.
   float first = 0, last = 0;
   for (int worker = 0; worker <= deal.workers; ++worker) {
     const std::vector<float> losses = on_gpus.executor(deal.servers + worker).loops().at(0).losses;

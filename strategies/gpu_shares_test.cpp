@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shares of replicas that share a GPU, as gpu_sums_test: reduced and gathered by one kernel in a
-// queue they have the bits of those that the host carries.
+// Shares of replicas that share a GPU, like gpu_sums_test: reduced and gathered by one kernel in a
+// queue, they have the bits of those that the host carries.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of collectives on a GPU: a run whose sums and shares are the GPU's, or the host's.
+// For tests of collectives on a GPU: a run in which the GPU or the host computes sums and shares.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,18 +20,18 @@ inline constexpr std::int64_t kBatch = 49;  // uneven shares for 2, 3 and 5 repl
 
 enum class SumBy { Host, Gpu };
 
-/// A run of the parabola and who sums in it.
+/// A run of the parabola, and the side that computes its sums.
 struct SummedRun {
   std::string strategy = "all_reduce";
   std::string algorithm = "ring";
   OptionValues given = {};
   std::int64_t replicas = 3;
-  std::int64_t inline_bytes = 0;  ///< 0: sums have lanes of their own
-  std::int64_t bucket_bytes = 0;  ///< 0: a sum for each parameter
+  std::int64_t inline_bytes = 0;  ///< 0: sums run in lanes of their own
+  std::int64_t bucket_bytes = 0;  ///< 0: one sum for each parameter
   SumBy sum = SumBy::Gpu;
   LaunchSteps launch = LaunchSteps::ByKernel;
-  std::function<Step(const Step&)> change = {};           ///< to the placed step
-  std::function<void(KernelTable&)> change_kernels = {};  ///< to those that compute
+  std::function<Step(const Step&)> change = {};           ///< applied to the placed step
+  std::function<void(KernelTable&)> change_kernels = {};  ///< applied to the kernels
 };
 
 class SummedTraining {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce of replicas that share a GPU, the emulated one and a real one, where there is one: a
-// run whose sums are taken by one kernel in a queue has the bits of one whose sums the host takes,
-// by kernel, launched as one, and with queues that do nothing before somebody finishes them.
+// all_reduce of replicas that share a GPU, an emulated one and a real one if there is one: sums by
+// one kernel in a queue have the same bits as sums by the host, with steps by kernel, steps
+// launched as one, and queues that run only when they are finished.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -142,8 +142,8 @@ TEST(GpuSum, OfQueuesThatAreLateIsTheSame) {
   }
 }
 
-/// All nodes of a replica before those of the next: what follows a sum at the first stands in the
-/// graph before that sum at the others.
+/// All nodes of a replica before those of the next: the nodes after a sum at the first replica
+/// precede that sum at the others in the graph.
 Step replica_by_replica(const Step& step) {
   Step result = step;
   result.graph = Graph();
@@ -201,7 +201,7 @@ TEST(GpuSum, IsToldByTheRecord) {
             (Choices{"all_gather: " + host, "reduce_scatter: " + host}));
 }
 
-/// In a step of the second replica, before its sums: `act` in place of tanh.
+/// Replaces tanh by `act` in a step of the second replica, before its sums.
 std::function<void(KernelTable&)> in_replica_1(
     const std::function<void(const KernelRequest&)>& act) {
   return [act](KernelTable& kernels) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps of workloads under strategies with the kernels of a GPU, all replicas on one: the emulated
-// one, everywhere, and a real one, where there is one. Synchronous ones follow `single` on the CPU,
-// others themselves there, also where steps are recorded once and launched as one.
+// Steps of workloads under strategies with a GPU's kernels, all replicas on one GPU: an emulated
+// one, everywhere, and a real one if there is one. Synchronous strategies follow `single` on the
+// CPU, the others themselves there, also if steps are recorded once and launched as one.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,10 +31,10 @@ struct Case {
   std::int64_t global_batch = 0;
   std::int64_t steps = 0;
   ElementType element = ElementType::F32;
-  double bound = 0;  ///< on losses and parameters, relative; 0: that of small sums
+  double bound = 0;  ///< for losses and parameters, relative; 0: the bound of small sums
 };
 
-// As equivalence_test's; a parabola's step adds up 50 numbers.
+// Like equivalence_test's; a parabola's step adds up 50 numbers.
 const Case kParabola{"parabola", 49, 20, ElementType::F32, 0};
 const Case kImages[] = {{"resnet9_narrow", 8, 2, ElementType::F32, 2e-3},
                         {"airbench94_narrow", 32, 2, ElementType::BF16, 2e-2}};
@@ -53,7 +53,7 @@ const Way kAllReduce{.strategy = "all_reduce", .options = {{"all_reduce", "reduc
 const Way kSharded{.strategy = "sharded"};
 const Way kInGraph{.strategy = "in_graph"};
 
-/// Of all strategies but those of gpu_async_test and gpu_servers_test.
+/// All strategies except those of gpu_async_test and gpu_servers_test.
 std::vector<Way> all_ways() {
   std::vector<Way> ways{kSingle, kAllReduce, kSharded, kInGraph};
   for (const char* algorithm : {"double_tree", "torus"}) {
@@ -108,7 +108,7 @@ void PrintTo(const Setup& setup, std::ostream* out) {
   *out << setup.test.workload << " under " << setup.way.strategy;
 }
 
-/// Where a step of images is emulated it takes seconds.
+/// The setups of images; an emulated step of images takes seconds.
 std::vector<Setup> setups_of_images(On on, const Case& test) {
   if (test.workload == "airbench94_narrow") {
     std::vector<Setup> all{{on, test, kSingle, LaunchSteps::AsOne}};
@@ -154,8 +154,7 @@ class OnGpu : public testing::TestWithParam<Setup> {
  protected:
   void SetUp() override { cuda::testing_support::make_device(GetParam().on, device_); }
 
-  /// What is compressed may be rounded the other way on a GPU, or selected in place of another
-  /// value that is as large.
+  /// A GPU may round a compressed value the other way, or select another value of equal magnitude.
   static double bound() {
     const On on = GetParam().on;
     if (on == On::Gpu && exchange() == Exchange::Compressed) return 1e-2;
@@ -164,7 +163,7 @@ class OnGpu : public testing::TestWithParam<Setup> {
 
   static Exchange exchange() { return exchange_of(find_strategies(GetParam().way.strategy)); }
 
-  /// What is to come out: of a synchronous strategy what `single` makes, of another what it makes
+  /// The expected run on the CPU: `single` for a synchronous strategy, otherwise the strategy
   /// itself.
   static Way way_on_the_cpu() {
     return exchange() == Exchange::Synchronous ? kSingle : GetParam().way;
@@ -178,8 +177,8 @@ class OnGpu : public testing::TestWithParam<Setup> {
     return options;
   }
 
-  /// Steps that both took: of a synchronous run, all. Loops of others find out how many they take;
-  /// a parabola learns at one rate, whatever the others have seen.
+  /// Compares the steps that both took; a synchronous run takes all. Loops of other strategies take
+  /// as many as they can; a parabola learns at one rate, whatever the others have seen.
   static void expect_near(const std::vector<float>& losses, const std::vector<float>& wanted) {
     const std::size_t steps = std::min(losses.size(), wanted.size());
     EXPECT_TRUE(exchange() == Exchange::Nothing ||
@@ -252,11 +251,11 @@ TEST(EmulatedGpu, TellsByWhatEachProductIsComputed) {
                           executor_options(data_of("parabola"), options, 50));
   std::set<std::string> nodes;  // of both replicas
   for (const auto& [node, choice] : executor.kernel_choices()) {
-    if (node.rfind("all_reduce ", 0) == 0) continue;  // gpu_sums_test
+    if (node.rfind("all_reduce ", 0) == 0) continue;  // covered by gpu_sums_test
     EXPECT_EQ(choice, "own tiles: the queue is emulated") << node;
     EXPECT_TRUE(nodes.insert(node).second) << node;
   }
-  // Two layers, forward; gradients of weights of both, of data of the second.
+  // Two layers: forward, gradients of both layers' weights, and of the second's data.
   EXPECT_EQ(nodes.size(), 5U);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For strategies that exchange gradients in another way than by the sums of the strategy before
-// them.
+// For strategies that replace the sums of gradients of the strategy before them by another
+// exchange.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,14 @@ namespace regatta {
 /// The sum of one gradient at one worker.
 struct GradientSum {
   NodeId node = -1;           ///< the all_reduce
-  VariableId parameter = -1;  ///< whose gradient it is
+  VariableId parameter = -1;  ///< the parameter that the gradient belongs to
 };
 
-/// In the order of their groups. Throws: RunError(Usage) if there is none.
+/// Returns the sums in the order of their groups. Throws: RunError(Usage) if there is none.
 std::vector<GradientSum> gradient_sums(const Step& step, std::string_view strategy);
 
-/// Copies variables and nodes but these sums, and calls `exchange` behind the last of them: there
-/// all gradients are, and nothing has read a sum yet.
+/// Copies all variables, and all nodes except these sums; calls `exchange` after the last sum's
+/// position, where all gradients exist and no node has read a sum yet.
 void copy_without(const std::vector<GradientSum>& sums, const Graph& source, Copier& copier,
                   Graph& result, const std::function<void()>& exchange);
 

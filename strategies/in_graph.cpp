@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// in_graph: one graph holds all replicas. Parameters and the one update live on replica 0, which
+// in_graph: one graph holds all replicas. Parameters and the one update are on replica 0, which
 // also feeds the others; parameters travel to them and their gradients back, where they are summed.
-// For M bytes of parameters replica 0 sends and receives (n - 1) M a step, beside the input.
+// For M bytes of parameters replica 0 sends and receives (n - 1) M a step, plus the input.
 // Term: in-graph replication (TensorFlow 1), tf_cnn_benchmarks' local parameter_server.
 #include "strategies/replicas.h"
 #include "strategies/strategy.h"

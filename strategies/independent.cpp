@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// independent: n replicas, nothing exchanged; each trains a model of its own on its share, and all
-// take the same number of steps. The ceiling on speed: what n replicas could do if communication
+// independent: n replicas without any exchange; each trains a model of its own on its share, and
+// all run the same number of steps. The upper bound on speed: that of n replicas if communication
 // were free.
 // Term: tf_cnn_benchmarks' --variable_update=independent.
 #include "strategies/replicas.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: who looks at kernels while they run.
+// For tests: an observer of kernels while they run.
 #pragma once
 
 #include "kernels/runtime/kernel.h"

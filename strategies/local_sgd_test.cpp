@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What replicas of local_sgd and diloco hold between averages and behind them, against replicas
-// that train apart: independent ones whose updates are as large, which two workers make exact,
-// because they scale by powers of two.
+// The variables of local_sgd's and diloco's replicas between averages and after them, compared with
+// replicas that train apart: independent ones with equally large updates, exactly so with two
+// workers, because these scale by powers of two.
 #include <gtest/gtest.h>
 
 #include "strategies/test_support.h"
@@ -31,8 +31,8 @@ Trial trial(const Step& step, const std::string& strategy, std::int64_t steps,
 
 Step parabola() { return training_of("parabola", kBatch, 100); }
 
-/// With the sum over a share, which is half of the global batch, in place of its mean: the same
-/// way at twice the rate.
+/// Independent replicas use the sum over their half of the global batch instead of its mean; at
+/// twice the rate their updates are those of the mean.
 Step at_twice_the_rate() {
   Step step = parabola();
   Graph graph;
@@ -122,7 +122,7 @@ TEST(Diloco, TrainsReplicasApartUntilTheFirstExchange) {
   }
 }
 
-/// The first outer step of Nesterov momentum m at the rate r moves by r (1 + m) of the way.
+/// The first outer step with Nesterov momentum m and rate r moves by r (1 + m) of the distance.
 TEST(Diloco, ThenMovesTheOuterParametersByRateAndMomentum) {
   Trial outer = trial(parabola(), "diloco", 7,
                       {{"sync_every", 7}, {"outer_rate", 0.5}, {"outer_momentum", 0.25}});
@@ -151,7 +151,7 @@ OptionValues streaming(std::int64_t fragments, std::int64_t delay, double mix) {
           {"fragments", fragments}, {"delay", delay},    {"mix", mix}};
 }
 
-/// Of the parabola's four parameters, 5, 5, 5 and 1, the first two are a fragment.
+/// The parabola's four parameters have 5, 5, 5 and 1 elements; the first two form a fragment.
 TEST(Diloco, ExchangesAFragmentAtATime) {
   Trial outer = trial(parabola(), "diloco", 3, streaming(2, 0, 0));
   Trial apart = trial(at_twice_the_rate(), "independent", 3);
@@ -164,7 +164,7 @@ TEST(Diloco, ExchangesAFragmentAtATime) {
   EXPECT_GT(distance(parameters_of(apart, 0), mean), 1e-3 * way_to(mean));
 }
 
-/// The means of step 6, which are there `delay` steps later.
+/// Applies the means of step 6 `delay` steps later.
 TEST(Diloco, AppliesAnExchangeLaterAndMixesIt) {
   for (const std::int64_t delay : {1, 2, 5}) {
     for (const double mix : {0.0, 0.25}) {

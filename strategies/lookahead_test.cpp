@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lookahead under the strategies: a small normalised network whose slow copies, of parameters and
-// of running statistics, move in every second step and are taken over after the last of five.
+// Lookahead under the strategies: in a small normalised network, slow copies of parameters and
+// running statistics move in every second step and are taken over after the last of five.
 #include <gtest/gtest.h>
 
 #include "kernels/graph/node_steps.h"
@@ -94,7 +94,7 @@ TEST(Lookahead, FollowsSingleUnderEverySynchronousStrategy) {
   for (const char* strategy : {"in_graph", "central_storage", "all_reduce", "sharded"}) {
     Trial trial = run(strategy, 4, 1);
     EXPECT_LT(relative_difference(trial.parameters(), single.parameters()), 1e-4) << strategy;
-    // 6 groups of 8: two replicas take two, two take one.
+    // 6 groups of 8: two replicas take two groups each, two take one each.
     const std::vector<double> shares{2.0 / 6, 2.0 / 6, 1.0 / 6, 1.0 / 6};
     for (const std::string name : {"first.running_mean", "first.running_variance"}) {
       for (const std::string& which : {name, name + ".slow"}) {
@@ -107,7 +107,7 @@ TEST(Lookahead, FollowsSingleUnderEverySynchronousStrategy) {
   EXPECT_LT(relative_difference(stages.parameters(), single.parameters()), 1e-4);
 }
 
-/// That of statistics, which no other loop has, with that of parameters.
+/// Lookahead of statistics, which no loops share, runs together with that of parameters.
 TEST(Lookahead, HasStepsOfTheGlobalBatchWhereLoopsShareParameters) {
   const std::pair<const char*, bool> cases[] = {
       {"async_shared", true}, {"ad_psgd", true}, {"all_reduce", false}, {"independent", false}};

@@ -2,8 +2,8 @@
 //
 // model_parallel: divides the model among p stages so that the most expensive stage is as cheap as
 // possible. At each border between stages the activations of an example travel forward and a
-// gradient of the same size back.
-// Term: model parallelism without pipelining: one stage works at a time.
+// gradient of the same size back. Term: model parallelism without pipelining: one stage works at a
+// time.
 #include <string>
 
 #include "strategies/shared_options.h"

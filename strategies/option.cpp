@@ -25,7 +25,7 @@ void check_count(const Option& option, const Count& range, std::int64_t value) {
                  option.flag() + " is " + std::to_string(value) + "; " + possible);
 }
 
-/// As short as it can be read back from.
+/// The shortest text that reads back as the same value.
 std::string text_of(double value) {
   char digits[32];
   const auto end = std::to_chars(std::begin(digits), std::end(digits), value).ptr;
@@ -33,7 +33,7 @@ std::string text_of(double value) {
 }
 
 void check_real(const Option& option, const Real& range, double value) {
-  if (value >= range.least && value <= range.most) return;  // not a number is neither
+  if (value >= range.least && value <= range.most) return;  // false for NaN
   throw RunError(ErrorKind::Usage, option.flag() + " is " + text_of(value) + "; " +
                                        text_of(range.least) + " to " + text_of(range.most) +
                                        " are possible");
@@ -45,7 +45,7 @@ void check_choice(const Option& option, const Choice& choice, const std::string&
   throw unknown_name(std::string(option.name), word, words);
 }
 
-/// Empty for a text that is not what these sides are written as, `04x2` included.
+/// Empty if the text is not the canonical form of such sides: `04x2` is not.
 std::optional<TorusShape> sides_of(const std::string& text) {
   TorusShape sides;
   const char* const end = text.data() + text.size();
@@ -61,7 +61,7 @@ void check_sides(const Option& option, const std::string& text) {
                  option.flag() + " is '" + text + "'; columns by rows are possible, such as 4x2");
 }
 
-/// Empty if that is no list of counts.
+/// Empty if the text is no list of counts.
 std::vector<std::int64_t> counts_in(std::string_view text) {
   std::vector<std::int64_t> counts;
   for (const char *at = text.data(), *end = at + text.size();; ++at) {

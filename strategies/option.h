@@ -44,27 +44,27 @@ struct Choice {
   std::span<const std::string_view> words;
 };
 
-/// Whole numbers of at least 1, separated by commas. There is no default.
+/// A list of whole numbers of at least 1, separated by commas. It has no default.
 struct Counts {};
 
-/// Columns by rows of a torus, as `4x2`, each 1 or more. It has no default.
+/// Columns by rows of a torus, such as `4x2`, each 1 or more. It has no default.
 struct Sides {};
 
 struct Option {
   std::string_view name;  ///< such as `staleness_bound`; the flag is `--staleness-bound`
-  std::string_view help;  ///< without words, range and default, which are added
-  std::string_view unit;  ///< of a count; empty: it counts what the name says
+  std::string_view help;  ///< without words, range and default, which the program adds
+  std::string_view unit;  ///< of a count; empty: the name implies it
   std::variant<Count, Real, Choice, Counts, Sides> type;
 
   std::string flag() const;
   /// The default; empty if there is none.
   std::optional<OptionValue> usual() const;
-  /// Throws: RunError(Usage) for a value out of range, a word outside the choice, or what is no
-  /// list of counts or no sides.
+  /// Throws: RunError(Usage) if the value is out of range, a word outside the choice, or no valid
+  /// list of counts or sides.
   void check(const OptionValue& value) const;
 };
 
-/// For a strategy's declaration: `options<kServers, kBucketBytes>`.
+/// The list of options in a strategy's declaration: `options<kServers, kBucketBytes>`.
 template <const Option&... declared>
 inline constexpr std::array<const Option*, sizeof...(declared)> options = {&declared...};
 
@@ -74,20 +74,21 @@ std::string to_text(const OptionValue& value);
 struct StrategyOptions {
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
-  OptionValues given = {};            ///< by the user
-  std::int64_t replicas_on_host = 0;  ///< of each of several hosts, in turn; 0: not known or unlike
+  OptionValues given = {};            ///< options that the user set
+  std::int64_t replicas_on_host = 0;  ///< replicas on each of several hosts, in turn; 0: unknown,
+                                      ///< or they differ
 
-  /// The given value or else the default; empty if there is neither.
+  /// Returns the given value, or else the default; empty if there is neither.
   std::optional<OptionValue> find(const Option& option) const;
   /// The value of a count with a default.
   std::int64_t count(const Option& option) const;
   /// The value of a count without a default; empty if none was given.
   std::optional<std::int64_t> count_if_any(const Option& option) const;
-  /// Empty if none were given.
+  /// Returns the given list; empty if none was given.
   std::vector<std::int64_t> counts(const Option& option) const;
   double real(const Option& option) const;
   std::string choice(const Option& option) const;
-  /// The given sides; empty if there are none.
+  /// Returns the given sides; empty if none were given.
   std::optional<TorusShape> sides_if_any(const Option& option) const;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much of its cores a test had to leave to others.
+// For tests: how much time of their cores other processes used.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace regatta::testing_support {
 
-/// That this process may use.
+/// The cores that this process may use.
 inline std::vector<int> available_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -29,8 +29,9 @@ inline std::vector<int> available_cores() {
   return cores;
 }
 
-/// From its construction on: what others used of the cores, by the kernel's counts (proc(5), stat),
-/// which tick every 10 ms. Others are processes, interrupts and other machines on the same cores.
+/// Measures how much of the cores others use from its construction on, by the kernel's counters
+/// (proc(5), stat), which tick every 10 ms. Others are processes, interrupts and other machines on
+/// the same cores.
 class OthersWatch {
  public:
   explicit OthersWatch(const std::vector<int>& cores) {
@@ -38,7 +39,7 @@ class OthersWatch {
     begin_ = used();
   }
 
-  /// Of the time of all cores, from 0 to 1; less than the ticks can tell is 0.
+  /// Returns the others' fraction of the time of all cores, 0 to 1; 0 if it is below a tick.
   double share() const {
     const Used now = used();
     const double all = now.all_s - begin_.all_s;

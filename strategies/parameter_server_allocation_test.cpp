@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps of parameter servers over gRPC allocate nothing in our code, on whichever thread it runs:
-// lanes, and gRPC's own that bring what arrives. What starts and ends a part of a run allocates, so
-// a long part is held against a short one. Buffers may still grow where a message comes in more
-// pieces than ever before: fewer times than there are steps, where what allocates in a step does so
-// in each.
+// Steps of parameter servers over gRPC allocate nothing in our code, on any thread: lanes, and
+// gRPC's own that deliver messages. Starting and ending a part of a run allocates, so a long part
+// is compared with a short one. Buffers may still grow when a message arrives in more pieces than
+// ever before; that happens fewer times than there are steps, whereas an allocation in a step
+// happens in each.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -27,7 +27,7 @@ constexpr std::int64_t kShort = 5;
 
 class ParameterServersOverGrpc : public testing::TestWithParam<std::string> {};
 
-/// What so many more steps allocate.
+/// Counts the allocations of further steps.
 class CountedCluster {
  public:
   CountedCluster(const std::string& strategy, const std::string& workload, std::int64_t batch,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// parameter_server_async: as parameter_server, but workers do not wait for each other. Every worker
-// is its own loop that pulls, computes and pushes; a server applies each push when it arrives. Each
-// block of kShardElements has a lock, so a block is pulled and updated atomically. There is no lock
-// over all blocks: a pull of several may mix versions, none older than the version that it records.
-// With `--staleness-bound s` no worker leads the slowest by more than s steps.
+// parameter_server_async: like parameter_server, but workers do not wait for each other. Every
+// worker is its own loop that pulls, computes and pushes; a server applies each push when it
+// arrives. Each block of kShardElements has a lock, so a block is pulled and updated atomically.
+// There is no lock over all blocks: a pull of several may mix versions, none older than the version
+// that it records. With `--staleness-bound s` no worker is more than s steps ahead of the slowest.
 // Term: asynchronous ParameterServerStrategy; with a bound: stale-synchronous parallel, SSP.
 #include "strategies/replicas.h"
 #include "strategies/shard.h"

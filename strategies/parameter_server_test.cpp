@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parameter servers over real gRPC connections compute what they compute inside one process: the
-// synchronous one bit by bit, however servers, workers and processes are dealt; the asynchronous
-// one keeps its clocks, its bound and its counts.
+// Parameter servers over real gRPC connections compute the same as inside one process: the
+// synchronous one bit by bit, for any division into servers, workers and processes; the
+// asynchronous one keeps its clocks, its bound and its counts.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -38,7 +38,7 @@ TrialOptions options_of(const std::string& strategy, std::int64_t workers, std::
 struct Deal {
   std::int64_t workers = 1;
   int servers = 1;
-  int processes = 1;  ///< of workers
+  int processes = 1;  ///< processes of workers
 };
 
 class ParameterServers : public testing::TestWithParam<std::tuple<std::string, Deal>> {};
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Deals, ParameterServers,
                                   std::to_string(deal.servers) + "_servers";
                          });
 
-/// Pushes are added up where they arrive.
+/// Pushes are added up as they arrive.
 TEST(ParameterServer, HoldsOneSumHoweverManyWorkersPush) {
   std::vector<std::int64_t> bytes;
   for (std::int64_t workers : {2, 4}) {
@@ -163,12 +163,13 @@ TEST(ParameterServerAsync, MissesAboutNMinusOneVersionsUnderLoad) {
                     options, servers_and_workers(1, workers, workers));
     cluster.run();
     const double mean = mean_staleness(cluster.executor(0).workers());
-    EXPECT_GT(mean, 0.5 * (workers - 1));  // a busy machine may hold some up between their steps
+    EXPECT_GT(mean, 0.5 * (workers - 1));  // a busy machine may delay some between their steps
     EXPECT_LE(mean, workers - 1);
   }
 }
 
-/// The last server applies the last worker's updates late: each server keeps the bound by itself.
+/// The last server applies the last worker's updates late: each server enforces the bound on its
+/// own.
 TEST(ParameterServerAsync, AStragglerHoldsTheOthersToTheBound) {
   for (int servers : {1, 2}) {
     for (std::int64_t bound : {0, 1, 4}) {
@@ -186,13 +187,13 @@ TEST(ParameterServerAsync, AStragglerHoldsTheOthersToTheBound) {
   }
 }
 
-/// A worker's exchange says that its process is gone, as a broken stream would.
+/// The exchange reports that the worker's process is gone, as a broken stream would.
 TEST(ParameterServerAsync, GoesOnWithoutALostWorkerWhereItMay) {
   for (const OnLoss loss : {OnLoss::End, OnLoss::Continue}) {
     TrialOptions options = options_of("parameter_server_async", 2, 2);
     options.steps = 40;
     options.loss = loss;
-    options.options.given["staleness_bound"] = 1;  // whoever is lost must not hold the other back
+    options.options.given["staleness_bound"] = 1;  // the lost one must not hold the other back
     Cluster cluster(training_of("resnet9_thin", 48, options.steps), data_of("resnet9_thin"),
                     options, servers_and_workers(2, 2, 2));
     std::thread killer([&] {
@@ -243,6 +244,7 @@ TEST(BackupWorkers, OverGrpcEveryPushIsAppliedOrDropped) {
     }
     EXPECT_EQ(applied, 2 * options.steps);
     for (int server = 0; server < servers; ++server) {  // each updated once a step, by the same
+                                                        // workers
       EXPECT_EQ(applied_at(cluster, server), applied_at(cluster, 0));
       std::uint64_t updates = 0;
       for (const WorkerReport& worker : cluster.executor(server).workers()) {
@@ -283,7 +285,7 @@ TEST(BackupWorkers, GoOnWithoutOneThatIsLostAndEndWhenTooFewAreLeft) {
   }
 }
 
-/// Whichever server notices first, and whatever the worker has sent to one of them alone.
+/// Whichever server notices first, and whatever the worker has sent to only one of them.
 TEST(BackupWorkers, AreLostToAllServersInOneStepAtAnyMoment) {
   constexpr int kWorker = 3;  // the process of replica 1
   TrialOptions options = with_a_backup_worker(2, 200);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of strategies over processes: what one rank of a real mpirun trains of a step, with the
-// transports that it needs.
+// For tests of strategies over processes: trains one rank's part of a step in a real mpirun, with
+// the transports that it needs.
 #pragma once
 
 #include <memory>
@@ -13,19 +13,19 @@
 
 namespace regatta::testing_support {
 
-/// Of a run, what the rank needs to know.
+/// The run that a rank takes part in.
 struct Participation {
   std::string workload;
   Step step;
   TrialOptions options;
   Binding binding;
-  std::int64_t most_steps = 0;  ///< that it may go on to, if more than the options' steps
+  std::int64_t most_steps = 0;  ///< steps that may follow later, if more than the options' steps
 };
 
 /// This rank's part of a run.
 class Participant {
  public:
-  /// Trains as many steps as the options say.
+  /// Trains for the options' number of steps.
   Participant(MpiSession& session, const Participation& run)
       : global_batch_(run.step.global_batch),
         transport_(session),
@@ -43,7 +43,7 @@ class Participant {
     executor_->run(examples_);
   }
 
-  /// Of so many more steps, in this process.
+  /// Runs `steps` further steps and returns the number of allocations in this process.
   std::int64_t allocations_of(std::int64_t steps) {
     examples_ += steps * global_batch_;
     const std::int64_t before = allocation_count();

@@ -2,12 +2,11 @@
 //
 // pipeline: divides the model among stages like model_parallel, and the batch into m microbatches,
 // so that stages work at the same time. Each microbatch has its own copies of the forward and
-// backward nodes; their gradients are added up in the order of microbatches, whatever the schedule,
+// backward nodes; their gradients are added up in the order of microbatches under every schedule,
 // so that all schedules compute the same bits as one stage that accumulates. The schedule
-// (pipeline_schedule.h) is the order in which the nodes stand in the graph.
-// Running statistics take the microbatches one by one. With shares w_k of the batch and momentum a,
-// microbatch k has momentum a w_k / (1 - a (w_k+1 + ... + w_m)): together they take what the whole
-// batch would.
+// (pipeline_schedule.h) is the order in which the nodes stand in the graph. Microbatches update
+// running statistics one by one. With shares w_k of the batch and momentum a, microbatch k has
+// momentum a w_k / (1 - a (w_k+1 + ... + w_m)): together they have the effect of the whole batch.
 // Term: pipeline parallelism; GPipe, PipeDream-Flush (1F1B), interleaved 1F1B, zero bubble.
 #include <algorithm>
 #include <map>
@@ -113,7 +112,7 @@ class Pipeline {
   }
 
  private:
-  /// Whether a node is there once, before or after the microbatches, or once for each of them.
+  /// Whether a node exists once, before or after the microbatches, or once for each of them.
   enum class Part : std::uint8_t { Before, Microbatch, After };
 
   static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -147,7 +146,7 @@ class Pipeline {
     return source_.graph.node(id).phase == Phase::Forward ? PassKind::Forward : PassKind::Backward;
   }
 
-  /// The backward nodes that the chunks before wait for, directly or not, and all others.
+  /// Separates the backward nodes on which earlier chunks depend, directly or not, from the others.
   void find_input_gradients() {
     std::set<NodeId> awaited;
     for (NodeId id = size() - 1; id >= 0; --id) {
@@ -168,7 +167,7 @@ class Pipeline {
     }
   }
 
-  /// Values of microbatches that are used once for all of them: their sums are.
+  /// Finds values of microbatches that nodes outside of them use; these use the sums instead.
   void find_leaving() {
     const auto note = [&](Value value) {
       if (role(value.node) == Part::Microbatch) leaving_[value.node].insert(value);
@@ -219,7 +218,7 @@ class Pipeline {
     }
   }
 
-  /// What a microbatch's node at `place` reads in place of a value of the source.
+  /// The value that a microbatch's node at `place` reads in place of `source`.
   Value value(Value source, std::int64_t microbatch, const Place& place) {
     if (role(source.node) == Part::Microbatch) return copiers_[at(microbatch)].value(source);
     if (source_.graph.node(source.node).phase != Phase::Input) return once_.value(source);
@@ -236,7 +235,7 @@ class Pipeline {
     return entry->second;
   }
 
-  /// Examples of each microbatch of a batch.
+  /// The number of examples in each microbatch of a batch.
   std::vector<std::int64_t> rows_of(Value batch) const {
     const std::int64_t rows = source_.graph.type(batch).dim(0);
     const std::int64_t groups = rows / source_.normalization_group;
@@ -278,7 +277,7 @@ class Pipeline {
   Stages chunks_;
   std::vector<Pass> passes_;
   Step result_;
-  Copier once_;                  ///< nodes that exist once, and sums over microbatches
+  Copier once_;                  ///< maps nodes that exist once, and sums over microbatches
   std::vector<Copier> copiers_;  ///< by microbatch
   std::vector<Part> parts_;      ///< by node
   std::map<std::pair<PassKind, std::int64_t>, std::vector<NodeId>> by_pass_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bubble of a pipeline as it runs, beside the formula of its schedule: the share of a stage's
-// computing that the stage waits. Kernels of a chain of equal layers take a millisecond each,
-// asleep, so that any number of stages computes at a time, whatever cores there are.
+// The measured bubble of a pipeline, compared with the formula of its schedule: the time that
+// stages wait, relative to their computing. Kernels of a chain of equal layers take a millisecond
+// each, asleep, so that any number of stages computes at a time on any number of cores.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -31,10 +31,11 @@ using testing_support::TrialOptions;
 
 constexpr std::int64_t kWidth = 32;
 constexpr std::int64_t kBatch = 48;
-constexpr std::chrono::milliseconds kPass{1};  // of a layer
-constexpr double kOthers = 0.05;               // of the cores: above it they disturb a round
+constexpr std::chrono::milliseconds kPass{1};  // a layer's pass
+constexpr double kOthers = 0.05;               // share of the cores; above it others disturb a
+                                               // round
 
-/// Makes each pass of a layer last.
+/// Makes each pass of a layer take kPass.
 class Lasting final : public KernelWatch {
  public:
   void attach(KernelTable& table) override {
@@ -58,7 +59,7 @@ struct Case {
   std::int64_t microbatches;
 };
 
-/// The time that stages wait for others in terms of the time that they compute.
+/// The time that stages wait for others, relative to the time that they compute.
 double measured_bubble(const Case& test) {
   Lasting watch;
   TrialOptions options;
@@ -101,13 +102,13 @@ std::vector<Case> cases() {
   return all;
 }
 
-/// The scheduler wakes a stage late now and then: others wait for it, or it would have waited
-/// anyway and counts as computing.
+/// The scheduler sometimes wakes a stage late: then others wait for it, or it would have waited
+/// anyway and the delay counts as computing.
 bool near(double measured, double expected) {
   return measured > expected - 0.03 && measured < 1.2 * expected + 0.05;
 }
 
-/// What is true in a round is true; what is true in none is wrong if others left the cores alone in
+/// One round that agrees suffices. If none agrees, the test fails if others left the cores alone in
 /// half of the rounds.
 TEST(PipelineBubble, IsThatOfTheFormula) {
   constexpr int kRounds = 5;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory that a pipeline plans is that of the microbatches which its schedule keeps alive, what
-// crosses from stage to stage included, in one process and over one for each stage.
+// The planned memory of a pipeline is that of the microbatches which its schedule keeps alive, plus
+// the values that cross between stages, in one process and with a process for each stage.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -31,7 +31,7 @@ struct Shape {
   bool processes = false;  ///< one for each stage
 };
 
-/// By stage.
+/// Planned memory by stage.
 std::map<int, std::int64_t> planned(const Step& step, std::string_view schedule,
                                     const Shape& shape) {
   StrategyOptions options;
@@ -58,8 +58,8 @@ std::map<int, std::int64_t> planned(std::string_view schedule, const Shape& shap
 }
 
 TEST(PipelineMemory, OfOneForwardOneBackwardIsThatOfTheMicrobatchesThatAStageKeeps) {
-  // Made or on their way, to the next stage and to the one before. Blocks of other sizes leave
-  // gaps.
+  // Values that are made or on their way, to the next stage and to the one before. Blocks of other
+  // sizes leave gaps.
   constexpr std::int64_t kCrossing = 4 * kCut, kForGaps = 1;
   for (const bool processes : {false, true}) {
     for (const std::int64_t stages : {2, 4}) {
@@ -83,7 +83,7 @@ TEST(PipelineMemory, GrowsWithMicrobatchesUnderGpipeOnly) {
           if (schedule == kGpipe) {
             EXPECT_GT(bytes, few.at(stage) + 16 * kCut);
           } else {
-            EXPECT_LT(bytes, few.at(stage) + kCut);  // the points are more
+            EXPECT_LT(bytes, few.at(stage) + kCut);  // the input is larger
           }
         }
       }

@@ -18,14 +18,14 @@ using PassesByStage = std::vector<std::vector<Pass>>;
 
 std::size_t stage_index(std::int64_t stage) { return static_cast<std::size_t>(stage); }
 
-/// Which passes are done, and what each gave or took: a value for each pass.
+/// The passes that are done, each with a value (its end).
 class Done {
  public:
   explicit Done(const PipelineShape& shape) : shape_(shape) {}
 
   void set(const Pass& pass, double when) { when_[key(pass)] = when; }
 
-  /// When all that the pass needs is there; none if something is missing.
+  /// The latest value among the passes that it needs; empty if one of them is not done.
   std::optional<double> ready(const Pass& pass) const {
     std::optional<double> when = 0;
     const auto need = [&](PassKind kind, std::int64_t chunk) {
@@ -47,7 +47,7 @@ class Done {
 
  private:
   using Key = std::tuple<PassKind, std::int64_t, std::int64_t>;
-  /// A whole backward pass has the gradients of inputs.
+  /// A whole backward pass includes the gradients of inputs.
   static Key key(const Pass& pass) {
     const bool backward = pass.kind == PassKind::Backward;
     return {backward ? PassKind::InputGradients : pass.kind, pass.chunk, pass.microbatch};
@@ -99,7 +99,7 @@ PassesByStage one_forward_one_backward(const PipelineShape& shape) {
   return all;
 }
 
-/// Microbatches go through the chunks of a stage in groups of p.
+/// Microbatches pass through the chunks of a stage in groups of p.
 PassesByStage interleaved(const PipelineShape& shape) {
   const std::int64_t p = shape.stages, v = shape.chunks, m = shape.microbatches;
   check(m % p == 0, "an interleaved schedule has a multiple of p microbatches");
@@ -118,8 +118,8 @@ PassesByStage interleaved(const PipelineShape& shape) {
   return all;
 }
 
-/// 1f1b with gradients of weights later: stage s takes those of a microbatch s microbatches after
-/// the gradients of its inputs.
+/// 1f1b with delayed gradients of weights: stage s computes those of a microbatch s microbatches
+/// after the gradients of its inputs.
 PassesByStage zero_bubble(const PipelineShape& shape) {
   PassesByStage all = one_forward_one_backward(shape);
   for (std::int64_t s = 0; s < shape.stages; ++s) {

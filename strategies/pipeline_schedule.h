@@ -2,7 +2,7 @@
 //
 // Schedules of pipelines as data: the order in which each stage computes the forward and backward
 // passes of its microbatches. A stage holds one or more chunks of the model's layers; chunk c is at
-// stage c mod p. Nothing here knows the graph.
+// stage c mod p. This file does not depend on the graph.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ inline constexpr std::string_view kInterleaved = "interleaved";
 inline constexpr std::string_view kZeroBubble = "zero_bubble";
 inline constexpr std::array kSchedules = {kGpipe, k1f1b, kInterleaved, kZeroBubble};
 
-/// What a stage computes of one microbatch and chunk.
+/// The part of a stage's work on one microbatch and chunk.
 enum class PassKind : std::uint8_t {
   Forward,
   Backward,         ///< the gradients of inputs and of weights
-  InputGradients,   ///< what the chunk before waits for
+  InputGradients,   ///< the chunk before waits for these
   WeightGradients,  ///< the rest
 };
 
@@ -41,31 +41,31 @@ struct PipelineShape {
   std::int64_t all_chunks() const { return stages * chunks; }
 };
 
-/// The passes of each stage, in order.
+/// Returns the passes of each stage, in order.
 /// gpipe: all forward passes, then all backward ones. Source: Huang et al., arXiv:1811.06965.
 /// 1f1b: stage s begins with min(p - s - 1, m) forward passes, then forward and backward passes
 /// alternate. Source: Narayanan et al., arXiv:1806.03377; the bubble is (p - 1) / m as with gpipe,
 /// and a stage keeps at most p - s microbatches.
 /// interleaved: 1f1b over several chunks a stage, with a bubble of (p - 1) / (v m); m is a multiple
 /// of p. Source: Narayanan et al., arXiv:2104.04473.
-/// zero_bubble: the gradients of weights fill what would be a bubble; a stage keeps at most p
-/// microbatches (ZB-H1). Source: Qi et al., arXiv:2401.10241.
-/// Throws: aborts for a name that is not in kSchedules.
+/// zero_bubble: the gradients of weights fill the bubbles; a stage keeps at most p microbatches
+/// (ZB-H1). Source: Qi et al., arXiv:2401.10241.
+/// Throws: aborts if the name is not in kSchedules.
 std::vector<std::vector<Pass>> pipeline_schedule(std::string_view name, const PipelineShape& shape);
 
-/// An order of all stages' passes in which each comes after those whose results it needs.
-/// Throws: aborts when there is none.
+/// Returns all stages' passes in one order, each after those that it depends on. Throws: aborts if
+/// there is no such order.
 std::vector<Pass> in_one_order(const std::vector<std::vector<Pass>>& schedule,
                                const PipelineShape& shape);
 
-/// How long each kind of pass takes over all chunks of a stage. Units: any.
+/// The time that each kind of pass takes over all chunks of a stage. Units: any.
 struct PassTimes {
   double forward = 1;
   double input_gradients = 1;
   double weight_gradients = 1;
 };
 
-/// The time from the first pass to the last when transfers take none.
+/// The time from the first pass to the last if transfers take no time.
 double makespan(const std::vector<std::vector<Pass>>& schedule, const PipelineShape& shape,
                 const PassTimes& times);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schedules of pipelines: their order, what they keep in memory, and their bubbles by the formulas
-// of their sources.
+// Schedules of pipelines: their order, their memory, and their bubbles by the formulas of their
+// sources.
 #include "strategies/pipeline_schedule.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace regatta {
 namespace {
 
-/// `F0 F1 B0`, with the chunk where a stage has several: `F0.2`.
+/// `F0 F1 B0`, with the chunk if a stage has several: `F0.2`.
 std::string text(const std::vector<Pass>& passes, const PipelineShape& shape) {
   std::string all;
   for (const Pass& pass : passes) {
@@ -26,7 +26,7 @@ std::string text(const std::vector<Pass>& passes, const PipelineShape& shape) {
   return all;
 }
 
-/// The most microbatches and chunks that a stage keeps the activations of at a time.
+/// The largest number of activations (by microbatch and chunk) that a stage keeps at a time.
 std::int64_t kept(const std::vector<Pass>& passes) {
   std::int64_t now = 0, most = 0;
   for (const Pass& pass : passes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pipeline computes what one stage computes that accumulates over the same microbatches, bit for
-// bit, under every schedule; and follows `single`, its running statistics included.
+// pipeline has the bits of one stage that accumulates over the same microbatches, under every
+// schedule; and it follows `single`, including the running statistics.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ using testing_support::single_of;
 using testing_support::step_of;
 using testing_support::Trial;
 
-/// Of two replicas at most: the sum of more depends on which gradients share a bucket.
+/// At most two replicas: the sum of more depends on which gradients share a bucket.
 struct Shape {
   std::string workload;
   std::int64_t global_batch;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strategies whose values travel between the ranks of a real mpirun by send and receive, each rank
-// with its own part of the graph: parameters and losses have the bits of one process, transports
-// count the bytes that the graph says, and a step allocates nothing. Every rank runs every test;
-// what one process computes is computed at one of them.
+// Strategies that send values between the ranks of a real mpirun, each rank with its own part of
+// the graph: parameters and losses have the bits of one process, transports count the bytes
+// computed from the graph, and a step allocates no memory. Every rank runs every test; one rank
+// computes the results of one process.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -38,10 +38,10 @@ struct Case {
   std::string workload = "parabola";
   std::int64_t global_batch = 49;
   ElementType element = ElementType::F32;
-  std::string schedule = {};  ///< of a pipeline
+  std::string schedule = {};  ///< for a pipeline
   std::int64_t microbatches = 0;
-  std::string shard = {};     ///< of sharded
-  std::int64_t overlap = -1;  ///< of gossip
+  std::string shard = {};     ///< for sharded
+  std::int64_t overlap = -1;  ///< for gossip
 
   bool small() const { return workload == "parabola"; }
 };
@@ -80,7 +80,7 @@ Binding binding_of(const Case& test) {
           }};
 }
 
-/// This rank's part of a run, which may go on to `most_steps`.
+/// This rank's part of a run, which may continue up to `most_steps`.
 Participant part_here(const Case& test, std::int64_t most_steps = 0) {
   return {*session,
           {.workload = test.workload,
@@ -90,14 +90,14 @@ Participant part_here(const Case& test, std::int64_t most_steps = 0) {
            .most_steps = most_steps}};
 }
 
-/// All variables that live here, by place and name.
+/// All variables of this process, by place and name.
 Parameters variables_of(Executor& executor) {
   return testing_support::variables_of(executor, [](const Variable&) { return true; });
 }
 
-/// Each schedule in one order of microbatches in each stage; more stages than ranks, in uneven
-/// shares; more microbatches than stages; replicas in ranks of their own, and those whose stages
-/// are spread as well.
+/// Each schedule with one order of microbatches at each stage; more stages than ranks, in uneven
+/// shares; more microbatches than stages; replicas in ranks of their own, and replicas with stages
+/// in several ranks.
 void add_pipelines(std::vector<Case>& all) {
   const std::int64_t ranks = session->size();
   for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
@@ -141,8 +141,8 @@ void add_pipelines(std::vector<Case>& all) {
   }
 }
 
-/// Shards in ranks of their own and several in one; uneven shares of five channels; replicas whose
-/// shards are spread.
+/// Shards in ranks of their own, and several in one rank; uneven shares of five channels; replicas
+/// with shards in several ranks.
 void add_shards(std::vector<Case>& all) {
   const std::int64_t ranks = session->size();
   for (std::int64_t shards = ranks; shards <= 5; ++shards) {
@@ -261,7 +261,7 @@ TEST(PlacedOverProcesses, HasTheBitsOfOneProcessAndMovesTheBytesThatTheGraphSays
   }
 }
 
-/// What starts and ends a part of a run allocates, so a long part is held against a short one.
+/// Starting and ending a part of a run allocates, so a long part is compared with a short one.
 TEST(PlacedOverProcesses, AllocatesNothingInAStep) {
   constexpr std::int64_t kFew = 5, kMany = 45;
   for (const Case& test : cases()) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// powersgd: a gradient is exchanged as two thin matrices. It rewrites the sums of gradients of a
-// strategy that is there, as in `all_reduce+powersgd`. With M_i the gradient of worker i as a
-// matrix [a, b], its first dimension by all others, plus what was left out so far (e_i):
+// powersgd: a gradient is exchanged as two thin matrices. It rewrites the sums of gradients of the
+// strategy before it, as in `all_reduce+powersgd`. With M_i the gradient of worker i as a matrix
+// [a, b] (its first dimension by all others) plus the error e_i left out so far:
 //   P = sum of M_i Q, orthogonalised; Q = sum of M_i^T P; the gradient becomes P Q^T,
 //   e_i = M_i - P Q^T / n.
-// Q [b, r] starts at random, the same at every worker, and from then on from the last step's.
-// Vectors, and matrices with a side shorter than r, are exchanged whole. Where r is a side of every
-// matrix nothing is left out but rounding.
-// Each of n workers sends 2 (n-1)/n r (a+b) numbers for a matrix by a ring, instead of a b.
-// Behind sharded every worker makes all of P Q^T and applies its share of it; e_i and Q stay whole.
+// Q [b, r] starts at random, the same at every worker, and continues from the last step's. Vectors,
+// and matrices with a side shorter than r, are exchanged whole. If r is a side of every matrix,
+// only rounding is lost. Each of n workers sends 2 (n-1)/n r (a+b) numbers for a matrix by a ring,
+// instead of 2 (n-1)/n a b. After sharded every worker computes all of P Q^T and applies its share
+// of it; e_i and Q stay whole.
 // Source: Vogels, Karimireddy, Jaggi 2019, arXiv 1905.13727, algorithms 1 and 2.
 #include <algorithm>
 #include <string>
@@ -39,7 +39,7 @@ TensorType matrix_of(const TensorType& type) {
 
 struct Sum : GradientSum {
   bool whole = false;
-  // In the result:
+  // These exist in the result:
   VariableId error = -1, factor = -1;
   Value matrix, left, right;
 };
@@ -106,8 +106,8 @@ void PowerSgd::find_sums() {
   }
 }
 
-/// Sums of one round travel together; those of the second are made of those of the first. Sums that
-/// are to be divided have round 0 for themselves.
+/// Sums of one round travel together; those of the second round depend on those of the first. Sums
+/// marked for division keep round 0 for themselves.
 Value PowerSgd::summed(const Sum& sum, Value value, std::int64_t round) {
   const Node node = node_of(sum);
   const Attributes& attributes = node.attributes;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// powersgd behind all_reduce: of full rank it follows `single`; of less it sends what its formula
-// says, leaves the same parameters at every worker, and what it leaves out comes later. Behind
-// sharded it gives the same bits.
+// powersgd after all_reduce: with full rank it follows `single`; with less it sends the bytes of
+// its formula, leaves the same parameters at every worker, and sends later the part that it left
+// out. After sharded it gives the same bits.
 #include <gtest/gtest.h>
 
 #include "kernels/graph/error.h"
@@ -51,7 +51,7 @@ TEST(PowerSgd, BehindShardedGivesTheBitsOfAllReduce) {
     for (const std::int64_t workers : {1, 2, 3}) {
       SCOPED_TRACE(std::string(shard) + ", " + std::to_string(workers));
       Case whole = case_of("resnet9_thin", workers, 80, 2);
-      // A ring of three adds in an order that the place in a bucket decides.
+      // The order of a ring of three depends on the place in a bucket.
       whole.options["bucket_bytes"] = std::int64_t{workers < 3 ? 64 << 10 : 0};
       Case shares = whole;
       shares.strategy = "sharded+powersgd";
@@ -63,14 +63,15 @@ TEST(PowerSgd, BehindShardedGivesTheBitsOfAllReduce) {
   }
 }
 
-/// Of a step's gradients. Units: bytes.
+/// Sizes of a step's gradients. Units: bytes.
 struct Sizes {
-  std::int64_t whole = 0;  ///< of what is sent whole
-  std::int64_t thin = 0;   ///< of two matrices in the place of each other one
-  std::int64_t all = 0;    ///< of all gradients
+  std::int64_t whole = 0;  ///< gradients that are sent whole
+  std::int64_t thin = 0;   ///< the two matrices that replace each other gradient
+  std::int64_t all = 0;    ///< all gradients
 };
 
-/// As matrices [O, I K K] of resnet9_thin; those with a side below the rank are sent whole.
+/// Gradients as matrices [O, I K K] of resnet9_thin; those with a side below the rank are sent
+/// whole.
 Sizes sizes_of(const Graph& source, std::int64_t rank) {
   Sizes sizes;
   for (const Variable& variable : source.variables()) {
@@ -89,7 +90,7 @@ void expect_bytes(const Case& test, std::int64_t bytes) {
   testing_support::expect_bytes_of_a_step(trial, testing_support::steps_of(test), bytes);
 }
 
-/// A ring of two sends all of a sum once, and a half of what it scatters or gathers.
+/// A ring of two sends a sum's bytes once, and half of the bytes that it scatters or gathers.
 TEST(PowerSgd, SendsTheTwoMatricesInPlaceOfTheGradient) {
   for (const std::int64_t rank : {1, 2, 4}) {
     SCOPED_TRACE(rank);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of strategies over processes: what one process computes, which every rank needs and one
-// of them computes.
+// For tests of strategies over processes: results of one process, which every rank needs and one
+// rank computes.
 #pragma once
 
 #include <cstring>
@@ -16,7 +16,7 @@
 
 namespace regatta::testing_support {
 
-/// The variables of an executor for which `wanted` holds, by place and name.
+/// Returns the variables of an executor for which `wanted` holds, by place and name.
 template <class Wanted>
 Parameters variables_of(Executor& executor, Wanted wanted) {
   Parameters all;
@@ -37,7 +37,7 @@ class ReferenceRuns {
 
   explicit ReferenceRuns(MpiSession& session) : session_(session) {}
 
-  /// Computes those that are not known yet, each at one rank. All ranks call it with the same keys.
+  /// Computes the missing results, each at one rank. All ranks call it with the same keys.
   void compute(const std::vector<std::pair<std::string, Run>>& runs) {
     std::vector<const std::pair<std::string, Run>*> missing;
     for (const auto& run : runs) {
@@ -56,7 +56,7 @@ class ReferenceRuns {
   const Parameters& of(const std::string& key) const { return known_.at(key); }
 
  private:
-  /// Each as its name, a line end, the number of values as text, a line end, and the values.
+  /// For each variable: name, line end, number of values as text, line end, values.
   static std::string written(const Parameters& all) {
     std::string text;
     for (const auto& [name, values] : all) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of strategies that compress gradients: what a replica's variable holds after a run, and
-// what the run has sent.
+// For tests of strategies that compress gradients: the values of a replica's variable after a run,
+// and the bytes that the run has sent.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace regatta::testing_support {
 
-/// Of an f32 variable; fails the test where the replica has none of that name.
+/// Returns the values of an f32 variable; fails the test if the replica has none of that name.
 inline std::vector<float> values_at(Trial& trial, const std::string& name, int replica) {
   const Graph& graph = trial.graph();
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
@@ -28,7 +28,7 @@ inline std::vector<float> values_at(Trial& trial, const std::string& name, int r
   return {};
 }
 
-/// Of all places together: bytes of a step, as the graph computes them and as they were counted.
+/// Checks the bytes of a step over all places, as computed from the graph and as counted.
 inline void expect_bytes_of_a_step(Trial& trial, std::int64_t steps, std::int64_t bytes) {
   EXPECT_EQ(bytes_per_step(trial.graph(), steps), bytes);
   std::int64_t counted = 0;

@@ -22,7 +22,7 @@ bool is_dealt_out(const Graph& graph) {
   });
 }
 
-/// Those updates are placed by the strategy; others, of running statistics, go with their replica.
+/// Whether the strategy places the update; others, of running statistics, stay with their replica.
 bool assigns_trainable(const Step& step, NodeId id) {
   return std::any_of(step.trainables.begin(), step.trainables.end(), [&](const Trainable& t) {
     return std::find(t.updates.begin(), t.updates.end(), id) != t.updates.end();
@@ -81,8 +81,8 @@ Place Replicas::place_in(Place place, std::int64_t replica) const {
   return place;
 }
 
-/// A read of a variable, or a cast of one. Who reads from afar wants the value as it is cast: the
-/// cast is made where the variable lives, and the smaller value travels.
+/// Whether the node reads a variable or casts one. Remote readers need the cast value: the cast
+/// runs where the variable is stored, and the smaller value travels.
 bool Replicas::reads(NodeId id) const {
   const Graph& graph = source_.graph;
   const Node& node = graph.node(id);
@@ -124,13 +124,13 @@ void Replicas::add_variables() {
   }
 }
 
-/// Where a replica reads and assigns what it shares: at home, in a lane of its own if that is a
-/// server.
+/// The place where a replica reads and assigns shared variables: home; on a server in a lane of its
+/// own.
 Place Replicas::shared_place(Place place, std::int64_t replica) const {
   return place_in(home_of(place), replica);
 }
 
-/// The replica's slice of an input that is fed centrally.
+/// The replica's slice of a centrally fed input.
 Value Replicas::feed(NodeId input, int output, std::int64_t replica) {
   if (!central_.knows({input, 0})) {
     Node node = central_.translate(input);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The common part of all data-parallel rewrites: n copies of a step's forward and backward nodes,
-// each on its share of the global batch. A share is a whole number of normalisation groups. The
+// each for its share of the global batch. A share is a whole number of normalisation groups. The
 // strategy adds the exchange of gradients and the updates.
 #pragma once
 
@@ -16,42 +16,42 @@
 
 namespace regatta {
 
-/// Where parameters live and who reads them.
+/// Where parameters are stored and which places read them.
 enum class Ownership : std::uint8_t {
   EachReplica,  ///< a copy in every replica
-  Home,         ///< one copy, read (and cast) once at home; the value is sent to the replicas
+  Home,         ///< one copy, read (and cast) once at home; its value is sent to the replicas
   Shared,       ///< one copy at home; every replica reads and assigns it there
 };
 
 /// Where the replicas' input comes from.
 enum class Feed : std::uint8_t {
   Each,     ///< every replica takes its slice of the global batch
-  Central,  ///< one input node at home reads the global batch; slices are sent
+  Central,  ///< one input node at home reads the global batch; replicas receive slices
 };
 
 struct ReplicaOptions {
   std::int64_t count = 1;
-  /// How many of `count` are backups. The shares of the others make up the global batch; backup i
-  /// has a share as large as that of replica i.
+  /// Number of backups among `count`. The shares of the others make up the global batch; backup i
+  /// has a share as large as replica i's.
   std::int64_t backups = 0;
   Ownership ownership = Ownership::EachReplica;
   Feed feed = Feed::Each;
   Place home;  ///< of parameters and of a central feed
-  /// Of parameters that are Shared; of trained ones where EachReplica has them and others reach in.
+  /// For Shared parameters, and for trained ones of EachReplica that other replicas access.
   Sharing sharing = Sharing::None;
-  /// Of trained parameters, where EachReplica has them and they come to differ.
+  /// For trained parameters of EachReplica, if their values differ between replicas.
   std::optional<Judged> judged = {};
   std::string_view strategy;  ///< for error messages
 };
 
-/// Throws: RunError(Usage) if the step's batch is already dealt to replicas or microbatches, or its
-/// channels to shards.
+/// Throws: RunError(Usage) if the step's batch is already divided into replicas or microbatches, or
+/// its channels into shards.
 void require_whole_batch(const Graph& graph, std::string_view strategy);
 
 class Replicas {
  public:
-  /// Throws: RunError(Usage) if the step is already dealt to replicas or has fewer normalisation
-  /// groups than replicas.
+  /// Throws: RunError(Usage) if the step is already divided into replicas or has fewer
+  /// normalisation groups than replicas.
   Replicas(const Step& source, const ReplicaOptions& options);
 
   std::int64_t count() const { return options_.count; }
@@ -61,20 +61,21 @@ class Replicas {
     return batch_.at(static_cast<std::size_t>(replica));
   }
   std::size_t trainables() const { return source_.trainables.size(); }
-  /// The gradient of trainable `t` at a replica: its share of the sum over the global batch.
+  /// The gradient of trainable `t` at a replica: the replica's part of the sum over the global
+  /// batch.
   Value gradient(std::size_t t, std::int64_t replica) const;
   std::vector<Value> gradients(std::size_t t) const;
-  /// The parameter that trainable `t` is at a replica.
+  /// The variable of trainable `t` at a replica.
   VariableId parameter(std::size_t t, std::int64_t replica) const;
   /// A builder at the place and layer of trainable `t`'s update in a replica.
   Builder at_update(std::size_t t, std::int64_t replica);
   Builder at_home(std::size_t t);
-  /// A builder where a replica assigns the shared trainable `t`.
+  /// A builder at the place where a replica assigns the shared trainable `t`.
   Builder at_shared(std::size_t t, std::int64_t replica);
 
   /// Appends trainable `t`'s updates with `gradient` at a replica or at home. A replica's update of
   /// a shared parameter scales weight decay by the replica's share of the global batch; an update
-  /// behind a quorum does not, because it is the whole step's.
+  /// after a quorum does not, because it is the whole step's.
   void update(std::size_t t, std::int64_t replica, Value gradient);
   void update_at_home(std::size_t t, Value gradient);
 
@@ -96,7 +97,7 @@ class Replicas {
   std::vector<std::int64_t> batch_;  ///< examples, by replica
   std::vector<std::int64_t> offset_;
   std::vector<Copier> copiers_;
-  Copier central_;  ///< nodes that exist once: reads and input at home
+  Copier central_;  ///< maps nodes that exist once: reads and input at home
   Step result_;
 };
 

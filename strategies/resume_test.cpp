@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run in two executors: the second begins where the first has come to, with its variables and the
-// positions of its loops, and gives the bits of a run in one piece. Loops that wait for no other
-// have no such bits; they go on from their own steps, within their bound.
+// A run in two executors: the second begins where the first has ended, with its variables and the
+// positions of its loops, and gives the bits of a run in one piece. Asynchronous loops have no
+// reproducible bits; they continue from their own steps, within their bound.
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/lacks_for_test.h"
@@ -41,7 +41,7 @@ std::string name_of(const testing::TestParamInfo<Case>& test) {
          std::string(to_string(test.param.element)) + options;
 }
 
-/// Built for the whole run; nothing has run yet.
+/// Built for the whole run, and not started yet.
 Trial trial_of(const Case& test, std::optional<std::int64_t> bound = {},
                ClockWatch* watch = nullptr) {
   TrialOptions options;
@@ -94,8 +94,8 @@ TEST_P(Resumed, GivesTheBitsOfARunInOnePiece) {
   EXPECT_EQ(second.executor().workers().at(0).steps, test.steps - test.first_steps);
 }
 
-/// Uneven shares on the parabola; slots, statistics and augmentation on images; in bf16 with
-/// lookahead, whose fifth step is the second executor's first; Adam.
+/// Uneven shares on the parabola; slots, statistics and augmentation on images; bf16 with
+/// lookahead, due in the second executor's first step, the fifth; Adam.
 std::vector<Case> cases() {
   std::vector<Case> cases;
   for (const char* strategy :
@@ -119,7 +119,7 @@ std::vector<Case> cases() {
                      .replicas = std::min<std::int64_t>(replicas, 2),
                      .stages = stages});
   }
-  // What was exchanged in the first executor's last step is applied in the second's first.
+  // An exchange of the first executor's last step is applied in the second's first.
   cases.push_back({.workload = "parabola",
                    .strategy = "diloco",
                    .replicas = 3,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tensor_parallel as what it is: a graph in, a graph with shards out.
+// tensor_parallel as a rewrite: a graph in, a graph with shards out.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -82,7 +82,7 @@ TEST(TensorParallel, SendsTheBatchAndTwiceTheOutputsOfEverySecondLayer) {
     }
     EXPECT_EQ(sent, (shards - 1) * (kParabolaInputBytes + 2 * 50 * 4)) << shards;
   }
-  // Backward sums what is as large as the first layer's inputs: four pairs, without the first.
+  // Backward sums tensors as large as the first layer's inputs: four pairs, without the first.
   constexpr std::int64_t kInput = 32 * 32 * 3 * 4 + 4;
   constexpr std::int64_t kPixels = 32 * 32 * 32 + 16 * 16 * 32 + 8 * 8 * 128 + 4 * 4 * 128;
   constexpr std::int64_t kBack = 16 * 16 * 32 + 16 * 16 * 32 + 4 * 4 * 128;
@@ -110,7 +110,7 @@ TEST(TensorParallel, DividesADenseHeadWhoseInputsAreChannels) {
                                                {"block3.2.weight", 0}, {"head.weight", 1}};
   const Step step = sharded_by_channels(workload_step("airbench94"), 3);
   EXPECT_EQ(divided_weights(step), expected);
-  // Lookahead's slow copies of running statistics have the channels of these.
+  // Lookahead's slow copies of running statistics have the same channels as these.
   for (const Node& node : step.graph.nodes()) {
     if (node.op != Op::Lookahead) continue;
     const Variable& fast = step.graph.variable(node.variables[0]);
@@ -120,7 +120,7 @@ TEST(TensorParallel, DividesADenseHeadWhoseInputsAreChannels) {
   }
 }
 
-/// A shortcut joins channels that all shards have: the layer before it is left whole.
+/// A shortcut joins channels that all shards have: the layer before it stays whole.
 TEST(TensorParallel, FiltersChannelsOneByOneBetweenTwoLayers) {
   const Step step = sharded_by_channels(workload_step("mobilenet_v2"), 5);
   const std::map<std::string, int> weights = divided_weights(step);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strategies as rewrites whose replicas are loops of their own: independent, async_shared, ad_psgd;
-// and the averages of ad_psgd between processes (kernels/graph/averages_between.h).
+// Rewrites of strategies in which each replica is a loop: independent, async_shared, ad_psgd; and
+// the averages of ad_psgd between processes (kernels/graph/averages_between.h).
 #include <gtest/gtest.h>
 
 #include <map>
@@ -67,7 +67,7 @@ TEST(AdPsgd, AveragesEveryParameterOfEverySecondReplicaWithThePeersAndSendsNothi
   EXPECT_EQ(judged_by_mean(graph), 5 * 4);
 }
 
-/// `of`: the process of each replica.
+/// The parts of ad_psgd. `of`: the process of each replica.
 std::vector<Step> ad_psgd_over(const std::vector<int>& of) {
   Binding binding;
   binding.processes = of.back() + 1;
@@ -89,7 +89,7 @@ TEST(AdPsgd, OverProcessesLeadsAllLoopsFromTheFirst) {
   }
 }
 
-/// Replica 0 averages with 1 and 3, of which 1 is in its process; replica 2 with 3 there.
+/// Replica 0 averages with 1 (in its process) and 3; replica 2 with 1 and 3 (in its process).
 TEST(AdPsgd, AveragesByMessagesInTheStepsOfADrawOfAPeerElsewhere) {
   const std::vector<Step> parts = ad_psgd_over({0, 0, 1, 1});
   std::map<std::string, std::int64_t> counts;
@@ -115,8 +115,8 @@ TEST(AdPsgd, AveragesByMessagesInTheStepsOfADrawOfAPeerElsewhere) {
   EXPECT_EQ(judged_by_mean(parts[0].graph), 2 * 4);
 }
 
-/// The active replica's parameters travel there and back, its loss and that of the other where they
-/// are elsewhere than the first process.
+/// The active replica's parameters travel there and back; the losses of replicas outside the first
+/// process travel to it.
 TEST(AdPsgd, SendsItsParametersAndTakesTheMeans) {
   constexpr std::int64_t kSteps = 100;
   TrafficByPlace sum;
@@ -128,7 +128,7 @@ TEST(AdPsgd, SendsItsParametersAndTakesTheMeans) {
   EXPECT_EQ(sum.at(kWorker1).sent, kSteps * 4);
   sum.clear();
   for (const Step& part : ad_psgd_over({0, 1, 2, 3})) add(sum, traffic(part.graph, kSteps));
-  EXPECT_EQ(sum.at(kWorker0).sent, kSteps * kParabolaBytes);  // to one or the other
+  EXPECT_EQ(sum.at(kWorker0).sent, kSteps * kParabolaBytes);  // to one peer or the other
   std::int64_t by_peers = 0;
   for (const int peer : {1, 3}) {
     const std::int64_t sent = sum.at({.replica = 0, .stage = peer, .role = Role::Peer}).sent;
@@ -150,7 +150,7 @@ TEST(AdPsgd, OfReplicasWhoseStagesAreInSeveralProcessesIsRefused) {
   EXPECT_EQ(partition(rewritten("ad_psgd+model_parallel", options), binding).size(), 2U);
 }
 
-/// Lookahead has no input and no output: it goes with the update of its parameter.
+/// Lookahead has no input and no output: it belongs to the loop of its parameter's update.
 TEST(Loops, HoldTheLookaheadOfTheirReplica) {
   Recipe recipe;
   recipe.global_batch = 256;

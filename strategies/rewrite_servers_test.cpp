@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strategies with parameter servers as what they are: who holds what, what travels, and what backup
-// workers add. A small graph in, text or counts out.
+// Strategies with parameter servers as rewrites: which server holds which parameters, which values
+// travel, and which nodes backup workers add. A small graph in, text or counts out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ TEST(ParameterServer, PullsAndPushesEveryParameterOnceAWorker) {
   EXPECT_EQ(bytes.at(kWorker1).sent, kParabolaBytes);
 }
 
-/// Bytes that servers send, and receive, in a step of resnet9_thin; two workers.
+/// Bytes that servers send and receive in a step of resnet9_thin with two workers.
 MemberTraffic traffic_of_servers(const std::string& strategy, int servers, const Step& step) {
   StrategyOptions options = replicas(2);
   options.given["servers"] = servers;
@@ -112,7 +112,7 @@ TEST(ParameterServer, DealsBytesEvenlyAndCutsLargeParametersBetweenRows) {
 
 TEST(ParameterServer, RefusesAServerThatWouldHoldNothing) {
   StrategyOptions options = replicas(2);
-  options.given["servers"] = 7;  // of 64 bytes in four parameters
+  options.given["servers"] = 7;  // for 64 bytes in four parameters
   EXPECT_THROW(rewritten("parameter_server", options), RunError);
   options.given["servers"] = 3;
   EXPECT_NO_THROW(rewritten("parameter_server", options));
@@ -125,7 +125,7 @@ TEST(ParameterServerAsync, IsALoopAWorker) {
   EXPECT_EQ(loop_count(rewritten("parameter_server", options)), 1U);
 }
 
-/// Gradients of a rate that becomes zero for good are not made any more, also where they travel.
+/// Once a rate is zero for good, its gradients are no longer computed, even if they travel.
 TEST(ParameterServer, BackwardRestsInEveryProcessWhenItsParameterHasLearnt) {
   Recipe recipe;
   recipe.global_batch = 256;
@@ -163,7 +163,7 @@ TEST(ParameterServer, TravelsInOneMessageEachWayWhereItIsSmall) {
   }
 }
 
-/// Each receive of a push has those before it as its inputs, and the updates read the last.
+/// Each receive of a push has the previous ones as its inputs, and the updates read the last.
 TEST(ParameterServer, AddsPushesUpAsTheyArriveInTheOrderOfWorkers) {
   const Binding binding{.processes = 4, .process_of = [](const Place& place) {
                           return place.role == Role::Server ? 0 : 1 + place.replica;
@@ -186,7 +186,7 @@ TEST(ParameterServer, AddsPushesUpAsTheyArriveInTheOrderOfWorkers) {
   EXPECT_EQ(worker, 3);
 }
 
-/// Two of three workers; 30 examples are a step's, so that 45 are drawn. Two servers.
+/// Two of three workers count; a step applies 30 examples and draws 45. Two servers.
 Step with_a_backup_worker(std::int64_t batch) {
   Recipe recipe;
   recipe.global_batch = batch;
@@ -217,7 +217,7 @@ TEST(BackupWorkers, StandBetweenPushesAndUpdatesAndTheFirstServerTellsTheOthers)
   }
 }
 
-/// And hear from each whether a push has come to it.
+/// The deciding server also receives each other server's arrivals.
 TEST(BackupWorkers, SendOneVerdictToEveryOtherServer) {
   const auto bytes = traffic(part(with_a_backup_worker(30)));
   const MemberTraffic& first = bytes.at({.replica = 2, .stage = 0, .role = Role::Server});
@@ -241,7 +241,7 @@ TEST(BackupWorkers, HaveTheSharesOfTheFirstWorkersOnceMore) {
   }
 }
 
-/// They decide also when some parameters learn no more.
+/// The servers decide even when some parameters have stopped learning.
 TEST(BackupWorkers, NeverRestAtTheQuorum) {
   Recipe recipe;
   recipe.global_batch = 256;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs of strategies that divide or rarefy all_reduce: sharded, local_sgd, diloco.
+// Graphs of strategies that divide all_reduce or run it less often: sharded, local_sgd, diloco.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -103,7 +103,7 @@ TEST(Sharded, KeepsAndUpdatesTheSharesOfTheRing) {
     EXPECT_EQ(count(graph, Op::AllReduce), 0);
     EXPECT_EQ(count(graph, Op::ReduceScatter), 2);
     EXPECT_EQ(count(graph, Op::AllGather), 2);  // backward begins with the only bucket
-    EXPECT_EQ(count(graph, Op::Sgd), 2 + 3);    // the hidden bias is of both
+    EXPECT_EQ(count(graph, Op::Sgd), 2 + 3);    // both have a part of the hidden bias
     std::vector<std::string> kept;
     for (const Variable& variable : graph.variables()) {
       if (variable.kind != VariableKind::Parameter) continue;
@@ -131,13 +131,13 @@ TEST(Sharded, MovesTheBytesOfTheRing) {
   }
 }
 
-/// With buckets of one gradient, those of the four variables.
+/// With one bucket for each of the four variables' gradients.
 TEST(Sharded, AppliesABucketsSumsWhileBackwardMakesTheNext) {
   StrategyOptions options = replicas(2);
   options.given["bucket_bytes"] = 0;
   const auto turns = [&](const char* shard) {
     options.given["shard"] = shard;
-    std::string text;  // of replica 1: b backward, s sums, u updates, each run of them once
+    std::string text;  // replica 1: b backward, s sums, u updates, each run of them once
     const Step step = rewritten("sharded", options);
     for (const Node& node : step.graph.nodes()) {
       if (node.place != kWorker1 || node.phase <= Phase::Forward) continue;
@@ -153,12 +153,12 @@ TEST(Sharded, AppliesABucketsSumsWhileBackwardMakesTheNext) {
   EXPECT_EQ(turns("gradients").substr(0, 6), "bsbsub");
 }
 
-/// Forward of four variables, of which backward reads the output's weights alone.
+/// Forward reads four variables; backward reads only the output's weights.
 TEST(Sharded, GathersABucketsParametersWhileTheOneBeforeIsUsed) {
   StrategyOptions options = replicas(2);
   options.given["bucket_bytes"] = 0;
   options.given["shard"] = "parameters";
-  std::string text;  // of replica 0: f forward, b backward, g gathers; runs of f and b once
+  std::string text;  // replica 0: f forward, b backward, g gathers; runs of f and b once
   const Step step = rewritten("sharded", options);
   for (const Node& node : step.graph.nodes()) {
     if (node.place != kWorker0 || op_info(node.op).view) continue;
@@ -171,8 +171,8 @@ TEST(Sharded, GathersABucketsParametersWhileTheOneBeforeIsUsed) {
   EXPECT_EQ(text, "ggfgfgfgfb");
 }
 
-/// Of airbench94's whitening bias, which is trained for some epochs: the backward nodes that make
-/// its gradient, at all workers, whichever has its sums.
+/// airbench94's whitening bias is trained for some epochs only; then the backward nodes that make
+/// its gradient rest at all workers, whichever has its sums.
 TEST(Sharded, RestsWhereAllReduceDoes) {
   Recipe recipe;
   recipe.global_batch = 1024;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// model_parallel and pipeline as rewrites, alone and behind others: where they cut, what crosses.
+// model_parallel and pipeline as rewrites, alone and after others: their cuts and the bytes that
+// cross.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -63,7 +64,7 @@ TEST(Composition, StagesOfAllReducedReplicasExchangeTheirOwnGradients) {
   StrategyOptions options = replicas(2);
   options.stages = 2;
   const Graph graph = part(rewritten("all_reduce+model_parallel", options));
-  EXPECT_EQ(count(graph, Op::AllReduce), 2 * 2);  // a bucket a stage, two members each
+  EXPECT_EQ(count(graph, Op::AllReduce), 2 * 2);  // a bucket for each stage, two members each
   const Graph other = part(rewritten("model_parallel+all_reduce", options));
   EXPECT_EQ(count(other, Op::AllReduce), 2 * 2);
   EXPECT_EQ(bytes_per_step(graph, 1), bytes_per_step(other, 1));
@@ -79,7 +80,7 @@ TEST(Pipeline, CutsTheBatchAndAddsGradientsUp) {
   EXPECT_EQ(count(step.graph, Op::Sum), (4 + 1) * 2);  // four parameters and the loss
   EXPECT_EQ(count(step.graph, Op::Sgd), 4);
   EXPECT_EQ(step.losses.size(), 1U);
-  // The same bytes as without microbatches.
+  // Microbatches do not change the bytes.
   const Place second{.replica = 0, .stage = 1, .role = Role::Worker};
   EXPECT_EQ(traffic(part(step)).at(second).sent, 50 * 5 * 4);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strategies as what they are: a small graph in, text or counts out. No kernels, no threads. Those
-// with servers, shares, stages, channels or several loops: the other files of this name.
+// Strategies as rewrites: a small graph in, text or counts out. No kernels, no threads. Strategies
+// with servers, shares, stages, channels or several loops are in the other rewrite_*_test files.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ TEST(AllReduce, PutsOneCollectiveForTheBucketBetweenGradientsAndUpdates) {
       << text;
 }
 
-/// What --torus and these other options are refused with.
+/// The message that refuses --torus with these other options.
 std::string refusal_of_torus(const std::string& strategy, const std::string& sides,
                              OptionValues others) {
   StrategyOptions options = replicas(6);
@@ -109,7 +109,8 @@ TEST(AllReduce, RefusesATorusThatDoesNotFitTheReplicas) {
   }
 }
 
-/// Casts stand behind what makes a gradient, so that the first sums begin beside backward.
+/// Casts follow the nodes that make the gradients, so that the first sums run in parallel with
+/// backward.
 TEST(Bf16Compress, CastsEachGradientAsItIsMadeAndEachSumBeforeItsUpdate) {
   StrategyOptions options = replicas(2);
   options.given = {{"bucket_bytes", 0}};
@@ -176,7 +177,7 @@ TEST(AllReduce, DealsFiftyPointsToThreeReplicasAs17_17_16) {
 
 TEST(InGraph, CopiesParametersOutAndGradientsBack) {
   const auto bytes = traffic(part(rewritten("in_graph", replicas(3))));
-  // The parabola's 50 points are dealt as 17, 17, 16; replica 0 keeps its own.
+  // Shares of the parabola's 50 points are 17, 17, 16; replica 0 keeps its own.
   const std::int64_t input = kParabolaInputBytes * 33 / 50;
   EXPECT_EQ(bytes.at(kWorker0).sent, 2 * kParabolaBytes + input);
   EXPECT_EQ(bytes.at(kWorker0).received, 2 * kParabolaBytes);

@@ -17,14 +17,14 @@
 namespace regatta {
 namespace {
 
-/// Rows of a parameter that one server holds.
+/// The rows of a parameter that one server holds.
 struct Rows {
   int server = 0;
-  std::int64_t row = 0;  ///< the first
+  std::int64_t row = 0;  ///< first row
   std::int64_t rows = 0;
 };
 
-/// The first row at or after `byte`s from the parameter's begin, to the nearest border.
+/// The row border nearest to `byte` bytes from the parameter's begin.
 std::int64_t row_at(const TensorType& type, double byte) {
   const double row_bytes = static_cast<double>(type.bytes()) / static_cast<double>(type.dim(0));
   const auto row = static_cast<std::int64_t>(std::llround(byte / row_bytes));
@@ -40,7 +40,7 @@ class Sharder {
     deal();
   }
 
-  /// A server that nothing was dealt to, or -1.
+  /// Returns a server without parameters, or -1.
   int idle_server() const {
     std::set<int> busy;
     for (const std::vector<Rows>& parts : parts_) {
@@ -87,8 +87,8 @@ class Sharder {
     }
   }
 
-  /// `begin`: of the parameter in all parameters laid end to end. `range`: a server's. Units:
-  /// bytes.
+  /// `begin`: position of the parameter in all parameters laid end to end. `range`: bytes of a
+  /// server. Units: bytes.
   std::vector<Rows> deal_one(const TensorType& type, double begin, double range) const {
     const auto server_at = [&](double byte) {
       return std::clamp(static_cast<int>(byte / range), 0, static_cast<int>(servers_) - 1);
@@ -159,7 +159,7 @@ class Sharder {
     copier_.map({id, 0}, values.size() == 1 ? values[0] : builder.concatenate(values));
   }
 
-  /// The read of a trainable that a node is, or whose value it casts; -1 where it is neither.
+  /// The read of a trainable if the node is one or casts one; else -1.
   NodeId read_of(NodeId id) const {
     if (source_.graph.op_of(id) == Op::Cast) id = source_.graph.node(id).inputs[0].node;
     const Node& node = source_.graph.node(id);
@@ -213,8 +213,8 @@ class Sharder {
   std::vector<std::vector<Rows>> parts_;  ///< by trainable
   std::map<NodeId, std::size_t> update_of_;
   std::map<VariableId, std::size_t> trainable_of_;
-  std::map<VariableId, std::vector<VariableId>> variables_;  ///< of trainables, by part
-  std::map<NodeId, std::vector<Value>> parts_read_;          ///< by read of a trainable
+  std::map<VariableId, std::vector<VariableId>> variables_;  ///< by trainable's variable, then part
+  std::map<NodeId, std::vector<Value>> parts_read_;          ///< by read of a trainable, then part
 };
 
 }  // namespace

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sharded: as all_reduce by a ring, but each of n workers keeps a share of the parameters and of
-// their slots, and updates nothing else. A step gathers the parameters (all_gather), computes, sums
+// sharded: like all_reduce by a ring, but each of n workers keeps a share of the parameters and of
+// their slots, and updates only that. A step gathers the parameters (all_gather), computes, sums
 // the gradients so that each worker has the sums of its share (reduce_scatter), and updates these.
-// Shares are the ring's: of each bucket the elements whose sums are complete at the worker when the
-// ring has added all up. So additions have the ring's order, and results its bits, but those of
-// NCCL.
-// `--shard optimizer`: gradients stay until the step ends, as all_reduce's do. `--shard gradients`:
-// a bucket's sums are applied while backward makes the next bucket, and its memory is free for the
-// one after that. `--shard parameters`: and a bucket's parameters are gathered for forward and
-// again for backward, each while the bucket before it is used, into the memory of the one before
-// that; the bucket that backward begins with stays. For M bytes of parameters and k slots a worker
-// keeps (1 + k) M / n, and sends and receives 2 (n - 1) / n M a step; 3 (n - 1) / n M where all
-// parameters are gathered twice. One bucket or two free nothing: all three plan the same memory.
-// Source: Rajbhandari et al., "ZeRO: memory optimizations toward
-// training trillion parameter models", SC 2020: stages 1 to 3 (in the first two, there, a worker
-// keeps the gathered parameters over steps).
+// Shares are the ring's: the elements of each bucket that the ring completes at the worker. So
+// additions have the ring's order, and results the ring's bits, except with NCCL. `--shard
+// optimizer`: gradients stay until the step ends, as under all_reduce. `--shard gradients`: a
+// bucket's sums are applied while backward makes the next bucket, and its memory is free for the
+// one after that. `--shard parameters`: in addition, a bucket's parameters are gathered for forward
+// and again for backward, each while the bucket before it is used, into the memory of the one
+// before that; the bucket with which backward begins stays. For M bytes of parameters and k slots a
+// worker keeps (1 + k) M / n, and sends and receives 2 (n - 1) / n M a step; 3 (n - 1) / n M if all
+// parameters are gathered twice. With one or two buckets no memory is freed: all three plan the
+// same. Source: Rajbhandari et al., "ZeRO: memory optimizations toward training trillion parameter
+// models", SC 2020: stages 1 to 3 (in the first two, there, a worker keeps the gathered parameters
+// between steps).
 #include <string>
 
 #include "kernels/graph/collective.h"

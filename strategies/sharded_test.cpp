@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sharded gives the bits of all_reduce by a ring, as each share's sums are those of the ring, and
-// updates work element by element; and a worker keeps less. Over processes:
-// all_reduce_processes_test.cpp.
+// sharded gives the bits of all_reduce by a ring, because each share's sums are those of the ring
+// and updates work element by element; and a worker keeps less. all_reduce_processes_test.cpp
+// covers processes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -63,8 +63,8 @@ TEST_P(Sharded, GivesTheBitsOfAllReduce) {
   }
 }
 
-/// Uneven shares of examples; buckets that have fewer elements than there are workers, that end
-/// within a variable, and that hold all of them; statistics, lookahead and frozen filters.
+/// Uneven shares of examples; buckets with fewer elements than workers, buckets that end within a
+/// variable, and one that holds all; statistics, lookahead and frozen filters.
 std::vector<Case> cases() {
   std::vector<Case> cases;
   for (const std::int64_t n : {1, 2, 3, 5}) {
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Narrow, Sharded, testing::ValuesIn(cases_of("resnet9_na
 INSTANTIATE_TEST_SUITE_P(Airbench94, Sharded, testing::ValuesIn(cases_of("airbench94_narrow")),
                          name_of);
 
-/// Replicas of several stages, whose microbatches add up before the sums are scattered.
+/// In replicas of several stages, microbatches add up before the sums are scattered.
 TEST(ShardedStages, GiveTheBitsOfAllReduce) {
   for (const Case& test : {Case{.replicas = 3, .bucket_bytes = 24}, Case{.workload = "resnet9_thin",
                                                                     .global_batch = 80,
@@ -149,7 +149,7 @@ TEST(ShardedAdam, GivesTheBitsOfAllReduce) {
   EXPECT_EQ(shares.parameters(), ring.parameters());
 }
 
-/// Of parameters and slots that are trained, by worker. Units: bytes.
+/// Bytes of trained parameters and of slots, by worker.
 std::map<int, std::int64_t> state_bytes(const Graph& graph) {
   std::map<int, std::int64_t> bytes;
   for (const Variable& variable : graph.variables()) {
@@ -169,7 +169,7 @@ TEST(ShardedMemory, HasTheStateOfAWorkerOnce) {
     const std::int64_t whole = state_bytes(graph_of(options_of(test, "all_reduce"))).at(0);
     std::int64_t sum = 0;
     for (const auto& [worker, bytes] : state_bytes(graph_of(sharded(test, "optimizer")))) {
-      // A share of a bucket is one element from another's at most, of a parameter and a slot.
+      // Shares of a bucket differ by at most one element, of a parameter and a slot.
       EXPECT_NEAR(static_cast<double>(bytes), static_cast<double>(whole) / static_cast<double>(n),
                   64 * 2 * 4.0);
       sum += bytes;
@@ -178,8 +178,8 @@ TEST(ShardedMemory, HasTheStateOfAWorkerOnce) {
   }
 }
 
-/// Two buckets at a time. The two largest, which follow each other, are 71 % of this model: of the
-/// others' gradients and gathered parameters nothing is left when theirs are there.
+/// Memory for two buckets at a time. The two largest, which are neighbours, are 71 % of this model:
+/// the gradients and gathered parameters of all others are freed by then.
 TEST(ShardedMemory, OfGradientsAndGatheredParametersIsThatOfAFewBuckets) {
   const Case test{.workload = "resnet9_thin", .global_batch = 32, .bucket_bytes = 100'000};
   const auto planned = [&](const TrialOptions& options) {

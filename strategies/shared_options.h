@@ -18,7 +18,7 @@ inline constexpr Option kBucketBytes = {
     .type = Count{.usual = 4 * 1024 * 1024}};
 
 inline constexpr std::array<std::string_view, 3> kShards = {"optimizer", "gradients", "parameters"};
-/// The harness warns where it frees nothing.
+/// The harness warns if it frees no memory.
 inline constexpr Option kShard = {
     .name = "shard",
     .help =
@@ -33,7 +33,7 @@ inline constexpr Option kServers = {
     .unit = "",
     .type = Count{.usual = 1, .least = 1, .most = 1024}};
 
-/// For strategies with stages. The harness deals them to processes.
+/// For strategies with stages. The harness assigns them to processes.
 inline constexpr Option kStagesPerProcess = {
     .name = "stages_per_process",
     .help =
@@ -51,7 +51,7 @@ inline constexpr Option kStageParts = {
     .unit = "",
     .type = Counts{}};
 
-/// For strategies whose workers do not wait for each other.
+/// For strategies with workers that do not wait for each other.
 inline constexpr Option kStalenessBound = {
     .name = "staleness_bound",
     .help = "steps that an asynchronous worker may lead the slowest by",

@@ -20,14 +20,14 @@
 namespace regatta {
 namespace {
 
-/// Of a sum that is to be divided: whether gradients are freed, whether gathered parameters are,
-/// and whether another exchange has made the sum.
+/// Attribute of a sum to be divided: whether gradients are freed, whether gathered parameters are,
+/// and whether another exchange made the sum.
 constexpr std::string_view kMark = "shares";
-/// Keeps sums that were made out of the buckets of others.
+/// Keeps sums that another exchange made out of the buckets of other sums.
 constexpr std::string_view kRound = "round";
 constexpr std::int64_t kBehindAllRounds = 100;
 
-/// For the collectives that take the place of a marked sum.
+/// The attributes of the collectives that replace a marked sum.
 Attributes without_mark(const Attributes& marked) {
   Attributes others;
   for (const auto& [name, value] : marked.values()) {
@@ -53,13 +53,13 @@ Variable part_of_variable(const Variable& whole, const Range& elements) {
 /// One gathering of a bucket's parameters at a worker: for forward and backward together, or for
 /// one of them.
 struct Use {
-  NodeId sum = -1;        ///< of their gradients
-  bool backward = false;  ///< the second use
-  NodeId first = -1;      ///< of its readers
+  NodeId sum = -1;        ///< the sum of their gradients
+  bool backward = false;  ///< whether it is the second use
+  NodeId first = -1;      ///< first reader
   NodeId last = -1;
 };
 
-/// Divides what summed replicas keep.
+/// Divides the state of summed replicas.
 class Shares {
  public:
   Shares(const Step& replicas, const Frees& frees)
@@ -97,13 +97,12 @@ class Shares {
   }
 
  private:
-  /// What stands in the new graph, by where it stands: at a node of the source, before it or
-  /// behind it.
+  /// A node of the new graph, by its position: at a node of the source, before it or after it.
   enum class Kind : std::uint8_t { Gather, Node, Sum, Update };
   struct Turn {
     NodeId at = -1;
     Kind kind = Kind::Node;
-    int index = 0;  ///< of a use, or a node
+    int index = 0;  ///< index of a use, or a node
     auto operator<=>(const Turn&) const = default;
   };
 
@@ -137,16 +136,16 @@ class Shares {
       return;
     }
     const auto piece = pieces_.find(gradient->second);
-    if (piece == pieces_.end()) return;  // another worker's
+    if (piece == pieces_.end()) return;  // belongs to another worker
     copier_.map_variable(v, result_.graph.add(part_of_variable(variable, piece->second)));
   }
 
-  /// Whether a reader of a bucket's parameters has them gathered once more.
+  /// Whether a reader of a bucket's parameters uses a second gathering.
   bool is_second_use(const Node& reader, NodeId sum) const {
     return frees_.parameters && reader.phase == Phase::Backward && !stays_.contains(sum);
   }
 
-  /// A gathered parameter or a cast of one is made anew for each use.
+  /// Finds the uses; a gathered parameter, or a cast of one, is made anew for each use.
   void find_uses() {
     std::map<std::pair<NodeId, bool>, Use> uses;
     for (NodeId id = 0; id < nodes(); ++id) {
@@ -177,7 +176,7 @@ class Shares {
     }
   }
 
-  /// The bucket that forward ends with and backward begins with stays in between.
+  /// Merges the two uses of the bucket with which forward ends and backward begins.
   void join_uses() {
     std::map<Place, std::size_t> latest;
     std::vector<Use> joined;
@@ -196,7 +195,7 @@ class Shares {
     uses_ = std::move(joined);
   }
 
-  /// The use that comes so many before this one at its worker; null where there is none.
+  /// The use that is `many` places before this one at its worker; null if there is none.
   const Use* before(std::size_t use, std::ptrdiff_t many) const {
     const std::vector<std::size_t>& all = uses_at_.at(source_.graph.place_of(uses_[use].sum));
     const std::ptrdiff_t at = std::find(all.begin(), all.end(), use) - all.begin() - many;
@@ -227,7 +226,7 @@ class Shares {
     }
   }
 
-  /// A value that is there when a use is over.
+  /// A value that exists once a use is over.
   Value left_by(const Use* use) const {
     if (use == nullptr || !placed_.contains(use->last)) return {};
     for (int i = 0; i < static_cast<int>(source_.graph.node(use->last).outputs.size()); ++i) {
@@ -252,7 +251,7 @@ class Shares {
     placed_[id] = copier_.copy(id, result_.graph);
   }
 
-  /// Maps a parameter, or a cast of one, to what was gathered for this use.
+  /// Maps a parameter, or a cast of one, to the value gathered for this use.
   void carry(Value value, bool backward) {
     const Node& node = source_.graph.node(value.node);
     if (node.op == Op::Read) {
@@ -278,7 +277,7 @@ class Shares {
     }
   }
 
-  /// The share of a sum that every worker has.
+  /// Maps the sum's outputs to the share of a sum that every worker has whole.
   void divide(NodeId id) {
     const Node& sum = source_.graph.node(id);
     Builder builder(result_.graph);
@@ -295,9 +294,9 @@ class Shares {
     }
   }
 
-  /// All parameters are gathered first of all or, to free them, each bucket's when the use before
-  /// it begins. To free gradients, a sum stands behind the last gradient of its bucket, and the
-  /// updates behind the next bucket's sum.
+  /// The order of the new graph. All parameters are gathered at the start or, to free them, each
+  /// bucket's when the use before it begins. To free gradients, a sum comes after the last gradient
+  /// of its bucket, and the updates after the next bucket's sum.
   std::vector<Turn> order() const {
     std::vector<Turn> turns;
     for (std::size_t i = 0; i < uses_.size(); ++i) {
@@ -307,7 +306,7 @@ class Shares {
                        .index = static_cast<int>(i)});
     }
     std::map<NodeId, NodeId> ready;  // by sum: the node that makes its last gradient
-    std::map<NodeId, NodeId> next;   // by sum: the next one of its worker
+    std::map<NodeId, NodeId> next;   // by sum: the worker's next sum
     std::map<Place, NodeId> latest;
     for (const auto& [group, members] : sums_) {
       for (NodeId id : members) {
@@ -341,17 +340,18 @@ class Shares {
   Copier copier_;
   Step result_;
   std::map<std::int64_t, std::vector<NodeId>> sums_;  ///< by group
-  std::map<Value, Range> pieces_;                     ///< by sum of a gradient; where it has some
-  std::map<Value, VariableId> parameter_of_;          ///< by the same
+  std::map<Value, Range> pieces_;                     ///< by sum of a gradient; only this worker's
+  std::map<Value, VariableId> parameter_of_;          ///< likewise
   std::map<NodeId, Value> gradient_of_;               ///< by update
   std::map<VariableId, Value> gradient_of_state_;     ///< by parameter and slot
-  std::set<Value> summed_;                            ///< gradients
+  std::set<Value> summed_;                            ///< gradients that are summed
   std::map<NodeId, NodeId> sum_of_carrier_;           ///< by read or cast of a parameter
   std::vector<Use> uses_;
-  std::set<NodeId> stays_;  ///< sums whose parameters have one use, of forward and backward
+  std::set<NodeId> stays_;  ///< sums with parameters gathered once for both passes
   std::map<Place, std::vector<std::size_t>> uses_at_;
-  std::map<std::pair<VariableId, bool>, Value> gathered_;  ///< by parameter, and whether backward
-  std::map<std::pair<NodeId, bool>, Value> casts_;         ///< the same
+  std::map<std::pair<VariableId, bool>, Value> gathered_;  ///< by parameter, and whether for
+                                                           ///< backward
+  std::map<std::pair<NodeId, bool>, Value> casts_;         ///< likewise, by cast
   std::map<NodeId, NodeId> placed_;
 };
 

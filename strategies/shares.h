@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Divides what summed replicas (summed_replicas.h) keep: of each bucket a replica has a share, the
-// elements whose sums a ring completes there. An all_reduce becomes a reduce_scatter, parameters
-// and slots become the share's parts of them, updates those of these parts, and what reads a
-// parameter reads it from an all_gather. sharded.cpp says what is freed when. A strategy marks what
-// is to be divided; apply() divides it behind all strategies and bucket(), so that another strategy
-// may place the replicas meanwhile as it places those of all_reduce, or make a sum by an exchange
-// of its own.
+// Divides the state of summed replicas (summed_replicas.h): a replica has a share of each bucket,
+// the elements that a ring completes there. An all_reduce becomes a reduce_scatter, parameters and
+// slots become their parts in the share, updates work on these parts, and readers of a parameter
+// read an all_gather. sharded.cpp documents when memory is freed. A strategy only marks the sums;
+// apply() divides them after all strategies and bucket(), so that another strategy may still place
+// the replicas like those of all_reduce, or replace a sum by an exchange of its own.
 #pragma once
 
 #include "kernels/graph/builder.h"
@@ -14,25 +13,25 @@
 
 namespace regatta {
 
-/// What does not stay until the step ends.
+/// Memory that is freed before the step ends.
 struct Frees {
   bool gradients = false;
-  bool parameters = false;  ///< those that were gathered
+  bool parameters = false;  ///< the gathered ones
 };
 
-/// Marks the sums of a step, which are of a ring.
+/// Marks the sums of a step; their algorithm must be ring.
 Step to_share(const Step& replicas, const Frees& frees);
 
 bool is_to_share(const Node& node);
 
-/// What a rewrite puts in the place of a sum whose exchange it replaces. `made`: that sum, the same
-/// at every worker. Where the sum was marked, a worker keeps its share of what was made.
+/// Returns the value that replaces `sum` after a rewrite replaced its exchange. `made`: the new
+/// sum, equal at every worker. If `sum` was marked, a worker keeps only its share of `made`.
 Value in_place_of(const Node& sum, Value made, Builder& builder);
 
-/// Whether a marked sum is one that was made so.
+/// Whether the node is a marked sum that in_place_of() made.
 bool is_made(const Node& node);
 
-/// `step`: after bucket(). Without a mark it stays as it is.
+/// Divides the marked sums; without marks the step is unchanged. `step`: after bucket().
 Step shared_out(const Step& step);
 
 }  // namespace regatta

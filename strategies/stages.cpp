@@ -28,7 +28,8 @@ class Parts {
     for (NodeId id = 0; id < size(); ++id) deal_backward(id);
     join();
     for (NodeId id = size() - 1; id >= 0; --id) deal_state(id);
-    for (int pass = 0; pass < 2; ++pass) {  // a slot may be read before what names it is dealt
+    for (int pass = 0; pass < 2; ++pass) {  // a slot may be read before the node that names it has
+                                            // a part
       for (NodeId id = 0; id < size(); ++id) deal_rest(id);
     }
   }
@@ -37,7 +38,7 @@ class Parts {
   const std::vector<int>& of_nodes() const { return of_node_; }
   const std::vector<int>& of_variables() const { return of_variable_; }
 
-  /// Of replica 0, by part. Units: multiply-adds.
+  /// Costs of replica 0's nodes, by part. Units: multiply-adds.
   std::vector<std::int64_t> costs() const {
     std::vector<std::int64_t> all(static_cast<std::size_t>(count_));
     for (NodeId id = 0; id < size(); ++id) {
@@ -55,7 +56,7 @@ class Parts {
     return node.phase == Phase::Forward || node.phase == Phase::Backward;
   }
 
-  /// Forward nodes that depend on the batch make the parts.
+  /// Forward nodes that depend on the batch define the parts.
   void deal_forward(NodeId id) {
     const Node& node = graph_.node(id);
     const auto depends = [&](Value v) { return of_batch_[static_cast<std::size_t>(v.node)]; };
@@ -84,10 +85,10 @@ class Parts {
     check(part(id) != kNoPart, "a backward node belongs to a part of the model");
   }
 
-  /// Joins parts from the first to the last of which one needs what a later one makes, and numbers
-  /// those that remain.
+  /// Joins all parts between two of which the earlier needs a result of the later, and renumbers
+  /// the rest.
   void join() {
-    std::vector<int> last(static_cast<std::size_t>(count_));  // of those joined with each
+    std::vector<int> last(static_cast<std::size_t>(count_));  // last part joined with each
     std::iota(last.begin(), last.end(), 0);
     for (NodeId id = 0; id < size(); ++id) {
       if (of_node(id) == kNoPart) continue;
@@ -115,8 +116,9 @@ class Parts {
     }
   }
 
-  /// What does not depend on the batch, reads of variables above all, is where it is used first;
-  /// variables are where nodes name them. Called from the last node to the first.
+  /// Assigns nodes that do not depend on the batch (mostly reads of variables) to the part that
+  /// uses them first, and variables to the nodes that name them. Called from the last node to the
+  /// first.
   void deal_state(NodeId id) {
     const Node& node = graph_.node(id);
     if (computes(node) && part(id) != kNoPart) {
@@ -129,8 +131,8 @@ class Parts {
     }
   }
 
-  /// Exchanges follow the gradient, updates their first variable, or what they update it by if that
-  /// is dealt first; other variables follow the update.
+  /// Assigns exchanges to the part of their gradient, and updates to that of their first variable
+  /// or, if it has none yet, of their inputs; other variables follow the update.
   void deal_rest(NodeId id) {
     const Node& node = graph_.node(id);
     if (part(id) == kNoPart && node.phase != Phase::Input) {
@@ -155,7 +157,7 @@ class Parts {
   int count_ = 0;
 };
 
-/// How many stages it takes when none may cost more than `limit`, filling each as far as it goes.
+/// Returns the stage of each cost if stages are filled in turn up to `limit`; may exceed `stages`.
 std::vector<int> fill(const std::vector<std::int64_t>& costs, std::int64_t stages,
                       std::int64_t limit) {
   std::vector<int> stage_of;
@@ -213,7 +215,7 @@ std::vector<int> stage_of_each(const std::vector<std::int64_t>& given) {
 
 }  // namespace
 
-/// The smallest limit that fits into `parts`, by bisection.
+/// Finds the smallest limit that fits into `parts`, by bisection.
 std::vector<int> deal_in_order(const std::vector<std::int64_t>& costs, std::int64_t parts) {
   std::int64_t low = 0;
   std::int64_t high = 1;
@@ -239,7 +241,7 @@ std::vector<int> deal_in_turn(const std::vector<std::int64_t>& costs, std::int64
   for (bool is_better = chunks > 1; is_better;) {
     is_better = false;
     for (std::size_t i = 1; i < best.size(); ++i) {
-      std::vector<int> longer = best, shorter = best;  // the chunk of what is before i
+      std::vector<int> longer = best, shorter = best;  // moves one cost across the border
       longer[i] = best[i - 1];
       shorter[i - 1] = best[i];
       if (best[i] != best[i - 1] && (try_it(longer) || try_it(shorter))) is_better = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How costs are dealt to stages, held against every division that there is.
+// Compares the division of costs among stages with every possible division.
 #include "strategies/stages.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::int64_t dearest_stage(const Costs& costs, const std::vector<int>& chunk_of,
   return *std::max_element(sums.begin(), sums.end());
 }
 
-/// The least that the dearest stage can cost, `chunks` in all.
+/// The least possible cost of the most expensive stage, with `chunks` chunks in all.
 std::int64_t least_dearest(const Costs& costs, std::int64_t stages, int chunks) {
   std::int64_t least = INT64_MAX;
   for (unsigned borders = 0; borders < 1U << (costs.size() - 1); ++borders) {
@@ -54,7 +54,7 @@ TEST(Dealing, InOrderMakesTheDearestStageAsCheapAsItCanBe) {
     const int stages = 1 + static_cast<int>(random() % 5);
     const std::vector<int> dealt = deal_in_order(costs, stages);
     expect_contiguous(dealt, stages);
-    // A part without a cost counts as one.
+    // A part with cost 0 counts as one.
     EXPECT_LE(dearest_stage(costs, dealt, stages), least_dearest(costs, stages, stages) + 8);
   }
 }

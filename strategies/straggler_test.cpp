@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A straggler takes its factor of compute time, to within 2 %, on every workload under every
-// strategy: by what the executor reports, and by a clock around its kernels that the runtime knows
-// nothing of. That clock tells nothing where the worker's next kernel waits for others, and little
-// where more lanes than cores take these from one another between two kernels. Kernels of 100 ns
-// take up to a quarter longer or shorter by what another worker does meanwhile, as where two cores
-// are threads of one: there, that clock is held to a half. What the executor counts as computing
-// besides the delay, in terms of that clock, is held to a tenth beside another worker: behind a
-// sleep the executor's own code is cold, which shows where kernels are short.
+// strategy: by the executor's report, and by a clock around its kernels that is independent of the
+// runtime. That clock shows nothing if the worker's next kernel waits for others, and little if
+// more lanes than cores compete between two kernels. Kernels of 100 ns take up to a quarter longer
+// or shorter depending on another worker's activity, for example if two cores are threads of one:
+// there, that clock's tolerance is a half. The executor's computing time without the delay,
+// relative to that clock, has a tolerance of a tenth beside another worker: after a sleep the
+// executor's own code is cold, which shows with short kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,10 +36,10 @@ using testing_support::Trial;
 using testing_support::TrialOptions;
 
 constexpr double kTolerance = 0.02;
-constexpr double kToleranceBesideOthers = 0.5;  // of kernels of 100 ns
+constexpr double kToleranceBesideOthers = 0.5;  // for kernels of 100 ns
 constexpr double kToleranceOfComputing = 0.1;   // beside another worker
 constexpr int kRounds = 20;
-constexpr double kOthers = 0.05;  // of the cores: above it they disturb a round
+constexpr double kOthers = 0.05;  // share of the cores; above it others disturb a round
 
 struct Case {
   std::string workload;
@@ -52,7 +52,7 @@ std::string name_of(const testing::TestParamInfo<Case>& test) {
   return test.param.workload + "_" + identifier_of(test.param.strategy);
 }
 
-/// Enough for a slow worker that has to share them with a fast one.
+/// Enough steps for a slow worker that shares them with a fast one.
 std::int64_t steps_of(const Case& test) {
   if (test.workload == "resnet9") return 1;
   if (test.workload != "parabola") return 3;
@@ -66,7 +66,7 @@ std::int64_t batch_of(const Case& test) {
   return test.workload == "airbench94_narrow" ? 64 : 32;
 }
 
-/// Two workers that compute, or one.
+/// One or two computing workers.
 TrialOptions options_of(const Case& test) {
   TrialOptions options;
   options.strategy = test.strategy;
@@ -81,21 +81,21 @@ TrialOptions options_of(const Case& test) {
   return options;
 }
 
-/// Whether the worker's next kernel after one that computes waits for others.
+/// Whether the worker's next kernel after a computing one waits for others.
 bool waits_after_computing(const std::string& strategy) {
   const std::set<std::string> without = {"single", "independent", "async_shared", "ad_psgd",
                                          "all_reduce"};
   return !without.contains(strategy);
 }
 
-/// Whether workers take lines of memory from each other while they compute, so that a worker's
-/// kernels take less time while the other stands still: what they take without a delay then says
-/// little of what they take beside one.
+/// Whether workers contend for cache lines while they compute, so that a worker's kernels take less
+/// time while the other is delayed: their time without a delay then hardly predicts their time
+/// beside a delayed worker.
 bool shares_memory(const std::string& strategy) {
   return strategy == "async_shared" || strategy == "ad_psgd";
 }
 
-/// Of times by the clock around kernels.
+/// Tolerances of times by the clock around kernels.
 struct Tolerance {
   double stretch = kTolerance;
   double computing = kTolerance;
@@ -107,7 +107,7 @@ Tolerance tolerance_of(const Case& test) {
   return {.computing = kToleranceOfComputing};
 }
 
-/// The last worker.
+/// The place of the last worker.
 Place slow_place(const TrialOptions& options) {
   return {.replica = static_cast<int>(options.options.replicas - 1),
           .stage = static_cast<int>(options.options.stages - 1)};
@@ -117,7 +117,7 @@ int slow_worker(const TrialOptions& options) {
   return static_cast<int>(options.options.replicas * options.options.stages - 1);
 }
 
-/// The slow worker, and one beside it in the same run, where there is one: what slows the machine
+/// Watches the slow worker and, if there is one, another worker of the same run: a slow machine
 /// slows both.
 class WorkersWatch final : public testing_support::KernelWatch {
  public:
@@ -137,11 +137,11 @@ class WorkersWatch final : public testing_support::KernelWatch {
 };
 
 struct Measured {
-  /// Time around kernels that compute in terms of the time inside, over that of the worker beside;
-  /// where workers share memory, in terms of what the executor counts without the delay.
+  /// Time around computing kernels relative to the time inside them, over the same of the other
+  /// worker; if workers share memory, relative to the executor's time without the delay.
   double stretch = 0;
-  double computing = 0;  ///< by the executor, without the delay, in the same terms
-  double factor = 1;     ///< compute time by the executor, in terms of itself without the delay
+  double computing = 0;  ///< by the executor, without the delay, relative to the same
+  double factor = 1;     ///< compute time by the executor, relative to that without the delay
   double of_others = 1;
   bool crowded = false;  ///< more lanes than cores
 };
@@ -182,7 +182,7 @@ Measured measured(const Case& test, double factor) {
   return result;
 }
 
-/// What a straggler's run shows, each in terms of what it should be.
+/// The results of a straggler's run, each relative to its expected value.
 struct Shown {
   double factor = 0;
   double computing = 1;
@@ -215,14 +215,15 @@ Shown shown(const Case& test, double factor, const Measured& plain) {
 
 class Straggler : public testing::TestWithParam<Case> {};
 
-/// Steps of images take seconds, and their kernels the same delay by two factors as by four.
+/// Steps of images take seconds, and two factors test their delay as well as four.
 std::set<double> factors_of(const Case& test) {
   if (test.workload == "parabola") return {1.01, 1.5, 2.0, 3.0};
   return {1.01, 2.0};
 }
 
-/// Times of 100 ns are only comparable where others leave the cores alone. What is true in a round
-/// is true; what is true in none is wrong if others left the cores alone in half of the rounds.
+/// Times of 100 ns are only comparable if others leave the cores alone. One round that agrees
+/// suffices for a factor; if none agrees, it fails if others left the cores alone in half of the
+/// rounds.
 TEST_P(Straggler, TakesItsFactorOfComputeTime) {
   std::set<double> open = factors_of(GetParam());
   int quiet = 0;

@@ -15,7 +15,7 @@
 
 namespace regatta {
 
-// Each is in the file of its name.
+// Each is defined in the file of its name.
 extern const Strategy kSingle;
 extern const Strategy kIndependent;
 extern const Strategy kInGraph;
@@ -71,7 +71,7 @@ std::string plain(std::string_view name) {
   return text;
 }
 
-/// What a strategy of the literature is called here; empty where it is not known.
+/// The name here of a strategy of the literature; empty if it is unknown.
 std::string known_elsewhere(const std::string& name) {
   const std::string given = plain(name);
   for (const Strategy* strategy : kStrategies) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Replicas that own their parameters and apply the same sum of all gradients, which a collective
-// leaves at each of them: what all_reduce is, and what sharded divides.
+// computes at each of them: this is all_reduce; sharded divides its state.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct SummedReplicas {
   std::string_view strategy;  ///< for error messages
 };
 
-/// Gradients come last layer first, as backward makes them, each in a collective of its own.
-/// Throws: RunError(Usage) as Replicas does.
+/// Sums gradients last layer first, in the order in which backward makes them, each in a collective
+/// of its own. Throws: RunError(Usage) like Replicas.
 Step summed_replicas(const Step& step, const SummedReplicas& wanted);
 
 }  // namespace regatta

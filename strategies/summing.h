@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How `--all-reduce` and `--torus` say that sums are taken, for strategies that declare both.
+// Reads `--all-reduce` and `--torus`, for strategies that declare both.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@ namespace regatta {
 
 struct Summing {
   std::string algorithm;
-  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the replicas allow
+  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the number of replicas
+                             ///< allows
 };
 
-/// Throws: RunError(Usage) for a torus that does not have the replicas' number of members, or that
-/// nothing sums by.
+/// Throws: RunError(Usage) if the torus does not have as many members as there are replicas, or if
+/// the algorithm is not torus.
 Summing summing_of(const StrategyOptions& options);
 
 }  // namespace regatta

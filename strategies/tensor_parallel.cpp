@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tensor_parallel: t shards compute on the same batch, each with a share of the channels of every
-// layer that can be divided (channels.h); all else each of them computes alike. What a shard makes
-// of its channels is a term of a layer's outputs: an all_reduce sums the terms, in forward those of
+// layer that can be divided (channels.h); every shard computes the other layers in full. A shard's
+// channels yield a term of a layer's outputs: an all_reduce sums the terms, in forward those of
 // every second layer, in backward those of the first layer's input gradient. A ring sends 2 (t - 1)
 // times the bytes of each sum. The first shard reads the batch and sends it to the others.
-// Gradients need no exchange: a shard has all of those that it applies.
-// Term: tensor parallelism. Source: Shoeybi et al., arXiv:1909.08053.
+// Gradients need no exchange: a shard has all of those that it applies. Term: tensor parallelism.
+// Source: Shoeybi et al., arXiv:1909.08053.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -67,7 +67,8 @@ class TensorParallel {
     }
   }
 
-  /// A layer's input gradient before its weights' gradient, so that its sum travels beside that.
+  /// Puts a layer's input gradient before its weights' gradient, which hides the exchange of its
+  /// sum.
   std::vector<NodeId> order() const {
     const Graph& graph = source_.graph;
     std::vector<NodeId> all(graph.nodes().size());
@@ -98,13 +99,13 @@ class TensorParallel {
     Node node = copier(shard).translate(id);
     node.place.stage = static_cast<int>(shard);
     set_channels(node.attributes, division_.of_node[at(id)], {.number = shard, .of = shards_});
-    if (is_collective(node.op)) {  // of replicas: the shards of one number
+    if (is_collective(node.op)) {  // joins the shards of one number in all replicas
       node.attributes.set("group", node.attributes.integer("group") * shards_ + shard);
     }
     return copied_[at(shard)][id] = result_.graph.add(std::move(node));
   }
 
-  /// Each sum is a round of its own: later ones need it.
+  /// Each sum is a separate round, because later sums depend on it.
   void sum(Value terms) {
     ++round_;
     for (std::int64_t s = 0; s < shards_; ++s) {
@@ -133,7 +134,7 @@ class TensorParallel {
   std::int64_t shards_;
   std::string algorithm_;
   ChannelDivision division_;
-  std::int64_t next_group_;  ///< of sums of terms
+  std::int64_t next_group_;  ///< for the sums of terms
   std::int64_t round_ = 0;
   Step result_;
   std::vector<Copier> copiers_;                   ///< by shard

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the equivalence tests of tensor_parallel rest on: each sum over shards matters, and the
-// parts of a variable begin with the values of the whole.
+// The basis of tensor_parallel's equivalence tests: each sum over shards matters, and the parts of
+// a variable begin with the values of the whole.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -31,7 +31,7 @@ std::int64_t sums_of(const Step& placed) {
   return rounds;
 }
 
-/// In place of one sum each shard has twice its own term.
+/// Replaces one sum: each shard uses twice its own term.
 Step without_sum(const Step& placed, std::int64_t round) {
   Step wrong = placed;
   wrong.graph = Graph();
@@ -46,7 +46,7 @@ Step without_sum(const Step& placed, std::int64_t round) {
   return wrong;
 }
 
-/// After one step: the first update already is another.
+/// One step suffices: the first update already differs.
 TEST(TensorParallel, LeavesNoSumOutUnseen) {
   const Case test{.workload = "resnet9_thin",
                   .strategy = "tensor_parallel",
@@ -82,7 +82,7 @@ TEST(TensorParallel, BeginsWithTheValuesOfTheWhole) {
   StrategyOptions options;
   options.stages = 3;
   const Graph graph = apply(find_strategies("tensor_parallel"), whole, options).graph;
-  std::map<std::string, std::vector<int>> met;  // how often each element is there
+  std::map<std::string, std::vector<int>> met;  // how often each element occurs
   for (VariableId v = 0; v < std::ssize(graph.variables()); ++v) {
     const Variable& variable = graph.variable(v);
     const std::vector<float> values = first_values(graph, v);

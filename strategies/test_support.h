@@ -28,7 +28,7 @@
 
 namespace regatta::testing_support {
 
-/// A workload of the table, or a narrow one for tests.
+/// Returns a workload of the table, or a narrow one for tests.
 inline Workload workload_of(const std::string& name) {
   for (const Workload& narrow :
        {resnet9_narrow(), airbench94_narrow(), mobilenet_v2_narrow(), mobilenet_v2_full_narrow()}) {
@@ -37,14 +37,14 @@ inline Workload workload_of(const std::string& name) {
   return find_workload(name);
 }
 
-/// The workload's data in tests: the curve or 512 images.
+/// Returns the workload's data for tests: the curve or 512 images.
 inline const DataSet& data_of(const std::string& workload) {
   static const DataSet curve = make_curve();
   static const DataSet shapes = make_shapes(20, Split::Train, 512);
   return workload == "parabola" ? curve : shapes;
 }
 
-/// A training step of the workload on its data; schedules end after `steps`.
+/// Returns a training step of the workload on its data; schedules end after `steps`.
 inline Step training_of(const std::string& workload, std::int64_t global_batch, std::int64_t steps,
                         ElementType element = ElementType::F32) {
   const DataSet& data = data_of(workload);
@@ -57,7 +57,7 @@ inline Step training_of(const std::string& workload, std::int64_t global_batch, 
   return workload_of(workload).training(recipe);
 }
 
-/// A strategy as a part of a test's name.
+/// A strategy's name as part of a test's name.
 inline std::string identifier_of(std::string strategy) {
   std::replace(strategy.begin(), strategy.end(), '+', '_');
   return strategy;
@@ -67,9 +67,9 @@ struct TrialOptions {
   std::string strategy = "single";
   StrategyOptions options;
   std::int64_t steps = 20;
-  std::int64_t most_steps = 0;  ///< of the executor, if more than `steps`
+  std::int64_t most_steps = 0;  ///< limit of the executor, if more than `steps`
   int threads_per_worker = 1;
-  std::vector<int> cores;  ///< of the executor; empty: no pinning
+  std::vector<int> cores;  ///< cores of the executor; empty: no pinning
   std::map<int, double> stragglers;
   std::size_t trace_events = 0;
   OnLoss loss = OnLoss::End;
@@ -110,8 +110,8 @@ inline Parameters first_parameters(const Step& step) {
   return all;
 }
 
-/// Adds the first copies of parameters, of replica 0 or of home, by name; parts of one parameter
-/// are assembled.
+/// Adds the first copy of each parameter, that of replica 0 or of home, by name; parts of one
+/// parameter are assembled.
 inline void add_parameters(Executor& executor, Parameters& all) {
   const Graph& graph = executor.step().graph;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
@@ -130,8 +130,8 @@ inline void add_parameters(Executor& executor, Parameters& all) {
 
 /// The mean number of versions that an update missed; -1 without updates. A loop's windows, from a
 /// read to the update with its gradient, do not overlap, so an update falls into at most one window
-/// of each other loop. With n loops the mean is therefore at most n - 1, and near that when all of
-/// them are always busy.
+/// of each other loop. With n loops the mean is therefore at most n - 1, and close to that if all
+/// of them are always busy.
 inline double mean_staleness(const std::vector<WorkerReport>& workers) {
   double updates = 0;
   double missed = 0;
@@ -165,7 +165,7 @@ class Trial {
   const Graph& graph() const { return part_.graph; }
   TrafficByPlace counted() const { return transport_.traffic(); }
 
-  /// Losses by step, summed over replicas. For synchronous runs.
+  /// Losses by step, summed over replicas. Only for synchronous runs.
   std::vector<float> losses() const { return executor_->loops().at(0).losses; }
 
   /// The final parameters of replica 0 or home, by name.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// top_k: of a gradient only the largest elements are exchanged. It rewrites the sums of gradients
-// of a strategy that is there, as in `all_reduce+top_k`. With G_i the gradient of worker i and e_i
-// what it has left out so far, each worker takes the k elements of largest magnitude of G_i + e_i,
-// k = max(1, round(share * elements)), gathers those of all workers, and adds them up in the order
-// of the gathered shares (collective.h), the same at every worker; e_i becomes the rest. Of all
-// elements (share 1) nothing is left out. Each of n workers sends 8 k (n - 1) bytes for a gradient:
-// values and indices. Behind sharded a worker applies its share of the sum. Behind parameter_server
-// a worker pushes them, 8 k bytes, and the server adds them up in the order of the workers.
+// top_k: only the largest elements of a gradient are exchanged. It rewrites the sums of gradients
+// of the strategy before it, as in `all_reduce+top_k`. With G_i the gradient of worker i and e_i
+// the error it has left out so far, each worker selects the k elements of largest magnitude of
+// G_i + e_i, k = max(1, round(share * elements)), gathers those of all workers, and adds them up in
+// the order of the gathered shares (collective.h), the same at every worker; e_i becomes the rest.
+// With all elements (share 1) the rest is zero. Each of n workers sends 8 k (n - 1) bytes for a
+// gradient: values and indices. After sharded a worker applies its share of the sum. After
+// parameter_server a worker pushes its selection, 8 k bytes, and the server adds up in the order of
+// the workers.
 // Source: Stich, Cordonnier, Jaggi 2018, arXiv 1809.07599 (top-k with memory).
 #include <algorithm>
 #include <cmath>
@@ -37,7 +38,7 @@ std::int64_t selected_of(const TensorType& type, double share) {
   return std::max<std::int64_t>(1, count);
 }
 
-/// The sums of what workers push to servers.
+/// The sums of the workers' pushes to servers.
 std::vector<GradientSum> sums_of_pushes(const Step& step) {
   std::vector<GradientSum> sums;
   for (const Trainable& each : step.trainables) {
@@ -81,7 +82,7 @@ class TopK {
   Builder builder_;
 };
 
-/// Of a worker's gradient and what it has left out so far.
+/// Selects from a worker's gradient plus the error it has left out so far.
 Value TopK::select(const GradientSum& sum, Value gradient) {
   const Node& node = source_.graph.node(sum.node);
   Variable slot = source_.graph.variable(sum.parameter);

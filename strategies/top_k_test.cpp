@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// top_k behind all_reduce: of all elements it follows `single`; of fewer it sends what its formula
-// says, leaves the same parameters at every worker, and what it leaves out comes later. Behind
-// sharded it gives the same bits; behind a server that has all elements, those of the server.
+// top_k after all_reduce: with all elements it follows `single`; with fewer it sends the bytes of
+// its formula, leaves the same parameters at every worker, and sends later the elements that it
+// left out. After sharded it gives the same bits; after a server, with all elements, those of the
+// server.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -66,7 +67,7 @@ TEST(TopK, BehindShardedGivesTheBitsOfAllReduce) {
   }
 }
 
-/// Parameters cut between servers, and uneven shares of examples, too.
+/// Also with parameters cut between servers, and uneven shares of examples.
 TEST(TopK, OfAllElementsPushedGivesTheBitsOfTheServer) {
   for (const std::int64_t servers : {1, 2, 3}) {
     for (const std::int64_t workers : {1, 2, 3}) {
@@ -93,7 +94,7 @@ TEST(TopK, PushedFollowsAllReduce) {
   EXPECT_LT(found.parameters, bounds_of(whole).parameters);
 }
 
-/// Of a step's gradients. Units: bytes.
+/// Sizes of a step's gradients. Units: bytes.
 struct Sizes {
   std::int64_t selected = 0;  ///< by a worker: values and indices
   std::int64_t all = 0;
@@ -115,7 +116,7 @@ void expect_bytes(const Case& test, std::int64_t bytes) {
   testing_support::expect_bytes_of_a_step(trial, testing_support::steps_of(test), bytes);
 }
 
-/// What each worker selects goes to every other, or to the server, which sends the parameters.
+/// Each worker's selection goes to every other, or to the server, which sends the parameters.
 TEST(TopK, SendsValuesAndIndicesInPlaceOfTheGradient) {
   for (const std::int64_t workers : {2, 3}) {
     for (const double share : {0.01, 0.1}) {
@@ -149,7 +150,7 @@ TEST(TopK, LeavesTheSameParametersButOtherErrorsAtEveryWorker) {
   EXPECT_GT(errors, 5);
 }
 
-/// One element of five or of one at a time, and yet the loss falls: what waits is not lost.
+/// One element of five or of one at a time, and yet the loss falls: waiting elements are not lost.
 TEST(TopK, SendsLaterWhatItLeavesOut) {
   const Case test = case_of("parabola", 2, 50, 0.01);
   testing_support::TrialOptions options = options_of(test);

@@ -117,8 +117,8 @@ TEST(TrafficFormula, Bf16CompressSendsHalfOfAllReduce) {
   }
 }
 
-/// Once for forward and once for backward, but for the bucket that backward begins with: of one
-/// bucket none is gathered twice.
+/// Once for forward and once for backward, except the bucket with which backward begins; a single
+/// bucket is gathered once.
 TEST(TrafficFormula, SharedParametersAreGatheredTwice) {
   for (const int n : {2, 3, 5}) {
     const auto sent = [n](std::int64_t bucket_bytes) {

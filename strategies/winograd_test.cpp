@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// by_winograd() on the workloads' steps: which of them it touches, that a step whose convolutions
-// go by Winograd's algorithm follows the direct one within its larger rounding
-// (kernels/cpu/convolution_winograd_test.cpp), and that it may be dealt to replicas like any other.
+// by_winograd() on the workloads' steps: which of them it changes, that a step with Winograd's
+// algorithm follows the direct one within its larger rounding
+// (kernels/cpu/convolution_winograd_test.cpp), and that it may be divided among replicas like any
+// other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ using testing_support::TrialOptions;
 
 constexpr std::int64_t kSteps = 4;
 constexpr std::int64_t kRecipeSteps = 2328;
-// Eight times what fusing the same steps may change (fusion_test.cpp), as its errors are.
+// Eight times the bound for fusing the same steps (fusion_test.cpp), as its errors are.
 constexpr double kBound = 8 * 2e-4;
 
 std::int64_t marked_nodes(const Step& step) {

@@ -22,19 +22,19 @@ constexpr double kLogitScale = 1.0 / 9;
 constexpr double kLabelSmoothing = 0.2;
 constexpr WhiteningOptions kWhitening{.kernel = 2, .images = 5000, .epsilon = 5e-4};
 
-// The source normalises over the batch of 1,024; groups of 128 let 1 to 8 replicas compute the
+// The source normalises over the batch of 1,024; with groups of 128, 1 to 8 replicas compute the
 // same. Accuracy does not suffer (results/xeon-no-amx-2-cores/normalization_groups).
 constexpr Airbench94Size kSize{.widths = {64, 256, 256}, .normalization_group = 128};
 
-// Rates and decays on the mean loss. The source states them "decoupled, per 1,024 examples, on the
+// Rates and decays for the mean loss. The source gives them "decoupled, per 1,024 examples, on the
 // sum": 11.5 / (1 + 1 / (1 - 0.85)) = 1.5 and 0.0153 / 11.5.
 constexpr double kPeakRate = 1.5;
 constexpr double kWeightDecay = 0.0153 / 11.5;
-constexpr double kShiftFactor = 64;  // rate of normalisation's shifts times, their decay divided by
-constexpr double kFirstRate = 0.2;   // of the peak
+constexpr double kShiftFactor = 64;  // multiplies the rate of shifts, divides their decay
+constexpr double kFirstRate = 0.2;   // fraction of the peak
 constexpr double kLastRate = 0.07;
-constexpr double kPeakAt = 0.23;              // share of the run
-constexpr double kWhitenBiasUntil = 3 / 9.9;  // share of the run; then it stays as it is
+constexpr double kPeakAt = 0.23;              // fraction of the run
+constexpr double kWhitenBiasUntil = 3 / 9.9;  // fraction of the run; then it is fixed
 constexpr int kLookaheadPoints = 64;          // of the piecewise linear decay
 
 const TensorType kExample{ElementType::U8, {32, 32, 3}};
@@ -63,7 +63,7 @@ Value activate(Model& model, Value x, std::int64_t group) {
       model.normalize_shift_only(x, {.group = group, .epsilon = 1e-12, .momentum = 0.4}));
 }
 
-/// The number counts from 1.
+/// `number` counts from 1.
 Value block(Model& model, const Airbench94Size& size, int number, Value x) {
   const std::string layer = "block" + std::to_string(number);
   const std::int64_t channels = size.widths[number - 1];
@@ -78,7 +78,7 @@ std::vector<float> whitening(const DataSet& train) {
   return whitening_filters(train, augmentation(Mode::Evaluation), kWhitening);
 }
 
-/// Without data, as for a look at the graph, the filters have no values.
+/// Without data, for example to inspect the graph, the filters have no values.
 Initializer whitened(const Recipe& recipe) {
   return {
       .kind = Initializer::Kind::Given, .scale = 1, .source = {}, .values = recipe.data_weights};
@@ -111,8 +111,8 @@ Value view(Model& model, const Airbench94Size& size, Value images, Translation t
   return model.builder().sum(logits, factor / 2);
 }
 
-/// The examples seen after a share of the run, in whole steps as the source counts them; after one
-/// step at least.
+/// The examples seen after a fraction of the run, rounded down to whole steps as in the source; at
+/// least one step.
 double after(double share, const Recipe& recipe) {
   const std::int64_t steps = recipe.total_examples / recipe.global_batch;
   const double whole = std::max(1.0, std::floor(share * static_cast<double>(steps)));
@@ -124,8 +124,7 @@ Schedule learning_rate(double peak, const Recipe& recipe) {
   return {{0, after(kPeakAt, recipe), total}, {kFirstRate * peak, peak, kLastRate * peak}};
 }
 
-/// The same until the bias of the first layer stays as it is; in a run of a few steps it never
-/// does.
+/// The same, until the bias of the first layer is fixed; in a run of a few steps it never is.
 Schedule whiten_bias_rate(double peak, const Recipe& recipe) {
   const Schedule whole = learning_rate(peak, recipe);
   const double turn = whole.examples[1];
@@ -150,7 +149,7 @@ Optimizer optimizer_of(const std::string& parameter, const Recipe& recipe) {
   return sgd;
 }
 
-/// d = 0.95^5 (share of the run)³.
+/// d = 0.95^5 t³, t the fraction of the run.
 LookaheadOptions lookahead(const Recipe& recipe) {
   LookaheadOptions options{.period = 5,
                            .global_batch = recipe.global_batch,
@@ -186,8 +185,8 @@ Step airbench94_training(const Recipe& recipe, Airbench94Size size) {
              .normalization_group = size.normalization_group});
 }
 
-/// Six views of an image: half the weight on it and its mirror image, half on both moved by a pixel
-/// up and left, and down and right.
+/// Averages six views of an image: half of the weight on the image and its mirror image, half on
+/// both shifted by a pixel up and left, and down and right.
 Step airbench94_evaluation(const Recipe& recipe, const Airbench94Size& size) {
   Model model(Mode::Evaluation, recipe.element);
   model.layer("input");

@@ -10,7 +10,7 @@
 
 namespace regatta {
 
-/// What sizes of the model differ in.
+/// The parameters in which sizes of the model differ.
 struct Airbench94Size {
   std::int64_t widths[3];            ///< channels of the blocks
   std::int64_t normalization_group;  ///< examples

@@ -55,14 +55,15 @@ std::map<std::string, Node> updates_of(const Step& step, Op op) {
 }
 
 // Source: counted from K. Jordan's airbench94.py: 1,971,640 parameters, of which 1,971,352 are
-// trained. That counts the frozen filters (288) but not the frozen scales of normalisation (1,152).
+// trained. That includes the frozen filters (288) but not the frozen scales of normalisation
+// (1,152).
 TEST(Airbench94, HasThePublishedNumberOfParameters) {
   const Step step = airbench94().training(recipe_of(ElementType::F32));
   EXPECT_EQ(elements_of(step, true), 1'971'352);
   EXPECT_EQ(elements_of(step, false), 288 + 1'152);
 }
 
-// Source: the same, 118,147,360 multiply-adds an image.
+// Source: K. Jordan's airbench94.py, 118,147,360 multiply-adds an image.
 TEST(Airbench94, ConvolvesAndMultipliesAsOftenAsPublished) {
   const Step step = airbench94().training(recipe_of(ElementType::BF16));
   std::int64_t count = 0;
@@ -135,8 +136,8 @@ TEST(Airbench94, StartsItsFirstLayerFromTheData) {
   EXPECT_EQ(whiten->initializer->values.size(), 288U);
 }
 
-// Source: K. Jordan, airbench94.py: PyTorch's default, then the first filters, as many
-// as there are channels, pass theirs on (dirac_).
+// Source: K. Jordan, airbench94.py: PyTorch's default; then as many filters as there are input
+// channels pass their channel unchanged (dirac_).
 TEST(Airbench94, StartsItsConvolutionsAsDirac) {
   const Graph graph = airbench94().training(recipe_of(ElementType::F32)).graph;
   std::set<std::string> seen;
@@ -163,7 +164,7 @@ TEST(Airbench94, StartsItsConvolutionsAsDirac) {
     if (others.empty()) continue;
     const double bound = 1 / std::sqrt(static_cast<double>(filter));
     const auto [least, most] = std::minmax_element(others.begin(), others.end());
-    EXPECT_NEAR(*least, -bound, 0.01 * bound) << variable.name;  // of thousands, uniform
+    EXPECT_NEAR(*least, -bound, 0.01 * bound) << variable.name;  // uniform over thousands of values
     EXPECT_NEAR(*most, bound, 0.01 * bound) << variable.name;
   }
   EXPECT_EQ(seen, (std::set<std::string>{"block1.1.weight", "block1.2.weight", "block2.1.weight",

@@ -18,7 +18,7 @@ constexpr Window kHeadPool{.kernel = 4, .stride = 4, .padding = 0};
 constexpr std::int64_t kStemChannels = 32;
 constexpr std::int64_t kHeadChannels = 1280;
 
-/// Blocks that follow each other; the first has the stride.
+/// Consecutive blocks; the first one has the stride.
 struct Stage {
   std::int64_t expansion;
   std::int64_t channels;
@@ -26,15 +26,15 @@ struct Stage {
   std::int64_t stride;
 };
 
-// The paper's table, but for stride 1 in stem and second stage: images are 32 x 32.
+// The paper's table, but with stride 1 in the stem and the second stage: images are 32 x 32.
 constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 1},  {6, 32, 3, 2}, {6, 64, 4, 2},
                              {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
 
-// Groups of 32 and not of a replica's 64: a given --global-batch of 64 can then be dealt to two
-// workers, and one of 128 as 64 + 32 + 32 to three. Page finds groups of about 32 the best.
+// Groups of 32 instead of a replica's 64: two workers can share a --global-batch of 64, and three a
+// batch of 128 as 64 + 32 + 32. Page finds groups of about 32 best.
 constexpr MobileNetV2Size kSize{.narrower = 1, .normalization_group = 32};
 
-/// Convolutions with normalisation, each a layer of its own.
+/// Convolutions with normalisation; each is a separate layer.
 class Network {
  public:
   Network(Model& model, const MobileNetV2Size& size) : model_(model), size_(size) {}
@@ -57,9 +57,9 @@ class Network {
   }
 
  private:
-  /// Expand, filter each channel by itself, project without an activation. Where the image keeps
-  /// its size x is added; where channels change it passes a convolution first, which the paper's
-  /// network does not have.
+  /// Expands, filters each channel separately, and projects without an activation. If the image
+  /// keeps its size, x is added; if the number of channels changes, x first passes a convolution,
+  /// which the paper's network does not have.
   Value block(const std::string& layer, Value x, const Stage& stage, std::int64_t stride) {
     const std::int64_t outputs = wide(stage.channels);
     Value y = relu(convolution(layer + ".expand", x, stage.expansion * channels_of(x), kPoint));
@@ -105,7 +105,7 @@ Augmentation standardized() {
   return result;
 }
 
-/// As standardized(), and a random crop and flip.
+/// standardized() with a random crop and flip.
 Augmentation cropped() {
   Augmentation result = standardized();
   result.pad = 4;
@@ -114,7 +114,7 @@ Augmentation cropped() {
   return result;
 }
 
-/// What the recipes differ in.
+/// The parts in which the recipes differ.
 struct Course {
   Augmentation augmentation;
   Optimizer optimizer;
@@ -141,8 +141,8 @@ Course textbook(const Recipe& recipe) {
   return {.augmentation = standardized(), .optimizer = adam};
 }
 
-/// peak / 2 (1 + cos(pi t)), t the share of the run; between points a straight line, which is off
-/// by at most peak * pi² / (16 kPieces²), 0.04 % of the peak.
+/// peak / 2 (1 + cos(pi t)), t the fraction of the run. Linear between its points, with an error of
+/// at most peak * pi² / (16 kPieces²), 0.04 % of the peak.
 Schedule half_cosine(double peak, double total_examples) {
   constexpr int kPieces = 40;
   Schedule schedule;
@@ -166,8 +166,8 @@ Step train(const Recipe& recipe) { return mobilenet_v2_training(recipe, kSize); 
 Step train_full(const Recipe& recipe) { return mobilenet_v2_full_training(recipe, kSize); }
 Step evaluate(const Recipe& recipe) { return mobilenet_v2_evaluation(recipe, kSize); }
 
-/// Of one reference run of `single`, f32 (results/xeon-no-amx-2-cores/mobilenet_v2): reached after
-/// 3.0 epochs and at each of the nine evaluations from there on; 78.24 at the end.
+/// From one reference run of `single`, f32 (results/xeon-no-amx-2-cores/mobilenet_v2): reached
+/// after 3.0 epochs and in each of the nine evaluations from there on; 78.24 at the end.
 constexpr double kTextbookTarget = 75.0;
 
 }  // namespace
@@ -215,9 +215,9 @@ Workload mobilenet_v2_full() {
           .evaluation_every = 390 * 128,
           .evaluation_batch = 500,
           .metric = Metric::Accuracy,
-          // What others report is disputed: 94.43 (README; an older schedule of 350 epochs), about
-          // 94 only with a decay of 4e-5 (issues #29, #112), 92.2 for this very recipe
-          // (mmpretrain #141). The last is the only one of the same schedule and decay.
+          // Other reports disagree: 94.43 (README; an older schedule of 350 epochs), about 94 only
+          // with a decay of 4e-5 (issues #29, #112), 92.2 for this very recipe (mmpretrain #141).
+          // Only the last has the same schedule and decay.
           .target = 92.0,
           .training = train_full,
           .evaluation = evaluate};

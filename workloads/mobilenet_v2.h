@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // MobileNetV2 for images of 32 x 32, with depthwise convolutions: few multiply-adds for each
-// activation, so memory and the number of nodes weigh more than in ResNet-9. mobilenet_v2 trains
-// the textbook way, Adam for five epochs; mobilenet_v2_full has its source's complete recipe.
+// activation, so memory and the number of nodes weigh more than in ResNet-9. mobilenet_v2 trains by
+// the textbook, with Adam for five epochs; mobilenet_v2_full has its source's complete recipe.
 // Source: kuangliu/pytorch-cifar, models/mobilenetv2.py and main.py; the network: Sandler et al.,
 // arXiv:1801.04381.
 #pragma once
@@ -13,9 +13,10 @@
 
 namespace regatta {
 
-/// What sizes of the model differ in.
+/// The parameters in which sizes of the model differ.
 struct MobileNetV2Size {
-  std::int64_t narrower;             ///< divides all channels but those of images and classes
+  std::int64_t narrower;             ///< divides all numbers of channels except those of images and
+                                     ///< classes
   std::int64_t normalization_group;  ///< examples
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MobileNetV2's graph against the sizes in its source, layer by layer where a block differs from
-// the paper's, and the demands of its recipes on the harness.
+// MobileNetV2's graph against the sizes in its source, layer by layer if a block differs from the
+// paper's; and the requirements of its recipes on the harness.
 #include "workloads/mobilenet_v2.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::int64_t parameters_of(const Graph& graph) {
   return elements;
 }
 
-/// `op layer type` of each node of a layer whose name starts with `prefix`.
+/// `op layer type` of each node in the layers with this prefix.
 std::string outline(const Graph& graph, const std::string& prefix) {
   std::string text;
   for (const Node& node : graph.nodes()) {
@@ -43,7 +43,7 @@ std::string outline(const Graph& graph, const std::string& prefix) {
   return text;
 }
 
-// Counted on the source's network: 2,296,922 parameters, 91,154,944 multiply-adds a forward image.
+// Counted in the source's network: 2,296,922 parameters, 91,154,944 multiply-adds a forward image.
 TEST(MobileNetV2, HasTheParametersAndMultiplyAddsOfItsSource) {
   const Step step = mobilenet_v2().evaluation(recipe_of(1));
   EXPECT_EQ(parameters_of(step.graph), 2'296'922);
@@ -59,14 +59,15 @@ TEST(MobileNetV2, TrainsWhatItEvaluates) {
   for (const Workload& workload : {mobilenet_v2(), mobilenet_v2_full()}) {
     const Step step = workload.training(recipe_of(64));
     EXPECT_EQ(parameters_of(step.graph), 2'296'922);
-    EXPECT_EQ(step.trainables.size(), 3U * 57 + 2);  // with scale and shift, and the classifier
+    EXPECT_EQ(step.trainables.size(), 3U * 57 + 2);  // convolutions with scale and shift, and the
+                                                     // classifier
     EXPECT_EQ(step.normalization_group, 32);
   }
 }
 
 TEST(MobileNetV2, ExpandsFiltersAndProjectsInABlock) {
   const Step step = mobilenet_v2().evaluation(recipe_of(1));
-  EXPECT_EQ(outline(step.graph, "block4."),  // the first of the third stage halves the image
+  EXPECT_EQ(outline(step.graph, "block4."),  // the first block of the third stage halves the image
             "convolution block4.expand f32[1,32,32,144]\n"
             "normalize_inference block4.expand f32[1,32,32,144]\n"
             "relu block4.expand f32[1,32,32,144]\n"
@@ -86,7 +87,7 @@ TEST(MobileNetV2, ProjectsTheShortcutWhereChannelsChangeAtStrideOne) {
   EXPECT_EQ(outline(step.graph, "block3.shortcut"), "");
   std::int64_t sums = 0;
   for (const Node& node : step.graph.nodes()) sums += node.op == Op::Add ? 1 : 0;
-  EXPECT_EQ(sums, 14);  // of 17 blocks, those that keep the size
+  EXPECT_EQ(sums, 14);  // of 17 blocks, those that keep the image's size
 }
 
 TEST(MobileNetV2, GivesEachReplicaABatchOf64) {
@@ -111,7 +112,8 @@ TEST(MobileNetV2, UpdatesByAdamOrByTheSourcesRecipe) {
     const std::vector<double>& rates = node.attributes.reals("schedule_values");
     EXPECT_EQ(examples.back(), 6400);
     EXPECT_EQ(rates.front(), 0.1);
-    EXPECT_NEAR(rates.at(rates.size() / 2), 0.05, 1e-12);  // half of the cosine at half of the run
+    EXPECT_NEAR(rates.at(rates.size() / 2), 0.05, 1e-12);  // the cosine is at half of its peak
+                                                           // after half of the run
     EXPECT_NEAR(rates.back(), 0, 1e-12);
     EXPECT_EQ(node.attributes.real("weight_decay"), 5e-4);
   }
@@ -124,7 +126,7 @@ TEST(MobileNetV2, LearnsAFewShapesByHeart) {
   testing_support::Trial run(testing_support::mobilenet_v2_narrow().training(recipe_of(40)), shapes,
                              options);
   const std::vector<float> losses = run.losses();
-  EXPECT_NEAR(losses.front(), std::log(10.0), 0.1);  // ten classes, nothing known
+  EXPECT_NEAR(losses.front(), std::log(10.0), 0.1);  // ten classes, untrained
   EXPECT_LT(losses.back(), losses.front() - 0.5);
 }
 

@@ -2,9 +2,9 @@
 //
 // Builds a model's step layer by layer, for training or for evaluation. A layer's parameters are
 // named `layer.weight` and so on; equal names in the two graphs are the same variables. A layer
-// that is applied again, for example to another view of the images, reuses its parameters.
-// A model in bf16 keeps its variables in f32; images, activations and the weights of convolution
-// and dense are bf16, the weights cast once a step. Statistics, biases, loss and gradients of
+// that is applied again, for example to another view of the images, reuses its parameters. A model
+// in bf16 keeps its variables in f32; images, activations and the weights of convolution and dense
+// are bf16, and each weight is cast once a step. Statistics, biases, the loss and gradients of
 // weights are f32.
 #pragma once
 
@@ -25,7 +25,7 @@ enum class Mode : std::uint8_t { Training, Evaluation };
 
 /// The optimizer part of a training step.
 struct Training {
-  /// The update of a parameter, by its name.
+  /// Returns the update of the parameter with this name.
   std::function<Optimizer(const std::string&)> optimizer;
   /// Lookahead of all parameters and running statistics.
   std::optional<LookaheadOptions> lookahead = {};
@@ -40,39 +40,39 @@ class Model {
 
   Mode mode() const { return mode_; }
   Builder& builder() { return builder_; }
-  /// Nodes that follow belong to this layer.
+  /// Begins a layer: the following nodes belong to it.
   void layer(const std::string& name);
 
-  /// A variable that is trained; returns its value.
+  /// Adds a trained variable and returns its value.
   Value parameter(const std::string& name, std::vector<std::int64_t> dims,
                   const Initializer& initializer);
 
-  /// A variable that is not trained; returns its value.
+  /// Adds a variable that is not trained and returns its value.
   Value constant(const std::string& name, std::vector<std::int64_t> dims,
                  const Initializer& initializer);
 
-  /// Images and labels, all examples of a batch in the order that the mode wants.
+  /// Images and labels: all examples of a batch, in the order of the mode.
   std::vector<Value> images(std::int64_t batch, const TensorType& example,
                             const Augmentation& augmentation);
-  /// No bias. PyTorch's default initialisation: uniform in ±1 / sqrt(fan in).
+  /// Convolution without a bias. PyTorch's default initialisation: uniform in ±1 / sqrt(fan in).
   /// Shapes: x [B, H, W, I] to [B, H', W', channels].
   Value convolution(Value x, std::int64_t channels, const Window& window);
-  /// With the given weights. Shapes: w [O, K, K, I].
+  /// Convolution with the given weights. Shapes: w [O, K, K, I].
   Value convolution(Value x, Value weights, const Window& window);
-  /// A convolution of each channel by itself, with the same initialisation. Shapes: x [B, H, W, C]
-  /// to [B, H', W', C].
+  /// Convolves each channel separately, with the same initialisation. Shapes: x [B, H, W, C] to [B,
+  /// H', W', C].
   Value depthwise_convolution(Value x, const Window& window);
   /// Starts with scale 1 and shift 0. Evaluation uses the running statistics.
   Value normalize(Value x, const Normalization& options);
-  /// As normalize(), but the scale stays 1.
+  /// Like normalize(), but the scale stays 1.
   Value normalize_shift_only(Value x, const Normalization& options);
-  /// No bias. Shapes: x [B, I] to [B, outputs].
+  /// Dense layer without a bias. Shapes: x [B, I] to [B, outputs].
   Value dense(Value x, std::int64_t outputs, const Initializer& initializer);
   Value bias(Value x, const Initializer& initializer = Initializer{});
   /// The value cast to f32, as losses and metrics require.
   Value as_f32(Value x);
 
-  /// All examples of a batch, in the order that the mode wants.
+  /// All examples of a batch, in the order of the mode.
   InputSlice whole(std::int64_t batch) const {
     return {.batch = batch,
             .offset = 0,
@@ -85,7 +85,7 @@ class Model {
   Step finish_training(Value loss, const Training& training);
   /// Evaluates by cross-entropy and by the number of correctly classified examples.
   Step finish_classification(Value logits, Value labels, std::int64_t batch);
-  /// `outputs` are scalars that the harness adds up over batches: the loss, then the metric.
+  /// `outputs`: scalars that the harness adds up over batches: the loss, then the metric.
   Step finish_evaluation(std::vector<Value> outputs, std::int64_t batch);
 
  private:
@@ -112,7 +112,7 @@ class Model {
   std::vector<Parameter> parameters_;
   std::vector<std::pair<VariableId, std::string>> statistics_;  ///< with their layers
   std::map<std::string, VariableId> variables_;                 ///< statistics, by name
-  std::map<std::string, Value> reads_;                          ///< of parameters, by name
+  std::map<std::string, Value> reads_;                          ///< values of parameters, by name
   std::map<Value, Value> casts_;                                ///< by the value read
 };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Workloads whose models are made narrow, so that a test can train them in seconds: an eighth
-// to a half of the channels, and small groups of normalisation. The table of workloads has none.
+// Workloads with narrow models, so that a test can train them in seconds: an eighth to a half of
+// the channels, and small normalisation groups. They are not in the table of workloads.
 #pragma once
 
 #include "workloads/workload.h"
 
 namespace regatta::testing_support {
 
-Workload resnet9_narrow();  ///< of 4 examples a group
+Workload resnet9_narrow();  ///< 4 examples a group
 Workload airbench94_narrow();
 Workload mobilenet_v2_narrow();
 Workload mobilenet_v2_full_narrow();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // parabola: 1 → 5 tanh → 1 learns y = x² from 50 points, on the full batch. The classic first
-// example of distributed training: a step costs microseconds, so it shows what a strategy costs.
+// example of distributed training: a step takes microseconds, so it shows the cost of a strategy.
 #pragma once
 
 #include "workloads/workload.h"

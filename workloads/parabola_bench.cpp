@@ -2,7 +2,7 @@
 //
 // Times one step of the parabola (50 points, forward, backward, update) under each in-process
 // strategy, beside plain loops that do the same without a graph: the difference is the cost of the
-// engine. ci/peers/torch_parabola.py is PyTorch's side.
+// engine. ci/peers/torch_parabola.py measures PyTorch.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PLAIN_STEP is the name of the function, given by CMake for each set of flags.
+// PLAIN_STEP: the function's name, defined by CMake for each set of flags.
 #include "workloads/plain_parabola.h"
 
 #include <cmath>
@@ -11,7 +11,7 @@ float PLAIN_STEP(PlainParabola& state) {
   constexpr std::size_t kHidden = PlainParabola::kHidden;
   constexpr std::size_t kPoints = PlainParabola::kPoints;
   constexpr float kRate = 0.01F;
-  // One hidden unit after the other over all points, so that the inner loops are long.
+  // The outer loop is over hidden units, so that the inner loops over points are long.
   std::array<std::array<float, kPoints>, kHidden> hidden;
   std::array<float, kPoints> output;
   output.fill(state.b2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parabola's step written by hand in f32, without a graph: parabola_bench compares the engine
-// with it. One source, compiled twice with different flags (workloads/CMakeLists.txt).
+// The parabola's step written by hand in f32, without a graph, as parabola_bench's baseline for the
+// engine. One source, compiled twice with different flags (workloads/CMakeLists.txt).
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@ struct PlainParabola {
   float b2 = 0;
 };
 
-/// Runs one step and returns the loss. Compiled with -O2 and libm's tanh, as usual code would be.
+/// Runs one step and returns the loss. Compiled with -O2 and libm's tanh, like ordinary code.
 float plain_step_o2(PlainParabola& state);
-/// The same with -O3 -ffast-math for this machine: the compiler may vectorise tanh (libmvec).
+/// The same with -O3 -ffast-math for this machine; the compiler may vectorise tanh (libmvec).
 float plain_step_fast_math(PlainParabola& state);
 
 }  // namespace regatta

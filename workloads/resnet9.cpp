@@ -14,10 +14,10 @@ constexpr Window kHalve{.kernel = 2, .stride = 2, .padding = 0};
 constexpr Window kHeadPool{.kernel = 4, .stride = 4, .padding = 0};
 constexpr double kLogitScale = 0.125;
 
-// Page: batch normalisation works best with groups of about 32 of a batch of 512.
+// Page: batch normalisation works best with groups of about 32 in a batch of 512.
 constexpr Resnet9Size kFull{};
-// Groups of 8: a batch of 64 can be dealt to up to 8 workers. They cost 2 to 4 points of accuracy
-// (results/xeon-no-amx-2-cores/normalization_groups); the target is what they reach.
+// With groups of 8, up to 8 workers can share a batch of 64. They cost 2 to 4 points of accuracy
+// (results/xeon-no-amx-2-cores/normalization_groups); the target allows for that.
 constexpr Resnet9Size kThin{
     .width = 16, .normalization_group = 8, .peak_rate = 0.15, .peak_at = 0.3};
 
@@ -64,9 +64,9 @@ Augmentation augmentation(Mode mode) {
 
 const TensorType kExample{ElementType::U8, {32, 32, 3}};
 
-/// From 0 up to the peak and down to 0. The source counts a step before it reads the rate of the
-/// step's update: the first update has the rate after one batch, the last one has none.
-/// Source: D. Page, cifar10-fast, torch_backend.py (TorchOptimiser.step at 97c62fc, opt_step
+/// Rises linearly from 0 to the peak and falls to 0. The source counts a step before it reads the
+/// rate of that step's update: the first update has the rate after one batch, the last one has rate
+/// 0. Source: D. Page, cifar10-fast, torch_backend.py (TorchOptimiser.step at 97c62fc, opt_step
 /// later).
 Schedule learning_rate(const Recipe& recipe, const Resnet9Size& size) {
   const auto total = static_cast<double>(recipe.total_examples);
@@ -142,7 +142,7 @@ Workload resnet9_thin() {
           .evaluation_every = 1024,
           .evaluation_batch = 250,
           .metric = Metric::Accuracy,
-          .target = 60.0,  // all of 20 reference runs reach it: 66.2 to 75.9, median 72.1
+          .target = 60.0,  // reached in all of 20 reference runs: 66.2 to 75.9, median 72.1
           .training = train_thin,
           .evaluation = evaluate_thin};
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ResNet-9, the network that won DAWNBench's CIFAR-10 race on one GPU, with its complete recipe;
-// and resnet9_thin, the same with a quarter of the channels and a recipe that takes seconds.
-// Source: D. Page, cifar10-fast, dawn.py (24 epochs).
+// and resnet9_thin, with a quarter of the channels and a recipe that takes seconds. Source: D.
+// Page, cifar10-fast, dawn.py (24 epochs).
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace regatta {
 
-/// What sizes of the model differ in.
+/// The parameters in which sizes of the model differ.
 struct Resnet9Size {
   std::int64_t width = 64;                ///< channels of the first layer
   std::int64_t normalization_group = 32;  ///< examples
-  double peak_rate = 0.4;                 ///< on the mean loss
-  double peak_at = 5.0 / 24;              ///< share of the run
+  double peak_rate = 0.4;                 ///< for the mean loss
+  double peak_at = 5.0 / 24;              ///< fraction of the run
 };
 
 Workload resnet9();

@@ -46,7 +46,7 @@ double off_diagonal(const std::vector<double>& a, std::int64_t n) {
   return sum;
 }
 
-/// The patches of an image, of bytes. Shapes: [patch, places].
+/// The patches of an image, as bytes. Shapes: [patch, places].
 class Patches {
  public:
   Patches(const DataSet& data, std::int64_t kernel)
@@ -86,7 +86,7 @@ class Patches {
   std::vector<std::int16_t> bytes_;
 };
 
-/// Exact for images of up to 2^15 pixels. Shapes: [count] each.
+/// Dot product; exact for images of up to 2^15 pixels. Shapes: [count] each.
 std::int64_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t count) {
   std::int32_t sum = 0;
   for (std::int64_t i = 0; i < count; ++i) sum += std::int32_t{a[i]} * b[i];
@@ -95,7 +95,7 @@ std::int64_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t coun
 
 /// P'P / n over all patches of the images. With x a byte, m and d its channel's mean and deviation:
 ///   sum of ((x - m) / d) ((y - m') / d') = (sum xy - m' sum x - m sum y + n m m') / (d d'),
-/// sums of bytes as integers. Shapes: [patch, patch].
+/// where the sums of bytes are integers. Shapes: [patch, patch].
 std::vector<double> covariance(const DataSet& data, const Augmentation& normalisation,
                                const WhiteningOptions& options) {
   const std::int64_t channels = data.channels;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Filters that whiten small patches of images: their outputs are uncorrelated and have variance 1.
-// With patches as rows of P, C = P'P / n (the mean is not subtracted) and its eigenvectors v_i of
-// eigenvalues l_i, filter i is v_i / sqrt(l_i + epsilon); then come the same filters negated.
+// With patches as rows of P, C = P'P / n (the mean is not subtracted), and v_i the eigenvector of C
+// with eigenvalue l_i, filter i is v_i / sqrt(l_i + epsilon); the same filters, negated, follow.
 // Source: D. Page, "How to train your ResNet" 8; K. Jordan, airbench94.
 #pragma once
 
@@ -16,18 +16,18 @@ namespace regatta {
 
 struct WhiteningOptions {
   std::int64_t kernel = 2;  ///< side of a patch, pixels
-  std::int64_t images = 0;  ///< the first of the data set; all if it has fewer
+  std::int64_t images = 0;  ///< number of images, the first of the data set; all if it has fewer
   double epsilon = 0;
 };
 
-/// Shapes: [2 * kernel * kernel * channels, kernel, kernel, channels]. Images are normalised by the
-/// mean and deviation of `augmentation`, and not augmented.
+/// Returns the filters. Images are normalised by the mean and deviation of `augmentation`, and not
+/// augmented. Shapes: [2 * kernel * kernel * channels, kernel, kernel, channels].
 std::vector<float> whitening_filters(const DataSet& data, const Augmentation& augmentation,
                                      const WhiteningOptions& options);
 
 /// The eigenvalues of a symmetric matrix, ascending; row i of `vectors` is the unit eigenvector of
-/// the i-th, its largest component positive. By cyclic Jacobi rotations.
-/// Shapes: matrix [n, n]. Source: Golub and Van Loan, Matrix Computations, section 8.5.
+/// value i, with its largest component positive. Computed by cyclic Jacobi rotations. Shapes:
+/// matrix [n, n]. Source: Golub and Van Loan, Matrix Computations, section 8.5.
 struct Eigensystem {
   std::vector<double> values;
   std::vector<double> vectors;

@@ -17,11 +17,11 @@
 namespace regatta {
 namespace {
 
-/// `shapes` is one fixed data set, whatever the seed of a run.
+/// `shapes` is one fixed data set for all seeds of runs.
 constexpr std::uint64_t kShapesSeed = 20;
 constexpr DataSetSizes kShapes{.train = 4096, .test = 1000};
 
-/// Of what the program made.
+/// Adds the digest to a generated data set.
 DataSet with_digest(DataSet data) {
   Digest digest;
   digest.add(data.images);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Workloads: model, data sets, recipe and target. The table of all workloads.
+// Workloads: model, data sets, recipe and target; and the table of all workloads.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct Recipe {
   double rate_scale = 1;                            ///< multiplies the recipe's learning rate
   ElementType element = ElementType::F32;           ///< of activations and weights
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's
-  std::vector<float> data_weights;  ///< initial weights by data_weights_of(); may be missing
+  std::vector<float> data_weights;  ///< initial weights from data_weights_of(); may be absent
 };
 
-/// The scope of a workload's batch size.
+/// Whether a workload's batch size counts all replicas or each.
 enum class BatchScope : std::uint8_t {
-  Step,    ///< of all replicas together
-  Replica  ///< of each replica: the global batch grows with their number
+  Step,    ///< all replicas together
+  Replica  ///< each replica: the global batch grows with their number
 };
 
 /// The metric of a run's target.
@@ -43,19 +43,19 @@ std::string_view to_string(Metric metric);
 /// Whether `value` reaches `target`.
 bool reaches(Metric metric, double value, double target);
 
-/// What a race on a workload tells strategies apart by.
+/// The property in which strategies differ in a race on a workload.
 enum class Shows : std::uint8_t {
   Learning,  ///< how soon a model has learnt
-  StepCost   ///< what a strategy adds to a step: there is next to nothing to compute
+  StepCost   ///< the time that a strategy adds to a step; there is almost no computation
 };
 /// `learning`, `step_cost`
 std::string_view to_string(Shows shows);
-/// Learning for a workload that this program does not have.
+/// Returns Learning for a workload that this program does not have.
 Shows shows_of(std::string_view workload);
 
 struct Workload {
   std::string_view name;
-  std::int64_t recipe = 1;  ///< its number; another one where runs no longer train the same
+  std::int64_t recipe = 1;  ///< version; a change of the training raises it
   std::string_view tier;
   std::string_view summary;
   Shows shows = Shows::Learning;
@@ -68,27 +68,29 @@ struct Workload {
   std::int64_t evaluation_batch = 0;
   Metric metric = Metric::Accuracy;
   double target = 0;  ///< justified in the recipe's source file
-  /// The initial weights that are computed from the data; null where the seed gives all.
+  /// Computes the initial weights that depend on the data; null if the seed gives all.
   std::vector<float> (*data_weights)(const DataSet& train) = nullptr;
   Step (*training)(const Recipe& recipe) = nullptr;
-  Step (*evaluation)(const Recipe& recipe) = nullptr;  ///< losses: the loss, then examples correct
+  Step (*evaluation)(const Recipe& recipe) = nullptr;  ///< losses: the loss, then the number of
+                                                       ///< correct examples
 };
 
-/// What the recipe of a training needs of the data; nothing where the seed gives all weights.
-/// Throws: RunError(Data).
+/// Returns the initial weights that depend on the data; empty if the seed gives all. Throws:
+/// RunError(Data).
 std::vector<float> data_weights_of(const Workload& workload, const DataSet& train);
 
-/// Examples that are normalised together: the recipe's group, or else `own`, the workload's.
-/// Throws: RunError(Usage) for a batch that is no multiple of it.
+/// Number of examples that are normalised together: the recipe's group, or else `own`, the
+/// workload's. Throws: RunError(Usage) if the batch is not a multiple of it.
 std::int64_t normalization_group_of(const Recipe& recipe, std::int64_t own);
-/// Throws: RunError(Usage) for a recipe with normalisation groups, where nothing is normalised.
+/// Throws: RunError(Usage) if the recipe has normalisation groups; for models without
+/// normalisation.
 void require_no_groups(const Recipe& recipe);
 /// The default number of examples in a step. Units: examples.
 std::int64_t default_global_batch(const Workload& workload, std::int64_t replicas);
 
 const std::vector<Workload>& all_workloads();
 
-/// Throws: RunError(Usage) that names the nearest valid name.
+/// Throws: RunError(Usage) that suggests the nearest valid name.
 const Workload& find_workload(const std::string& name);
 
 /// Units: examples.
@@ -97,7 +99,7 @@ struct DataSetSizes {
   std::int64_t test = 0;
 };
 
-/// The sizes of a data set, without loading it; empty for an unknown name.
+/// Returns the sizes of a data set without loading it; empty for an unknown name.
 std::optional<DataSetSizes> data_set_sizes(std::string_view name);
 
 /// Whether the program generates the data set; others are files.
@@ -109,16 +111,16 @@ struct DataSets {
   DataSet test;
 };
 
-/// Throws: RunError(Usage) for a data set that the workload cannot use.
+/// Throws: RunError(Usage) if the workload cannot use the data set.
 void require_usable(const Workload& workload, const std::string& data_set);
 
-/// Where the data sets lie that are files.
+/// Where data sets that are files are stored.
 struct DataFiles {
   std::string folder;
   DataCheck check = DataCheck::Verified;
 };
 
-/// Throws: RunError(Usage) as above, RunError(Data) for a missing, damaged or unverified one.
+/// Throws: RunError(Usage) as above; RunError(Data) if a file is missing, damaged or unverified.
 DataSets load_data(const Workload& workload, const std::string& name, const DataFiles& files);
 
 /// One digest of both parts.

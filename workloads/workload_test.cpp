@@ -64,8 +64,8 @@ TEST(Workloads, RefuseGroupsWhereNothingIsNormalised) {
   EXPECT_THROW((void)find_workload("parabola").training(recipe_in_groups(2)), RunError);
 }
 
-/// The rate of each step's update in a run of 240 steps of 64 examples, of the first parameter that
-/// has no recipe of its own.
+/// The rate of each step's update in a run of 240 steps of 64 examples, for the first parameter
+/// without a recipe of its own.
 std::vector<double> rates_of(const std::string& workload) {
   constexpr std::int64_t kSteps = 240;
   Recipe recipe{.global_batch = 64, .train_examples = 640, .total_examples = 64 * kSteps};
@@ -89,8 +89,8 @@ void expect_rates(const std::vector<double>& rates,
   for (const auto& [step, rate] : expected) EXPECT_NEAR(rates.at(step), rate, 1e-12) << step;
 }
 
-// PiecewiseLinear([0, 5, 24], [0, 0.4, 0]) of (k + 1) / steps of an epoch: the peak after a
-// fraction of 5 / 24, step 49 of 240 and not step 50.
+// PiecewiseLinear([0, 5, 24], [0, 0.4, 0]) of (k + 1) / steps of an epoch: the peak comes after
+// 5 / 24 of the run, at step 49 of 240 and not at step 50.
 TEST(Rates, OfResNet9AreReadAfterTheStepIsCountedAsInTheSource) {
   expect_rates(rates_of("resnet9"), {{0, 0.4 / 50},
                                      {1, 2 * 0.4 / 50},
@@ -116,7 +116,8 @@ TEST(Rates, OfAirbench94BeginAtAFifthOfThePeakAsInTheSource) {
                                         {239, 1.5 * (1 - 0.93 * 184 / 185)}});
 }
 
-// The source steps its cosine once an epoch; here it falls with each step, between 41 points.
+// The source steps its cosine once an epoch; here it falls with each step, linearly between 41
+// points.
 TEST(Rates, OfMobileNetV2AreConstantOrBeginAtThePeak) {
   const std::vector<double> cosine = rates_of("mobilenet_v2_full");
   expect_rates(cosine, {{0, 0.1}, {120, 0.05}});

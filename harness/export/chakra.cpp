@@ -18,12 +18,12 @@
 namespace regatta {
 namespace {
 
-constexpr std::int64_t kMostNodes = 1'000'000;  // of all processes, over the steps of a trace
+constexpr std::int64_t kMostNodes = 1'000'000;  // of all processes over the steps of a trace
 
 using chakra::Groups;
 using chakra::Id;
 
-/// What has to end before something begins: of each lane the last node, and sends.
+/// The nodes that must end before something begins: the last of each lane, and sends.
 class Awaited {
  public:
   void add_node(int lane, Id id) {
@@ -77,7 +77,7 @@ class Tracer {
   static std::size_t at(int number) { return static_cast<std::size_t>(number); }
   const LanePlan& planned(int lane) const { return plan_.lanes()[at(lane)]; }
 
-  /// Behind all that lanes of the loop did in the step before.
+  /// Starts a step after everything that the loop's lanes did in the step before.
   void begin_step() {
     std::map<int, Awaited> by_loop;
     for (std::size_t lane = 0; lane < behind_.size(); ++lane) {
@@ -89,7 +89,7 @@ class Tracer {
     made_.assign(made_.size(), 0);
   }
 
-  /// The node's lane comes to it.
+  /// Advances the node's lane past it.
   void pass(NodeId id) {
     const Node& node = graph_.node(id);
     const int lane = plan_.lane_of(id);
@@ -104,7 +104,7 @@ class Tracer {
         }
       } else {
         write(id, behind);
-        if (node.op == Op::Send && !is_of_server(node)) {  // the lane goes on while it is sent
+        if (node.op == Op::Send && !is_of_server(node)) {  // the lane goes on during the send
           sends_[node.attributes.integer("message")] = last_id_;
         } else {
           behind = {};
@@ -132,7 +132,7 @@ class Tracer {
                                 groups_);
   }
 
-  /// Whole microseconds that add up to the lane's time, rounded once.
+  /// Whole microseconds that add up to the lane's time; only the sum is rounded.
   std::optional<std::int64_t> spend(NodeId id) {
     constexpr double kNsPerMicro = 1000;
     if (times_.empty()) return std::nullopt;
@@ -151,11 +151,11 @@ class Tracer {
   std::string text_;
   std::int64_t step_ = 0;
   Id last_id_ = 0;
-  std::vector<Awaited> behind_;       ///< by lane: what its next node comes behind
+  std::vector<Awaited> behind_;       ///< by lane: predecessors of its next node
   std::vector<double> spent_ns_;      ///< by lane
-  std::vector<Awaited> passed_;       ///< by node: what its lane is behind when it has passed it
-  std::vector<Id> made_;              ///< by node, of this step; 0: not in it
-  std::map<std::int64_t, Id> sends_;  ///< by message, the last
+  std::vector<Awaited> passed_;       ///< by node: the lane's predecessors after it
+  std::vector<Id> made_;              ///< by node, in this step; 0: not in it
+  std::map<std::int64_t, Id> sends_;  ///< by message, the last one
 };
 
 /// Throws: RunError(Unsupported).
@@ -188,7 +188,7 @@ void require_traceable(std::span<const Step> parts) {
                              most, all.size()));
 }
 
-/// Throws: RunError(Unsupported) for nodes that take part from some step on only, and for more
+/// Throws: RunError(Unsupported) for nodes that begin to take part at a later step, and for more
 /// nodes than kMostNodes.
 void require_bounded(std::span<const Step> parts, std::int64_t steps, std::int64_t messages) {
   std::int64_t nodes = 0;

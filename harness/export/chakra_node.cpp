@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::string_view kSchema = "1.0.0";
 
-// Numbers of et_def.proto.
-constexpr Field kVersion{1};  // of GlobalMetadata
+// Field numbers from et_def.proto.
+constexpr Field kVersion{1};  // in GlobalMetadata
 constexpr Field kId{1}, kName{2}, kType{3}, kCtrlDeps{4}, kDataDeps{5}, kDurationMicros{7};
-constexpr Field kAttribute{10};  // of Node, as the line above
+constexpr Field kAttribute{10};  // in Node, like the line above
 constexpr Field kAttributeName{1}, kInt32{7}, kInt64{9}, kUint64{13}, kBool{27}, kString{29};
 enum class NodeType : std::uint64_t { Compute = 4, Send = 5, Receive = 6, Collective = 7 };
 enum class CommType : std::int64_t { AllReduce = 0, AllGather = 2, ReduceScatter = 7 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a trace of Chakra (chakra.h) says of one node, as bytes of its file.
+// Formats one node of a Chakra trace (chakra.h) as bytes of its file.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,30 @@
 
 namespace regatta::chakra {
 
-/// Of a node in its file, from 1.
+/// A node's number in its file, from 1.
 using Id = std::uint64_t;
 
-/// Numbers of sets of processes, the same in all files; 0 is all processes.
+/// Numbers sets of processes, alike in all files; 0 is all processes.
 class Groups {
  public:
   explicit Groups(std::size_t processes);
 
   std::size_t number(const std::vector<std::int64_t>& processes);
-  /// As ASTRA-sim reads them; empty where there is none but that of all processes.
+  /// The format that ASTRA-sim reads; empty if only the set of all processes has a number.
   std::string to_json() const;
 
  private:
   std::map<std::vector<std::int64_t>, std::size_t> numbers_;
 };
 
-/// What the node's own graph does not say.
+/// The facts of a node that its own graph lacks.
 struct NodeFacts {
   Id id = 0;
   std::vector<Id> ctrl_deps;
   std::vector<Id> data_deps;
   std::optional<std::int64_t> duration_micros;  ///< of a kernel
   std::int64_t process = 0;
-  std::int64_t first_tag = 0;  ///< of the step's messages
+  std::int64_t first_tag = 0;  ///< of this step's messages
 };
 
 /// The first message of a file.

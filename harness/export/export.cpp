@@ -73,7 +73,7 @@ void check_flags(const ExportFormat& format, const ExportRequest& request) {
   }
 }
 
-/// Each line once, with how often it was said, in the order of its first time.
+/// Prints each distinct line once, with its count, in the order of first appearance.
 void tell(const std::vector<std::string>& lines) {
   std::map<std::string, int> counts;
   for (const std::string& line : lines) ++counts[line];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `regatta export`: writes records in formats of other programs, from the records alone. A value
-// that a format needs and no record has comes from a flag or is left out, never made up; values
-// that a format cannot hold are listed on stderr. The same records give the same bytes. One file
-// for each format, export_FORMAT.cpp.
+// `regatta export` writes records in formats of other programs, from the records alone. A value
+// that a format needs and no record has comes from a flag or is left out, never invented; values
+// that a format cannot hold are listed on stderr. Equal records give equal bytes. Each format has a
+// file export_FORMAT.cpp.
 #pragma once
 
 #include <optional>
@@ -22,8 +22,8 @@ namespace regatta {
 /// Values that leaderboard entries need and no record has.
 struct Submission {
   std::string author;                   ///< a person or an organisation
-  std::string author_email;             ///< of that
-  std::optional<double> cost_per_hour;  ///< of the machine. Units: US dollars
+  std::string author_email;             ///< the author's
+  std::optional<double> cost_per_hour;  ///< the price of the machine. Units: US dollars
 };
 
 struct Export {
@@ -46,10 +46,10 @@ struct ExportFormat {
 const std::vector<ExportFormat>& all_export_formats();
 
 struct ExportRequest {
-  std::string folder;  ///< of records.jsonl
+  std::string folder;  ///< with a records.jsonl
   std::string format;
   std::string out;  ///< file or new folder, depending on the format; empty: stdout
-  IfThere if_there = IfThere::Refuse;  ///< the file
+  IfThere if_there = IfThere::Refuse;  ///< for the file
   Submission submission;
 };
 
@@ -66,14 +66,14 @@ Export export_csv(std::span<const Record> records, const Submission& submission)
 
 // Shared by the formats.
 
-/// For a format without a field for the machine. Throws: RunError(Usage) that names the machines if
-/// there are several.
+/// Checks records for a format without a field for the machine. Throws: RunError(Usage) that names
+/// the machines if there are several.
 void require_one_machine(std::span<const Record> records);
 
-/// The missing medians of a cell, with the reason, a line each.
+/// Explains each missing median of a cell in a line.
 std::vector<std::string> missing_medians(const CellRuns& cell, const CellMeasures& measures);
 
-/// The text reduced to letters, digits and single hyphens, for a part of a file's name.
+/// Reduces a text to letters, digits and single hyphens, for a part of a file's name.
 std::string file_name_part(std::string_view text);
 
 }  // namespace regatta

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bencher Metric Format: {CELL: {MEASURE: {"value", "lower_value", "upper_value"}}}. Values are
-// medians over the runs of a cell, lower and upper their order-statistic interval. Measures:
-// `throughput` (Bencher's own: operations, here examples, a second, over the runs that did not
-// fail), `training-time-to-target-s` and `examples-to-target`, in which a run that missed or failed
-// counts as infinite: an infinite bound is left out, an infinite median leaves the measure out.
+// medians over the runs of a cell, lower and upper the limits of their order-statistic interval.
+// Measures: `throughput` (Bencher's own: operations, here examples, a second, over the runs that
+// did not fail), `training-time-to-target-s` and `examples-to-target`. In the last two a run that
+// missed or failed counts as infinite: an infinite bound is left out, an infinite median omits the
+// measure.
 // Source: https://bencher.dev/docs/reference/bencher-metric-format
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -16,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Nothing where the median is not finite.
+/// Adds a measure if its median is finite.
 void add(Json& measures, const char* name, const std::optional<MedianInterval>& interval) {
   if (!interval || !std::isfinite(interval->median)) return;
   Json metric{{"value", interval->median}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One row for each run, after a header. RFC 4180: lines end in CR LF, and a value with a comma, a
-// quote or a line break is quoted, its quotes doubled. Columns are the fields of a record by their
+// quote or a line break is quoted, with its quotes doubled. Columns are a record's fields by their
 // names in results/schema.json, such as `cell.workload`; null is empty. Lists of single words are
 // joined by "; ", and so are `kernels` (NODE=CHOICE), `environment` (NAME=VALUE) and the sums of a
 // step (BYTES=ALGORITHM); stragglers are written as for --straggler. Evaluations, workers, clocks
@@ -22,10 +22,10 @@ concept Number = std::is_arithmetic_v<T>;
 template <typename T>
 concept Word = Number<T> || std::same_as<T, std::string>;
 
-/// What a row is made of; all rows of all records have the same columns.
+/// A row under construction; all rows of all records have the same columns.
 class Row {
  public:
-  /// `path`: of the part that these fields are of, with its dot.
+  /// `path`: the prefix of these fields' part, with its dot.
   template <typename Part>
   void add_fields(const std::string& path, const Part& part) {
     for_each_field(part, [&](const char* name, const auto& value) { add(path + name, value); });

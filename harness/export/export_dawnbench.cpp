@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entries for DAWNBench's CIFAR-10 training, one a run: CIFAR10/train/NAME.json and NAME.tsv, where
-// NAME is author_model_hardware_framework. The JSON has the seven required fields, those optional
-// ones that are known, and commitHash, as reviewers asked for. The TSV has a row for each
+// NAME is author_model_hardware_framework. The JSON has the seven required fields, the known ones
+// of the optional fields, and commitHash, as reviewers asked for. The TSV has a row for each
 // evaluation after the first step: epoch, hours of the training clock (DAWNBench leaves validation
 // out) and top1Accuracy in percent; its readers take the first row at 94 % or above.
 //
@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kTopOneAccuracy = 94;  // percent; of the task
+constexpr double kTopOneAccuracy = 94;  // percent; set by the task
 constexpr double kHour = 3600e9;        // ns
 
 bool reaches_accuracy(const Record& record) {
@@ -33,7 +33,7 @@ bool reaches_accuracy(const Record& record) {
   });
 }
 
-/// Why a run is no entry; empty when it is one.
+/// The reason why a run is no entry; empty if it is one.
 std::string why_no_entry(const Record& record) {
   if (record.cell.dataset != "cifar10") {
     return fmt::format("a run on '{}' is left out: DAWNBench has no such task",
@@ -77,7 +77,7 @@ std::string tsv_of(const Record& record) {
   return text;
 }
 
-/// author_model_hardware_framework. The model holds strategy and seed, so that runs differ.
+/// Returns author_model_hardware_framework. The model holds strategy and seed, so that runs differ.
 std::string name_of(const Record& record, const Submission& submission) {
   const std::string model = fmt::format("{}, seed {}", cell_name(record), record.cell.seed);
   return fmt::format("{}_{}_{}_regatta", file_name_part(submission.author), file_name_part(model),

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Google Benchmark's JSON, for its compare.py and what else reads it. A cell is a benchmark, each
-// of its runs a repetition, one step over the global batch an iteration:
+// Google Benchmark's JSON, for its compare.py and other readers. A cell is a benchmark, each of its
+// runs a repetition, one step over the global batch an iteration:
 //   real_time  mean time of a step on the training clock: global batch / examples a second
-//   cpu_time   what all workers computed and updated in a step, wall time of their threads in sum:
+//   cpu_time   sum over all workers of the wall time in which they computed and updated, per step:
 //              the nearest value, because records have no CPU time
 //   iterations steps; threads  workers times threads of each; label  seed and commit
-// and as counters items_per_second, bytes_per_step and, of runs that reached the target,
-// seconds_to_target and examples_to_target. A missed run is a measurement like others; a failed one
-// is marked by error_occurred and error_message, its times 0, as the library does it. The context
+// and as counters items_per_second, bytes_per_step and, for runs that reached the target,
+// seconds_to_target and examples_to_target. A missed run is an ordinary measurement; a failed one
+// is marked by error_occurred and error_message with times of 0, as in the library. The context
 // omits fields that no record has: host_name, mhz_per_cpu, cpu_scaling_enabled, caches, load_avg
 // and the library's version. Every number is finite, so the output is valid JSON, unlike the
 // library's NaN. Source: google/benchmark, src/json_reporter.cc
@@ -24,13 +24,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Where a run stands among all.
+/// The position of a run among all.
 struct Repetition {
   std::size_t family = 0;
   std::size_t index = 0;
 };
 
-/// `2026-01-31T12:00:00Z` as the library writes it.
+/// Converts `2026-01-31T12:00:00Z` to the library's notation.
 std::string with_offset(std::string timestamp) {
   if (timestamp.ends_with('Z')) timestamp.replace(timestamp.size() - 1, 1, "+00:00");
   return timestamp;
@@ -73,7 +73,7 @@ void add_times(Json& entry, const Record& run) {
 
 Json entry_of(const CellRuns& cell, const Repetition& repetition) {
   const Record& run = *cell.runs[repetition.index];
-  const std::string name = cell.name + "/real_time";  // which of the two times is meant
+  const std::string name = cell.name + "/real_time";  // selects real_time of the two times
   Json entry{{"name", name},
              {"family_index", repetition.family},
              {"per_family_instance_index", 0},

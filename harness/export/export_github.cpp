@@ -4,9 +4,9 @@
 // `tool: customSmallerIsBetter` (training time to the target) and bigger_is_better.json for
 // `tool: customBiggerIsBetter` (examples a second). Each is [{"name", "unit", "value", "range",
 // "extra"}], an entry a cell: the value is the median over its runs, the range its order-statistic
-// interval, extra how many runs there were. A run that missed or failed counts as infinite in the
-// time, and is not in the speed where it failed. An infinite median has no number, so such a cell
-// has no entry; the action ignores that silently, and `regatta export` reports it. Source:
+// interval, extra the number of runs. A run that missed or failed counts as infinite in the time,
+// and a failed one is excluded from the speed. An infinite median has no number, so such a cell has
+// no entry; the action ignores that silently, and `regatta export` reports it. Source:
 // https://github.com/benchmark-action/github-action-benchmark
 #include <fmt/format.h>
 
@@ -63,7 +63,7 @@ Export export_github(std::span<const Record> records, const Submission&) {
     }
   }
   if (smaller.empty() && bigger.empty()) return result;
-  // An empty list is an error of the action, as it should be; a missing file might be an old one.
+  // The action rightly fails on an empty list; a missing file might be mistaken for an old one.
   result.files = {{.path = "smaller_is_better.json", .text = smaller.dump(2) + "\n"},
                   {.path = "bigger_is_better.json", .text = bigger.dump(2) + "\n"}};
   return result;

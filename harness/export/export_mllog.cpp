@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MLPerf's log, CELL/result_N.txt for the N-th run of a cell. A line of it:
+// MLPerf's log, CELL/result_N.txt for the N-th run of a cell. Each line is
 //   :::MLLOG {"namespace": "", "time_ms": T, "event_type": E, "key": K, "value": V, "metadata": {}}
 // with metadata that names this file and a line of it, as the library's does.
 //
-// A record has one absolute time, its timestamp, taken here for init_start; all others are its own
-// clocks from there on: init_stop and run_start after set-up and warm-up, the rest on the full
-// clock. So differences are exact to the millisecond; an evaluation after a checkpoint includes the
-// checkpoint's time. MLPerf's clock would start before any data is read; a record's starts after
-// set-up. A block is the training between two evaluations, eval_accuracy the target's metric:
-// accuracy as a fraction of 1, or the loss. The log stops with run_stop when the target is reached,
-// status success; of a missed or failed run at its end, status aborted, which MLPerf counts as a
-// run of infinite time. Left out: runs that failed before training began, those of `independent`.
+// A record has one absolute time, its timestamp, taken here for init_start. The others come from
+// the run's own clocks: init_stop and run_start after set-up and warm-up, the rest on the full
+// clock. Differences are therefore exact to the millisecond; an evaluation after a checkpoint
+// includes the checkpoint's time. MLPerf's clock would start before any data is read; a record's
+// starts after set-up. A block is the training between two evaluations; eval_accuracy is the
+// target's metric: accuracy as a fraction of 1, or the loss. The log stops with run_stop,
+// when the target is reached with status success, at the end of another run with status aborted,
+// which MLPerf counts as infinite time. Left out: runs that failed before training began, and those
+// of `independent`.
 //
 // The division is open. No run is of one of MLPerf's benchmarks: the checker's rules for all
 // benchmarks (training 4.1 to 6.0) accept the log, except for the name in submission_benchmark.
-// cache_clear is false: nothing is flushed. The additional fields of training 6.1 are present where
-// they apply: no model has attention, no run has a configuration file, and no record has the
+// cache_clear is false: no cache is flushed. The additional fields of training 6.1 are present
+// where they apply: no model has attention, no run has a configuration file, and no record has the
 // optimizer's keys or, for a run in bf16, the type in which values travelled.
 // export_checker_test.py passes logs to the checker itself.
 // Source: https://github.com/mlcommons/logging, mllog/ and compliance_checker/training_6.0.0
@@ -60,7 +61,7 @@ class Log {
  public:
   explicit Log(std::int64_t begin_ms) : begin_ms_(begin_ms) {}
 
-  /// Of all lines from here on, since the first. Units: ns.
+  /// Sets the time of all later lines, since the first line. Units: ns.
   void set_time(std::int64_t since_begin_ns) { since_begin_ns_ = since_begin_ns; }
 
   void event(const char* key, const Json& value, const Json& metadata = {},
@@ -79,7 +80,7 @@ class Log {
   const std::string& text() const { return text_; }
 
  private:
-  /// Spaced as Python's json is, which wrote all logs so far.
+  /// Spaces the line like Python's json module, which wrote all logs so far.
   void add(const char* type, const char* key, const Json& value, const Json& metadata,
            const std::source_location& where) {
     const std::filesystem::path file = std::filesystem::path(where.file_name()).filename();
@@ -99,8 +100,8 @@ class Log {
   std::string text_;
 };
 
-/// Examples that a replica computes at once. Nothing where shares differ, or where the workload or
-/// its normalisation group, in which shares are dealt, is not what it was.
+/// The number of examples that a replica computes at once. Empty if shares differ, or if the
+/// workload or its normalisation group, the unit of shares, has changed since the run.
 std::optional<std::int64_t> share_of_replica(const Cell& cell, const DataSetSizes& sizes) {
   const std::int64_t replicas = cell.workers / std::max<std::int64_t>(cell.stages, 1);
   const bool possible = replicas > 0 && cell.global_batch > 0 && cell.global_batch <= sizes.train;
@@ -119,18 +120,18 @@ std::optional<std::int64_t> share_of_replica(const Cell& cell, const DataSetSize
   return cell.global_batch / replicas;
 }
 
-/// Of layers; otherwise a replica's workers are stages.
+/// Whether workers hold shards of layers; otherwise a replica's workers are stages.
 bool has_shards(const Cell& cell) {
   try {
     const auto strategies = find_strategies(cell.strategy);
     return std::any_of(strategies.begin(), strategies.end(),
                        [](const Strategy* each) { return each->workers == WorkersAre::Shards; });
-  } catch (const RunError&) {  // of another program
+  } catch (const RunError&) {  // unknown to this program
     return false;
   }
 }
 
-/// What MLPerf wants to be told of how a run computed.
+/// Logs the disclosures about numerics and parallelism that MLPerf requires.
 void log_disclosure(Log& log, const Cell& cell) {
   log.event("lowest_numerical_precision_in_linear", cell.dtype == "bf16" ? "bfloat16" : "fp32");
   if (cell.dtype == "f32") log.event("lowest_numerical_precision_in_comm", "fp32");
@@ -160,7 +161,7 @@ void log_facts(Log& log, const Record& record, const Submission& submission) {
   }
 }
 
-/// The training after one evaluation, and the next one.
+/// The training between two consecutive evaluations.
 struct Block {
   const Evaluation& before;
   const Evaluation& after;
@@ -202,7 +203,7 @@ std::string log_of(const Record& record, const Submission& submission, std::int6
   return log.text();
 }
 
-/// Why there is no log of a run; empty when there is.
+/// The reason why a run has no log; empty if it has one.
 std::string why_no_log(const Record& record) {
   const std::string name = cell_name(record);
   if (!claims_target(record)) return name + ": exchanges nothing, so it claims no time; left out";

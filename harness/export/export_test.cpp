@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contents of exports, from made-up records. export_test.py checks whole files against the
-// rules of each format.
+// Tests the contents of exports, from made-up records. export_test.py checks whole files against
+// the rules of each format.
 #include "harness/export/export.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 const Submission kSubmission{.author = "A. U. Thor", .author_email = "a@example.org"};
 
-/// A run of `single` on resnet9_thin that trained 100 examples a second and took 10 s a thousand.
+/// A run of `single` on resnet9_thin that trained 100 examples a second, 10 s per thousand.
 Record run(std::uint64_t seed, std::optional<std::int64_t> examples_to_target) {
   Record record;
   record.timestamp = "2025-01-31T12:00:00Z";
@@ -76,7 +76,7 @@ const std::string& text_of(const Export& result, const std::string& path) {
   return none;
 }
 
-/// The records of a MLPerf log.
+/// The parsed lines of an MLPerf log.
 std::vector<Json> lines_of(const std::string& log) {
   std::vector<Json> lines;
   std::istringstream stream(log);
@@ -127,7 +127,7 @@ TEST(CellMeasures, CountMissedAndFailedRunsAsInfinite) {
   EXPECT_DOUBLE_EQ(measures.seconds_to_target->low, 10);
   EXPECT_TRUE(std::isinf(measures.seconds_to_target->high));
   EXPECT_DOUBLE_EQ(measures.examples_to_target->median, 3000);
-  EXPECT_DOUBLE_EQ(measures.examples_per_s->low, 100);  // the failed run is not in it
+  EXPECT_DOUBLE_EQ(measures.examples_per_s->low, 100);  // without the failed run
 }
 
 TEST(ExportBmf, LeavesOutWhatIsInfinite) {

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Files of a former export between these would pass for a part of them.
+/// Files of an earlier export in the folder would be mistaken for a part of this one.
 void require_new_or_empty(const fs::path& folder) {
   create_folder(folder);
   std::error_code error;

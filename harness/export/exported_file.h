@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files in formats of other programs, and the folder in which several of them are.
+// Files in formats of other programs, and the writer of a folder of them.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ struct ExportedFile {
   std::string text;
 };
 
-/// Into a new or empty folder. Throws: RunError.
+/// Writes files into a new or empty folder. Throws: RunError.
 void write_folder(const std::filesystem::path& folder, std::span<const ExportedFile> files);
 
 }  // namespace regatta

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wire format of Protocol Buffers, as far as a writer of small messages needs it. A field is a
-// varint of 8 * number + kind, then for kind 0 a varint, for kind 2 a length and so many bytes: a
-// text, a message, or numbers packed as varints. A varint has seven bits a byte, the lowest first;
-// the eighth bit says that more follow. Source: protobuf.dev/programming-guides/encoding.
+// The wire format of Protocol Buffers, for writers of small messages. A field is a varint of
+// 8 * number + kind, then for kind 0 a varint, for kind 2 a length and that many bytes: a text, a
+// message, or numbers packed as varints. A varint has seven bits a byte, the lowest first; the
+// eighth bit means that more follow. Source: protobuf.dev/programming-guides/encoding.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ class WireMessage {
   void add(Field field, const WireMessage& message) {
     add(field, std::string_view(message.bytes_));
   }
-  /// Nothing where there are none, as the format has it.
+  /// Writes no field if there are no numbers, as the format requires.
   void add_packed(Field field, std::span<const std::uint64_t> numbers);
 
-  /// The message behind its length as a varint, by which several stand in one file.
+  /// The message after its length as a varint, which lets one file hold several.
   std::string delimited() const;
 
  private:

@@ -12,7 +12,7 @@
 namespace regatta {
 namespace {
 
-/// As Google Benchmark 1.7 writes it, less the fields that are not read here.
+/// The format of Google Benchmark 1.7, without the fields that are not read here.
 std::string json_of(const std::string& rows) {
   return R"({"context": {"executable": "./build/bin/all_reduce_bench", "num_cpus": 2},)"
          R"( "benchmarks": [)" +

@@ -47,7 +47,7 @@ std::string text_of(const std::optional<T>& value) {
 std::string text_of(const std::vector<Straggler>& stragglers) { return straggler_text(stragglers); }
 std::string text_of(const OptionValues&) { return ""; }  // each is a trait of its own
 
-/// Null for a workload that this program does not have any more.
+/// Finds the cell's workload; null if this program no longer has it.
 const Workload* workload_of(const Cell& cell) {
   for (const Workload& workload : all_workloads()) {
     if (workload.name == cell.workload) return &workload;
@@ -55,7 +55,7 @@ const Workload* workload_of(const Cell& cell) {
   return nullptr;
 }
 
-/// What the cell would be if nothing had been asked for but workload, strategy and workers.
+/// The cell with nothing but workload, strategy and workers requested.
 Cell usual_cell(const Cell& cell, const Workload* workload) {
   Cell usual;
   usual.workload = cell.workload;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tells one cell from another, computed in one place: its name, the key by which runs are put
-// together, and what runs that are compared must share all follow from traits_of(). A new field of
-// Cell is a trait without a change here.
+// The identity of a cell, computed in one place: its name, the key that groups its runs, and the
+// conditions that compared runs must share all follow from traits_of(). A new field of Cell becomes
+// a trait without a change here.
 #pragma once
 
 #include <string>
@@ -13,42 +13,42 @@
 namespace regatta {
 
 struct Trait {
-  /// What a comparison may do with runs that differ in it.
+  /// Whether runs that differ in this trait may be compared.
   enum class Role {
     Setting,     ///< their times do not compare: workload, data, dtype, target, ...
     Contestant,  ///< they race: strategy, options, workers, ...
-    Resource,    ///< they race with other resources; it follows from the rest and the machine
+    Resource,    ///< they race with other resources; derived from the rest and the machine
   };
   std::string name;   ///< of the field in results/schema.json; an option has its own name
   std::string value;  ///< readable: `ring`, `1:2.5`, `none`
   Role role = Role::Setting;
-  bool usual = false;  ///< what a user gets without asking for it, so that a name leaves it out
+  bool usual = false;  ///< the default, which a name leaves out
 };
 
-/// The fields of the cell in the schema's order, options after the strategy, then the target. The
-/// seed is none. They depend on nothing but the record.
+/// The fields of the cell in the schema's order, options after the strategy, then the target, but
+/// not the seed. The result depends only on the record.
 std::vector<Trait> traits_of(const Record& record);
 
-/// `resnet9_thin all_reduce (2 workers, dtype=bf16)`: what is not as usual for the workload
-/// follows.
+/// The cell's name with its differences from the workload's defaults:
+/// `resnet9_thin all_reduce (2 workers, dtype=bf16)`.
 std::string cell_name(const Record& record);
 
-/// Equal for runs of one cell on one kind of machine.
+/// A key that runs of one cell on one kind of machine share.
 std::string cell_key(const Record& record);
 
-/// Equal where times may be compared: workload, data, target, length, stragglers and machine.
+/// A key shared by runs with comparable times: workload, data, target, length, stragglers, machine.
 std::string workload_key(const Record& record);
 
-/// Equal where as many workers compute the same with the same cores, however they exchange.
+/// A key shared by cells with equal work and equal cores for each worker, whatever they exchange.
 std::string work_key(const Record& record);
 
-/// As --straggler takes them: `1:2.5,2:3`.
+/// Formats stragglers in the syntax of --straggler: `1:2.5,2:3`.
 std::string straggler_text(const std::vector<Straggler>& stragglers);
 
-/// `2 cores of Intel(R) Xeon(R) Processor`, a CPU limit that binds and GPUs after that.
+/// Names the cores, then a binding CPU limit and GPUs: `2 cores of Intel(R) Xeon(R) Processor`.
 std::string machine_name(const MachineFacts& machine);
 
-/// What the strategy's options say, as far as it is not as usual.
+/// The options of the strategy that differ from their defaults.
 OptionValues unusual_options(const Cell& cell);
 
 }  // namespace regatta

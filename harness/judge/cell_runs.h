@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs by cell, for what says a cell in one row: its name, and what its runs measured together.
+// Runs grouped by cell, for output with one row a cell: its name and statistics over its runs.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace regatta {
 
-inline constexpr std::int64_t kFewestSteps = 10;  ///< of a run that tell its speed
+inline constexpr std::int64_t kFewestSteps = 10;  ///< fewer steps show no speed
 
-/// False for `independent`, whose replicas learn apart: a ceiling on speed, no claim about a
-/// target.
+/// False for `independent`: its replicas learn apart, so it is a ceiling on speed and makes no
+/// claim about a target.
 bool claims_target(const Record& record);
 
 struct CellRuns {
@@ -26,11 +26,11 @@ struct CellRuns {
   std::vector<const Record*> runs;  ///< at least one, in the order of the records
 };
 
-/// In order of first appearance. The result points into `records`.
+/// Groups runs by cell, in order of first appearance. The result points into `records`.
 std::vector<CellRuns> runs_by_cell(std::span<const Record> records);
 
-/// Medians over the runs of a cell; empty where no run tells. A run that missed its target or
-/// failed counts as infinite in the first two.
+/// Medians over the runs of a cell; empty where no run has the value. A run that missed its target
+/// or failed counts as infinite in the first two.
 struct CellMeasures {
   std::optional<MedianInterval> seconds_to_target;  ///< training clock
   std::optional<MedianInterval> examples_to_target;

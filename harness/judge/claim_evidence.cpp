@@ -16,9 +16,9 @@
 namespace regatta {
 namespace {
 
-constexpr std::size_t kMostSeeds = 50;  ///< that are worth asking for
+constexpr std::size_t kMostSeeds = 50;  ///< the most that are worth asking for
 
-/// By name; what all runs of a field share.
+/// Settings by name that all runs of a field share.
 using Setting = std::vector<std::pair<std::string, std::string>>;
 
 Setting setting_of(const Record& record) {
@@ -48,7 +48,7 @@ Contestant contestant_of(const Cell& cell) {
           .rate_scale = cell.rate_scale};
 }
 
-/// Of the settings of one workload each gets the parts that are not the same in all of them.
+/// Names a field by the settings in which it differs from others of its workload.
 std::string name_of(const Setting& setting, const std::vector<Setting>& all) {
   std::string name = setting.front().second;
   for (std::size_t i = 1; i < setting.size(); ++i) {
@@ -68,7 +68,7 @@ const Strategy* strategy_of(const std::string& name) {
   return nullptr;
 }
 
-/// One value a seed: the median of its runs.
+/// Reduces runs to one value per seed, their median.
 std::map<std::uint64_t, Measured> by_seed(const Runs& runs, const Measure& measure) {
   struct Values {
     std::vector<double> values, least;
@@ -93,13 +93,13 @@ std::string number(double value) {
   return value < 9.995 ? fmt::format("{:.2f}", value) : fmt::format("{:.0f}", value);
 }
 
-/// `2, 4, 8 workers`
+/// Formats worker counts: `2, 4, 8 workers`.
 std::string workers_text(const std::set<std::int64_t>& workers) {
   if (workers.size() == 1) return plural(*workers.begin(), "worker");
   return fmt::format("{} workers", fmt::join(workers, ", "));
 }
 
-/// How many comparisons lie on which side, and each of them, by side.
+/// Describes in `claim.because` how many comparisons lie on each side, and lists them by side.
 void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Account& account) {
   std::set<std::int64_t> workers;
   for (const RatioComparison& each : comparisons) workers.insert(each.workers);
@@ -124,7 +124,7 @@ void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Acco
   claim.numbers.insert(claim.numbers.end(), account.more.begin(), account.more.end());
 }
 
-/// That would decide one more than half of the comparisons; 0: none would.
+/// The number of seeds that would decide a majority of the comparisons; 0 if no number would.
 std::size_t seeds_that_decide(std::span<const RatioComparison> comparisons) {
   std::vector<std::size_t> needed;
   const double alpha = kAlpha / static_cast<double>(std::max<std::size_t>(1, comparisons.size()));
@@ -312,7 +312,7 @@ void decide(std::vector<RatioComparison>& comparisons) {
 
 std::string ratio_text(const RatioComparison& comparison) {
   const std::string count = plural(static_cast<std::int64_t>(comparison.seeds), "seed");
-  constexpr double kWidest = 100;  // an interval that tells nothing
+  constexpr double kWidest = 100;  // a wider interval is no information
   if (!comparison.interval || comparison.interval->high > kWidest * comparison.interval->low) {
     return fmt::format("{} ({})", number(comparison.ratio), count);
   }

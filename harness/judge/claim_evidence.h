@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records dealt into what may be compared, and comparisons of two contestants seed by seed, as
-// paired_ratio.h does.
+// Groups records into comparable fields and compares two contestants seed by seed, by
+// paired_ratio.h.
 //
-// A comparison has a boundary: the ratio on whose sides the claim is true and false. It is decided
-// when the interval of the ratio lies on one side. All comparisons of a claim together are wrong in
-// 5 % of cases at most: each has its share of that (Bonferroni).
+// A comparison has a boundary: the ratio that separates true from false. It is decided when the
+// interval of the ratio lies on one side of it. All comparisons of a claim together are wrong in at
+// most 5 % of cases, of which each has an equal share (Bonferroni).
 #pragma once
 
 #include <compare>
@@ -27,56 +27,55 @@
 
 namespace regatta {
 
-/// One line of a figure: a cell, minus its seed and the fields that every compared run
-/// shares.
+/// One line of a figure: a cell without its seed and the fields that every compared run shares.
 struct Contestant {
   std::string strategy;
-  OptionValues options;  ///< of the strategy, as far as they are not as usual
+  OptionValues options;  ///< of the strategy, where they differ from the defaults
   std::int64_t workers = 1;
   std::int64_t stages = 1;
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
-  bool oversubscribed = false;  ///< or workers that share a GPU: speeds compare with no other
+  bool oversubscribed = false;  ///< true also if workers share a GPU: speeds are not comparable
   std::string straggler;        ///< `1:3`, empty for none
-  double rate_scale = 1;        ///< each may have its own
+  double rate_scale = 1;        ///< may differ between compared contestants
   auto operator<=>(const Contestant&) const = default;
 };
 
-/// Whether an option of the strategy is not as usual.
+/// Whether an option of the strategy differs from its default.
 bool is_unusual(const Contestant& contestant, std::string_view option);
 
-/// Of the contestant's unusual options those that `strategy` declares, too.
+/// The contestant's non-default options that `strategy` also declares.
 OptionValues options_under(const std::string& strategy, const Contestant& contestant);
 
 using Runs = std::vector<const Record*>;
 
-/// Runs that may be compared: all but the contestant is equal.
+/// Comparable runs: they agree in everything but the contestant.
 struct Field {
-  std::string name;  ///< its workload, and whatever tells it from the others of that workload
+  std::string name;  ///< the workload, then any settings in which its fields differ
   std::map<Contestant, Runs> runs;
 };
 
-/// In the order of their first record. Runs that lost a process on their way are in none.
+/// Groups records in order of first appearance. Runs that lost a process are left out.
 std::vector<Field> fields_of(std::span<const Record> records);
 
-/// As the strategy table has it, of single strategies. Other compositions than of compression are
-/// in no claim.
+/// Looks up a single strategy in the strategy table. Compositions other than with compression
+/// belong to no claim.
 bool is_synchronous(const Contestant& contestant);
-/// Without a bound on staleness.
+/// False for a strategy with a bound on staleness.
 bool is_asynchronous(const Contestant& contestant);
 
-/// The contestant with an exchange in every step; empty for one that exchanges as often anyway.
+/// The contestant with an exchange in every step; empty if it has that already.
 std::optional<Contestant> exchanging_always(Contestant contestant);
-/// A strategy whose exchange another behind it compresses.
+/// Whether a later strategy of the composition compresses the exchange.
 bool is_compressed(const Contestant& contestant);
 
-/// `diloco (2 workers, sync_every=16)`
+/// Formats a contestant: `diloco (2 workers, sync_every=16)`.
 std::string text_of(const Contestant& contestant);
 
-/// Equal in workers, threads, straggler and whether they share cores, whatever the strategy.
+/// Whether workers, threads, straggler and sharing of cores are equal, whatever the strategy.
 bool same_resources(const Contestant& a, const Contestant& b);
 
-/// What a run says. What is seen at an evaluation came between that and the one before.
+/// A value measured in a run. A value seen at an evaluation arose between that and the one before.
 struct Measured {
   double value = 0;
   double least = 0;
@@ -85,9 +84,9 @@ struct Measured {
   Measured(double seen, double before) : value(seen), least(before) {}
 };
 using Measure = std::function<std::optional<Measured>(const Record&)>;
-/// Units: examples/s; nothing of a failed run and of one of very few steps.
+/// Units: examples/s; empty for a failed run and for one of very few steps.
 std::optional<double> speed(const Record& record);
-/// False for a run that a crash or a lost peer ended: it says nothing about learning.
+/// False for a run that a crash or a lost peer ended: it is no evidence about learning.
 bool is_told(const Record& record);
 std::optional<Measured> examples_to_target(const Record& record);  ///< infinite when not reached
 std::optional<Measured> seconds_to_target(const Record& record);   ///< of the training clock
@@ -96,60 +95,61 @@ enum class Side { Above, Below, Unclear };
 
 struct RatioComparison {
   std::string what;     ///< such as `in_graph on resnet9_thin`
-  std::string control;  ///< what it is held against: `all_reduce (2 workers)`
+  std::string control;  ///< the other side of the comparison: `all_reduce (2 workers)`
   std::int64_t workers = 1;
   double boundary = 1;  ///< of the ratio
   std::size_t seeds = 0;
   double ratio = 1;                ///< geometric mean; the median where it is infinite at a seed
   std::optional<MeanRatio> pairs;  ///< with two seeds at least, all of them finite
-  double p = 1;                    ///< that it is on its side by chance; by Mann-Whitney of the two
-                                   ///< samples where it is infinite at a seed
+  double p = 1;                    ///< probability of this side by chance; by Mann-Whitney if the
+                                   ///< ratio is infinite at a seed
   std::optional<RatioInterval> interval;  ///< of `ratio`, by decide()
   Side side = Side::Unclear;              ///< by decide()
 };
 
-/// The first's measure in terms of the other's. Seeds that one lacks are left out, and those at
-/// which both are infinite: they tell nothing. Repeated runs of a seed count as their median.
+/// Compares the ratio of the first's measure to the other's, seed by seed. Seeds that one side
+/// lacks are left out, and seeds at which both are infinite. Repeated runs of a seed count as their
+/// median.
 RatioComparison compare_runs(const std::string& what, const Runs& first, const Runs& other,
                              const Measure& measure, double boundary);
 
-/// Appends it unless no seed is in it.
+/// Appends `one` if it has any seeds.
 void keep(std::vector<RatioComparison>& comparisons, RatioComparison one);
 
-/// Sets intervals and sides, by all comparisons of a claim.
+/// Sets intervals and sides, corrected over all comparisons of a claim.
 void decide(std::vector<RatioComparison>& comparisons);
 
-/// `0.33 (0.32 to 0.35, 5 seeds)`; infinite ratios as `never`.
+/// Formats a ratio: `0.33 (0.32 to 0.35, 5 seeds)`; an infinite one as `never`.
 std::string ratio_text(const RatioComparison& comparison);
 
 std::size_t count(std::span<const RatioComparison> comparisons, Side side);
 
-/// On which side the claim is true.
+/// Counts comparisons for and against a claim that is true on side `truth`.
 Balance balance_of(std::span<const RatioComparison> comparisons, Side truth);
 
-/// Nothing is decided unless most comparisons are.
+/// Decides only if most comparisons are decided.
 ClaimVerdict verdict_on(const Balance& balance);
 
-/// One field's answer to a claim in which chance plays no part.
+/// The answer of one field to a claim that chance does not affect.
 struct Fact {
   bool holds = false;
-  std::set<std::int64_t> workers;  ///< that were compared
+  std::set<std::int64_t> workers;  ///< the worker counts that were compared
   std::string text;
 };
 
-/// Sets verdict, reason and numbers. `needs` as below.
+/// Sets verdict, reason and numbers. `needs`: as for conclude().
 void conclude_facts(Claim& claim, const std::vector<Fact>& facts, const std::string& needs);
 
-/// How a claim tells of its comparisons.
+/// The words in which a claim reports its comparisons.
 struct Account {
-  std::string measure;  ///< a sentence: what the ratios are of, and where the boundary lies
-  std::string above;    ///< of a comparison on that side: `Slower`
+  std::string measure;  ///< a sentence: the quantities of the ratios, and the boundary
+  std::string above;    ///< name of that side: `Slower`
   std::string below;
   std::vector<std::string> more = {};  ///< lines after those of the comparisons
 };
 
-/// Decides the comparisons; sets verdict, reasons, numbers, and what is missing. `needs`: what runs
-/// the claim wants, for one that has no comparison.
+/// Decides the comparisons; sets verdict, reasons, numbers and missing runs. `needs`: the runs that
+/// a claim without any comparison requires.
 void conclude(Claim& claim, std::vector<RatioComparison> comparisons, Side truth,
               const Account& account, const std::string& needs);
 

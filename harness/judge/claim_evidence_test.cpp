@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is compared with what, and how sure a verdict is.
+// Tests which runs are compared, and the certainty of verdicts.
 #include "harness/judge/claim_evidence.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ TEST(ClaimEvidence, CompareOnlyWhatIsEqualInAllButTheStrategy) {
   }
 }
 
-/// Speeds that differ by seed more than by strategy; the second strategy has 0.9 of the first.
+/// Speeds that differ more by seed than by strategy; the second strategy has 0.9 times the first's.
 std::vector<Record> spread(int seeds) {
   return with(runs("in_graph", 1000, seeds) + runs("central_storage", 900, seeds),
               [](Record& record) {
@@ -80,7 +80,7 @@ TEST(ClaimEvidence, LeavesOutSeedsAtWhichBothAreInfinite) {
   EXPECT_EQ(ratio_text(comparison), "never (1 seed)");
 }
 
-/// Ratios of which the logarithms scatter by `noise`, around that of `ratio`.
+/// A comparison with log ratios that scatter by `noise` around that of `ratio`.
 RatioComparison noisy(double ratio, double noise, std::size_t seeds = 5) {
   RatioComparison one{.what = "a on b", .seeds = seeds, .ratio = ratio};
   const double value = ratio;
@@ -95,7 +95,7 @@ RatioComparison noisy(double ratio, double noise, std::size_t seeds = 5) {
 }
 
 TEST(ClaimEvidence, SharesItsErrorAmongAllComparisonsOfAClaim) {
-  // t of 4 degrees of freedom is 2.776 at 5 %; 8 of them, four borrowed, have 3.479 at 5/6 %.
+  // At 5 %, t is 2.776 for 4 degrees of freedom; at 5/6 % it is 3.479 for 8, four of them borrowed.
   const double error = 0.1 / std::sqrt(5.0);
   std::vector<RatioComparison> alone = {noisy(std::exp(3 * error), 0.1)};
   decide(alone);
@@ -140,7 +140,7 @@ TEST(ClaimEvidence, IsWrongInOneOfTwentyClaimsAtMostAtTheBoundary) {
     decided += balance.yes + balance.no > 0 ? 1 : 0;
   }
   EXPECT_LT(decided, 0.07 * kClaims);   // 5 %, with a deviation of 0.7 %
-  EXPECT_GE(decided, 0.005 * kClaims);  // fewer, since the larger of two spreads counts
+  EXPECT_GE(decided, 0.005 * kClaims);  // fewer, because the larger of two spreads counts
 }
 
 TEST(ClaimEvidence, AsksForTheSeedsThatWouldDecide) {

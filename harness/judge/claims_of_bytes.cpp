@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims on bytes and on the size of graphs: both follow from the graph, so one run tells as much
-// as ten, and what they cost in time, which one run does not tell.
+// Claims on bytes and on the size of graphs, and on their cost in time. Sizes follow from the
+// graph, so one run is as good as ten; times need several runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace regatta {
 namespace {
 
 constexpr double kInProportion = 0.95;
-constexpr double kOfTwice = 1.01;  ///< rounding of rings whose parts are not equal
+constexpr double kOfTwice = 1.01;  ///< rounding of rings with unequal parts
 constexpr double kHalfOfGrowth = 0.5;
 constexpr double kNotSlower = 0.95;
 constexpr double kLoaded = 1.2;
@@ -28,8 +28,8 @@ double busiest(const Record& record) {
   return most;
 }
 
-/// What one server receives in a step: from each worker the gradients, which are f32 also where
-/// weights travel as bf16.
+/// The bytes that one server receives in a step: from each worker the gradients, which are f32 even
+/// where weights travel as bf16.
 double most_received(const Record& record) {
   double most = 0;
   for (const WorkerRecord& worker : record.workers) {
@@ -47,7 +47,7 @@ double nodes_of_largest(const Record& record) {
 
 using ByWorkers = std::map<std::int64_t, double>;
 
-/// What a run of each number of workers says; without failed runs, whose counts end early.
+/// One run's value for each number of workers. Failed runs are left out: their counts end early.
 template <typename Wanted>
 ByWorkers by_workers(const Field& field, Wanted wanted, double (*value)(const Record&)) {
   ByWorkers result;
@@ -109,7 +109,7 @@ std::vector<RatioComparison> speeds_beside(std::span<const Field> fields,
       if (is_unusual(contestant, "servers") || is_unusual(contestant, "backup_workers") ||
           contestant.workers < 2)
         continue;
-      if (!contestant.straggler.empty()) continue;  // it would hide what others cost
+      if (!contestant.straggler.empty()) continue;  // it would hide the cost of the exchange
       const bool over_processes = strategy == "parameter_server";
       const auto* other =
           counterpart(field, contestant, beside,

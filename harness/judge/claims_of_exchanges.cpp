@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims on exchanges that are rarer or smaller than those of all_reduce, and on shares in place of
-// copies, each beside all_reduce with the same workers and processes; rarer exchanges of a strategy
-// beside its own in every step, as an outer optimizer changes more than how often it exchanges.
+// Claims on exchanges that are rarer or smaller than those of all_reduce, and on shards instead of
+// copies, each compared with all_reduce with the same workers and processes. A strategy with rarer
+// exchanges is compared with itself at every step, as an outer optimizer has other effects too.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace {
 constexpr double kMoreExamples = 1.02;
 constexpr double kSooner = 0.95;  ///< of the training time of all_reduce
 /// A worker plans its share of parameters and slots, and the gathered parameters: 1/n + 1 + 1/n of
-/// them, which two copies are at two workers.
+/// them, which with two workers equals two copies.
 constexpr std::int64_t kFewestToSave = 3;
 
-/// Calls what(contestant, its runs, all_reduce's runs, field) for each contestant that is wanted.
+/// Calls what(contestant, its runs, all_reduce's runs, field) for each wanted contestant.
 template <typename Function>
 void for_each_beside_all_reduce(std::span<const Field> fields, bool (*wanted)(const Contestant&),
                                 Function what) {
@@ -37,7 +37,7 @@ bool is_sharded(const Contestant& contestant) {
   return contestant.strategy == "sharded" && contestant.workers >= kFewestToSave;
 }
 
-/// By seed, of runs that came to their end.
+/// The last evaluated run of each seed that did not fail.
 std::map<std::uint64_t, const Record*> by_seed(const Runs& runs) {
   std::map<std::uint64_t, const Record*> result;
   for (const Record* run : runs) {
@@ -65,7 +65,7 @@ Claim fewer_exchanges_cost_accuracy(std::span<const Field> fields) {
       if (!always || contestant.workers < 2) continue;
       const auto is_control = [&](const auto& cell) {
         Contestant other = cell.first;
-        other.rate_scale = always->rate_scale;  // each may have a tuned rate of its own
+        other.rate_scale = always->rate_scale;  // each may have a tuned rate
         return other == *always;
       };
       const auto control = std::ranges::find_if(field.runs, is_control);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims on what is learnt: asynchronous strategies beside the synchronous one that exchanges by
-// the same means.
+// Claims on learning: asynchronous strategies against the synchronous one that exchanges by the
+// same means.
 //
-// Jitter is the median change of the loss from one value to the next, in terms of the loss. One
-// value is the training loss over one global batch under either strategy: an asynchronous update
-// sees only its worker's share, and the loss of fewer examples jitters more whoever trains. Where
-// records hold too few losses for that, or the batch is the whole data set, so that every worker
-// has its own examples in every step, evaluations are taken.
+// Jitter is the median change of the loss from one value to the next, relative to the loss. A value
+// is the training loss over one global batch under either strategy, because an asynchronous update
+// sees only its worker's share, and a loss over fewer examples jitters more under any strategy.
+// Evaluations replace it where records hold too few losses, or where the batch is the whole data
+// set, so that every worker has its own examples in every step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,8 +46,8 @@ double median_change(const std::vector<double>& losses) {
   return changes.empty() ? 0 : median_interval(changes).median;
 }
 
-/// Means over `window` training losses in turn; empty unless the record holds the loss of each step
-/// and a batch is a part of the data set.
+/// Means over consecutive windows of `window` training losses; empty unless the record holds the
+/// loss of each step and a batch is only a part of the data set.
 std::vector<double> training_losses(const Record& record, std::size_t window) {
   if (record.evaluations.empty()) return {};
   const Evaluation& last = record.evaluations.back();
@@ -63,7 +63,7 @@ std::vector<double> training_losses(const Record& record, std::size_t window) {
   return means;
 }
 
-/// Losses that one global batch has: one, or one of each worker.
+/// The number of losses recorded for one global batch: one, or one for each worker.
 std::size_t losses_of_a_batch(const Record& record) {
   if (record.evaluations.empty() || record.evaluations.back().examples == 0) return 1;
   const double batches = static_cast<double>(record.evaluations.back().examples) /
@@ -85,7 +85,7 @@ std::optional<double> jitter_of_updates(const Record& record) {
   return jitter > 0 ? std::optional(jitter) : std::nullopt;
 }
 
-/// Between neighbours what is not a straight line: evaluations are few, so their trend counts.
+/// Jitter relative to the mean of both neighbours: evaluations are few, so their trend counts.
 std::optional<double> jitter_in_evaluations(const Record& record) {
   if (record.status == Status::Failed) return std::nullopt;
   std::vector<double> bends;
@@ -154,7 +154,7 @@ Claim asynchronous_needs_more_examples(std::span<const Field> fields) {
     const std::string what = label(contestant, field);
     RatioComparison examples =
         compare_runs(what + ": examples", runs, sibling, examples_to_target, kMore);
-    if (examples.seeds == 0) {  // neither came there
+    if (examples.seeds == 0) {  // neither reached the target
       examples = compare_runs(what + ": last loss", runs, sibling, final_loss, kMore);
     }
     keep(comparisons, std::move(examples));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims on speed: which worker waits for which, and how near to the ceiling a strategy comes.
+// Claims on speed: which workers wait for which, and how close a strategy comes to the ceiling.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace {
 
 constexpr double kFully = 0.9;      ///< of the ceiling
 constexpr double kPoorly = 0.7;     ///< of the ceiling
-constexpr double kToldApart = 1.2;  ///< losing a share by waiting, at least
+constexpr double kToldApart = 1.2;  ///< the least ratio of losing a share to waiting
 
 double compute_ns_of_a_step(const WorkerRecord& worker) {
   return static_cast<double>(worker.compute_ns) / static_cast<double>(worker.steps);
 }
 
-/// A worker's computing in a step in terms of that of the others of its run.
+/// A worker's compute time per step relative to that of the other workers of its run.
 std::optional<double> times_others(const Record& record, std::int64_t replica) {
   std::vector<double> own, others;
   for (const WorkerRecord& worker : record.workers) {
@@ -30,7 +30,7 @@ std::optional<double> times_others(const Record& record, std::int64_t replica) {
   return median_interval(own).median / median_interval(others).median;
 }
 
-/// Its computing with the delays in terms of the same without them; nothing in older records.
+/// Its compute time with delays relative to that without; empty in older records.
 std::optional<double> factor_of(const Record& record, std::int64_t replica) {
   for (const WorkerRecord& worker : record.workers) {
     if (worker.replica == replica && worker.straggler_factor) return worker.straggler_factor;
@@ -38,8 +38,8 @@ std::optional<double> factor_of(const Record& record, std::int64_t replica) {
   return std::nullopt;
 }
 
-/// What of its speed a run keeps when each step waits for the worker whose compute time is
-/// multiplied: T / (T + (times - 1) c), of the step's time T and that worker's compute time c.
+/// The share of its speed that a run keeps when each step waits for one worker with its compute
+/// time multiplied: T / (T + (times - 1) c) for the step's time T and that worker's compute time c.
 std::optional<double> kept_by_waiting(const Record& plain, std::int64_t replica, double times) {
   const std::string place = "replica" + std::to_string(replica);
   const auto worker = std::find_if(plain.workers.begin(), plain.workers.end(),
@@ -49,7 +49,7 @@ std::optional<double> kept_by_waiting(const Record& plain, std::int64_t replica,
   return step_ns / (step_ns + (times - 1) * compute_ns_of_a_step(*worker));
 }
 
-/// A statistic of one worker over the runs.
+/// The median over the runs of a statistic of one worker.
 template <typename Value, typename... More>
 std::optional<double> median_over(const Runs& runs, Value value, More... more) {
   std::vector<double> all;
@@ -65,8 +65,8 @@ bool has_replicas(const Contestant& contestant) {
          contestant.strategy != "model_parallel" && !is_unusual(contestant, "backup_workers");
 }
 
-/// Against `independent` with the same resources. It is no ceiling where its replicas, which take
-/// equal steps, have a slow one among them.
+/// Compares with `independent` on the same resources. That is no ceiling with a slow worker,
+/// because its replicas take equal numbers of steps.
 std::vector<RatioComparison> of_ceiling(std::span<const Field> fields, double boundary,
                                         bool (*wanted)(const Contestant&)) {
   std::vector<RatioComparison> comparisons;
@@ -83,7 +83,7 @@ std::vector<RatioComparison> of_ceiling(std::span<const Field> fields, double bo
   return comparisons;
 }
 
-/// Of the workers' time, in percent: what waiting and uncovered transfers take, by field.
+/// Lists by field the percentage of the workers' time spent on waiting and on uncovered transfers.
 std::vector<std::string> idle_shares(std::span<const Field> fields, const std::string& strategy) {
   std::vector<std::string> lines;
   for (const Field& field : fields) {
@@ -126,7 +126,7 @@ Claim waits_for_slowest(std::span<const Field> fields) {
       plain.straggler.clear();
       const auto found = field.runs.find(plain);
       if (found == field.runs.end() || contestant.oversubscribed) continue;
-      // Standing still slows computing itself, and workers need not be alike without it.
+      // Delays slow computing itself, and workers may differ even without them.
       const std::int64_t slow = stragglers.front().worker;
       const auto beside = median_over(runs, times_others, slow);
       const auto before = median_over(found->second, times_others, slow);
@@ -136,7 +136,7 @@ Claim waits_for_slowest(std::span<const Field> fields) {
       if (!waiting) continue;
       const auto workers = static_cast<double>(contestant.workers);
       const double losing = (workers - 1 + *waiting) / workers;
-      if (losing < kToldApart * *waiting) continue;  // too little of the step is compute
+      if (losing < kToldApart * *waiting) continue;  // compute is too small a part of the step
       std::string what = fmt::format("{} [waiting {:.2f}, not {:.2f}; {:.2f} times as slow",
                                      label(contestant, field), *waiting, losing, times);
       if (const auto factor = median_over(runs, factor_of, slow))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each claim on made-up records that bear it out, that refute it, and that cannot decide it.
+// Each claim on made-up records that support it, that refute it, and that cannot decide it.
 #include "harness/judge/claims.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-/// Worker 1 computes for three times its own time, and so many times as long as the other.
+/// Worker 1 computes for three times its own time, and for `times_others` times that of the other.
 std::vector<Record> slowed(const std::string& strategy, double examples_per_s,
                            double times_others = 3) {
   return with(runs(strategy, examples_per_s), [&](Record& record) {
@@ -78,7 +78,7 @@ TEST(Claims, TellWaitingForTheSlowestFromLosingItsShare) {
 }
 
 TEST(Claims, TakeForAStragglersFactorWhatWasMeasuredBesideTheOthersOfItsRun) {
-  // Had its factor been 1.5, a run that waits would keep 0.67, one that does not 0.83.
+  // Had its factor been 1.5, a run that waits would keep 0.67; a run that does not, 0.83.
   const auto records = computing(runs("all_reduce", 1000), 1) + slowed("all_reduce", 660, 1.5);
   expect(records, "waits_for_slowest", ClaimVerdict::Holds);
   EXPECT_THAT(judged(records, "waits_for_slowest").numbers,
@@ -86,7 +86,7 @@ TEST(Claims, TakeForAStragglersFactorWhatWasMeasuredBesideTheOthersOfItsRun) {
 }
 
 TEST(Claims, ExpectOfAStragglerWhatItsShareOfComputingTimeGives) {
-  // Three times a tenth of the step is a step of 1.2: whether anyone waits can hardly be seen.
+  // A tenth of the step tripled is a step of 1.2: waiting can hardly be seen.
   const auto records = computing(runs("all_reduce", 1000), 0.1) + slowed("all_reduce", 990);
   expect(records, "waits_for_slowest", ClaimVerdict::Undecided);
   const auto half = computing(runs("all_reduce", 1000), 0.5);  // waiting 0.5, losing 0.75
@@ -115,8 +115,8 @@ TEST(Claims, HoldModelParallelSpeedAgainstTheCeiling) {
   expect(runs("model_parallel", 500), name, ClaimVerdict::Undecided);
 }
 
-/// Losses that change by `jitter` up and down; of asynchronous runs two a batch, which differ by
-/// more but whose means do the same.
+/// Losses that alternate by `jitter`. Asynchronous runs have two a batch, which differ by more but
+/// have means that alternate alike.
 std::vector<Record> jittery(const std::string& strategy, double jitter) {
   return with(runs(strategy, 1000), [&](Record& record) {
     const int each = strategy == "async_shared" ? 2 : 1;
@@ -184,7 +184,7 @@ TEST(Claims, CompareATunedRateWithTheControlsOwn) {
 }
 
 TEST(Claims, CompareEachSeedWithItself) {
-  // By seed 4160 to 6144, so both samples overlap; but each needs a tenth more than its sibling.
+  // 4608 to 6656 by seed, so both samples overlap; but each needs 10 % more than its sibling.
   const auto spread = [](const std::string& strategy, double factor) {
     return with(reaching(runs(strategy, 1000), 0, 4), [&](Record& record) {
       record.examples_to_target =
@@ -206,7 +206,7 @@ TEST(Claims, CompareTimeToTheTarget) {
   expect(sync, name, ClaimVerdict::Undecided);
   const auto bounded = with(reaching(runs(strategy, 1000), 5120, 3.5),
                             [](Record& record) { record.cell.options["staleness_bound"] = 0; });
-  expect(sync + bounded, name, ClaimVerdict::Undecided);  // lockstep is not meant by the claim
+  expect(sync + bounded, name, ClaimVerdict::Undecided);  // the claim excludes lockstep
   const auto by_two_servers = with(reaching(runs(strategy, 1000), 5120, 3.5),
                                    [](Record& record) { record.cell.options["servers"] = 2; });
   const auto by_one = with(sync, [](Record& record) { record.cell.options["servers"] = 1; });
@@ -223,13 +223,13 @@ TEST(Claims, KnowExamplesToTheTargetAsExactlyAsTheEvaluationsDo) {
     });
   };
   const std::string name = "asynchronous_needs_more_examples";
-  // 1.12 times the examples; by evaluations each 512, it may be 1.0.
+  // 1.12 times the examples; evaluations every 512 allow for 1.0.
   expect(seen("all_reduce", 4096, 512) + seen("async_shared", 4608, 512), name,
          ClaimVerdict::Undecided);
   expect(seen("all_reduce", 4096, 64) + seen("async_shared", 4608, 64), name, ClaimVerdict::Holds);
 }
 
-/// One run by 2 and one by 4 workers, of which the busiest place sends so many bytes in a step.
+/// Runs with 2 and with 4 workers; their busiest place sends the given bytes in a step.
 std::vector<Record> sending(const std::string& strategy, double with_two, double with_four,
                             const std::string& all_reduce = "ring") {
   std::vector<Record> result;
@@ -311,7 +311,7 @@ TEST(Claims, CompareCentralStorageWithParametersAtAWorker) {
   expect(runs("central_storage", 800), name, ClaimVerdict::Undecided);
 }
 
-/// Ends at `loss` and plans `bytes`.
+/// Runs that end at `loss` and plan `bytes`.
 std::vector<Record> planning(const std::string& strategy, double loss, std::int64_t bytes,
                              std::int64_t workers = 4) {
   return with(runs(strategy, 1000), [&](Record& record) {
@@ -321,7 +321,7 @@ std::vector<Record> planning(const std::string& strategy, double loss, std::int6
   });
 }
 
-/// With an exchange in every so many steps.
+/// Runs with an exchange in every `every`-th step.
 std::vector<Record> exchanging(const std::string& strategy, std::int64_t every,
                                std::int64_t examples) {
   return with(reaching(runs(strategy, 1000), examples, 2),
@@ -334,7 +334,7 @@ TEST(Claims, HoldFewerExchangesAgainstTheSameStrategyWithOneInEveryStep) {
   expect(always + exchanging("diloco", 16, 8000), name, ClaimVerdict::Holds);
   expect(always + exchanging("diloco", 4, 4000), name, ClaimVerdict::DoesNotHold);
   const auto whole = reaching(runs("all_reduce", 1000), 4000, 2);
-  expect(whole + always, name, ClaimVerdict::Undecided);  // nothing is exchanged more rarely
+  expect(whole + always, name, ClaimVerdict::Undecided);  // no exchanges are rarer
   expect(whole + exchanging("diloco", 16, 8000), name, ClaimVerdict::Undecided);
   expect(exchanging("local_sgd", 1, 6400) + exchanging("diloco", 16, 8000), name,
          ClaimVerdict::Undecided);

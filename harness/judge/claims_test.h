@@ -14,7 +14,7 @@ namespace regatta {
 
 inline constexpr int kSeeds = 5;
 
-/// Its speed differs a little by seed.
+/// A run with a speed that differs a little by seed.
 inline Record run(const std::string& strategy, std::uint64_t seed, double examples_per_s) {
   Record record;
   record.cell = {.workload = "resnet9_thin",
@@ -55,7 +55,7 @@ std::vector<Record> with(std::vector<Record> records, Change change) {
   return records;
 }
 
-/// The one of that name.
+/// The claim of that name.
 inline Claim judged(const std::vector<Record>& records, const std::string& name) {
   for (const Claim& claim : judge_claims(records)) {
     if (claim.name == name) return claim;

@@ -21,17 +21,17 @@ using Runs = std::vector<const FinishedRun*>;
 
 enum class Design { Independent, Pairs };
 
-/// One test of the comparison, until all p values are known.
+/// One test of the comparison; its verdict waits for the p values of all.
 struct Test {
   Comparison* result;
   double effect;
   Design design;
   Sample base;
-  Sample head;                          ///< of pairs: element k belongs to base's
+  Sample head;                          ///< for pairs: element k belongs to base's
   std::optional<MeanRatio> ratio = {};  ///< head's over base's; empty where ranks are compared
 };
 
-/// Of pairs, so that ratios become shifts. Two that are both infinite do not differ.
+/// Logarithms of the ratios of pairs. Two infinite values do not differ.
 Sample log_ratios(const Test& test) {
   Sample result;
   for (std::size_t i = 0; i < test.base.size(); ++i) {
@@ -43,7 +43,7 @@ Sample log_ratios(const Test& test) {
 
 struct Logarithms {
   double mean = 0;
-  double squares = 0;  ///< of distances from the mean, in sum
+  double squares = 0;  ///< sum of squared distances from the mean
 };
 
 Logarithms logarithms_of(const Sample& sample) {
@@ -66,7 +66,7 @@ std::optional<MeanRatio> mean_ratio_of(const Test& test) {
     for (double each : log_ratios(test)) ratios.push_back({each, each, each});
     return mean_ratio(ratios);
   }
-  // The number of pairs whose mean difference would have the same error.
+  // The number of pairs that would give their mean difference the same standard error.
   const Logarithms base = logarithms_of(test.base), head = logarithms_of(test.head);
   const std::size_t freedom = test.base.size() + test.head.size() - 2;
   const double value = std::exp(head.mean - base.mean);
@@ -85,8 +85,8 @@ double p_of(const Test& test) {
                                       : mann_whitney_p(test.base, test.head);
 }
 
-/// Whether the samples are such that some outcome of the test is told from chance. Equal samples of
-/// deterministic runs are not: they leave chance no part.
+/// Whether some outcome of the test on samples of this size can be significant. False for equal
+/// samples of deterministic runs, which chance does not affect.
 bool can_reject(const Test& test, double alpha) {
   if (test.base == test.head) return false;
   if (test.ratio) return true;
@@ -102,7 +102,7 @@ double ratio_of(const Test& test) {
   if (test.ratio) return test.ratio->value;
   if (test.design == Design::Pairs) {
     const double middle = median_interval(log_ratios(test)).median;
-    return std::isnan(middle) ? 1 : std::exp(middle);  // between never and at last
+    return std::isnan(middle) ? 1 : std::exp(middle);  // the middle ones are 0 and infinite
   }
   const double before = median_interval(test.base).median;
   const double after = median_interval(test.head).median;
@@ -116,31 +116,31 @@ std::optional<double> detectable_of(const Test& test, double alpha) {
     const std::optional<double> shift = detectable_shift(log_ratios(test), alpha);
     return shift ? std::optional(std::expm1(*shift)) : std::nullopt;
   }
-  // The smaller sample limits what both could have shown.
+  // The smaller sample limits what both could detect.
   const bool fewer = test.head.size() < test.base.size();
   return detectable_slowdown(fewer ? test.head : test.base, alpha);
 }
 
-/// `alpha`: of all tests, for the corrected p; `least_alpha`: of one among all.
+/// `alpha`: of all tests together, for the corrected p; `least_alpha`: of one test among all.
 void judge(const Test& test, double alpha, double least_alpha) {
   Comparison& result = *test.result;
   result.ratio = ratio_of(test);
   result.detectable = detectable_of(test, least_alpha);
-  if (result.verdict == Verdict::Regressed) return;  // no chance is in what losses say
+  if (result.verdict == Verdict::Regressed) return;  // losses are not subject to chance
   const bool worse = *result.ratio > 1 + test.effect;
   const bool better = *result.ratio < 1 / (1 + test.effect);
   if (result.p < alpha && (worse || better)) {
     result.verdict = worse ? Verdict::Regressed : Verdict::Improved;
     return;
   }
-  // Equal samples of what is deterministic tell all there is.
+  // Equal samples of deterministic values are complete evidence.
   const bool same = test.base == test.head && test.base.size() > 1;
   const bool would_show = result.detectable && *result.detectable <= 2 * test.effect;
   result.verdict = same || (would_show && !worse) ? Verdict::Unchanged : Verdict::NotEnoughData;
 }
 
-/// Verdicts of all tests, of which those that can reject share the error. Spreads are borrowed
-/// among tests of one measure and design.
+/// Judges all tests; those that can reject share the error. Spreads are borrowed among tests of one
+/// measure and design.
 void judge_together(std::vector<Test>& tests, double alpha) {
   std::map<std::pair<double, Design>, std::vector<MeanRatio*>> alike;
   std::vector<Test*> rejecting;
@@ -163,7 +163,7 @@ double examples_to_target(const FinishedRun* run) {
   return run->examples_to_target.value_or(kInfinity);
 }
 
-/// A run that failed, or that has none, learnt nothing.
+/// The last loss; infinite for a run that failed or has none.
 double last_loss(const FinishedRun* run) {
   const bool known = run->status != Status::Failed && run->last_loss && *run->last_loss > 0;
   return known ? *run->last_loss : kInfinity;
@@ -176,7 +176,7 @@ bool all_infinite(const Runs& runs, Measure measure) {
                      [measure](const auto* run) { return std::isinf(measure(run)); });
 }
 
-/// Both sides' runs of equal seeds, in equal order.
+/// Pairs both sides' runs by seed, in equal order.
 std::pair<Runs, Runs> pairs_by_seed(const Runs& base, const Runs& head) {
   std::pair<Runs, Runs> pairs;
   Runs left = head;
@@ -191,12 +191,12 @@ std::pair<Runs, Runs> pairs_by_seed(const Runs& base, const Runs& head) {
   return pairs;
 }
 
-/// Whether pairs leave out no run of the side with fewer.
+/// Whether the pairs include all runs of the side with fewer.
 bool pair_up(const std::pair<Runs, Runs>& pairs, const Runs& base, const Runs& head) {
   return !pairs.first.empty() && pairs.first.size() == std::min(base.size(), head.size());
 }
 
-/// Regressed where most pairs that must compute the same do not: one may be torn apart by rounding.
+/// Regressed if most pairs that must compute the same do not: rounding may part a single one.
 void follow_losses(const std::pair<Runs, Runs>& pairs, Comparison& result) {
   std::size_t told = 0;
   std::size_t departed = 0;
@@ -266,7 +266,7 @@ double median_step(const FinishedRun* run) {
   return run->status == Status::Failed ? kInfinity : run->median_step_s.value_or(kInfinity);
 }
 
-/// Both of a pair, or neither.
+/// Compares both runs of a pair or neither.
 void add_speed_of_runs(const Runs& base, const Runs& head, const CompareOptions& options,
                        Comparison& result, std::vector<Test>& tests) {
   const std::pair<Runs, Runs> pairs = pairs_by_seed(base, head);
@@ -315,7 +315,7 @@ bool same_benchmark(const BenchmarkResult& a, const BenchmarkResult& b) {
   return a.program == b.program && a.name == b.name;
 }
 
-/// One of each that either side has, in the order of the first side that has it.
+/// One of each distinct element of both sides, in the order of first appearance.
 template <typename T, typename Same>
 std::vector<const T*> one_of_each(const std::vector<T>& base, const std::vector<T>& head,
                                   const Same& same) {
@@ -330,7 +330,7 @@ std::vector<const T*> one_of_each(const std::vector<T>& base, const std::vector<
   return result;
 }
 
-/// Empty where all runs are of one.
+/// Joins the machines' names; empty if all runs are from one.
 std::string machines_of(const Runs& base, const Runs& head) {
   std::set<std::string> machines;
   for (const Runs* side : {&base, &head}) {

@@ -2,18 +2,18 @@
 //
 // `regatta compare BASE HEAD`: a verdict for each cell of two folders of records, on speed and on
 // convergence, and for each benchmark in them.
-//   speed        Seconds per example of runs that were taken apart; median steps of pairs of runs
-//                that were taken in turn, because what else a machine does meets both of a pair
-//                alike, and a median step does not know of the few that met more. So are the
-//                repetitions of a benchmark.
-//   convergence  Runs that must compute the same (loss_path.h) and do not have regressed, whichever
-//                way their losses went, and so have runs that consumed other examples. Else
-//                examples to the target, or the last loss where no run reached it, of pairs of
-//                equal seeds, because seeds differ more than commits.
+//   speed        Seconds per example for runs that were made apart. For runs made in turn, median
+//                steps of pairs: other load on the machine affects both runs of a pair alike, and a
+//                median step ignores the few steps that were hit harder. The repetitions of a
+//                benchmark that was run in turn are paired likewise.
+//   convergence  Regressed if runs that must compute the same (loss_path.h) do not, whichever way
+//                their losses went, or if runs consumed other examples. Otherwise pairs of equal
+//                seeds are compared, because seeds differ more than commits: in examples to the
+//                target, or in the last loss where no run reached it.
 // The test is Student's t of the logarithms with spreads that are borrowed among the cells
-// (paired_ratio.h). Where a run never came there, ranks are compared: Wilcoxon's for pairs,
-// Mann-Whitney's else. Holm's correction over all tests that can reject, and an effect that is
-// large enough to matter. A few runs that cannot tell are *not enough data*, never unchanged.
+// (paired_ratio.h). Where a run never reached the target, ranks are compared: Wilcoxon's for pairs,
+// else Mann-Whitney. Verdicts need Holm's correction over all tests that can reject, and an effect
+// that is large enough to matter. Too few runs give *not enough data*, never unchanged.
 #pragma once
 
 #include <optional>
@@ -27,34 +27,34 @@
 namespace regatta {
 
 enum class Verdict { Regressed, Improved, Unchanged, NotEnoughData, NotMeasured };
-/// `regressed`, `improved`, ...
+/// Returns the printed word: `regressed`, `improved`, ...
 std::string_view to_string(Verdict verdict);
 
-/// Whether losses are held together seed by seed: not where a change is meant to change them.
+/// Whether losses are compared seed by seed; Ignored where a change is meant to alter them.
 enum class LossPaths { BySeed, Ignored };
 
-/// How the two sides' runs were made.
+/// The order in which the runs of the two sides were made.
 enum class Taken {
   Apart,
   InTurn,  ///< seed by seed, one right after the other
 };
 
 struct CompareOptions {
-  double alpha = 0.05;              ///< of all tests together
-  double speed_effect = 0.03;       ///< slower or faster by less is unchanged
+  double alpha = 0.05;              ///< error of all tests together
+  double speed_effect = 0.03;       ///< a smaller difference in speed is unchanged
   double convergence_effect = 0.1;  ///< of examples to the target, or of the last loss
   double benchmark_effect = 0.1;    ///< of a benchmark's time
   LossPaths losses = LossPaths::BySeed;
   Taken taken = Taken::Apart;
 };
 
-/// One measure of one cell. Ratios and slowdowns are of head to base; above 1 is worse.
+/// One measure of one cell. Ratios and slowdowns are head over base; above 1 is worse.
 struct Comparison {
   Verdict verdict = Verdict::NotMeasured;
   std::optional<double> ratio;       ///< of medians, or the median of ratios of pairs
-  double p = 1;                      ///< corrected
+  double p = 1;                      ///< after Holm's correction
   std::optional<double> detectable;  ///< smallest slowdown that these runs could have shown
-  std::string note;                  ///< where losses departed; empty for nothing to say
+  std::string note;                  ///< where losses departed; may be empty
 };
 
 struct CellComparison {
@@ -66,16 +66,16 @@ struct CellComparison {
   std::size_t base_failed = 0;
   std::size_t head_failed = 0;
   Comparison speed;
-  Comparison convergence;  ///< of a race
+  Comparison convergence;  ///< of a race only
 };
 
-/// What one side left.
+/// The runs and benchmarks found for one side.
 struct Measurements {
   std::vector<FinishedRun> runs;
   std::vector<BenchmarkResult> benchmarks;
 };
 
-/// In the order of base, then what only head has; races first.
+/// Compares cells in the order of base, then those that only head has; races before benchmarks.
 std::vector<CellComparison> compare(const Measurements& base, const Measurements& head,
                                     const CompareOptions& options);
 
@@ -88,9 +88,10 @@ struct CompareRequest {
   CompareOptions options;
 };
 
-/// Prints the verdicts. Returns 3 when a cell regressed or has failed runs that base has not, else
-/// 4 when one has not enough data or was not measured on both sides or there is none, else 0.
-/// Throws: RunError(Usage) when a folder holds neither records nor benchmarks, RunError(Data).
+/// Prints the verdicts. Returns 3 when a cell regressed or has failed runs that base does not have;
+/// else 4 when one has not enough data or was not measured on both sides, or when there is none;
+/// else 0. Throws: RunError(Usage) when a folder holds neither records nor benchmarks,
+/// RunError(Data).
 int run_compare(const CompareRequest& request);
 
 }  // namespace regatta

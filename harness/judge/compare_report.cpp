@@ -9,6 +9,7 @@
 
 #include "harness/judge/compare.h"
 #include "harness/judge/statistics.h"
+#include "harness/record/record_reader.h"
 #include "harness/system/input_file.h"
 #include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
@@ -93,7 +94,7 @@ int exit_code(const std::vector<CellComparison>& cells) {
   return rows.empty() || std::any_of(rows.begin(), rows.end(), is_open) ? kNotEnoughData : 0;
 }
 
-/// What a reader wants first: how many of what.
+/// Counts the verdicts of each kind, in the order of importance to a reader.
 std::string headline(const std::vector<CellComparison>& cells) {
   const std::vector<Row> rows = rows_of(cells);
   std::string line;
@@ -110,7 +111,7 @@ std::string headline(const std::vector<CellComparison>& cells) {
   return line;
 }
 
-/// The slowdown that the median cell would show; printed before the verdicts.
+/// Describes the slowdown that the median cell would show; printed before the verdicts.
 std::string power_text(const std::vector<CellComparison>& cells) {
   std::vector<double> shown;
   for (const CellComparison& cell : cells) {
@@ -124,7 +125,7 @@ std::string power_text(const std::vector<CellComparison>& cells) {
                      100 * middle);
 }
 
-/// A cell, and below it its measures and what there is to say of them: fits 80 columns.
+/// Prints each cell, and below it its measures and notes, within 80 columns.
 void print_text(const std::vector<CellComparison>& cells) {
   fmt::print("{}  {:<11}  {:<12}  {:>15}  {:>10}\n", power_text(cells), "measure", "verdict",
              "change", "could show");
@@ -184,13 +185,13 @@ void print_json(const std::vector<CellComparison>& cells) {
   fmt::print("{}\n", rows.dump(2));
 }
 
-/// A folder may hold records, benchmarks in its folder `benchmarks` or by themselves, or both.
+/// Reads records, and benchmarks from its folder `benchmarks` or, without records, from itself.
 Measurements measurements_in(const std::string& path) {
   Measurements found;
   const std::filesystem::path folder(path);
   if (is_folder(folder / "benchmarks")) {
     found.benchmarks = read_benchmarks(folder / "benchmarks");
-  } else if (is_there(folder) && !is_there(folder / "records.jsonl")) {
+  } else if (is_there(folder) && record_files(folder).empty()) {
     found.benchmarks = read_benchmarks(folder);
   }
   FinishedRuns records = finished_runs(folder);

@@ -15,7 +15,7 @@
 namespace regatta {
 namespace {
 
-/// Runs of one cell, with seeds 1 and on; a run of no examples to the target has missed it.
+/// Runs of one cell, with seeds from 1; 0 examples stand for a run that missed its target.
 std::vector<FinishedRun> runs(const std::string& cell,
                               const std::vector<double>& seconds_per_example,
                               const std::vector<double>& examples) {
@@ -97,7 +97,7 @@ TEST(Compare, PairsSeedsBecauseTheyDifferMoreThanCommits) {
   EXPECT_EQ(compared(base, shuffled).convergence.verdict, Verdict::Regressed);
   auto others = runs("a", kTimes, counts(1.02));
   EXPECT_NEAR(*compared(base, others).convergence.detectable, 0, 1e-6);
-  for (FinishedRun& run : others) run.seed += 100;  // by ranks of two samples then
+  for (FinishedRun& run : others) run.seed += 100;  // falls back to ranks of two samples
   EXPECT_GT(*compared(base, others).convergence.detectable, 0.05);
 }
 
@@ -114,8 +114,8 @@ TEST(Compare, JudgesTheLastLossWhereNoRunReachesTheTarget) {
   EXPECT_EQ(compared(base, base).convergence.verdict, Verdict::Unchanged);
 }
 
-/// Runs of a synchronous cell whose losses fall by 2 % a step; `noise` is in the later ones, as
-/// another order of additions makes it.
+/// Runs of a synchronous cell with losses that fall by 2 % a step; `noise` grows with the steps,
+/// like the effect of another order of additions.
 std::vector<FinishedRun> synchronous_runs(double rate, double noise) {
   std::vector<FinishedRun> result = runs("a", kTimes, kExamples);
   for (FinishedRun& run : result) {
@@ -137,7 +137,7 @@ TEST(Compare, TellsAWrongGradientByTheFirstLossesOfEachSeed) {
   EXPECT_EQ(wrong.convergence.note,
             "computes something else in 8 of 8 runs: seed 1, step 1: loss 2.254 became 2.2655");
   EXPECT_EQ(wrong.speed.verdict, Verdict::Unchanged);
-  // Faster learning is no excuse: a gradient that counts double looks like it.
+  // Faster learning is no excuse: a gradient that counts double looks the same.
   const CellComparison faster = compared(synchronous_runs(1, 0), synchronous_runs(1.5, 0));
   EXPECT_EQ(faster.convergence.verdict, Verdict::Regressed);
 }
@@ -150,7 +150,7 @@ TEST(Compare, TellsThatOtherExamplesWereConsumed) {
   EXPECT_EQ(others.convergence.verdict, Verdict::Regressed);
   EXPECT_EQ(others.convergence.note,
             "computes something else in 8 of 8 runs: seed 1: other examples, or in another order");
-  for (FinishedRun& run : head) run.checksums.data_order = "";  // of older records
+  for (FinishedRun& run : head) run.checksums.data_order = "";  // like older records
   EXPECT_EQ(compared(base, head).convergence.verdict, Verdict::Unchanged);
 }
 
@@ -190,13 +190,13 @@ TEST(Compare, HoldsNothingTogetherThatNeedNotBeEqual) {
 }
 
 TEST(Compare, ComparesMedianStepsOfPairsThatWereTakenInTurn) {
-  // A machine that is busy for half of the seeds, with both sides alike.
+  // A machine that is busy during half of the seeds, for both sides alike.
   auto base = runs("a", kTimes, kExamples);
   auto head = base;
   for (std::size_t i = 0; i < base.size(); ++i) {
     base[i].median_step_s = kTimes[i] * (i % 2 == 0 ? 1 : 2);
     head[i].median_step_s = *base[i].median_step_s * 1.1;
-    head[i].examples_per_s /= 1.5;  // by a few steps that met more
+    head[i].examples_per_s /= 1.5;  // by a few steps that were hit harder
   }
   const auto speed = [&](const auto& before, const auto& after) {
     return compare({.runs = before}, {.runs = after}, {.taken = Taken::InTurn}).at(0).speed;
@@ -205,7 +205,7 @@ TEST(Compare, ComparesMedianStepsOfPairsThatWereTakenInTurn) {
   EXPECT_NEAR(*speed(base, head).ratio, 1.1, 1e-9);
   EXPECT_EQ(speed(head, base).verdict, Verdict::Improved);
   EXPECT_EQ(speed(base, base).verdict, Verdict::Unchanged);
-  EXPECT_NEAR(*compared(base, head).speed.ratio, 1.5, 0.01);  // apart
+  EXPECT_NEAR(*compared(base, head).speed.ratio, 1.5, 0.01);  // taken apart
   head[0].status = Status::Failed;
   EXPECT_NEAR(*speed(base, head).ratio, 1.1, 1e-9);  // its pair is left out
 }
@@ -237,7 +237,7 @@ TEST(Compare, CorrectsForTheNumberOfCells) {
     for (const auto& run : runs(name, five, counts)) base.push_back(run);
     for (const auto& run : runs(name, slower, counts)) head.push_back(run);
   }
-  // Convergence, which is equal, is no test of the family: Holm multiplies the least p by 20.
+  // Convergence, which is equal, is not among the tests: Holm multiplies the least p by 20.
   const std::vector<CellComparison> cells = compare({.runs = base}, {.runs = head}, {});
   EXPECT_EQ(cells[0].speed.verdict, Verdict::Regressed);
   const auto first_of = [](const std::vector<FinishedRun>& all) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The graph that a strategy makes of a small step, as a picture for the report.
+// The graph that a strategy makes from a small step, as a picture for the report.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace regatta {
 
-/// A step of the parabola for two workers, or for one under `single`, in Graphviz' DOT.
+/// A step of the parabola for two workers (one under `single`) in the DOT language of Graphviz.
 std::string example_graph(const Strategy& strategy);
 
 }  // namespace regatta

@@ -8,7 +8,7 @@
 namespace regatta {
 namespace {
 
-/// Of `regatta run ...`; empty for another command.
+/// The arguments of `regatta run ...`; empty for another command.
 std::vector<std::string> arguments_of(const std::string& command) {
   const std::vector<std::string> all = words_of(command);
   if (all.size() < 2 || all[1] != "run") return {};

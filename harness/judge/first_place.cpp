@@ -11,7 +11,7 @@ namespace {
 
 using Sample = std::vector<double>;
 
-/// The least difference that matters, as a logarithm; of speed in `regatta compare`, too.
+/// The least difference that matters, as a logarithm; the same as for speed in `regatta compare`.
 double that_matters() { return std::log1p(CompareOptions().speed_effect); }
 
 Sample seconds_to_target(const CellJudgement& cell) {
@@ -23,17 +23,17 @@ Sample seconds_to_target(const CellJudgement& cell) {
   return sample;
 }
 
-/// A workload's first against the others, before anything is tested.
+/// A workload's first cell and its competitors, before any test.
 struct Contest {
   WorkloadJudgement* workload;
-  std::vector<CellJudgement*> others;  ///< that the first is told from, or not
-  double alpha = kAlpha;               ///< its share of the page's, and of each kind of its tests
+  std::vector<CellJudgement*> others;  ///< compared with the first
+  double alpha = kAlpha;               ///< share of the page's error, for each kind of test
 
   CellJudgement& first() const { return workload->cells.front(); }
 };
 
-/// Whether there is a first, and who is compared with it: who reached the target in the median, or
-/// the second where only the first did.
+/// Finds the first, if any, and the cells to compare: those that reached the target in the median,
+/// or the second if only the first did.
 std::optional<Contest> contest_of(WorkloadJudgement& workload) {
   std::vector<CellJudgement>& cells = workload.cells;
   const auto end = std::find_if(cells.begin(), cells.end(),
@@ -62,7 +62,7 @@ bool has_enough_runs(const CellJudgement& first, const CellJudgement& other) {
          std::min(first.runs.size(), other.runs.size()) >= kFewestPairs;
 }
 
-/// The first and those that are compared with it.
+/// Counts the first and the cells compared with it.
 std::size_t cells_of(const Contest& contest) { return contest.others.size() + 1; }
 
 void pair_up(Contest& contest) {
@@ -97,14 +97,14 @@ void hold_against(const Contest& contest, CellJudgement& cell) {
   }
 }
 
-/// What would tell the group apart, and what these runs could have told.
+/// Finds the difference that these runs could show, and the seeds that would separate the group.
 void look_ahead(const Contest& contest, const CellJudgement& cell) {
   FirstPlace& first = contest.workload->first;
   const AgainstFirst& against = cell.against_first;
   if (!against.ratio || against.standing == Standing::Level) return;
   const double shown = against.ratio->time.value / against.interval->low - 1;
   first.detectable = std::max(first.detectable.value_or(0), shown);
-  // A smaller difference does not matter: then it is to be shown that it is one.
+  // A smaller difference does not matter, but must then be shown to be smaller.
   const double difference = std::abs(std::log(against.ratio->time.value));
   const double distance = std::max(difference, that_matters() - difference);
   const std::optional<std::size_t> seeds =

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which cell of a workload came first, and how sure that is.
+// The first cell of a workload, and how certain its place is.
 //
-// The first is held against each other cell that reached the target in the median, by
-// paired_ratio.h; where a run missed it, by Mann-Whitney. It is chosen by the very times that are
-// compared, so it may be any of the cells: the test is that of all pairs (Tukey's studentized
-// range; Bonferroni over the pairs for Mann-Whitney), and all comparisons of a page together are
-// wrong in 5 % of cases at most, of which each workload has its share. The first is sure when every
-// other is slower; those that are not told from it are a group with it.
+// The first is compared with each other cell that reached the target in the median, by
+// paired_ratio.h; where a run missed it, by Mann-Whitney. The first is chosen by the same times
+// that are compared, so it may be any of the cells: the test is that of all pairs (Tukey's
+// studentized range; Bonferroni over the pairs for Mann-Whitney). All comparisons of a page
+// together are wrong in at most 5 % of cases, of which each workload has its share. The first is
+// sure when every other is slower; cells that cannot be distinguished from it form a group with it.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@
 
 namespace regatta {
 
-/// Sets `first` and the cells' `against_first` of all workloads of a page; cells are ranked.
+/// Sets `first` and the cells' `against_first` of all workloads of a page; cells must be ranked.
 void judge_first_places(std::vector<WorkloadJudgement>& workloads);
 
 }  // namespace regatta

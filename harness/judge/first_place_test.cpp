@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Verdicts on made-up races in which it is known who is faster, and why.
+// Verdicts on made-up races in which the fastest cell, and its reason, are known.
 #include "harness/judge/first_place.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMatrices = 100;
 
-/// Strategies that compute the same, and one whose learning has noise of its own.
+/// Strategies that compute the same, and one with its own noise in learning.
 const std::vector<MadeUpCell> kEqual = {{.strategy = "all_reduce"},
                                         {.strategy = "in_graph"},
                                         {.strategy = "central_storage"},
@@ -77,8 +77,8 @@ TEST(FirstPlace, TellsAPlantedWinnerInExamplesThatIsSlowerInSpeed) {
   }
 }
 
-/// Of matrices in which all cells are equally fast, the share in which a cell is called slower than
-/// the first.
+/// The share of matrices with equally fast cells in which some cell is called slower than the
+/// first.
 double share_of_wrong(const std::vector<MadeUpCell>& cells, const MadeUpRace& race, int matrices) {
   std::mt19937_64 chance(4);
   int sure = 0;
@@ -92,7 +92,7 @@ double share_of_wrong(const std::vector<MadeUpCell>& cells, const MadeUpRace& ra
 TEST(FirstPlace, IsSureOfATieInOneOfTwentyAtMost) {
   constexpr int kMany = 300;  // 5 % of them: 15, with a deviation of 4
   const MadeUpCell noisy{.strategy = "async_shared", .examples_noise = 0.05};
-  // Evaluations so close that chance alone decides, then as far apart as chance moves a run.
+  // Evaluations so close that only chance decides, then as far apart as chance moves a run.
   EXPECT_LE(share_of_wrong({{.strategy = "in_graph"}, noisy}, {.step = 0.01}, kMany), 0.09);
   EXPECT_LE(share_of_wrong({{.strategy = "in_graph"}, noisy}, {.step = 0.05}, kMany), 0.09);
   EXPECT_LE(share_of_wrong({{.strategy = "in_graph"}, noisy}, {.step = 0.15}, kMany), 0.09);
@@ -139,7 +139,7 @@ TEST(FirstPlace, CallsLevelWhatIsShownToDifferByLessThanMatters) {
             Certainty::Close);
 }
 
-/// Runs of one cell, each evaluated so often that its crossing is known.
+/// Adds runs of one cell, evaluated so often that their crossings are known.
 void add_cell(std::vector<Record>& records, const std::string& strategy,
               const std::vector<double>& seconds) {
   for (std::size_t i = 0; i < seconds.size(); ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Made-up races for tests of verdicts: what a run needs to its target is drawn, its evaluations
-// follow from that.
+// Made-up races for tests of verdicts: the examples a run needs for its target are drawn at random,
+// and its evaluations follow from them.
 #pragma once
 
 #include <cmath>
@@ -13,24 +13,24 @@
 
 namespace regatta {
 
-/// What a strategy does to the runs of a cell.
+/// The effect of a strategy on the runs of a cell.
 struct MadeUpCell {
   std::string strategy;
-  double examples = 1;        ///< to the target, times those of a run as usual
-  double each = 1;            ///< time for an example, so
-  double examples_noise = 0;  ///< deviation of the logarithm, over that of the seed
+  double examples = 1;        ///< to the target, relative to a usual run
+  double each = 1;            ///< time for an example, relative to a usual run
+  double examples_noise = 0;  ///< deviation of the logarithm, besides the seed's
   double each_noise = 0.01;
 };
 
 struct MadeUpRace {
   int seeds = 5;
-  double step = 0.02;        ///< between evaluations, of the examples that a usual run needs
-  double seed_noise = 0.05;  ///< of examples to the target, equal for all runs of a seed
+  double step = 0.02;        ///< between evaluations, as a share of the examples of a usual run
+  double seed_noise = 0.05;  ///< of examples to the target; all runs of a seed share it
 };
 
 constexpr double kUsualExamples = 100'000;
 
-/// Accuracy grows linearly and comes to the target of 90 at `crossing` examples.
+/// A run with linearly growing accuracy that reaches the target of 90 at `crossing` examples.
 inline Record made_up_run(const MadeUpCell& cell, std::uint64_t seed, double crossing,
                           double seconds_each, double step) {
   Record record;
@@ -55,7 +55,7 @@ inline Record made_up_run(const MadeUpCell& cell, std::uint64_t seed, double cro
   return record;
 }
 
-/// Seeds outermost, as a matrix races.
+/// Makes the records of a race, seeds outermost like a matrix.
 inline std::vector<Record> made_up_races(const std::vector<MadeUpCell>& cells,
                                          const MadeUpRace& race, std::mt19937_64& chance) {
   std::normal_distribution<double> normal;

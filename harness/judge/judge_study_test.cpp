@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How often the judge errs, and what it finds: 200 made-up matrices a row, where it is known
-// which cell is faster. README.md has the table that it prints.
+// Measures the judge's error rate and power: 200 made-up matrices a row with a known faster cell.
+// README.md has the table that it prints.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace regatta {
 namespace {
 
 constexpr int kStudied = 200;
-constexpr double kMostWrong = 0.05 + 2 * 0.0155;  // two deviations of so many matrices
+constexpr double kMostWrong = 0.05 + 2 * 0.0155;  // two deviations for so many matrices
 constexpr double kMostWrongOfNoisy = 0.08;        // two cells five times as noisy
 
 /// The share of pages of equal cells that call one slower. The first `noisy` cells have five times
@@ -38,7 +38,7 @@ double share_of_wrong(int cells, int seeds, int noisy) {
   return static_cast<double>(wrong) / kStudied;
 }
 
-/// Runs of eight cells, whose speed varies by `noise`; the first cell's times are multiplied.
+/// Runs of eight cells with speeds that vary by `noise`; the first cell's times are multiplied.
 Measurements made_up_runs(double factor, double noise, int seeds, std::mt19937_64& chance) {
   std::normal_distribution<double> normal;
   Measurements side;
@@ -56,7 +56,7 @@ Measurements made_up_runs(double factor, double noise, int seeds, std::mt19937_6
   return side;
 }
 
-/// The shares of comparisons that find the first cell slower, and that call another so.
+/// The shares of comparisons that find the first cell changed, and that find another changed.
 std::pair<double, double> found_and_wrong(double factor, double noise, int seeds) {
   std::mt19937_64 chance(32);
   int found = 0, wrong = 0;

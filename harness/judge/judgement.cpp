@@ -19,17 +19,17 @@
 namespace regatta {
 namespace {
 
-constexpr double kMostOff = 0.1;         ///< of the factor that a straggler was to have
-constexpr double kCeilingBeaten = 1.03;  // times its speed; less is chance everywhere
-constexpr double kNoisyRuns = 1.5;       // speeds of runs of one cell: the fastest by the slowest
+constexpr double kMostOff = 0.1;         ///< relative deviation from the requested straggler factor
+constexpr double kCeilingBeaten = 1.03;  // ratio of speeds; less is chance everywhere
+constexpr double kNoisyRuns = 1.5;       // fastest over slowest run of one cell
 
 double median_or_infinity(const std::optional<MedianInterval>& interval) {
   return interval ? interval->median : kInfinity;
 }
 
-/// Moves times to the target to those of all seeds of the workload, where cells lack some: a cell
-/// and a seed each multiply a time, by least squares. Cells of which a run missed it stay as they
-/// are.
+/// Moves times to the target to those of all seeds of the workload, where cells lack some seeds: a
+/// cell and a seed each multiply a time, by least squares. Cells with a run that missed the target
+/// remain as they are.
 void balance_seeds(std::vector<CellJudgement>& cells) {
   constexpr int kRounds = 100;
   std::map<std::uint64_t, double> of_seed;
@@ -102,14 +102,14 @@ bool is_race(const WorkloadJudgement& workload) {
   return false;
 }
 
-/// Whether the run consumed every example of its length, each at its step: loops that step apart
+/// Whether the run consumed every example of its length, each at its step. Loops that step apart
 /// need not, and a failed run did not.
 bool consumes_all(const Record& run) {
   return run.status != Status::Failed && !run.step_examples && !run.checksums.data_order.empty() &&
          steps_together(run.cell.strategy);
 }
 
-/// Sums that runs of one seed and batch must share, by what differs.
+/// Compares the checksums that runs of one seed and batch must share.
 SameStart compare_starts(const WorkloadJudgement& workload) {
   struct Sums {
     std::set<std::string> weights, orders;
@@ -138,7 +138,7 @@ SameStart compare_starts(const WorkloadJudgement& workload) {
   return result;
 }
 
-/// Whether --straggler slowed a worker by another factor than was asked for.
+/// Whether --straggler slowed a worker by another factor than requested.
 bool misses_factor(const Record& run) {
   for (const WorkerRecord& worker : run.workers) {
     for (const Straggler& asked : run.cell.straggler) {
@@ -149,7 +149,7 @@ bool misses_factor(const Record& run) {
   return false;
 }
 
-/// Examples per second of the runs that did not fail, the fastest by the slowest; 1 for one run.
+/// The fastest run's examples per second over the slowest's, of those that did not fail; else 1.
 double spread_of(const CellJudgement& cell) {
   double slowest = kInfinity, fastest = 0;
   for (const Record* run : cell.runs) {
@@ -160,7 +160,7 @@ double spread_of(const CellJudgement& cell) {
   return fastest > slowest ? fastest / slowest : 1;
 }
 
-/// The cell that is the most faster than replicas which exchange nothing, and how many times.
+/// Describes the cell that is fastest relative to replicas which exchange nothing, and by how much.
 std::string beaten_ceiling(const WorkloadJudgement& workload) {
   std::string text;
   double most = kCeilingBeaten;

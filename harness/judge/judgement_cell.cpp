@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the runs of one cell say, as numbers: the half of judge() that looks at one cell.
+// The numbers of one cell from its runs: the half of judge() that looks at one cell.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,8 +32,8 @@ double scaled(const std::optional<std::int64_t>& value, double unit) {
   return value ? static_cast<double>(*value) * unit : kInfinity;
 }
 
-/// The geometric mean of times to the target, as ratios of cells are of such means; the median
-/// where a run missed it.
+/// The geometric mean of times to the target, because ratios of cells are ratios of such means; the
+/// median if a run missed the target.
 double typical_seconds_of(const std::vector<const Record*>& runs) {
   Sample sample;
   double logarithms = 0;
@@ -82,7 +82,7 @@ void measure_speed(CellJudgement& cell) {
   });
 }
 
-/// Points at the counts of examples after which every run that did not fail was evaluated.
+/// Adds points at the example counts at which every run that did not fail was evaluated.
 void trace_curve(CellJudgement& cell) {
   std::map<std::int64_t, std::vector<const Evaluation*>> points;
   std::size_t whole = 0;
@@ -108,13 +108,13 @@ void trace_curve(CellJudgement& cell) {
   }
 }
 
-/// Servers, peers and the host of central_storage have no step of their own: they wait for workers.
+/// False for servers, peers and the host of central_storage: they only wait for workers.
 bool computes(const WorkerRecord& worker) {
   const bool serves = worker.place.starts_with("server") || worker.place.starts_with("peer");
   return !serves && worker.place != "host";
 }
 
-/// The worker's part of the training clock, by what it was spent on.
+/// Divides the worker's training clock by purpose.
 std::array<std::int64_t, kStepParts.size()> parts_of(const WorkerRecord& worker,
                                                      std::int64_t training_ns) {
   const std::int64_t known = worker.compute_ns + worker.exposed_communication_ns + worker.wait_ns +
@@ -128,7 +128,7 @@ std::array<std::int64_t, kStepParts.size()> parts_of(const WorkerRecord& worker,
           std::max<std::int64_t>(training_ns - known, 0)};
 }
 
-/// What the workers of all runs did, in sum.
+/// Sums over the workers of all runs.
 void measure_workers(CellJudgement& cell) {
   std::int64_t steps = 0;
   double missed = 0;
@@ -161,7 +161,7 @@ void measure_workers(CellJudgement& cell) {
   }
 }
 
-/// Spans of several runs and places.
+/// The summed spans of several runs and places.
 struct Spans {
   std::int64_t count = 0;
   std::int64_t sum = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A judgement as JSON, all that plots/ reads: medians as {median, low, high, coverage}, null for
-// what is infinite; times in seconds. Each run with its samples, and with its command, so that a
-// page can say how to repeat it.
+// Formats a judgement as JSON with everything that plots/ reads: medians as {median, low, high,
+// coverage}, null for infinite numbers, times in seconds. Each run has its samples, and its command
+// so that a page can show how to repeat it.
 #include <set>
 
 #include "harness/judge/example_graph.h"
@@ -47,7 +47,7 @@ Json to_json(const std::optional<Crossing>& crossing) {
           {"held", crossing->held}};
 }
 
-/// Nothing for what did not send.
+/// Bytes per step by sender; a place without steps is left out.
 Json sent_by_place(const Record& run) {
   Json sent = Json::object();
   for (const WorkerRecord& worker : run.workers) {
@@ -63,7 +63,7 @@ Json loss_samples(const Record& run) {
   return samples;
 }
 
-/// What figures draw of a run.
+/// The samples of a run that figures draw.
 Json samples_of(const Record& run) {
   Json evaluations = Json::array();
   for (const Evaluation& each : run.evaluations) evaluations.push_back(to_json(each));
@@ -187,7 +187,7 @@ Json to_json(const CellJudgement& cell) {
           {"runs", runs}};
 }
 
-/// What the runs were made with, each once.
+/// The distinct software and environments of the runs.
 Json software_of(const WorkloadJudgement& workload) {
   std::set<std::string> seen;
   Json all = Json::array();
@@ -233,7 +233,7 @@ Json to_json(const Claim& claim) {
       {"seeds", claim.seeds},     {"missing", claim.missing}};
 }
 
-/// Of the program's table, each with the graph that it makes of a step of the parabola.
+/// The program's strategies, each with the graph that it makes from a step of the parabola.
 Json strategies_json() {
   Json rows = Json::array();
   for (const Strategy* each : all_strategies()) {

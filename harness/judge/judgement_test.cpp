@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// A run that comes to its target after `seconds`, at 1,000 examples a second; never for 0.
+/// A run that reaches its target after `seconds`, at 1,000 examples a second; never if that is 0.
 Record made_up(const std::string& strategy, std::uint64_t seed, double seconds) {
   Record record;
   record.run_id = strategy + std::to_string(seed);
@@ -93,7 +93,7 @@ TEST(Judgement, DrawsACurveWhereAllRunsWereEvaluated) {
     records[i].evaluations[1].examples = 1000;
     records[i].evaluations[1].metric = 0.01 * static_cast<double>(i + 1);
   }
-  records[0].evaluations.push_back({.examples = 2000, .metric = 0.001});  // of one run only
+  records[0].evaluations.push_back({.examples = 2000, .metric = 0.001});  // in only one run
   const CellJudgement cell = judge(records).workloads[0].cells[0];
   ASSERT_EQ(cell.curve.size(), 2U);
   EXPECT_EQ(cell.curve[1].examples, 1000);
@@ -153,7 +153,7 @@ TEST(Judgement, BracketsTheCrossingAndSaysWhetherItHeld) {
   EXPECT_EQ(cell.seconds_before_target->median, 2);
   EXPECT_FALSE(crossing_of(made_up("single", 1, 0)));
   run.target = {.metric = "accuracy", .value = 0.06};
-  EXPECT_EQ(crossing_of(run)->at.examples, 0);  // above is good of an accuracy
+  EXPECT_EQ(crossing_of(run)->at.examples, 0);  // higher is better for an accuracy
   EXPECT_FALSE(crossing_of(run)->before);
 }
 
@@ -231,7 +231,7 @@ TEST(Judgement, SaysWhetherSynchronousRunsConsumedTheSame) {
   };
   records[5].checksums.data_order = "of steps that this run took";
   EXPECT_TRUE(differs(records).empty());
-  records[3].checksums.data_order = "";  // of an older record
+  records[3].checksums.data_order = "";  // like an older record
   EXPECT_TRUE(differs(records).empty());
   records[3].checksums.data_order = "other";
   EXPECT_EQ(differs(records),
@@ -278,7 +278,7 @@ TEST(Judgement, SaysWhenEqualRunsOrABeatenCeilingShowANoisyMachine) {
           "the machine was noisy: all_reduce was 9 % faster than independent, which exchanges "
           "nothing; speeds of equal runs differ by up to 20 % (all_reduce), load of other programs "
           "up to 1.3 before a run and 0.2 after"});
-  records[0].cell.workers = records[1].cell.workers = 4;  // with more cores than the ceiling's
+  records[0].cell.workers = records[1].cell.workers = 4;  // more cores than the ceiling's
   EXPECT_TRUE(warnings_with(records).empty());
   records[1].examples_per_s = 1500;
   EXPECT_EQ(warnings_with(records).size(), 1U);

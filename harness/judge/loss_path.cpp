@@ -27,14 +27,14 @@ double bound(const std::array<double, n>& rounding, std::int64_t steps) {
          std::max(kLeast, *std::max_element(rounding.begin(), rounding.begin() + steps + 1));
 }
 
-/// A run that failed consumed a part only, and older records do not tell.
+/// False if a run failed, because it consumed only a part, and for older records without digests.
 bool consumed_others(const FinishedRun& base, const FinishedRun& head) {
   const std::string &before = base.checksums.data_order, &after = head.checksums.data_order;
   const bool whole = base.status != Status::Failed && head.status != Status::Failed;
   return whole && !before.empty() && !after.empty() && before != after;
 }
 
-/// A number of a run after some steps.
+/// A compared number of a run after some steps.
 struct PathPoint {
   std::int64_t steps = 0;
   std::string_view what;
@@ -42,7 +42,7 @@ struct PathPoint {
   double bound = 0;
 };
 
-/// Losses before norms: what a step's loss shows came from the steps before it.
+/// Losses come before norms: a step's loss reflects the steps before it.
 std::vector<PathPoint> path_of(const FinishedRun& run) {
   std::vector<PathPoint> path;
   for (const LossSample& sample : run.losses) {

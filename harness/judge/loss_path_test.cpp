@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bounds of loss_path.h on real steps: sums in another order stay within them, faults do not.
-// reorderings_bench has more of both, and the numbers.
+// reorderings_bench tries more of both and prints the numbers.
 #include "harness/judge/loss_path.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using testing_support::path_run;
 using testing_support::PathSetting;
 using testing_support::reordering;
 
-/// Other seeds than those that the bounds were measured with.
+/// Other seeds than those with which the bounds were measured.
 constexpr std::uint64_t kFirstSeed = 101;
 
 PathComparison compared(const PathSetting& setting, const testing_support::PathVariant& variant) {
@@ -42,7 +42,7 @@ TEST(LossPath, HoldsWhenSumsAreTakenInAnotherOrder) {
   }
 }
 
-/// As a run leaves it: of the norms, that of its last evaluation.
+/// Keeps only the norm of the last evaluation, like the record of a real run.
 FinishedRun with_last_norm(FinishedRun run) {
   run.evaluations.erase(run.evaluations.begin(), run.evaluations.end() - 1);
   return run;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FOLDER/matrix.json: what a matrix says to a report beside its records, by workload:
+// FOLDER/matrix.json: a matrix's notes for a report, beside its records, by workload:
 //   {"parabola": {"missing": 8, "seconds": 41.5, "command": "regatta matrix ... --resume",
 //                 "tuned": "rate-scale=2 for diloco (2 workers), ..."}}
 #pragma once
@@ -14,10 +14,10 @@ namespace regatta {
 
 /// Notes on one workload.
 struct WorkloadNotes {
-  std::int64_t missing = 0;  ///< runs
-  double seconds = 0;        ///< that they are expected to take; 0: not known
-  std::string command;       ///< that runs them
-  std::string tuned;         ///< which settings were chosen, by what; empty: none
+  std::int64_t missing = 0;  ///< number of missing runs
+  double seconds = 0;        ///< their expected time; 0 if unknown
+  std::string command;       ///< the command that makes them
+  std::string tuned;         ///< the chosen settings and their basis; empty if none
 };
 
 using MatrixNotes = std::map<std::string, WorkloadNotes>;
@@ -25,7 +25,7 @@ using MatrixNotes = std::map<std::string, WorkloadNotes>;
 /// Throws: RunError(Io).
 void write_notes(const std::filesystem::path& folder, const MatrixNotes& notes);
 
-/// Empty where there is no such file, or another's.
+/// Reads the notes; empty if the file is absent or is not a matrix's.
 MatrixNotes notes_in(const std::filesystem::path& folder);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where one simulated way overtakes another: points that differ in workers, bandwidth or latency
-// only stand in a row, and the order of two ways is followed along it.
+// Finds where one simulated way overtakes another: points that differ only in workers, bandwidth or
+// latency form a row, along which the order of two ways is followed.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,17 +12,17 @@
 namespace regatta {
 namespace {
 
-// Compute times are drawn: ways whose speeds differ by less are level.
+// Compute times are random: ways are level if their speeds differ by less.
 const double kLevel = std::log(1.02);
 
-/// What the points of a row share.
+/// The properties that the points of a row share.
 struct SeriesKey {
   std::int64_t workers = 0;
   SimulatedLink link;
   std::partial_ordering operator<=>(const SeriesKey&) const = default;
 };
 
-/// Points by where they stand on the axis, then by way.
+/// Points by position on the axis, then by way.
 using Series = std::map<double, std::map<std::size_t, std::size_t>>;
 
 double place_of(const SimulatedStudy& study, const SimulatedPoint& point, SimulatedAxis axis) {
@@ -48,14 +48,14 @@ std::map<SeriesKey, Series> rows_along(const SimulatedStudy& study, SimulatedAxi
   return rows;
 }
 
-/// Higher is better; 0 for a point that does not come to the target in the median.
+/// Higher is better; 0 for a point that does not reach the target in the median.
 double value_of(const SimulatedPoint& point, SimulatedMeasure measure) {
   if (measure == SimulatedMeasure::Speed) return speed_of(point);
   const auto& seconds = point.cell.seconds_to_target;
   return seconds && std::isfinite(seconds->median) ? 1 / seconds->median : 0;
 }
 
-/// Where a straight line through (x0, y0) and (x1, y1) is 0, over the logarithm of x.
+/// Where a straight line through (x0, y0) and (x1, y1), over the logarithm of x, crosses 0.
 std::optional<double> zero_between(double x0, double y0, double x1, double y1) {
   const double from = std::log(x0), to = std::log(x1);
   const double at = std::exp(from + (to - from) * y0 / (y0 - y1));
@@ -78,7 +78,7 @@ void follow(const SimulatedStudy& study, const Series& row,
     if (first == points.end() || second == points.end()) continue;
     const double lead = std::log(value_of(study.points[first->second], found.measure)) -
                         std::log(value_of(study.points[second->second], found.measure));
-    if (!(std::abs(lead) >= kLevel)) continue;  // also where neither comes to the target
+    if (!(std::abs(lead) >= kLevel)) continue;  // NaN, too, if neither reaches the target
     const Decided now{place, lead, first->second, second->second};
     if (last && (last->lead < 0) != (lead < 0)) {
       const bool first_leads = lead > 0;

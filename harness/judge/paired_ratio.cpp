@@ -19,10 +19,10 @@ namespace {
 constexpr double kSameMetric = 1e-2;  // relative: rounding moves an accuracy by a few examples
 constexpr std::size_t kMostPairs = 1000;
 
-/// Between which times a run came to its target.
+/// The interval of time in which a run reached its target.
 struct Arrival {
   double examples = 0;
-  double before = 0;  ///< seconds; 0: it may have been there from the start
+  double before = 0;  ///< seconds; 0 if possibly there from the start
   double at = 0;
 };
 
@@ -42,7 +42,7 @@ bool same(const Evaluation& a, const Evaluation& b) {
          std::abs(a.metric - b.metric) <= kSameMetric * std::abs(a.metric);
 }
 
-/// Whether they came there at the same example, as far as their evaluations show.
+/// Whether both reached the target at the same example, as far as their evaluations show.
 bool cross_together(const Record& one, const Record& other) {
   const auto a = crossing_of(one), b = crossing_of(other);
   if (!a || !b || !same(a->at, b->at) || a->before.has_value() != b->before.has_value()) {
@@ -67,7 +67,7 @@ std::vector<Pair> pairs_of(std::span<const Record* const> runs,
   return pairs;
 }
 
-/// The quantile of the range. Cells of one table mostly ask for the same, which takes milliseconds.
+/// The quantile of the range, cached: it takes milliseconds, and a table's cells mostly share it.
 double critical_of(const Certain& certain, std::size_t freedom) {
   using Key = std::tuple<double, std::size_t, std::size_t>;
   thread_local std::pair<Key, double> last;
@@ -77,7 +77,7 @@ double critical_of(const Certain& certain, std::size_t freedom) {
   return last.second;
 }
 
-/// Half the width that chance gives an interval of the logarithm.
+/// The half-width of an interval of the logarithm due to chance.
 double chance_of(const MeanRatio& ratio, const Certain& certain) {
   if (ratio.spread == 0) return 0;
   return critical_of(certain, ratio.freedom) * ratio.spread /
@@ -173,7 +173,7 @@ std::optional<std::size_t> pairs_for(const MeanRatio& ratio, double distance,
   if (left <= 0) return std::nullopt;
   const auto counts = std::views::iota(kFewestPairs, kMostPairs + 1);
   const std::size_t borrowed = ratio.freedom + 1 - std::min(ratio.freedom + 1, ratio.pairs);
-  // A forecast needs no more than Bonferroni's bound of the range.
+  // For a forecast, Bonferroni's bound of the range is accurate enough.
   const double alpha = certain.alpha / static_cast<double>(certain.cells * (certain.cells - 1) / 2);
   const auto found = std::ranges::partition_point(counts, [&](std::size_t pairs) {
     MeanRatio more = ratio;

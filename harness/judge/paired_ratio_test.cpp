@@ -70,15 +70,15 @@ TEST(PairedRatio, KnowsACrossingAsExactlyAsTheEvaluationsDo) {
   const auto run = [](const char* strategy, std::uint64_t seed, double crossing) {
     return made_up_run({.strategy = strategy}, seed, crossing, 1, 0.01);
   };
-  // Evaluations at 5,000 and 6,000 examples; one crosses just before 5,000, the other behind it.
+  // Evaluations at 5,000 and 6,000 examples; one run crosses just before 5,000, the other after it.
   const auto apart =
       ratio_of({run("a", 1, 5001), run("a", 2, 5001), run("b", 1, 4999), run("b", 2, 4999)});
   EXPECT_NEAR(apart->time.value, 6.0 / 5, 1e-9);
   EXPECT_NEAR(apart->time.bracket_low, 5.0 / 5, 1e-9);
   EXPECT_NEAR(apart->time.bracket_high, 6.0 / 4, 1e-9);
   EXPECT_EQ(p_of(apart->time), 1);
-  EXPECT_FALSE(pairs_for(apart->time, 0.1, {}));  // no number of seeds would tell
-  // The same evaluations: they compute the same, and cross at the same example.
+  EXPECT_FALSE(pairs_for(apart->time, 0.1, {}));  // no number of seeds would suffice
+  // Equal evaluations: the runs compute the same and cross at the same example.
   const auto together =
       ratio_of({run("a", 1, 5001), run("a", 2, 5001), run("b", 1, 5002), run("b", 2, 5002)});
   EXPECT_EQ(together->time.bracket_low, 1);
@@ -99,7 +99,7 @@ TEST(PairedRatio, HasTheIntervalOfStudentsT) {
   EXPECT_NEAR(p_of(ratio), 0.05, 1e-6);
   ratio.bracket_low = ratio.value;
   const auto pairs = pairs_for(ratio, half, {});
-  EXPECT_EQ(pairs, std::optional<std::size_t>(6));  // five come just there
+  EXPECT_EQ(pairs, std::optional<std::size_t>(6));  // five only just reach it
 }
 
 TEST(PairedRatio, BorrowsASpreadThatIsSmallerThanThoseOfTheOthers) {
@@ -109,7 +109,7 @@ TEST(PairedRatio, BorrowsASpreadThatIsSmallerThanThoseOfTheOthers) {
   std::vector<MeanRatio*> all;
   for (MeanRatio& ratio : ratios) all.push_back(&ratio);
   borrow_spread(all);
-  const double typical = 0.01 / std::pow(1 - 1.0 / 9, 3);  // variance, of a median of two degrees
+  const double typical = 0.01 / std::pow(1 - 1.0 / 9, 3);  // variance, from a median of two degrees
   EXPECT_NEAR(ratios[0].spread, std::sqrt((4 * typical + 2 * 0.0001) / 6), 1e-12);
   EXPECT_EQ(ratios[0].freedom, 6U);
   EXPECT_EQ(ratios[1].spread, 1);  // its own is larger

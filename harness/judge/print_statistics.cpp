@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers questions about samples, a line each, for harness/program_tests/statistics_scipy_test.py:
-//   mann_whitney 1 2 3 / 4 5 6     the p value
-//   signed_rank 1 -2 3             the p value
-//   student_t 2.5 4                p value and, of that, the quantile; degrees of freedom last
-//   studentized_range 4 5 8        p value and, of that, the quantile; means, then degrees of
-//   freedom median_interval 1 2 3          median, low, high, coverage
+// Computes statistics of samples, one a line, for harness/program_tests/statistics_scipy_test.py:
+//   mann_whitney 1 2 3 / 4 5 6   p value
+//   signed_rank 1 -2 3           p value
+//   student_t 2.5 4              p value and its quantile; the last number: degrees of freedom
+//   studentized_range 4 5 8      p value and its quantile; numbers: q, means, degrees of freedom
+//   median_interval 1 2 3        median, low, high, coverage
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 
 using Sample = std::vector<double>;
 
-/// The numbers up to `/` or the end of the line.
+/// Parses the numbers up to `/` or the end of the line.
 Sample next_sample(std::istringstream& words) {
   Sample sample;
   for (std::string word; words >> word && word != "/";) sample.push_back(std::stod(word));

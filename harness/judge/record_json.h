@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of records as the judgement's JSON has them, for the files that write it.
+// Converts parts of records to the judgement's JSON, for the files that write it.
 #pragma once
 
 #include <cmath>
@@ -24,7 +24,7 @@ Json plain(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// Of a part that holds no other.
+/// An object with the fields of `part`, which contains no other part.
 template <HasFields T>
 Json object_of(const T& part) {
   Json object = Json::object();
@@ -38,7 +38,7 @@ inline Json finite(const std::optional<double>& value) {
   return value ? finite(*value) : Json(nullptr);
 }
 
-/// As the record has it, less the seed.
+/// The cell as in the record, without the seed.
 inline Json cell_json(const Record& run) {
   Json cell = Json::object();
   for (const auto& [name, value] : lines_of(run.cell)) {
@@ -47,7 +47,7 @@ inline Json cell_json(const Record& run) {
   return cell;
 }
 
-/// A worker's step by its parts, in seconds.
+/// The parts of a worker's step in seconds.
 inline Json step_json(const CellJudgement& cell) {
   Json parts = Json::object();
   for (std::size_t i = 0; i < kStepParts.size(); ++i) {
@@ -56,7 +56,7 @@ inline Json step_json(const CellJudgement& cell) {
   return parts;
 }
 
-/// In simulated_json.cpp.
+/// Studies in virtual time; defined in simulated_json.cpp.
 Json simulated_json(std::span<const SimulatedStudy> studies);
 
 }  // namespace regatta::judgement_json

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For what the bound of loss_path.h rests on: the first steps of a run whose sums are taken in
-// another order, or with a fault planted. A global batch is dealt to workers in whole normalisation
-// groups, and worker k takes the shares in the k-th place of a drawn order: the gradient is the sum
-// of other parts, added in another order, and everything else is the same.
+// Runs that support the bound of loss_path.h: the first steps of a run with its sums in another
+// order, or with a planted fault. A global batch is dealt to workers in whole normalisation groups,
+// and worker k takes the shares in the k-th place of a random order: the gradient is a sum of other
+// parts, added in another order, and everything else is the same.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +25,10 @@
 
 namespace regatta::testing_support {
 
-/// Which run. Its first steps are computed, as many as are compared.
+/// Selects a run. Only its compared first steps are computed.
 struct PathSetting {
   std::string workload;
-  std::int64_t steps = 0;  ///< of the whole run: the shorter, the faster the rate rises
+  std::int64_t steps = 0;  ///< length of the whole run: the shorter, the faster the rate rises
   std::uint64_t seed = 1;
 };
 
@@ -36,16 +36,16 @@ inline std::int64_t computed_steps(const PathSetting& setting) {
   return std::min(setting.steps, kComparedNorms);
 }
 
-/// What is computed in another way than by `single`: all_reduce where there are workers.
+/// Differences from `single`: all_reduce if there are several workers.
 struct PathVariant {
   std::int64_t workers = 1;
   std::string algorithm = "ring";
-  std::vector<std::int64_t> order;  ///< of the workers' shares in the batch; empty: as dealt
+  std::vector<std::int64_t> order;  ///< of the workers' shares in the batch; empty: unchanged
   double decay = 1;                 ///< a fault: factor on the weight decay
   std::int64_t divisor = 1;         ///< a fault: divides the gradient of the second worker
 };
 
-/// The reordering with this number.
+/// The reordering of this number.
 inline PathVariant reordering(std::uint64_t number) {
   std::mt19937_64 chance(number);
   const std::vector<std::int64_t> counts{3, 5, 8};  // two workers have one order only
@@ -59,7 +59,7 @@ inline PathVariant reordering(std::uint64_t number) {
   return variant;
 }
 
-/// The placed step with the variant's order and faults.
+/// Returns the placed step with the variant's order and faults.
 inline Step with_variant(const Step& placed, const PathVariant& variant) {
   std::map<int, std::int64_t> sizes, offsets;  // by replica
   for (const Node& node : placed.graph.nodes()) {
@@ -114,7 +114,7 @@ inline double norm_of_parameters(Executor& executor) {
   return std::sqrt(squares);
 }
 
-/// The losses of the first steps, and an evaluation after each that has the norm alone.
+/// Returns the losses of the first steps, and an evaluation after each with only the norm.
 inline FinishedRun path_run(const PathSetting& setting, const PathVariant& variant) {
   const Workload& workload = find_workload(setting.workload);
   const DataSet& data = path_data(setting.workload);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far do two runs part that compute the same with sums in another order, and does loss_path.h
-// tell them from runs with a fault?
+// Measures how far apart two runs drift if one takes the sums of the same computation in another
+// order, and whether loss_path.h distinguishes them from runs with a fault.
 //   reorderings_bench [--orders 10] [--seeds 20] [--first-seed 1] [--only resnet9_thin/12]
-// For each setting and seed: `single` against so many reorderings, and against runs with another
-// weight decay or with the gradient of a worker halved. Prints the largest relative differences of
-// losses and norms by steps taken, and how many runs were told to compute something else. Exit code
-// 1: a reordering was, or a fault was not.
-// The defaults are 200 reorderings of each of five settings, 1,000 in all, in a quarter of an hour.
+// Compares `single`, for each setting and seed, with `--orders` reorderings, and with runs that
+// have another weight decay or half the gradient of a worker. Prints the largest relative
+// differences of losses and norms by steps taken, and the numbers of runs reported as different
+// computations. Exit code 1: a reordering was reported, or a fault was not. The defaults are 200
+// reorderings of each of five settings, 1,000 in all, in a quarter of an hour.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -31,7 +31,7 @@ struct Asked {
   std::string only;
 };
 
-/// The largest relative difference by steps taken.
+/// The largest relative differences by steps taken.
 struct Spread {
   std::array<double, kComparedLosses + 1> losses{};
   std::array<double, kComparedNorms + 1> norms{};
@@ -55,7 +55,7 @@ struct Fault {
   int told = 0;
 };
 
-/// As a run leaves it: of the norms, that of its last evaluation.
+/// Keeps only the norm of the last evaluation, like the record of a real run.
 FinishedRun with_last_norm(FinishedRun run) {
   run.evaluations.erase(run.evaluations.begin(), run.evaluations.end() - 1);
   return run;
@@ -72,11 +72,11 @@ std::string line_of(const std::array<double, n>& values) {
   return line;
 }
 
-/// Whether all was told rightly.
+/// Whether all runs were classified correctly.
 bool try_setting(PathSetting setting, const Asked& asked) {
   std::vector<Fault> faults{
       {"the gradient of one of two workers halved", {.workers = 2, .divisor = 2}}};
-  if (setting.workload != "parabola") {  // which has no decay
+  if (setting.workload != "parabola") {  // the parabola has no decay
     faults.push_back({"no weight decay", {.decay = 0}});
     faults.push_back({"twice the weight decay", {.decay = 2}});
   }

@@ -32,13 +32,13 @@ fs::path find_page_maker() {
                   installed_folder().string(), fs::read_symlink("/proc/self/exe").string()));
 }
 
-/// One folder has its page inside, so that two reports of two folders stay apart.
+/// The page's folder; inside the only folder, so that reports of two folders stay apart.
 fs::path folder_of_page(const ReportRequest& request) {
   if (!request.out.empty()) return request.out;
   return fs::path(request.folders.size() == 1 ? request.folders.front() : "out") / "report";
 }
 
-/// Before the work.
+/// Checks before the work that no output is in the way.
 void require_free_page(const fs::path& out, IfThere if_there) {
   for (const char* const name : {"index.html", "simulated.html", "judgement.json"}) {
     require_free({.path = out / name, .if_there = if_there});
@@ -56,7 +56,7 @@ void add_notes(Judgement& judgement, const std::vector<std::string>& folders) {
   }
 }
 
-/// Its output is that of this program.
+/// Runs Python and copies its output to that of this program.
 int run_python(std::vector<std::string> arguments) {
   const ChildEnd end = run_program(
       kPython, std::move(arguments), [](const std::string& line) { fmt::print("{}\n", line); },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `regatta report DIR...`: what the records of the folders say, as FOLDER/judgement.json, and from
-// that FOLDER/index.html, one file that opens without a network, with its figures beside it. The
-// numbers are computed here (judgement.h, simulated_judgement.h), plots/report.py draws them.
+// `regatta report DIR...` writes the results of the folders' records as FOLDER/judgement.json, and
+// from that FOLDER/index.html, one file that opens without a network, with its figures beside it.
+// The numbers are computed here (judgement.h, simulated_judgement.h), plots/report.py draws them.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct ReportRequest {
   ReportFormat format = ReportFormat::Page;
 };
 
-/// Returns 0, or 1 when the page could not be made, for which plots/report.py has said why.
+/// Returns 0, or 1 if the page could not be made; plots/report.py has then printed the reason.
 /// Throws: RunError(Data) for records that cannot be read, RunError(Io) for a folder that cannot be
 /// written, RunError(Unsupported) where Python or plots/ is missing.
 int run_report(const ReportRequest& request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Studies in virtual time as JSON, for the page that plots/ makes of them: ways and links are named
-// by their places in lists. Times in seconds but for a link's latency, null for what is infinite.
+// Formats studies in virtual time as JSON for the page of plots/. Ways and links are given by their
+// indices in lists. Times are in seconds, except a link's latency; infinite numbers are null.
 #include <set>
 
 #include "harness/judge/record_json.h"
@@ -9,7 +9,7 @@
 namespace regatta::judgement_json {
 namespace {
 
-/// Each once, in order.
+/// The distinct values of a study's runs, in order.
 std::set<std::string> each(const SimulatedStudy& study, const auto& value) {
   std::set<std::string> all;
   for (const SimulatedPoint& point : study.points) {

@@ -15,10 +15,10 @@ namespace {
 
 using SimulatedRuns = std::vector<const Record*>;
 
-constexpr int kNotSaid = -1;  // by an older record
+constexpr int kNotSaid = -1;  // absent in older records
 
-/// Equal for runs that a study may hold against each other, but for their batches. The length is a
-/// setting where something is learnt; otherwise it says how long was measured.
+/// A key of the runs that a study may compare, except for their batches. The length is a setting
+/// where something is learnt; otherwise it is only the duration of measuring.
 std::string study_key(const Record& run) {
   const Simulated& simulated = *run.simulated;
   const bool learns = !run.evaluations.empty();
@@ -36,7 +36,7 @@ std::string study_key(const Record& run) {
                             ? name != "global_batch" && (learns || !is_length)
                             : name == "straggler" || name == "threads_per_worker";
     if (!counts) continue;
-    // A batch that grows with the workers has as many examples and the same rate of each.
+    // A batch that grows with the workers has equal totals of examples and equal rates per example.
     if (learns && name == "steps") {
       key += fmt::format("|examples={}", run.cell.steps.value_or(0) * run.cell.global_batch);
     } else if (learns && name == "rate_scale") {
@@ -54,7 +54,7 @@ double share_of(const Record& run) {
          static_cast<double>(std::max<std::int64_t>(run.cell.workers, 1));
 }
 
-/// Equal for points of one line: strategy, options, stages, and whether workers share processes.
+/// A key of the points of one line: strategy, options, stages, and whether workers share processes.
 std::string way_key(const Record& run) {
   const Cell& cell = run.cell;
   const std::string dealt = cell.processes < cell.workers ? std::to_string(cell.processes) : "own";
@@ -110,7 +110,7 @@ SimulatedStudy study_of(const SimulatedRuns& runs) {
   return study;
 }
 
-/// Runs of one batch, or of one share of a batch, whichever makes fewer studies.
+/// Splits runs by batch or by share of a batch, whichever makes fewer studies.
 std::vector<SimulatedStudy> studies_of(const SimulatedRuns& runs) {
   std::map<std::int64_t, SimulatedRuns> by_batch;
   std::map<double, SimulatedRuns> by_share;

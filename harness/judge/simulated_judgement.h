@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What runs in virtual time say, apart from real runs. A study is what differs in strategy, workers
-// and links only; each of its points is a way to train (a strategy with its options), a number of
-// workers and a link. Where the order of two ways flips between two points, one overtakes the
-// other.
+// Results of runs in virtual time, apart from real runs. The runs of a study differ only in
+// strategy, workers and links; each of its points is a way to train (a strategy with its options),
+// a number of workers and a link. Where the order of two ways flips between two points, one
+// overtakes the other.
 #pragma once
 
 #include <compare>
@@ -17,12 +17,12 @@
 
 namespace regatta {
 
-/// What lies between two hosts.
+/// The network between two hosts.
 struct SimulatedLink {
-  double bytes_per_s = kInfinity;       ///< the narrowest of a host's
+  double bytes_per_s = kInfinity;       ///< of a host's narrowest link
   double latency_ns = 0;                ///< one way
   double core_bytes_per_s = kInfinity;  ///< of the link that all hosts share
-  std::string cluster;                  ///< digest, of older records, which tell no more; or empty
+  std::string cluster;                  ///< all that older records have: a digest; else empty
   std::partial_ordering operator<=>(const SimulatedLink&) const = default;
 };
 
@@ -34,10 +34,10 @@ struct SimulatedPoint {
   double step_seconds = 0;  ///< median step, median over records
 };
 
-/// Examples a second in virtual time.
+/// Units: examples per second of virtual time.
 double speed_of(const SimulatedPoint& point);
 
-/// What two ways are compared by.
+/// The quantity by which two ways are compared.
 enum class SimulatedMeasure { Speed, TimeToTarget };
 std::string_view to_string(SimulatedMeasure measure);
 
@@ -48,29 +48,30 @@ std::string_view to_string(SimulatedAxis axis);
 struct Overtaking {
   SimulatedMeasure measure = SimulatedMeasure::Speed;
   SimulatedAxis axis = SimulatedAxis::Workers;
-  std::size_t way = 0;        ///< that is ahead at `to`
+  std::size_t way = 0;        ///< the way that is ahead at `to`
   std::size_t overtaken = 0;  ///< the way that is ahead at `from`
-  std::size_t from = 0;       ///< point of the one that overtakes, where it is behind
+  std::size_t from = 0;       ///< point of the overtaking way where it is behind
   std::size_t to = 0;         ///< its point where it is ahead
-  /// Where the logarithms of both would meet, by straight lines over the logarithm of the axis; in
-  /// workers, bytes/s or ns. Empty where an end is 0 or has no limit.
+  /// Where both measures are equal, interpolated over logarithms; in workers, bytes/s or ns.
+  /// Empty where an end is 0 or has no limit.
   std::optional<double> at;
 };
 
 struct SimulatedStudy {
-  bool batch_grows = false;            ///< with workers, whose share is the same; or it is the same
-  std::vector<const Record*> ways;     ///< the first record of each
+  bool batch_grows = false;            ///< with the workers, at equal shares; else it is fixed
+  std::vector<const Record*> ways;     ///< the first record of each way
   std::vector<SimulatedLink> links;    ///< the narrowest first
   std::vector<SimulatedPoint> points;  ///< by way, link and workers
-  std::optional<double> one_worker;    ///< examples/s of the fastest point with one; empty: none
+  std::optional<double>
+      one_worker;  ///< examples/s of the fastest point with one worker; may be empty
   std::vector<Overtaking> overtakings;
 };
 
-/// Of records that are all simulated. The result points into them. One that is there twice, by its
-/// run_id, counts once; one that failed does not count.
+/// Judges records that are all simulated; the result points into them. A record that occurs twice,
+/// by its run_id, counts once; a failed one does not count.
 std::vector<SimulatedStudy> judge_simulated(std::span<const Record> records);
 
-/// Where ways overtake each other, from the study's points. Speeds nearer than 2 % are level.
+/// Finds the study's overtakings. Speeds within 2 % are level.
 std::vector<Overtaking> overtakings_of(const SimulatedStudy& study);
 
 }  // namespace regatta

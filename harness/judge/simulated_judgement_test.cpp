@@ -17,7 +17,7 @@ struct Where {
   double latency_us = 25;
 };
 
-/// A run in virtual time, each worker with a share of 32 examples.
+/// A run in virtual time, with a share of 32 examples for each worker.
 Record simulated(const std::string& strategy, const Where& where, double examples_per_s) {
   static int count = 0;
   Record record;
@@ -75,11 +75,11 @@ TEST(SimulatedJudgement, HoldsOnlyWhatComparesAgainstEachOther) {
   records[2].simulated->source = "a data sheet";
   records[3].simulated->mode = "train";
   records[4].simulated->hardware->compute_times = "gamma";
-  records[5].cell.steps = 90;  // how long was measured
+  records[5].cell.steps = 90;  // the duration of measuring
   records[6].status = Status::Failed;
   records[8].simulated->hardware->queue_bytes = 80e3;
   records[9].simulated->hardware->machine_cores = 2;
-  records[10].simulated->hardware->machine_cores.reset();  // not known, as of older records
+  records[10].simulated->hardware->machine_cores.reset();  // like older records
   records.push_back(records[0]);
   records.back().cell.workers = 0;
   records[7].run_id = records[0].run_id;
@@ -127,7 +127,7 @@ TEST(SimulatedJudgement, FindsWhereOneOvertakesAnotherInWorkers) {
   EXPECT_EQ(study.ways[one.overtaken]->cell.strategy, "parameter_server");
   EXPECT_EQ(study.points[one.from].workers, 2);
   EXPECT_EQ(study.points[one.to].workers, 8);
-  EXPECT_NEAR(one.at.value(), 4, 1e-9);  // half of the way, over logarithms
+  EXPECT_NEAR(one.at.value(), 4, 1e-9);  // half the way over logarithms
 }
 
 TEST(SimulatedJudgement, FindsWhereOneOvertakesAnotherInBandwidthAndLatency) {
@@ -170,7 +170,7 @@ TEST(SimulatedJudgement, ComparesTimesToTheTargetWhereSomethingWasLearnt) {
   ASSERT_EQ(study.overtakings.size(), 1U);
   EXPECT_EQ(study.overtakings[0].measure, SimulatedMeasure::TimeToTarget);
   EXPECT_EQ(study.ways[study.overtakings[0].way]->cell.strategy, "all_reduce");
-  EXPECT_FALSE(study.overtakings[0].at);  // one never comes there
+  EXPECT_FALSE(study.overtakings[0].at);  // one never reaches the target
 }
 
 TEST(SimulatedJudgement, IsAPartOfTheJsonWithoutInfinities) {

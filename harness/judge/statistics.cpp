@@ -24,7 +24,7 @@ std::vector<double> sorted(std::span<const double> sample) {
   return values;
 }
 
-/// Ranks of a, then of b, in the pooled sample, twice over so that mid-ranks are whole.
+/// Ranks of a, then of b, in the pooled sample, doubled so that mid-ranks are whole.
 std::vector<std::size_t> doubled_ranks(std::span<const double> a, std::span<const double> b) {
   std::vector<double> pooled(a.begin(), a.end());
   pooled.insert(pooled.end(), b.begin(), b.end());
@@ -37,7 +37,7 @@ std::vector<std::size_t> doubled_ranks(std::span<const double> a, std::span<cons
   return ranks;
 }
 
-/// Entry s: of all ways to choose `chosen` of the ranks, how many sum to s.
+/// Entry s: the number of ways to choose `chosen` of the ranks with sum s.
 std::vector<double> ways_by_sum(const std::vector<std::size_t>& ranks, std::size_t chosen) {
   const std::size_t total = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
   std::vector<std::vector<double>> ways(chosen + 1, std::vector<double>(total + 1));
@@ -86,9 +86,9 @@ double normal_p(const std::vector<std::size_t>& ranks, std::size_t n) {
   return std::erfc(distance / std::sqrt(2 * variance));
 }
 
-/// Of all ways to sign the ranks, twice the share in which the positive ones sum to `sum` or more.
+/// Twice the share of sign assignments in which the positive ranks sum to `sum` or more.
 double exact_signed_p(const std::vector<std::size_t>& ranks, std::size_t sum) {
-  std::vector<double> share = {1};  // entry s: of all ways so far, the share that sums to s
+  std::vector<double> share = {1};  // entry s: the share of all ways so far with sum s
   for (std::size_t rank : ranks) {
     std::vector<double> next(share.size() + rank);
     for (std::size_t s = 0; s < share.size(); ++s) {
@@ -112,7 +112,7 @@ double normal_signed_p(const std::vector<std::size_t>& ranks, std::size_t sum) {
   return std::erfc(away / std::sqrt(squares / 4) / std::sqrt(2.0));
 }
 
-/// Which order statistic from both ends an interval begins at, and what it covers.
+/// The rank, from both ends, of an interval's limits, and its coverage.
 struct OrderInterval {
   std::size_t k = 1;
   double coverage = 0;
@@ -131,7 +131,7 @@ OrderInterval exact_interval(std::size_t n) {
   return {.k = k, .coverage = 1 - 2 * tail};
 }
 
-/// By the normal approximation with a correction for continuity.
+/// Uses the normal approximation with a correction for continuity.
 OrderInterval normal_interval(std::size_t n) {
   const double half = static_cast<double>(n) / 2;
   const double deviation = std::sqrt(static_cast<double>(n)) / 2;
@@ -273,9 +273,9 @@ double student_t_quantile(double p, std::size_t freedom) {
 double studentized_range_p(double q, std::size_t means, std::size_t freedom) {
   check(means > 1 && freedom > 0, "a range is of two values at least, whose spread is known");
   if (means == 2) return student_t_p(q / std::numbers::sqrt2, freedom);
-  // Over the logarithm u of the estimated deviation e^u, whose square times `freedom` is
-  // chi-squared. Both integrands are smooth and vanish at the ends: sums of equal steps converge at
-  // once.
+  // Integrates over the logarithm u of the estimated deviation e^u; its square times `freedom` is
+  // chi-squared. Both integrands are smooth and vanish at the ends, so sums of equal steps converge
+  // rapidly.
   const auto n = static_cast<double>(freedom);
   const double log_scale = n / 2 * std::log(n / 2) - std::lgamma(n / 2) + std::numbers::ln2;
   const double from = -12 / std::sqrt(n) - 1, to = 6 / std::sqrt(n) + 0.5;
@@ -295,7 +295,7 @@ double studentized_range_p(double q, std::size_t means, std::size_t freedom) {
 double studentized_range_quantile(double p, std::size_t means, std::size_t freedom) {
   const double low_t = student_t_quantile(p, freedom);
   if (means == 2) return low_t * std::numbers::sqrt2;
-  // Between those of one pair and of all pairs by Bonferroni, by false position (Illinois).
+  // False position (Illinois) between the values for one pair and, by Bonferroni, all pairs.
   const double pairs = static_cast<double>(means * (means - 1)) / 2;
   double low = low_t * std::numbers::sqrt2;
   double high = student_t_quantile(p / pairs, freedom) * std::numbers::sqrt2;

@@ -17,7 +17,7 @@ std::vector<double> numbers(int from, int to) {
 }
 
 TEST(MedianInterval, IsTheTablesForSmallSamples) {
-  // k of x(k) to x(n + 1 - k) and coverage, from tables of the sign test.
+  // k for x(k) to x(n + 1 - k), and coverage, from tables of the sign test.
   struct Row {
     int n;
     double low, high, coverage;
@@ -44,11 +44,11 @@ TEST(MannWhitney, IsExactWhereAllDealsCanBeCounted) {
   EXPECT_NEAR(mann_whitney_p(numbers(1, 3), numbers(4, 6)), 2.0 / 20, 1e-12);
   EXPECT_NEAR(mann_whitney_p(numbers(1, 5), numbers(6, 10)), 2.0 / 252, 1e-12);
   EXPECT_NEAR(mann_whitney_p(numbers(6, 10), numbers(1, 5)), 2.0 / 252, 1e-12);
-  // Of the 10 ways to choose 2 of 5 values, 4 are as far from the middle as {1, 3}: U of 1.
+  // 4 of the 10 ways to choose 2 of 5 values are as far from the middle as {1, 3}, with a U of 1.
   EXPECT_NEAR(mann_whitney_p(std::vector<double>{1, 3}, std::vector<double>{2, 4, 5}), 0.4, 1e-12);
 }
 
-/// p by asking every deal of the pooled values for its mean rank.
+/// Computes p by enumerating the mean rank of every deal of the pooled values.
 double enumerated_p(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> pooled = a;
   pooled.insert(pooled.end(), b.begin(), b.end());
@@ -88,11 +88,11 @@ TEST(MannWhitney, AgreesWithEnumerationAlsoWithTiesAndMisses) {
 }
 
 TEST(MannWhitney, HasTheCriticalValuesOfTheTables) {
-  // n = m = 8: U of 13 is significant at 5 % on two sides, 14 is not. b is shifted until U fits.
+  // n = m = 8: U = 13 is significant at 5 % on two sides, 14 is not. b is shifted until U fits.
   const auto p_of = [](int u) {
     std::vector<double> a = numbers(1, 8);
     std::vector<double> b = numbers(9, 16);
-    for (int i = 0; i < u; ++i) {  // moves a's largest past one more of b's, then the next
+    for (int i = 0; i < u; ++i) {  // moves a's largest value past one more of b's, then the next
       a[static_cast<std::size_t>(7 - i / 8)] = 9.5 + i % 8 - 0.01 * (i / 8);
     }
     return mann_whitney_p(a, b);
@@ -111,7 +111,7 @@ TEST(MannWhitney, NearlyAgreesWithItselfWhereItBeginsToApproximate) {
 }
 
 TEST(SignedRank, HasTheCriticalValuesOfTheTables) {
-  // n = 10: a smaller rank sum of 8 is significant at 5 % on two sides, of 9 is not.
+  // n = 10: a smaller rank sum of 8 is significant at 5 % on two sides, 9 is not.
   EXPECT_NEAR(signed_rank_p(std::vector<double>{1, 2, 3, 4, 5, 6, 7, -8, 9, 10}), 50.0 / 1024,
               1e-12);
   EXPECT_GT(signed_rank_p(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, -9, 10}), 0.05);
@@ -123,8 +123,7 @@ TEST(SignedRank, LeavesOutPairsThatAgreeAndRanksMissesLast) {
   EXPECT_EQ(signed_rank_p(std::vector<double>{0, 0, 0}), 1);
   EXPECT_EQ(signed_rank_p({}), 1);
   EXPECT_NEAR(signed_rank_p(std::vector<double>{0, 3, 0, 5}), 2.0 / 4, 1e-12);
-  // Of 16 signs of ranks 1, 2, 3.5, 3.5, those with a sum of at most 3.5 on one side: {}, 1, 2, 3,
-  // and 3.5 twice.
+  // 6 of the 16 sign choices of ranks 1, 2, 3.5, 3.5 sum to 3.5 at most: 0, 1, 2, 3, 3.5 twice.
   EXPECT_NEAR(signed_rank_p(std::vector<double>{1, -2, kInfinity, kInfinity}), 0.375, 1e-12);
   EXPECT_NEAR(signed_rank_p(std::vector<double>{1, 2, kInfinity, -kInfinity}), 2 * 6.0 / 16, 1e-12);
 }

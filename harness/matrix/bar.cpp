@@ -9,7 +9,7 @@
 namespace regatta {
 
 Glyphs glyphs_of_locale() {
-  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {  // the first that is set decides
+  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {  // the first one set decides
     const char* const value = std::getenv(variable);
     if (value == nullptr || *value == '\0') continue;
     const std::string locale(value);

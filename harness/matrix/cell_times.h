@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long the runs of a matrix will take: its cells' lengths, beside all runs that tell.
+// The expected times of a matrix' runs: the lengths of its cells with all runs as evidence.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,19 @@ namespace regatta {
 
 class CellTimes {
  public:
-  /// `here`: the runs of the matrix' folder. The plan has no cell that cannot run.
+  /// `here`: the runs in the matrix' folder. The plan has no cell that cannot run.
   CellTimes(const MatrixPlan& plan, std::vector<FinishedRun> here);
 
   const RunLength& length(std::size_t cell) const { return lengths_[cell]; }
   const std::vector<FinishedRun>& here() const { return here_; }
   void set_here(std::vector<FinishedRun> runs) { here_ = std::move(runs); }
 
-  /// Of a run of the cell; empty if no run tells.
+  /// The expected time of a run of the cell; empty if no run is evidence for it.
   std::optional<ExpectedTime> expected(std::size_t cell) const;
-  /// Races each workload briefly of whose cells no run tells, until the deadline or until `stops`.
+  /// Races each workload without evidence briefly, until the deadline or until `stops`.
   void time_unknown(std::span<const std::size_t> cells, Deadline deadline,
                     const std::function<bool()>& stops);
-  /// Of runs that are left, by their cells: `8 runs left, about 3 s (8 by a short run of single)`.
+  /// Describes runs that are left, by cell: `8 runs left, about 3 s (8 by a short run of single)`.
   std::string text(std::span<const std::size_t> cells) const;
 
  private:

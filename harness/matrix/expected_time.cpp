@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/statistics.h"
@@ -27,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr const char* kShortSteps = "3";
 constexpr std::int64_t kShortBatch = 64;  // examples, on a CPU
 
-/// Of the runs that finished and for which `counts` holds, by their time or by their pace.
+/// The median of `seconds` over the finished runs for which `counts` holds; may be empty.
 template <typename Counts, typename Seconds>
 std::optional<double> median_of(std::span<const FinishedRun> runs, const Counts& counts,
                                 const Seconds& seconds) {
@@ -41,29 +40,24 @@ std::optional<double> median_of(std::span<const FinishedRun> runs, const Counts&
   return median_interval(all).median;
 }
 
-/// Whether a folder of records is of a machine, which its first one tells.
+/// Whether a folder's records are from a machine, judged by its first record.
 bool is_of(const MachineFacts& machine, const fs::path& folder) {
-  std::ifstream file(folder / "records.jsonl");
-  std::string line;
-  if (!std::getline(file, line)) return false;
-  try {
-    const MachineFacts recorded = record_from_json(line).machine;
-    return recorded.cpu == machine.cpu && recorded.isa == machine.isa &&
-           recorded.cores_available == machine.cores_available &&
-           recorded.cpu_quota == machine.cpu_quota && recorded.gpus == machine.gpus;
-  } catch (const RunError&) {
-    return false;
-  }
+  const std::optional<Record> first = first_record_in(folder);
+  if (!first) return false;
+  const MachineFacts& recorded = first->machine;
+  return recorded.cpu == machine.cpu && recorded.isa == machine.isa &&
+         recorded.cores_available == machine.cores_available &&
+         recorded.cpu_quota == machine.cpu_quota && recorded.gpus == machine.gpus;
 }
 
-/// How much longer an evaluation takes on one data set's test examples than on another's.
+/// The ratio of evaluation times of two data sets, by their numbers of test examples.
 double evaluation_ratio(const std::string& dataset, const std::string& measured) {
   const auto wanted = data_set_sizes(dataset), had = data_set_sizes(measured);
   if (!wanted || !had || wanted->test <= 0 || had->test <= 0) return 1;
   return static_cast<double>(wanted->test) / static_cast<double>(had->test);
 }
 
-/// Of training. A few steps count by their median: the first of them wakes threads up.
+/// Training time per example. Few steps count by their median: the first of them wakes threads.
 double seconds_per_example(const FinishedRun& run) {
   if (run.strategy == "single" && run.median_step_s && run.global_batch > 0) {
     return *run.median_step_s / static_cast<double>(run.global_batch);
@@ -71,7 +65,7 @@ double seconds_per_example(const FinishedRun& run) {
   return run.training_seconds / run.examples;
 }
 
-/// A small one in whole groups of normalisation. A GPU takes as long for a few examples.
+/// A small batch in whole groups of normalisation; a GPU takes as long for a few examples.
 std::int64_t short_batch(const RunLength& run, const Workload& workload) {
   const std::int64_t usual = default_global_batch(workload, 1);
   if (is_gpu(run.device)) return usual;
@@ -80,7 +74,7 @@ std::int64_t short_batch(const RunLength& run, const Workload& workload) {
   return std::min(usual, (kShortBatch + group - 1) / group * group);
 }
 
-/// The first of the workload's that needs no files.
+/// The workload's first data set that needs no files.
 std::string made_data_set(const Workload& workload) {
   const auto& sets = workload.data_sets;
   const auto made = std::find_if(sets.begin(), sets.end(), is_made);
@@ -163,14 +157,14 @@ std::vector<FinishedRun> committed_runs(const MachineFacts& machine) {
   std::vector<FinishedRun> all;
   const std::optional<fs::path> schema = find_program_file("results/schema.json");
   if (!schema) return all;
-  std::error_code unreadable;  // then so many runs fewer are known
+  std::error_code unreadable;  // then fewer runs are known
   fs::recursive_directory_iterator entry(schema->parent_path(),
                                          fs::directory_options::skip_permission_denied, unreadable);
   for (; !unreadable && entry != fs::end(entry); entry.increment(unreadable)) {
     if (!entry->is_directory(unreadable) || !is_of(machine, entry->path())) continue;
     try {
       for (FinishedRun& run : finished_runs(entry->path()).runs) all.push_back(std::move(run));
-    } catch (const RunError&) {  // of another schema: then so many fewer are known
+    } catch (const RunError&) {  // another schema: fewer runs are known
     }
   }
   return all;
@@ -191,7 +185,7 @@ std::optional<FinishedRun> short_run(const RunLength& run, Deadline deadline) {
   } catch (const RunError&) {  // no child could be started
   }
   std::vector<FinishedRun> runs = finished_runs(folder).runs;
-  fs::remove_all(folder, ignored);  // one that stays does no harm
+  fs::remove_all(folder, ignored);  // if it remains, it does no harm
   if (runs.empty() || runs.front().status == Status::Failed) return std::nullopt;
   return std::move(runs.front());
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Expected time of a run of a matrix, from finished runs of the same cell or else of the same
-// workload, dtype and device, without a straggler that the run does not have. A run of another cell
-// counts by its speed:
+// The expected time of a matrix' run, from finished runs of the same cell or else of the same
+// workload, dtype and device, but from none with a straggler that the run does not have. A run of
+// another cell contributes its speed:
 //   seconds = set-up + examples * seconds per example + (warm-up + evaluations * seconds of each),
 // where seconds of an evaluation scale with the size of the test set.
 #pragma once
@@ -29,7 +29,7 @@ struct RunLength {
   std::string dtype;
   std::string device;
   std::string dataset;
-  std::string straggler;  ///< as --straggler takes it
+  std::string straggler;  ///< in the syntax of --straggler
   double examples = 0;
   double evaluations = 0;  ///< without the first one, which is part of the warm-up
 };
@@ -38,7 +38,7 @@ RunLength run_length(const MatrixCell& cell);
 
 /// The source of an expectation, the best first.
 enum class Basis : std::uint8_t { CellHere, CellCommitted, Strategy, Workload, ShortRun };
-/// `runs of the same cell here`
+/// Returns the printed phrase: `runs of the same cell here`.
 std::string to_string(Basis basis);
 
 struct ExpectedTime {
@@ -53,11 +53,11 @@ struct KnownRuns {
   std::span<const FinishedRun> timed;      ///< short_run()
 };
 
-/// Empty if no run applies.
+/// Estimates the time of a run; empty if no known run applies.
 std::optional<ExpectedTime> expected_time(const RunLength& run, const KnownRuns& known);
 
-/// Records in the checkout's results/ from the same processor with the same extensions, number of
-/// cores and GPUs. An installed program has none.
+/// Reads records in the checkout's results/ from the same processor with the same extensions,
+/// number of cores and GPUs. An installed program has none.
 std::vector<FinishedRun> committed_runs(const MachineFacts& machine);
 
 /// Runs a few small steps of `single` on generated data in a temporary folder; empty if that fails

@@ -36,7 +36,7 @@ namespace {
 constexpr int kUsage = 1;
 constexpr int kRunFailed = 2;
 constexpr int kSignalled = 128;
-constexpr std::chrono::seconds kMostDryRun{8};  // as long as people wait
+constexpr std::chrono::seconds kMostDryRun{8};  // about as long as users wait
 
 std::vector<std::string> with_seed(const MatrixCell& cell, std::uint64_t seed) {
   std::vector<std::string> arguments = cell.arguments;
@@ -51,14 +51,14 @@ struct PlannedRun {
 
 using Clock = std::chrono::steady_clock;
 
-/// The runs of a request: those that tune, or those that race.
+/// The runs of a request that tune, or those that race.
 struct Leg {
   enum class Purpose { Tune, Race } purpose = Purpose::Race;
   std::string folder;
   MatrixPlan plan;
   std::vector<RejectedCell> rejected;
-  Clock::time_point begin;                   ///< of both legs
-  std::map<std::string, std::string> tuned;  ///< by workload, for its notes
+  Clock::time_point begin;                   ///< of both legs together
+  std::map<std::string, std::string> tuned;  ///< by workload, for the notes
 };
 
 class Matrix {
@@ -67,7 +67,7 @@ class Matrix {
   int dry_run();
   int run(const FolderLock& lock);
   bool is_complete() const { return missing_.empty(); }
-  /// Those that are there; none of a cell that the plan does not have.
+  /// The finished runs; none of a cell that the plan does not have.
   std::vector<FinishedRun> runs_of(const MatrixCell& cell) const;
 
  private:
@@ -79,7 +79,7 @@ class Matrix {
   double seconds_gone() const {
     return std::chrono::duration<double>(Clock::now() - leg_.begin).count();
   }
-  /// For runs: the last drawing has its own.
+  /// Time left for runs, without that of the last drawing.
   double seconds_left() const {
     return within_s_ - seconds_gone() - (figure_ ? figure_->cost() : 0);
   }
@@ -87,7 +87,7 @@ class Matrix {
   const FinishedRun* done(const PlannedRun& run) const;
   void add(std::size_t cell, const FinishedRun& run);
   std::vector<MissingRun> missing_by_time() const;
-  /// Of each missing run.
+  /// The cell of each missing run.
   std::vector<std::size_t> missing_cells() const;
   void describe();
   std::string left_text() const { return times_.text(missing_cells()); }
@@ -99,7 +99,7 @@ class Matrix {
   void draw();
   int interrupted(int signal) const;
   void say_what_was_left_out() const;
-  /// For reports, of the runs that are missing now.
+  /// Writes notes for reports about the missing runs.
   void leave_notes() const;
 
   Interrupts interrupts_;
@@ -112,9 +112,9 @@ class Matrix {
   std::string figure_failure_;
   CellTimes times_;
   std::vector<PlannedRun> missing_;        ///< seeds outermost
-  std::vector<std::size_t> runs_of_cell_;  ///< that are there
-  std::set<std::size_t> begun_;            ///< cells that were tried at least
-  std::size_t tried_ = 0;                  ///< runs of this matrix
+  std::vector<std::size_t> runs_of_cell_;  ///< finished runs
+  std::set<std::size_t> begun_;            ///< cells with at least one attempt
+  std::size_t tried_ = 0;                  ///< attempted runs of this matrix
   bool has_lost_machines_ = false;
   int failed_ = 0;
 };
@@ -210,7 +210,7 @@ void Matrix::describe() {
   std::fflush(stdout);
 }
 
-/// Lines of what --within will do.
+/// Describes the effect of --within in lines.
 std::string Matrix::what_fits() const {
   const std::vector<MissingRun> missing = missing_by_time();
   const auto unknown = std::count_if(missing.begin(), missing.end(),
@@ -242,7 +242,7 @@ std::string Matrix::what_fits() const {
 
 int Matrix::dry_run() {
   describe();
-  const int signal = interrupts_.received();  // while a short run was timed
+  const int signal = interrupts_.received();  // during a short run
   return signal == 0 ? 0 : kSignalled + signal;
 }
 
@@ -265,7 +265,7 @@ int Matrix::run(const FolderLock& lock) {
     if (interrupts_.received() == 0) run_one(missing_[*next]);
     if (!lock.is_in_place()) stop_without_the_folder();
     if (const int signal = interrupts_.received()) return interrupted(signal);
-    if (has_lost_machines_) return interrupted(SIGTERM);  // which reached the run alone
+    if (has_lost_machines_) return interrupted(SIGTERM);  // the signal reached only the run
     missing_.erase(missing_.begin() + static_cast<std::ptrdiff_t>(*next));
     if (figure_ && figure_->is_due() && seconds_left() > 0) draw();
   }
@@ -328,7 +328,7 @@ void Matrix::require_folder() const {
   }
 }
 
-/// Nothing that follows could be kept.
+/// Stops, because no later run could be kept.
 void Matrix::stop_for(const std::string& reason) const {
   throw NotKept(fmt::format("{}; {} of {} runs are kept. To go on: {}", reason, there(), planned(),
                             resume_command(request_, request_.within)));
@@ -385,13 +385,13 @@ void Matrix::leave_notes() const {
   }
   try {
     write_notes(leg_.folder, notes);
-  } catch (const RunError& error) {  // records count for more
+  } catch (const RunError& error) {  // records are more important
     fmt::print("no notes for reports: {}\n", error.what());
   }
 }
 
-/// Gives the race its settings. Returns the exit code where it ends before the race: interrupted,
-/// or its time was over. `lock`: null for a dry run.
+/// Chooses the race's settings. Returns an exit code if the matrix ends before the race:
+/// interrupted, or out of time. `lock`: null for a dry run.
 std::optional<int> tune(const MatrixRequest& request, const FolderLock* lock, Leg& race) {
   const Tuning tuning(race.plan);
   Leg leg{.purpose = Leg::Purpose::Tune,

@@ -2,10 +2,10 @@
 //
 // `regatta matrix`: races every cell of a plan with every seed, each run in a process of its own,
 // and appends the records to one folder. Seeds are the outermost loop, so that drift of the machine
-// affects all cells equally. The commands in a folder's records tell which runs are done, so
-// `--resume` runs exactly the missing ones, however the matrix ended. `--within` limits its time
-// (matrix_budget.h), `--draw` updates a figure as records arrive (matrix_figure.h). Tuning
-// (tune.h) is a matrix of its own before it, in the folder's subfolder `tuning`.
+// affects all cells equally. The commands in a folder's records identify the finished runs, so
+// `--resume` makes exactly the missing ones, however the matrix ended. `--within` limits its time
+// (matrix_budget.h), `--draw` updates a figure as records arrive (matrix_figure.h). Tuning (tune.h)
+// is a matrix of its own before it, in the folder's subfolder `tuning`.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace regatta {
 
-/// Of a matrix.
+/// A request to run, resume or preview a matrix.
 
 struct MatrixRequest {
   std::string file;  ///< TOML; empty: `tier`
@@ -28,8 +28,8 @@ struct MatrixRequest {
   enum class Tune { AsPlanned, Always } tune = Tune::AsPlanned;
 };
 
-/// Returns 0, also when the time limit was reached; 2 when a run failed; 128 + signal when
-/// interrupted. Throws: RunError(Usage), RunError(Io).
+/// Returns 0, also if the time limit was reached; 2 if a run failed; 128 + signal if interrupted.
+/// Throws: RunError(Usage), RunError(Io).
 int run_matrix(const MatrixRequest& request);
 
 }  // namespace regatta

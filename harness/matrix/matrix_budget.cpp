@@ -13,7 +13,7 @@
 namespace regatta {
 namespace {
 
-/// Cells by how many runs they have, most first.
+/// Cells by their number of runs, most first.
 using CellsByRuns = std::map<std::size_t, std::vector<std::size_t>, std::greater<>>;
 
 CellsByRuns cells_by_runs(std::span<const std::size_t> runs_of_cell) {

@@ -2,8 +2,8 @@
 //
 // `regatta matrix --within 3min`: chooses the next run within a time limit. The first runs of all
 // cells come before other runs, then seed after seed. A run that is expected to end late is skipped
-// in favour of a shorter one. Exception: while there is time, a cell without a run gets its first
-// one, the shortest first, even if it ends late. So a matrix overruns its limit by one run at most.
+// in favour of a shorter one, except that while there is time, a cell without a run gets its first,
+// the shortest first, even if it ends late. A matrix overruns its limit by one run at most.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace regatta {
 
-inline constexpr std::size_t kMostColumns = 100;  ///< of a line that names cells
+inline constexpr std::size_t kMostColumns = 100;  ///< of a line with cell names
 
 struct MissingRun {
   std::size_t cell = 0;
@@ -34,23 +34,23 @@ struct Forecast {
   std::vector<std::size_t> runs_of_cell;  ///< by cell, finished runs included
   double seconds = 0;                     ///< until the last run has ended
 
-  std::size_t runs() const;  ///< of all cells
+  std::size_t runs() const;  ///< of all cells together
   std::vector<std::size_t> empty_cells() const;
 };
-/// `runs_of_cell`: finished runs.
+/// Predicts the choices of next_run(). `runs_of_cell`: the finished runs.
 Forecast forecast(std::span<const MissingRun> missing, std::vector<std::size_t> runs_of_cell,
                   double seconds_left);
 
-/// Expected seconds of one run of each cell that has none.
+/// The expected seconds of one run of each cell that has none.
 double seconds_of_first_runs(std::span<const MissingRun> missing, std::set<std::size_t> begun);
 
-/// `5 seeds of 9 cells, 4 of 7, none of 2`
+/// Formats counts of seeds: `5 seeds of 9 cells, 4 of 7, none of 2`.
 std::string seeds_text(std::span<const std::size_t> runs_of_cell);
 
-/// As many names as fit into a line of `most` characters, one at least: `a, b and 30 more`.
+/// Lists the names that fit into `most` characters, at least one: `a, b and 30 more`.
 std::string few_of(std::span<const std::string> names, std::size_t most);
 
-/// The cells with fewer than `wanted` runs, one line for each number of runs:
+/// Lists the cells with fewer than `wanted` runs, one line for each number of runs:
 /// `  3 of 5 seeds: parabola single (1 worker), parabola in_graph (2 workers) and 30 more`.
 std::vector<std::string> lines_of_fewer(const MatrixPlan& plan,
                                         std::span<const std::size_t> runs_of_cell,

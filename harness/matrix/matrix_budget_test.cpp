@@ -13,7 +13,7 @@ using testing::ElementsAre;
 
 constexpr double kNoBudget = std::numeric_limits<double>::infinity();
 
-/// Seeds outermost; `seconds`: of a run of each cell.
+/// Missing runs, seeds outermost. `seconds`: of a run of each cell.
 std::vector<MissingRun> runs_of(const std::vector<double>& seconds, int seeds) {
   std::vector<MissingRun> runs;
   for (int seed = 0; seed < seeds; ++seed) {
@@ -43,7 +43,7 @@ TEST(MatrixBudget, GivesEveryCellItsFirstRunBeforeOthersTheirSecond) {
   const std::vector<MissingRun> runs = runs_of({1, 1, 5}, 2);
   EXPECT_EQ(next_run(runs, {0}, 100), 1U);
   EXPECT_EQ(next_run(runs, {0, 1}, 100), 2U);
-  EXPECT_EQ(next_run(runs, {0, 1}, 3), 2U);  // it ends late, but there is none of its cell
+  EXPECT_EQ(next_run(runs, {0, 1}, 3), 2U);  // it ends late, but its cell has no run
 }
 
 TEST(MatrixBudget, BeginsTheShortestOfTheFirstRunsThatEndLateAndNoneWithoutTime) {
@@ -60,7 +60,7 @@ TEST(MatrixBudget, TakesARunWhoseTimeIsNotKnownForShort) {
 }
 
 TEST(MatrixBudget, ForetellsWhatItWillChoose) {
-  // Three rounds of 10 s, then what fits into 5 s, which is the short cell's two runs.
+  // Three rounds of 10 s, then the short cell's two runs, which fit into 5 s.
   const Forecast some = forecast(runs_of({1, 9}, 5), {0, 0}, 35);
   EXPECT_THAT(some.runs_of_cell, ElementsAre(5, 3));
   EXPECT_EQ(some.seconds, 32);

@@ -13,7 +13,7 @@ namespace regatta {
 namespace {
 
 constexpr double kLeastPause = 5;  // s
-constexpr double kShare = 20;      // the time between drawings is this many times a drawing's
+constexpr double kShare = 20;      // the pause between drawings, in durations of a drawing
 
 double seconds(std::chrono::steady_clock::duration span) {
   return std::chrono::duration<double>(span).count();

@@ -9,8 +9,8 @@
 
 namespace regatta {
 
-/// Whether it is time to draw again. `since_last`: seconds since the last drawing, or since the
-/// beginning; `cost`: seconds that it took.
+/// Whether to draw again. `since_last`: seconds since the last drawing, or since the beginning;
+/// `cost`: the seconds that it took.
 bool drawing_is_due(double since_last, double cost);
 
 class GrowingFigure {
@@ -19,12 +19,12 @@ class GrowingFigure {
   explicit GrowingFigure(std::string folder);
 
   bool is_due() const;
-  /// Draws the figure. Returns why it failed, after which it is never due again, or an empty
-  /// string.
+  /// Draws the figure. Returns an empty string, or the reason of a failure, after which no drawing
+  /// is due again.
   std::string draw();
-  /// Seconds that the last drawing took; 0 before there was one.
+  /// The seconds that the last drawing took; 0 before the first one.
   double cost() const { return cost_; }
-  /// `out/race.svg`
+  /// The path of the figure: `out/race.svg`.
   std::string file() const { return folder_ + "/race.svg"; }
 
  private:

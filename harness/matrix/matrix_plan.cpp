@@ -23,7 +23,7 @@
 namespace regatta {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = 64 << 10;  // of a file
+constexpr std::uintmax_t kMostBytes = 64 << 10;  // in a file
 constexpr std::size_t kMostLine = 4096;          // characters
 constexpr std::int64_t kMostCells = 1000;
 
@@ -98,7 +98,7 @@ class Reader {
     return plan;
   }
 
-  /// A number of them counts from `first`; `usual`: that many.
+  /// Reads a list of seeds, or a number of seeds from `first` on; `usual`: the default number.
   std::vector<std::uint64_t> seeds(const toml::table& table, const std::string& key,
                                    std::uint64_t first, std::int64_t usual) const {
     const std::string seeds_are = fmt::format(
@@ -131,7 +131,7 @@ class Reader {
       throw error("write [[" + key + "]], in two brackets: there may be several");
     }
     for (const toml::node& each : *array) {
-      // toml++ sorts keys; the line they stand in is their order in the file.
+      // toml++ sorts keys; their positions have the file's order.
       std::vector<std::pair<toml::source_position, std::pair<std::string, Values>>> entries;
       for (const auto& [name, value] : *each.as_table()) {
         entries.emplace_back(value.source().begin, std::pair(flag_of(std::string(name.str())),
@@ -146,7 +146,7 @@ class Reader {
     return result;
   }
 
-  /// The one spelling of each cell flag: with two, a block could have a flag twice.
+  /// The only spelling of each cell flag: with two, a block could have a flag twice.
   static std::vector<std::string> keys_of_cells() {
     std::vector<std::string> keys = cell_flags();
     for (std::string& key : keys) {
@@ -186,7 +186,7 @@ class Reader {
     throw error(std::string(key) + " is a text, a number, or a list of them");
   }
 
-  /// Before they are made.
+  /// Limits the number of cells before they are made.
   void require_few(const std::vector<Block>& races) const {
     double cells = 0;
     for (const Block& block : races) {
@@ -199,7 +199,7 @@ class Reader {
                             cells, kMostCells));
   }
 
-  /// What excludes nothing is a mistake.
+  /// Rejects a value that excludes no cell: it is a mistake.
   void require_use(const std::vector<Block>& excluded) const {
     for (std::size_t i = 0; i < excluded.size(); ++i) {
       for (const auto& [flag, values] : excluded[i]) {
@@ -272,7 +272,7 @@ class Reader {
   std::set<std::tuple<std::size_t, std::string, std::string>> used_;  ///< values of excludes
 };
 
-/// toml++ follows the dots of a key and the brackets of a value by recursion.
+/// Limits line lengths, because toml++ recurses over a key's dots and a value's brackets.
 void require_shallow(const std::string& text, const std::string& source) {
   std::istringstream lines(text);
   int number = 1;
@@ -297,7 +297,7 @@ MatrixPlan named_plan(const MatrixRequest& request) {
   return adds ? parse_matrix(text + kTuneText, source + " with --tune") : plan;
 }
 
-/// So that a setting is not chosen by what it is judged by.
+/// Requires separate seeds for tuning, so that no setting is chosen by the runs that judge it.
 void require_disjoint(const MatrixPlan& plan) {
   for (const std::uint64_t seed : plan.tune.seeds) {
     if (plan.tune.blocks.empty()) return;

@@ -15,8 +15,8 @@
 //   strategy = "diloco"                      # (tune.h), also as a part of a composition
 //   rate_scale = [0.5, 1, 2]
 //
-// Tuning has `tune_seeds` (1001 and 1002, or as `seeds`) and at most `tune_budget` runs (20) a
-// cell.
+// Tuning has `tune_seeds` (1001 and 1002, or in the form of `seeds`) and for each cell at most
+// `tune_budget` runs (20).
 #pragma once
 
 #include <cstdint>
@@ -48,17 +48,17 @@ struct RejectedCell {
 
 using FlagValues = std::vector<std::pair<std::string, std::string>>;
 
-/// The cell with more flags, such as `--rate-scale` with 2.
+/// Returns the cell with more flags, such as `--rate-scale` with 2.
 MatrixCell with_flags(MatrixCell cell, const FlagValues& flags);
 
 struct TuneBlock {
-  std::vector<std::string> workloads, strategies;  ///< of the cells that it is for; empty: all
+  std::vector<std::string> workloads, strategies;  ///< of the cells to which it applies; empty: all
   std::vector<std::pair<std::string, std::vector<std::string>>> choices;  ///< values by flag
 };
 bool is_for(const TuneBlock& block, const MatrixCell& cell);
 
 struct TunePlan {
-  std::vector<TuneBlock> blocks;  ///< a cell is tuned by the first that is for it
+  std::vector<TuneBlock> blocks;  ///< the first one that applies to a cell tunes it
   std::vector<std::uint64_t> seeds;
 };
 
@@ -70,22 +70,21 @@ struct MatrixPlan {
 
 struct MatrixRequest;
 
-/// The plan of the file or the tier, with the seeds that the request asks for. Throws:
-/// RunError(Usage).
+/// Makes the plan of the file or the tier, with the requested seeds. Throws: RunError(Usage).
 MatrixPlan plan_of(const MatrixRequest& request);
 
-/// `source`: the name of the text in errors. Throws: RunError(Usage) that names block, key and the
-/// nearest valid one.
+/// Parses a plan. `source`: the name of the text in errors. Throws: RunError(Usage) that names
+/// block, key and the nearest valid one.
 MatrixPlan parse_matrix(const std::string& text, const std::string& source);
 
-/// The placement of a cell, without loading data. Throws: RunError(Usage), RunError(Unsupported).
+/// Places a cell without loading data. Throws: RunError(Usage), RunError(Unsupported).
 Placement placement_of(const MatrixCell& cell);
 
-/// Removes the cells that cannot run from the plan and returns them, without loading data.
-/// Throws: RunError(Usage) when none is left.
+/// Removes the cells that cannot run from the plan and returns them, without loading data. Throws:
+/// RunError(Usage) if none is left.
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan);
 
-/// Loads each data set of the cells once. `data_dir`: folder of data sets that are files.
+/// Loads each data set of the cells once. `data_dir`: the folder of data sets that are files.
 /// Throws: RunError(Data) for a missing or damaged one.
 void require_data(std::span<const MatrixCell> cells, const std::string& data_dir);
 

@@ -43,7 +43,7 @@ std::string median_metric(const std::vector<FinishedRun>& runs) {
   return values.empty() ? "" : fmt::format("{:.4g}", median_interval(values).median);
 }
 
-/// Names tell cells apart at both ends, so they lose their middle where there is no room.
+/// Cuts out the middle of a name that is too long, because names differ at both ends.
 std::string shortened(const std::string& name, std::size_t width) {
   if (name.size() <= width) return name;
   const std::size_t head = (width - 2) / 2;
@@ -54,7 +54,7 @@ bool has_one_worker(const MatrixCell& cell) {
   return find_strategies(cell.strategy).front()->workers == WorkersAre::One;
 }
 
-/// The first is to the left, numbers are to the right.
+/// Aligns the first column to the left, numbers to the right.
 std::string aligned(const std::vector<std::string>& columns,
                     const std::vector<std::size_t>& widths) {
   std::string text = fmt::format("{:<{}}", shortened(columns[0], widths[0]), widths[0]);
@@ -83,8 +83,8 @@ MatrixTable::MatrixTable(const MatrixPlan& plan)
   for (const auto& [workload, cells] : by_workload) groups_.push_back(group_of(workload, cells));
 }
 
-/// Also sets the labels of its rows: the settings that not all cells have. A strategy of one worker
-/// has no number of workers to tell.
+/// Also sets the labels of its rows: the settings that not all cells share. The number of workers
+/// is left out for a strategy of one worker.
 MatrixTable::Group MatrixTable::group_of(const std::string& workload,
                                          const std::vector<std::size_t>& cells) {
   const auto has = [&](std::size_t cell, const std::string& setting) {
@@ -124,7 +124,7 @@ std::ptrdiff_t MatrixTable::Row::count(Status status) const {
                        [&](const FinishedRun& run) { return run.status == status; });
 }
 
-/// A run that missed its target is infinitely slow.
+/// A run that missed its target counts as infinitely slow.
 double MatrixTable::Row::seconds_to_target() const {
   std::vector<double> seconds;
   for (const FinishedRun& run : runs) {
@@ -167,12 +167,12 @@ void MatrixTable::show(const std::string& news) {
   std::fflush(stdout);
 }
 
-/// Where there is no room, names are shortened, then the last numbers are left out.
+/// Shortens names if there is no room, then drops the last numbers.
 MatrixTable::Widths MatrixTable::widths_for(std::size_t terminal_columns) const {
   Widths widths{.line = terminal_columns - 1};
   for (const std::string& head : kHeads) widths.columns.push_back(head.size());
-  widths.columns[kMetric] = 8;  // as wide as most, so that columns stay where they are
-  widths.columns[kFailed] = 0;  // shown where a run failed
+  widths.columns[kMetric] = 8;  // fits most metrics, so that columns stay in place
+  widths.columns[kFailed] = 0;  // shown only if a run failed
   for (const Row& row : rows_) {
     const Columns columns = columns_of(row);
     if (row.failed() > 0) widths.columns[kFailed] = kHeads[kFailed].size();

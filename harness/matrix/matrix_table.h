@@ -21,13 +21,13 @@ class MatrixTable {
 
   /// Adds a run of the plan's cell `cell`, finished earlier or just now.
   void add(std::size_t cell, const FinishedRun& run);
-  /// Adds a run of the cell that left no record.
+  /// Adds a run of the cell that crashed without a record.
   void add_crash(std::size_t cell);
 
   void begin(std::size_t cell, std::uint64_t seed);
   /// Shows the last output of the current run, and the time left of the matrix.
   void progress(const std::string& line, const std::string& left);
-  /// Draws what has been added.
+  /// Draws all added runs.
   void show(const std::string& news);
 
  private:
@@ -38,7 +38,7 @@ class MatrixTable {
 
     std::ptrdiff_t count(Status status) const;
     std::ptrdiff_t failed() const { return count(Status::Failed) + crashes; }
-    double seconds_to_target() const;  ///< the median; infinity: target missed or no run yet
+    double seconds_to_target() const;  ///< the median; infinity: missed its target, or no run yet
   };
   /// The cells of a workload, which are compared with each other.
   struct Group {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which cells of a plan can run here.
+// Selects the cells of a plan that can run here.
 #include <optional>
 #include <set>
 #include <string>

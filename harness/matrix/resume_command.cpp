@@ -10,7 +10,7 @@ namespace regatta {
 
 namespace {
 
-/// `flags`: those behind what names the matrix and its folder.
+/// `flags`: those after the matrix and its folder.
 std::string command_with(const MatrixRequest& request, const std::vector<std::string>& flags) {
   std::vector<std::string> words = {"regatta", "matrix"};
   const auto add = [&words](std::initializer_list<std::string> more) {

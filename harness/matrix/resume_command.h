@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What to type to go on with a matrix that ended before its last run.
+// The command lines that continue a matrix that ended before its last run.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace regatta {
 
-/// `within`: the time for what is left; empty: as long as it takes.
+/// Formats the command. `within`: the time for the remaining runs; empty: unlimited.
 std::string resume_command(const MatrixRequest& request, const std::optional<std::string>& within);
 
-/// Lists the cells, and how many runs each has.
+/// Formats the command that lists the cells, and the number of runs of each.
 std::string dry_run_command(const MatrixRequest& request);
 
 }  // namespace regatta

@@ -9,10 +9,10 @@
 namespace regatta {
 namespace {
 
-/// A tier of races, each of which `single` and every strategy with several workers take part in.
+/// A tier of races of `single` and every strategy with several workers.
 struct Races {
   int seeds = 1;
-  std::vector<const char*> races;  ///< as TOML: a workload, and what else its cells are asked for
+  std::vector<const char*> races;  ///< as TOML: a workload, and other settings of its cells
   const char* workers = "2";       ///< as TOML
 };
 
@@ -23,14 +23,14 @@ struct Tier {
 };
 
 /// Half of resnet9_thin's own examples in as many steps, so that a seed of all cells fits into
-/// three minutes on two cores that are five times as slow as those of an AMD Zen 5. Its target: 19
-/// of 20 reference runs reach it (results/epyc-2-cores/quick_reference).
+/// three minutes on two cores that are five times as slow as those of an AMD Zen 5. Its target is
+/// reached by 19 of 20 reference runs (results/epyc-2-cores/quick_reference).
 constexpr const char* kShortThin =
     "workload = \"resnet9_thin\"\nglobal_batch = 32\nepochs = 1\ntarget = 40\n";
 
-/// A quarter of an hour on two cores. What grows with the workers takes a few steps only: it
-/// follows from the graph, and more workers than cores would tell nothing about time. Buckets of a
-/// quarter MiB make several of resnet9_thin's parameters: with fewer than three nothing is freed.
+/// A quarter of an hour on two cores. Growth with the workers is measured in a few steps: it
+/// follows from the graph, and with more workers than cores time is meaningless. Buckets of a
+/// quarter MiB make several of resnet9_thin's parameters: with fewer than three no memory is freed.
 constexpr const char* kClaims = R"(
 seeds = 5
 [[race]]

@@ -11,20 +11,20 @@
 
 namespace regatta {
 
-/// In the order of their length.
+/// The names of the tiers, the shortest first.
 std::vector<std::string> tier_names();
 
-/// What it is for. `name`: one of tier_names().
+/// The purpose of a tier. `name`: one of tier_names().
 std::string tier_summary(const std::string& name);
 
-/// As TOML. Throws: RunError(Usage) that lists the tiers.
+/// The tier as TOML. Throws: RunError(Usage) that lists the tiers.
 std::string tier_text(const std::string& name);
 
-/// Throws: as tier_text() does.
+/// The plan of a tier. Throws: like tier_text().
 MatrixPlan tier_plan(const std::string& name);
 
-/// `[[tune]]` as TOML, for --tune: learning rates for strategies that deal with them in ways of
-/// their own. The synchronous ones compute what `single` does, for which a workload's rate was
+/// `[[tune]]` as TOML, for --tune: learning rates for strategies that respond to them in their own
+/// ways. It omits strategies that compute the same as `single`, for which a workload's rate was
 /// chosen.
 extern const char* const kTuneText;
 

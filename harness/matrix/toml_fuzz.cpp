@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A matrix file of any bytes: the cells of the plan that parse_matrix() makes of it, written as a
-// block each, are a file of the same plan.
+// A matrix file of arbitrary bytes: the cells of the plan that parse_matrix() makes from it,
+// written as a block each, must form a file of the same plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace regatta {
 namespace {
 
-/// A basic string of TOML, about as long as what it was read from: a line must not be too long.
+/// Quotes a basic string of TOML, about as long as its source: a line must not be too long.
 std::string quoted(const std::string& text) {
   constexpr std::string_view kEscaped = "\b\t\n\f\r\"\\", kEscapes = "btnfr\"\\";
   std::string result = "\"";

@@ -47,7 +47,7 @@ std::vector<FlagValues> settings_for(const MatrixCell& cell, const TuneBlock& bl
   return settings;
 }
 
-/// Less is better: how often it missed, then time or metric.
+/// Ranks runs, less is better: the number of misses, then time or metric.
 std::pair<std::size_t, double> rank_of(const std::vector<FinishedRun>& runs, std::size_t seeds,
                                        Metric metric) {
   double seconds = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `[[tune]]` of a matrix: before the race each cell that such a block is for runs with every
+// `[[tune]]` of a matrix: before the race, each cell to which such a block applies runs with every
 // combination of the block's values, on seeds that the race does not have, and then races with the
-// best. The best reached the target most often, then in the least geometric mean of the training
-// time; where none reached it, its last metric was the best. Cells that differ in --straggler only
-// share their settings; runs of very few steps are measurements and have none.
+// best. That is the one that reached the target most often, then the one with the least geometric
+// mean of training time; if none reached it, the one with the best last metric. Cells that differ
+// only in --straggler share their settings; runs of very few steps are measurements and have none.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ namespace regatta {
 
 class Tuning {
  public:
-  /// Of a plan of valid cells.
+  /// Prepares trials for a plan of valid cells.
   explicit Tuning(const MatrixPlan& plan);
 
-  /// Its cells have a combination each; without any there is nothing to tune.
+  /// One cell for each combination of settings; without cells there is no tuning.
   MatrixPlan trials() const;
 
-  /// Adds the best settings to the plan's cells. `runs_of`: the runs of a cell of trials(), which
-  /// are none if it cannot run. Returns by workload which were chosen, and by what:
+  /// Adds the best settings to the plan's cells. `runs_of`: the runs of a cell of trials(); none if
+  /// it cannot run. Returns by workload the choices and their basis:
   /// `settings chosen by 24 runs on seeds 1001, 1002 (3 min): rate-scale=2 for diloco (2 workers)`.
   std::map<std::string, std::string> choose(
       MatrixPlan& plan,

@@ -27,7 +27,7 @@ constexpr const char* kRace = R"(
     rate_scale = [0.5, 1, 2]
 )";
 
-/// Of a trial: `seconds` to the target, or the last metric of a run that missed it.
+/// A run of a trial: `seconds` to the target, or the last metric of a run that missed it.
 FinishedRun run(double seconds, double metric = 0) {
   FinishedRun run{.arguments = {}, .status = Status::Missed, .metric = metric, .seconds = 10};
   if (seconds > 0) {
@@ -37,7 +37,7 @@ FinishedRun run(double seconds, double metric = 0) {
   return run;
 }
 
-/// The rate of diloco with two workers, where trials of rates 0.5, 1 and 2 ran like this.
+/// The rate chosen for diloco with two workers after these trials of rates 0.5, 1 and 2.
 std::string chosen(const std::vector<std::vector<FinishedRun>>& runs, std::string* text = nullptr) {
   MatrixPlan plan = parse_matrix(kRace, "m.toml");
   const auto texts = Tuning(plan).choose(plan, [&](const MatrixCell& cell) {
@@ -65,7 +65,7 @@ TEST(Tuning, TakesWhatReachedTheTargetMostOftenThenSoonestThenCameNearest) {
             "settings chosen by 12 runs on seeds 8, 9 (2 min): rate-scale=2 for diloco (1 "
             "worker), diloco (2 workers)");
   EXPECT_EQ(chosen({{run(0, 3), run(0, 3)}, {run(0, 2), run(0, 1)}, {run(0, 0.5)}}),
-            "rate-scale=1");  // a run of the third crashed
+            "rate-scale=1");  // a run of the third rate crashed
 }
 
 TEST(Tuning, KeepsWhatACellSaysItselfAndLeavesMeasurementsAlone) {

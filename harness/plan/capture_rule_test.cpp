@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rule that says which runs launch their steps as one, held against what can be recorded: what
-// it allows is recorded on an emulated GPU, what it refuses for its strategy is refused there, too.
+// Tests the rule for which runs launch their steps as one against actual recording: the steps that
+// it allows are recorded on an emulated GPU, and those that it refuses for their strategy fail
+// there.
 #include "harness/plan/capture_rule.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +45,7 @@ Placement placement_of(const RaceRequest& request) {
   return placement;
 }
 
-/// Why the steps of a run in one process cannot be recorded; empty: they were, and ran.
+/// Why the steps of a run in one process cannot be recorded; empty if they were recorded and ran.
 std::string why_not_recorded(const RaceRequest& request) {
   const Placement placement = placement_of(request);
   const Step part = partition(placed_step(placement), binding_of(placement)).front();

@@ -39,7 +39,7 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   cell.epochs = request.epochs;
   cell.evaluate = request.evaluate;
   const auto computing = static_cast<int>(cell.workers + backup_workers_of(placement));
-  // Of one process, as they are dealt to its GPUs; of several, ranks tell when they are ready.
+  // The GPUs of one process are dealt here. With several, ranks report theirs when they are ready.
   HostCores host{.workers = computing, .cores = facts.cores};
   if (is_gpu(cell.device)) {
     host.gpus = placement.gpus;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cell of a request, as it stands in the record.
+// The cell of a request, as written to the record.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every strategy behind every other: a composition is refused by a rule, before anything starts, or
-// it runs, over processes too where its parts may; synchronous ones follow `single`. The tables of
-// strategies/README.md are made here: where they differ the test fails, and writes the file as it
-// should be.
+// Tests every strategy after every other: a composition is either refused by a rule before anything
+// starts, or it runs, in several processes if its parts may; synchronous ones follow `single`. The
+// tables of strategies/README.md are made here: if they differ, the test fails and writes the file
+// as it should be.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ constexpr const char* kBegin = "<!-- made by compositions_test -->\n";
 constexpr const char* kEnd = "<!-- end -->\n";
 constexpr std::int64_t kExamples = 1'000;
 
-/// One strategy behind another, with two of each that has workers.
+/// One strategy after another; each that has workers has two.
 struct Pair {
   const Strategy* first = nullptr;
   const Strategy* second = nullptr;
@@ -62,7 +62,7 @@ RaceRequest request_of(const Pair& pair) {
   return request;
 }
 
-/// Why a pair is refused; empty: it is not.
+/// Why a pair is refused; empty if it is allowed.
 std::string why_refused(const Pair& pair) {
   try {
     const Placement placement = place(request_of(pair), kExamples);
@@ -107,8 +107,8 @@ TEST(Compositions, OfSynchronousStrategiesFollowSingle) {
   }
 }
 
-/// By loop that has taken steps, how far what it updates has moved. One may take all steps of a
-/// run.
+/// The distance that the variables of each loop have moved, for loops that have taken steps. One
+/// loop may take all steps of a run.
 std::map<int, double> moved_since_start(Executor& executor) {
   const Step& step = executor.step();
   const std::vector<LoopReport> loops = executor.loops();
@@ -148,7 +148,7 @@ TEST(Compositions, OfOthersTrain) {
   }
 }
 
-/// Without the strategy that it is about and what to do.
+/// The rule in a refusal, without the strategy's name and the fix.
 std::string rule_in(const std::string& why) {
   std::string rule = why.substr(0, why.find("; fix: "));
   const std::size_t quote = rule.find("' ");
@@ -167,7 +167,7 @@ std::string tables() {
     }
     if (!second.empty()) out << "| " << first->name << " | " << second << " |\n";
   }
-  std::map<std::string, std::pair<int, std::string>> rules;  // how many, and the first of them
+  std::map<std::string, std::pair<int, std::string>> rules;  // count and first of the refusals
   for (const Pair& pair : pairs()) {
     if (runs(pair)) continue;
     auto& [count, example] = rules[rule_in(refusals().at(pair.name()))];

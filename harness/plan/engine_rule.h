@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a run chooses cuDNN's engines for its convolutions on a GPU: by timed trials before the clock
-// starts, or, on request, the heuristics' first engine that runs. That one is the same in every run
-// and so gives the same bits.
+// starts, or, on request, the first of the heuristics' engines that runs. That engine is the same
+// in every run and so gives the same bits.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@ namespace regatta {
 /// Throws: RunError(Usage) for an unknown rule, and for any rule if the CPU computes.
 std::optional<EngineRule> engine_rule_of(const RaceRequest& request);
 
-/// The rule for the run's GPU kernels. Without any it is Heuristic, which is then unused.
+/// The rule for the run's GPU kernels. Without a rule it is Heuristic, which is then unused.
 EngineRule engines_of(const Placement& placement);
 
-/// `timed`, `heuristic`.
+/// Returns `timed` or `heuristic`.
 std::string to_string(EngineRule rule);
 
 }  // namespace regatta

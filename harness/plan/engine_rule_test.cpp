@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which engines of cuDNN a run asks for, and what its cell and its name say of it.
+// Tests which cuDNN engines a run uses, and how its cell and its name show them.
 #include "harness/plan/engine_rule.h"
 
 #include <gtest/gtest.h>

@@ -9,15 +9,16 @@ namespace {
 
 constexpr std::int64_t kFiner = 4;
 constexpr double kAhead = 2;        // periods
-constexpr std::int64_t kPaces = 3;  // the last ones
-constexpr std::int64_t kNear = 3;   // periods, as a rule
+constexpr std::int64_t kPaces = 3;  // latest periods
+constexpr std::int64_t kNear = 3;   // periods, in a usual run
 
 bool reaches(const Target& target, double metric) {
   return target.metric == "loss" ? metric <= target.value : metric >= target.value;
 }
 
-/// Whether the metric would reach the target soon after this period began, at the fastest pace of
-/// the last ones. An accuracy that has just fallen would have none by the last one alone.
+/// True if the metric would reach the target soon after this period began, at the fastest pace of
+/// the last kPaces periods. The last alone would not do: an accuracy that has just fallen has no
+/// pace.
 bool is_near(const EvaluationPoints& points, const Target& target,
              std::span<const Evaluation> evaluations, std::int64_t examples) {
   const auto reached = [&](const Evaluation& each) { return reaches(target, each.metric); };

@@ -11,7 +11,7 @@ namespace {
 const Target kAccuracy{.metric = "accuracy", .value = 90};
 const Target kLoss{.metric = "loss", .value = 0.05};
 
-/// Of a run whose metric after so many examples is that of `curve`.
+/// The evaluation points of a run whose metric after n examples is `curve(n)`.
 template <typename Curve>
 std::vector<std::int64_t> points_of(const EvaluationPoints& points, const Target& target,
                                     const Curve& curve) {
@@ -38,12 +38,12 @@ TEST(EvaluationPoints, AtTheEndAreOne) {
   const auto curve = [](std::int64_t examples) { return static_cast<double>(examples) / 40; };
   EXPECT_EQ(points_of(points, kAccuracy, curve), (std::vector<std::int64_t>{4000}));
   EXPECT_EQ(expected_evaluations(points), 1);
-  EXPECT_GE(most_evaluations(points), 2);  // before training, too
+  EXPECT_GE(most_evaluations(points), 2);  // one is before training
 }
 
 TEST(EvaluationPoints, AreCloseBeforeTheTargetAndNowhereElse) {
   const EvaluationPoints points = evaluation_points(800, 100, 4000);
-  // 20 % a period: it is near from 60 % on.
+  // The metric grows by 20 % per period, so the target is near from 60 % on.
   const auto curve = [](std::int64_t examples) { return static_cast<double>(examples) / 40; };
   const auto at = points_of(points, kAccuracy, curve);
   EXPECT_EQ(at,

@@ -16,7 +16,7 @@ namespace {
 
 std::string digits(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
-/// How many collectives there are, and a hash of their numbers and sizes.
+/// The number of collectives, and a hash of their group numbers and sizes.
 std::string buckets_of(const Graph& graph) {
   std::map<std::int64_t, std::int64_t> elements;
   for (const Node& node : graph.nodes()) {

@@ -18,7 +18,7 @@ namespace regatta {
 /// Version of the protocol between coordinator and ranks (ranks/control.proto).
 inline constexpr char kProtocolVersion[] = "2";
 
-/// Lines of name and value.
+/// Pairs of name and value, one per line.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
 Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,

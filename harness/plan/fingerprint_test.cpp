@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ranks agree on: fingerprints of real placements that differ in one thing differ in the lines
-// that tell it, and every line tells something.
+// Tests fingerprints of real placements: two that differ in one thing differ exactly in the lines
+// for it, and every line is needed for some difference.
 #include "harness/plan/fingerprint.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 
 using Lines = std::set<std::string>;
 
-/// What a rank makes its fingerprint of.
+/// The inputs of a rank's fingerprint.
 struct Side {
   RaceRequest request;
   DataSet data;
@@ -40,7 +40,7 @@ Side images() {
   return {.request = request, .data = data, .software = software_facts()};
 }
 
-/// A processor with AMX computes bf16 without Winograd's algorithm, so that it would differ, too.
+/// Winograd is off, because with AMX bf16 runs without it, and its line would differ, too.
 Side direct_images() {
   Side side = images();
   side.request.winograd = "off";
@@ -89,12 +89,12 @@ Lines lines_that_differ(const Fingerprint& a, const Fingerprint& b) {
   return names;
 }
 
-/// One thing that another rank may have otherwise.
+/// One thing in which another rank may differ.
 struct Difference {
   std::string what;
-  Side side;  ///< both have it, but for the change
+  Side side;  ///< of both ranks, before the change
   std::function<void(Side&)> change;
-  Lines lines;  ///< that tell of it
+  Lines lines;  ///< that differ by the change
 };
 
 std::vector<Difference> differences_of_requests() {
@@ -209,7 +209,7 @@ TEST(Fingerprint, TellsEachDifferenceByItsOwnLines) {
 }
 
 TEST(Fingerprint, HasNoLineThatTellsNothing) {
-  Lines telling = {"protocol"};  // of which a program has only one
+  Lines telling = {"protocol"};  // a program has only one version of it
   for (const Difference& difference : all_differences()) {
     telling.insert(difference.lines.begin(), difference.lines.end());
   }

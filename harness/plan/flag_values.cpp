@@ -10,7 +10,7 @@
 namespace regatta {
 namespace {
 
-/// `--tls "$UNSET"` has to be an error instead of a run without TLS.
+/// Refuses empty words: `--tls "$UNSET"` must be an error, not a run without TLS.
 void require_no_empty_word(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -27,7 +27,7 @@ void require_no_empty_word(int argc, const char* const* argv) {
   }
 }
 
-/// Of the subcommand that is named first, or of the program itself; null: none.
+/// The flag `name` of this subcommand, else of the program; null if absent.
 const CLI::Option* flag_named(const CLI::App& app, std::string_view subcommand,
                               std::string_view name) {
   const auto chosen =
@@ -35,7 +35,7 @@ const CLI::Option* flag_named(const CLI::App& app, std::string_view subcommand,
   return (chosen.empty() ? app : *chosen.front()).get_option_no_throw(std::string(name));
 }
 
-/// `--out $UNSET --seed 2` has to be an error instead of a folder that is called --seed.
+/// Refuses flags as values: `--out $UNSET --seed 2` must be an error, not a folder called --seed.
 void require_no_flag_as_value(const CLI::App& app, int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -56,7 +56,7 @@ void require_no_flag_as_value(const CLI::App& app, int argc, const char* const* 
   }
 }
 
-/// CLI11 takes a flag without a value as often as it is given.
+/// Refuses repeated flags, because CLI11 accepts a flag without a value any number of times.
 void require_no_flag_twice(int argc, const char* const* argv) {
   std::set<std::string_view> given;
   for (int i = 1; i < argc; ++i) {
@@ -67,7 +67,8 @@ void require_no_flag_twice(int argc, const char* const* argv) {
   }
 }
 
-/// CLI11 hands what is too much for a subcommand to the program, which takes `--help` as a flag.
+/// Refuses flags after `--`: CLI11 passes a subcommand's surplus words to the program, which would
+/// take `--help` as a flag.
 void require_no_flag_behind_mark(int argc, const char* const* argv) {
   bool behind = false;
   for (int i = 1; i < argc; ++i) {

@@ -2,7 +2,7 @@
 //
 // Flags with a value, all read by one parser: a value is never empty, a number is decimal, finite
 // and in its range, and an error names the flag. CLI11's own conversions differ by type and version
-// (octal, -1 as the largest number, nothing as 0).
+// (octal, -1 read as the largest number, an empty text read as 0).
 #pragma once
 
 #include <fmt/format.h>
@@ -23,13 +23,13 @@ template <typename T>
 concept FlagNumber =
     std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t> || std::same_as<T, double>;
 
-/// What the help says of the type of a number.
+/// The name of a number's type in the help.
 template <FlagNumber T>
 constexpr const char* type_text() {
   return std::same_as<T, double> ? "FLOAT" : std::same_as<T, std::uint64_t> ? "UINT" : "INT";
 }
 
-/// Declares a flag or a positional argument; `value` outlives parsing, and unless it is empty the
+/// Declares a flag or a positional argument. `value` must outlive parsing; unless it is empty the
 /// help shows it as the default.
 inline CLI::Option* add_value(CLI::App& app, const std::string& name, std::string& value,
                               const std::string& help) {
@@ -44,7 +44,7 @@ inline CLI::Option* add_value(CLI::App& app, const std::string& name,
       name, [&value](const std::string& text) { value = text; }, help);
 }
 
-/// `Value`: a FlagNumber or an optional one, of which std::optional makes the same.
+/// `Value`: a FlagNumber or an optional of one; std::optional(Value) is the same type for both.
 template <typename Value,
           FlagNumber T = typename decltype(std::optional(std::declval<Value>()))::value_type>
 CLI::Option* add_value(CLI::App& app, const std::string& name, Value& value,
@@ -58,12 +58,12 @@ CLI::Option* add_value(CLI::App& app, const std::string& name, Value& value,
   return option;
 }
 
-/// Declares --overwrite: `what` may be replaced.
+/// Declares --overwrite; the help names `what` as the thing that it replaces.
 void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what);
 
-/// Parses the command line with its program's name in front.
-/// Throws: RunError(Usage) for an empty word or value and for what explain() explains;
-/// CLI::Success where help or the version was asked for.
+/// Parses the command line, whose first word is the program's name.
+/// Throws: RunError(Usage) for an empty word or value and for the errors that explain() describes;
+/// CLI::Success if help or the version was asked for.
 void parse_words(CLI::App& app, int argc, const char* const* argv);
 
 }  // namespace regatta

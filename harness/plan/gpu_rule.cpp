@@ -15,7 +15,7 @@
 namespace regatta {
 namespace {
 
-/// Asked once: it takes a while, and the matrix places many cells.
+/// The GPUs of this machine. Cached: the query is slow, and a matrix places many cells.
 int gpus_here() {
   static const auto count = static_cast<int>(find_gpus().gpus.size());
   return count;
@@ -46,7 +46,7 @@ int most_on_a_gpu(int workers, int gpus) { return (workers + gpus - 1) / gpus; }
 
 namespace {
 
-/// Beside a GPU, and new enough. A matrix places many cells.
+/// True if NCCL is installed and new enough. Cached, because a matrix places many cells.
 bool nccl_is_here() {
   static const bool is_here = [] {
     const std::vector<GpuLibrary> all = find_gpu_libraries();
@@ -72,7 +72,7 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
       placement.options.stages == 1 && placement.options.replicas <= placement.worker_processes;
   const StepFacts& facts = placement.facts;
   const std::optional<std::string> algorithm = nccl_algorithm(request);
-  // A ring beside shares is a kernel's or the host's where NCCL cannot carry these.
+  // If NCCL cannot carry the shares, a GPU kernel or the host sums the ring beside them.
   const bool wants_sums = facts.sums_gradients && (!facts.carries_shares || algorithm == kNccl);
   placement.by_nccl =
       algorithm && (wants_sums || (facts.carries_shares && is_apart && nccl_is_here()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The GPUs of a run with --device cuda: first those of a process among the host's, then that of a
-// place among the process's.
+// The GPUs of a run with --device cuda: which GPUs of its host a process uses, and which of those a
+// place uses.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ void deal_gpus(const RaceRequest& request, Placement& placement);
 /// GPUs round-robin.
 int gpu_of(int process_on_host, int gpus);
 
-/// How many of its `gpus` visible GPUs a process uses. A run in one process uses one for each
-/// worker, as far as there are enough. A process uses only one if the run has several processes, if
-/// workers share variables (async_shared, ad_psgd), which are in one GPU's memory, or if a
-/// collective sums gradients (all_reduce) or carries shares (sharded, top_k), which over several
-/// GPUs needs a process for each.
+/// The number of its `gpus` visible GPUs that a process uses. A run in one process uses one for
+/// each worker, as far as there are enough. A process uses only one if the run has several
+/// processes, if workers share variables (async_shared, ad_psgd), which are in one GPU's memory, or
+/// if a collective sums gradients (all_reduce) or carries shares (sharded, top_k), which over
+/// several GPUs needs one process per GPU.
 int gpus_of(const Placement& placement, int gpus);
 
 /// The division of a process's places among its GPUs.

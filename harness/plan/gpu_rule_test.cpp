@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which GPU a place is on, by the numbers, and what the record says of it.
+// Tests which GPU a place is on, given the numbers of workers and GPUs, and the GPU fields of the
+// record.
 #include "harness/plan/gpu_rule.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +33,7 @@ Placement placement_of(const std::string& strategy, std::int64_t replicas,
   return placement;
 }
 
-/// As `request` runs it where there are so many GPUs.
+/// The cell of a run of `strategy` on a machine with `gpus` GPUs.
 Cell cell_on(const std::string& strategy, int workers, int gpus,
              const std::string& device = "cuda") {
   RaceRequest request{.strategy = strategy, .device = device};
@@ -46,7 +47,7 @@ TEST(GpuRule, DealsTheGpusOfAHostToItsProcessesInTurn) {
   EXPECT_EQ(gpu_of(0, 4), 0);
   EXPECT_EQ(gpu_of(3, 4), 3);
   EXPECT_EQ(gpu_of(5, 4), 1);
-  EXPECT_EQ(gpu_of(3, 1), 0);  // each process is shown its own
+  EXPECT_EQ(gpu_of(3, 1), 0);  // each process sees only its own GPU
   EXPECT_EQ(gpu_of(3, 0), 0);
 }
 
@@ -74,7 +75,7 @@ TEST(GpuRule, GivesEachWorkerOfOneProcessAGpuAsFarAsTheyGo) {
   EXPECT_EQ(gpus_of(placement_of("in_graph", 8), 2), 2);
   EXPECT_EQ(gpus_of(placement_of("in_graph+model_parallel", 2, 2), 8), 4);
   EXPECT_EQ(gpus_of(placement_of("single", 1), 8), 1);
-  EXPECT_EQ(gpus_of(placement_of("in_graph", 2), 0), 1);  // what is missing is said elsewhere
+  EXPECT_EQ(gpus_of(placement_of("in_graph", 2), 0), 1);  // the missing GPU is reported elsewhere
 }
 
 TEST(GpuRule, KeepsWhatSharesMemoryOnOneGpu) {
@@ -115,8 +116,8 @@ TEST(GpuRule, SendsBackupWorkersToServersInProcessesOfTheirOwn) {
   EXPECT_NO_THROW(deal_gpus(request, placement));
 }
 
-/// Of workers with a process each, where it is installed, and the sums beside them; a kernel of the
-/// GPU carries those of one process.
+/// NCCL, if installed, carries the shares of workers with a process each, and the sums beside them;
+/// in one process a GPU kernel carries the shares.
 TEST(GpuRule, GivesSharesToNccl) {
   const std::vector<GpuLibrary> all = find_gpu_libraries();
   const bool is_here = std::any_of(all.begin(), all.end(), [](const GpuLibrary& library) {
@@ -138,7 +139,7 @@ TEST(GpuRule, GivesSharesToNccl) {
   }
 }
 
-/// Sums beside shares are NCCL's where it is asked for by name, or the run is refused.
+/// NCCL sums beside shares only if it is requested by name; in one process that run is refused.
 TEST(GpuRule, RefusesNcclsSumsBesideSharesInOneProcess) {
   RaceRequest request{.strategy = "all_reduce+powersgd+top_k", .device = "cuda"};
   Placement placement = placement_of(request.strategy, 2);

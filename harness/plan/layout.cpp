@@ -21,20 +21,20 @@ namespace {
 
 RunError cannot_deal(const std::string& text) { return {ErrorKind::Usage, text}; }
 
-/// The part that has `index`.
+/// The part that contains `index`.
 std::int64_t part_with(std::int64_t index, std::int64_t size, std::int64_t parts) {
   std::int64_t part = 0;
   while (share(size, parts, part).end <= index) ++part;
   return part;
 }
 
-/// Of a replica, with --stages-per-process.
+/// The number of processes that hold one replica's stages, with --stages-per-process.
 std::int64_t team_of(const Placement& placement) {
   const std::int64_t each = *placement.stages_per_process;
   return (placement.facts.stages + each - 1) / each;
 }
 
-/// Among the processes of workers.
+/// The index of a worker's process among the processes that have workers.
 std::int64_t process_of_worker(const Placement& placement, const Place& place) {
   const std::int64_t replicas = placement.facts.replicas;
   const std::int64_t processes = placement.worker_processes;
@@ -158,7 +158,7 @@ std::set<int> exchange_peers(const Step& part) {
     peers.insert(static_cast<int>(node.attributes.integer("peer")));
   }
   if (part.partition.loops <= 1) return peers;
-  for (const LoopPart& loop : part.partition.parts) {  // tickets come from the first process
+  for (const LoopPart& loop : part.partition.parts) {  // tickets come from a loop's first process
     const int leader = loop.processes.front();
     if (leader == part.partition.process) {
       peers.insert(loop.processes.begin() + 1, loop.processes.end());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The places of each process. Servers come first, one per process: server s is process s. The later
-// processes hold contiguous shares of the replicas, each replica with all its stages; if there are
-// more processes than replicas, each replica has a share of them, whose processes hold contiguous
-// shares of its stages. With --stages-per-process K a team of processes holds K stages each of the
-// same replicas, and the replicas are dealt to such teams. The host's place is in the first
-// process.
+// processes hold contiguous shares of the replicas, each replica with all its stages. If there are
+// more processes than replicas, each replica has a share of the processes, which hold contiguous
+// shares of its stages. With --stages-per-process K, teams of processes are formed: each process of
+// a team holds K stages of the team's replicas, and the replicas are dealt to the teams. The host's
+// place is in the first process.
 #pragma once
 
 #include <set>
@@ -27,21 +27,21 @@ void check_deal(const Placement& placement);
 
 /// The workers of a process (replicas and stages) in the order of their places; none for a server.
 std::vector<Place> worker_places(const Placement& placement, int process);
-/// How many they are.
+/// The number of workers of a process.
 int workers_in(const Placement& placement, int process);
 
-/// True if a collective has members in several processes, who even with NCCL first meet by MPI, or
-/// if values travel between processes other than servers.
+/// True if a collective has members in several processes, which meet by MPI even if NCCL carries
+/// it, or if values travel between processes other than servers.
 bool needs_mpi(const std::vector<Step>& parts);
 
-/// True if values travel between processes, to or from servers or by themselves. `placed`: the
-/// whole step.
+/// True if values travel between processes other than by collectives: to or from servers, as
+/// messages, or as averages. `placed`: the whole step.
 bool values_travel(const Placement& placement, const Step& placed);
 
 /// The transport between workers of several processes: `gRPC`, `NCCL`, `Open MPI` or `nothing`.
 std::string link_between(const Placement& placement);
 
-/// True if processes exchange values with servers, or tickets.
+/// True if processes exchange values with servers, or tickets with each other.
 bool needs_exchange(const std::vector<Step>& parts);
 
 /// The processes with which a part exchanges values to or from servers, or tickets.

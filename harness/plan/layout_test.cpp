@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which process holds what, and how several reports become one.
+// Tests which process holds which places, and how several reports are merged.
 #include "harness/plan/layout.h"
 
 #include <gtest/gtest.h>

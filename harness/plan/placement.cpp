@@ -118,8 +118,8 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   recipe.total_examples = static_cast<std::int64_t>(wanted) * recipe.global_batch;
 }
 
-/// Workers with backups draw more examples of the data order together than count. By whole
-/// normalisation groups.
+/// Throws if a step draws more examples than the data set has: with backup workers more examples
+/// are drawn than count. They are drawn in whole normalisation groups.
 void check_drawn(const Placement& placement, std::int64_t group) {
   const std::int64_t backups = backup_workers_of(placement);
   if (backups == 0) return;
@@ -134,7 +134,7 @@ void check_drawn(const Placement& placement, std::int64_t group) {
       replicas, backups, drawn, recipe.global_batch, recipe.train_examples));
 }
 
-/// Servers have workers that no other waits for, so that one may be lost.
+/// True if the run can lose a worker: servers do not wait for every one of their workers.
 bool goes_on_after_a_loss(const Placement& placement) {
   if (placement.facts.servers == 0) return false;
   return placement.facts.has_quorum || exchange_of(placement.strategies) == Exchange::Asynchronous;
@@ -166,7 +166,7 @@ void check_algorithm(const RaceRequest& request, const Placement& placement) {
   }
 }
 
-/// The words of --picked.
+/// The algorithms that --picked lists.
 std::vector<std::string> picked_in(const RaceRequest& request) {
   std::vector<std::string> valid(all_reduce_algorithms().begin(), all_reduce_algorithms().end());
   if (request.processes.value_or(1) > 1) valid.emplace_back(kMpi);
@@ -331,7 +331,8 @@ Step as_computed(const Placement& placement, const Step& step) {
   return marked_as_asked(placement, fused_as_asked(placement, step));
 }
 
-/// Strategies see no marks of Winograd's algorithm: one that divides channels changes what gains.
+/// Winograd's algorithm is marked after the strategies: one that divides channels changes which
+/// convolutions gain.
 Step placed_step(const Placement& placement) {
   const Step step = fused_as_asked(placement, placement.workload->training(placement.recipe));
   const Step placed =

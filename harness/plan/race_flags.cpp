@@ -40,7 +40,7 @@ CLI::Option* declare_flag(CLI::App& app, const Option& option, OptionValues& giv
       text);
 }
 
-/// Whose option it is stands before what it says.
+/// Declares a strategy's option; its help begins with the strategies that declare it.
 void declare(CLI::App& app, const Option& option, OptionValues& given) {
   const std::string help = "for " + names_of_declarers(option) + ": " + std::string(option.help);
   const std::optional<OptionValue> usual = option.usual();
@@ -48,7 +48,7 @@ void declare(CLI::App& app, const Option& option, OptionValues& given) {
   if (usual) flag->default_str(to_text(*usual));
 }
 
-/// What follows belongs to the group, in the help.
+/// Options declared from here on belong to the group in the help.
 void begin_group(CLI::App& app, const char* title) { app.option_defaults()->group(title); }
 
 constexpr const char* kCell = "What races";
@@ -61,7 +61,7 @@ constexpr const char* kData = "Data";
 constexpr const char* kCompute = "What computes, and how";
 constexpr const char* kHosts = "Processes and hosts";
 constexpr const char* kOutput = "Output";
-constexpr const char* kOwn = "Options";  // of a subcommand that has some of these flags, and --help
+constexpr const char* kOwn = "Options";  // for a subcommand with some of these flags, and --help
 
 void declare_what_races(CLI::App& app, RaceRequest& request) {
   begin_group(app, kCell);
@@ -164,7 +164,8 @@ void declare_output(CLI::App& app, RaceRequest& request, RunTexts& texts) {
             "began with (default: none)");
 }
 
-/// Without the flags and their values, which stand behind them or behind a `=`.
+/// The arguments without `flags` and their values, which follow them as the next word or after a
+/// `=`.
 std::vector<std::string> without(const std::vector<std::string>& arguments,
                                  const std::vector<std::string>& flags) {
   std::vector<std::string> left;
@@ -179,7 +180,7 @@ std::vector<std::string> without(const std::vector<std::string>& arguments,
   return left;
 }
 
-/// Whether its data set is files.
+/// True if the run reads its data set from files.
 bool reads_files(const RaceRequest& request) {
   const auto& workloads = all_workloads();
   return std::any_of(workloads.begin(), workloads.end(), [&request](const Workload& each) {
@@ -187,7 +188,8 @@ bool reads_files(const RaceRequest& request) {
   });
 }
 
-/// The command names a folder of data where the run reads one.
+/// Sets the arguments and the command for the record, which names --data-dir only if the run reads
+/// it.
 void set_arguments(RaceRequest& request, const std::vector<std::string>& arguments) {
   request.arguments = arguments;
   std::vector<std::string> words =
@@ -196,7 +198,7 @@ void set_arguments(RaceRequest& request, const std::vector<std::string>& argumen
   request.command = command_text(words);
 }
 
-/// Whether strategies of the kind alone declare it.
+/// True if only strategies of the kind declare the option.
 template <typename Kind>
 bool is_only_of(const Option& option, Kind&& is_of_kind) {
   const auto strategies = all_strategies();
@@ -309,7 +311,7 @@ std::vector<RaceRequest> runs_of(const RaceRequest& request) {
 }
 
 std::vector<std::string> cell_flags() {
-  // Of a seed, of a folder, or without a value.
+  // Flags for seeds or folders, and flags without a value.
   const std::vector<std::string> others = {
       "--help", "--seed",  "--seeds",     "--cluster", "--virtual",          "--data-dir",
       "--out",  "--trace", "--overwrite", "--resume",  "--checkpoint-every", "--continue-on-loss"};

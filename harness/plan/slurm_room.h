@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a run that starts its processes itself fits into the Slurm job that it is in. mpirun
-// would crowd them instead.
+// Checks that a run which starts its own processes fits into its Slurm job. mpirun would put
+// several on one core instead.
 #pragma once
 
 #include "harness/plan/placement.h"
@@ -9,8 +9,9 @@
 
 namespace regatta {
 
-/// Outside of Slurm, and with `--hosts`, there is room for everything.
-/// Throws: RunError(Usage) that says what is wanted, what the job has, and how to ask for more.
+/// Does nothing outside of Slurm or with `--hosts`.
+/// Throws: RunError(Usage) if the job is too small; the text has the need, the job's size and the
+/// fix.
 void require_room(const RaceRequest& request, const Placement& placement);
 
 }  // namespace regatta

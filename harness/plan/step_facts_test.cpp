@@ -40,7 +40,7 @@ TEST(StepFacts, AreReadFromTheGraph) {
   }
 }
 
-/// fuse() makes one part of several: those that the user counts are of the step that is computed.
+/// --stage-parts counts the parts of the step as computed: fuse() makes one part of several.
 TEST(StageParts, AreOfTheStepAsItIsComputed) {
   RaceRequest request;
   request.workload = "resnet9_thin";

@@ -10,9 +10,9 @@
 namespace regatta {
 namespace {
 
-constexpr std::size_t kTraceEvents = 200'000;  // a lane
+constexpr std::size_t kTraceEvents = 200'000;  // per lane
 
-/// Numbered among the workers of the process, in the order of their places.
+/// The stragglers of a process, by index among its workers in the order of their places.
 std::map<int, double> stragglers_in(const RaceRequest& request, const Placement& placement,
                                     int process) {
   const std::vector<Place> workers = worker_places(placement, process);
@@ -51,7 +51,7 @@ ExecutorOptions executor_options(const RaceRequest& request, const Placement& pl
   options.stragglers = stragglers_in(request, placement, process);
   options.trace_events = request.trace.empty() ? 0 : kTraceEvents;
   options.loss = request.on_loss;
-  // NCCL wants one order of buckets at all ranks, so all of them are in one lane.
+  // NCCL needs the same order of buckets at all ranks, so all of them are in one lane.
   if (placement.by_nccl) options.plan.inline_bytes = 0;
   options.launch = placement.launch;
   return options;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a request to the options of an executor, in a race of one process and in each rank.
+// Turns a request into the options of an executor, for a race in one process and for each rank.
 #pragma once
 
 #include <map>
@@ -11,14 +11,14 @@
 
 namespace regatta {
 
-/// Where its files lie, and which it takes.
+/// The folder of the data set's files, and whether unverified ones are accepted.
 DataFiles files_of(const RaceRequest& request);
 
-/// place() by the sizes of the data set that the table of data sets knows.
+/// place() with the size of the data set from the table of data sets, without loading it.
 /// Throws: RunError(Usage), RunError(Unsupported).
 Placement place_without_data(const RaceRequest& request);
 
-/// The options of `process`, with its stragglers, but without cores.
+/// The options of `process`, including its stragglers; the caller sets the cores.
 ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,
                                  const DataSet& train, int process);
 

@@ -16,7 +16,7 @@
 namespace regatta {
 namespace {
 
-/// Whether replicas of several processes keep in step without servers.
+/// True if replicas in several processes stay in step without servers.
 bool sums_over_processes(const RaceRequest& request) {
   const std::vector<const Strategy*> strategies = find_strategies(request.strategy);
   return std::any_of(strategies.begin(), strategies.end(), [](const Strategy* each) {
@@ -24,7 +24,7 @@ bool sums_over_processes(const RaceRequest& request) {
   });
 }
 
-/// Of GPUs that are left idle.
+/// The warning about idle GPUs; empty if none is idle.
 std::string warning_of_gpus(const RaceRequest& request, const MachineFacts& machine) {
   const bool one_process = request.processes.value_or(1) == 1;
   if (!is_gpu(request.device) || !one_process || request.workers < 2) return "";
@@ -43,10 +43,10 @@ std::string warning_of_bf16(const RaceRequest& request, const MachineFacts& mach
   return "this processor has AVX-512 but no AMX, so bf16 may be slower than --dtype f32 here";
 }
 
-/// Memory is freed for the next bucket but one.
+/// A bucket's memory is reused by the next bucket but one, so fewer buckets free none.
 constexpr std::int64_t kFewestBuckets = 3;
 
-/// Shares of which nothing is freed before the step ends.
+/// The warning about --shard with too few buckets for memory to be freed within a step.
 std::string warning_of_shares(const RaceRequest& request) {
   const auto asked = request.options.find(kShard.name);
   if (asked == request.options.end() || asked->second == kShard.usual()) return "";

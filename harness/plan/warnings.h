@@ -12,7 +12,7 @@
 namespace regatta {
 
 /// The first warning for a request on this machine; empty if there is none.
-/// Throws: as place().
+/// Throws: like place().
 std::string warning_of(const RaceRequest& request, const MachineFacts& machine);
 
 }  // namespace regatta

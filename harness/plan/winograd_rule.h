@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rule by which a run uses Winograd's algorithm for convolutions (kernels/graph/winograd.h): it
-// computes on a CPU and at least one layer gains.
+// The rule by which a run uses Winograd's algorithm for convolutions (kernels/graph/winograd.h):
+// the run computes on a CPU, and at least one layer gains.
 #pragma once
 
 #include <string>

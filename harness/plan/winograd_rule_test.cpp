@@ -25,7 +25,7 @@ std::string cell_says(const RaceRequest& request) {
   return cell_of(request, placement_of(request), {.dataset = "shapes", .cores = 1}).winograd;
 }
 
-/// What is said of `--winograd on`.
+/// The error text of `--winograd on`.
 std::string refusal_of(RaceRequest request) {
   request.winograd = "on";
   try {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races over several processes whose loops do not wait for one another: what each has missed and
-sent, and what a slow one costs.
+"""Races over several processes whose loops do not wait for one another: staleness, bytes sent, and
+the cost of a slow loop.
 
 usage: asynchronous_processes_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
@@ -17,7 +17,8 @@ VALIDATOR = record_validator()
 
 class AveragesBetween(unittest.TestCase):
     def test_with_a_drawn_peer(self) -> None:
-        """Whose averages travel, or are in memory where the peer is in the same process."""
+        """Averages travel between processes, or are in memory if the peer is in the same
+        process."""
         cell = ("--workload", "parabola", "--steps", "1000", "--strategy", "ad_psgd")
         for workers, processes, batch in ((2, 2, 50), (3, 3, 49), (4, 2, 50)):
             with self.subTest(workers=workers, processes=processes):
@@ -31,7 +32,7 @@ class AveragesBetween(unittest.TestCase):
                 replicas = [one for one in record["workers"] if one["place"].startswith("replica")]
                 self.assertEqual(len(replicas), workers)
                 self.assertGreater(min(one["steps"] for one in replicas), 0)
-                for active in replicas[::2]:  # which know of their own averages
+                for active in replicas[::2]:  # which know only their own averages
                     self.assertEqual(len(active["staleness_histogram"]), 1)
 
     def test_send_what_the_graph_says(self) -> None:
@@ -53,7 +54,7 @@ class AveragesBetween(unittest.TestCase):
             steps = [by_place[f"replica{r}"]["steps"] for r in "01"]
             self.assertEqual(sum(steps), 60)
             self.assertGreater(steps[int(fast)], 2 * steps[int(slow)])
-            if slow == "1":  # averages come while it computes
+            if slow == "1":  # averages arrive while it computes
                 self.assertGreater(sum(by_place["replica1"]["staleness_histogram"][2:]), 0)
 
 
@@ -79,7 +80,7 @@ class AsynchronousServers(unittest.TestCase):
             with self.subTest(servers=servers, bound=bound):
                 bounded = record_of(*cell, "--staleness-bound", str(bound), "--servers", servers)
                 steps = [w["steps"] for w in bounded["workers"] if "server" not in w["place"]]
-                # Clocks are the steps that workers are at: one ahead of those they have done.
+                # A worker's clock is its current step: one more than it has completed.
                 self.assertLessEqual(abs(steps[0] - steps[1]), bound + 1)
                 self.assertEqual(bounded["cell"]["options"]["staleness_bound"], bound)
 

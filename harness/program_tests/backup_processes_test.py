@@ -22,14 +22,14 @@ UNEVEN = tuple("31" if word == str(BATCH) else word for word in PARABOLA)
 SHARES = {"replica0": 16, "replica1": 15, "replica2": 16}
 LONG_STEPS = 1500
 UNEVEN_FOR_LONG = (*(str(LONG_STEPS) if word == "300" else word for word in UNEVEN),
-                   "--straggler", "0:100,1:100,2:100")  # which sleep
+                   "--straggler", "0:100,1:100,2:100")  # stragglers sleep
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32",
         "--strategy", "parameter_server", "--workers", "2", "--backup-workers", "1")
-SLEEPY = ("--straggler", "0:10,1:10,2:10")  # steps that last, and do not compute for as long
+SLEEPY = ("--straggler", "0:10,1:10,2:10")  # steps that take long, mostly asleep
 
 
 def pushes(record: dict[str, Any]) -> dict[str, tuple[int, int, int]]:
-    """By worker: steps, applied, dropped."""
+    """Steps, applied updates and dropped updates of each worker."""
     steps = {one["place"]: one["steps"] for one in record["workers"]}
     return {f"replica{one['replica']}": (steps.get(f"replica{one['replica']}", one["steps"]),
                                          one["updates_applied"], one["updates_dropped"])
@@ -90,7 +90,7 @@ class BackupWorkers(unittest.TestCase):
         self.assertLess(applied, 15)
 
     def record_without(self, rank: int, *arguments: str, ranks: int) -> dict[str, Any]:
-        """Of a run that ends well although this rank, of replica 1, is killed."""
+        """The record of a run that ends well although `rank`, of replica 1, is killed."""
         run = Run(*arguments, "--continue-on-loss", ranks=ranks)
         run.await_training()
         run.send(signal.SIGKILL, run.ranks[rank])

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program says to bad input, and that neither it nor a kill costs a record.
+"""The program's errors for bad input; neither bad input nor a kill costs a record.
 
 usage: bad_input_test.py REGATTA SCHEMA [unittest arguments]
 
-Bad input is answered by exit code 1 and one line on stderr, before anything is written. A run that
-fails later has exit code 2 and a record that says why.
+Bad input gives exit code 1 and one line on stderr, before anything is written. A run that fails
+later has exit code 2 and a record with the reason.
 """
 
 import os
@@ -31,13 +31,13 @@ THIN = ("--workload", "resnet9_thin", "--steps", "8", "--global-batch", "32")
 
 class BadInput(unittest.TestCase):
     def assert_refused(self, done: subprocess.CompletedProcess[str], expected: str) -> None:
-        """Exit code 1 and one line on stderr."""
+        """Checks for exit code 1 and one line on stderr."""
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertRegex(done.stderr, rf"^regatta: .*{expected}")
 
     def assert_run_refused(self, flags: tuple[str, ...], expected: str) -> None:
-        """And nothing printed, nothing written."""
+        """Checks that a run is refused, and that nothing is printed or written."""
         out = fresh_folder() / "out"
         with self.subTest(flags=" ".join(flags)):
             done = regatta("run", *flags, "--out", str(out))
@@ -76,7 +76,7 @@ class CommandLine(BadInput):
                 self.assert_run_refused(words, expected)
                 continue
             self.assert_run_refused(words, "this build has no CUDA: .*--device cpu")
-            if "--straggler" not in flags and "--trace" not in flags:  # flags of runs alone
+            if "--straggler" not in flags and "--trace" not in flags:  # flags that only runs have
                 self.assert_refused(regatta("graph", *words), expected)
 
     def test_of_a_batch_that_is_not_whole_groups(self) -> None:
@@ -199,7 +199,7 @@ class OutputFolder(BadInput):
             with self.assertRaises(OSError), open(disk / "filler", "wb", buffering=0) as filler:
                 while filler.write(bytes(1024)):
                     pass
-            for _ in range(3):  # what is left of a page takes a record or a part of one
+            for _ in range(3):  # the rest of a page may hold a record or a part of one
                 done = regatta("run", *SHORT, "--out", str(disk))
                 if done.returncode != 0:
                     break
@@ -240,7 +240,7 @@ class DivergedRun(unittest.TestCase):
         return record
 
     def failures(self, workload: tuple[str, ...]) -> dict[str, tuple[int, str]]:
-        """The step and the first tensor, by strategy."""
+        """The step and the first tensor of each strategy's failure."""
         found = {}
         for strategy in ("single", "all_reduce", "in_graph", "async_shared", "ad_psgd"):
             workers = () if strategy == "single" else ("--workers", "2")
@@ -252,7 +252,7 @@ class DivergedRun(unittest.TestCase):
                 r"tensor that is not finite)?: (variable \S+|the output of \w+ in layer \S+)", text)
             self.assertIsNotNone(named, text)
             self.assertGreater(record["training_ns"], 0)
-            self.assertEqual(len(record["evaluations"]), 1)  # that of the first weights
+            self.assertEqual(len(record["evaluations"]), 1)  # with the first weights
             found[strategy] = (int(named[1]), named[2])
         return found
 
@@ -274,7 +274,7 @@ class DivergedRun(unittest.TestCase):
 
     def test_seen_by_the_evaluation_says_so(self) -> None:
         diverges = self.record_of(*PARABOLA, "--rate-scale", "1e9")["failure"]["text"]
-        steps = re.search(r"at step (\d+)", diverges)[1]  # after as many steps it is too late
+        steps = re.search(r"at step (\d+)", diverges)[1]  # the step that fails in training
         record = self.record_of(*PARABOLA, "--steps", steps, "--rate-scale", "1e9")
         self.assertRegex(record["failure"]["text"],
                          f"^in the evaluation after {steps} steps of training, .*first tensor")

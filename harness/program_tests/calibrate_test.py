@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`regatta calibrate`: what it measures, and what it says of a model's stages.
+"""`regatta calibrate`: its measurements, and the times that it prints for a model's stages.
 
 usage: calibrate_test.py REGATTA SCHEMA [unittest arguments]
 """
@@ -24,12 +24,12 @@ class Calibration(unittest.TestCase):
             self.assertGreater(ns, 0)
         self.assertEqual(list(made["transports"]),
                          ["in_process", "open_mpi", "open_mpi_sums", "grpc"])
-        # Which is the cheaper of two is not known beside other programs.
+        # No costs are compared: other programs may distort them.
         for transport, ways in made["transports"].items():
             for way in ("on_host", "between_hosts"):
                 if way in ways:
                     self.assertGreater(ways[way]["message_ns"], 0, (transport, way))
-                    rate = ways[way]["bytes_per_ns"]  # none: long ones took no longer
+                    rate = ways[way]["bytes_per_ns"]  # None: long messages took no longer
                     self.assertTrue(rate is None or rate > 0, (transport, way))
                     points = ways[way]["points"]
                     self.assertEqual(points, sorted(points), (transport, way))

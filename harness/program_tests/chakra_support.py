@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of Chakra, read by protoc: what `regatta graph --format chakra` writes."""
+"""Reads the traces of Chakra that `regatta graph --format chakra` writes, by protoc."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from test_support import skip
 
 PROTO = Path(__file__).with_name("chakra.proto")
-# What readers take each attribute for: chakra's et_feeder_node.cpp.
+# The type that readers expect of each attribute: chakra's et_feeder_node.cpp.
 TYPES = {"is_cpu_op": "bool_val", "num_ops": "int64_val", "tensor_size": "uint64_val",
          "comm_type": "int64_val", "comm_size": "int64_val", "comm_src": "int32_val",
          "comm_dst": "int32_val", "comm_tag": "int32_val", "pg_name": "string_val",
@@ -36,7 +36,7 @@ class TraceNode(NamedTuple):
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number, and where the next field begins."""
+    """Returns the number and the position of the next field."""
     number = shift = 0
     while True:
         byte = data[at]
@@ -48,7 +48,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def as_one_message(data: bytes) -> bytes:
-    """Messages behind their lengths, made fields of chakra.proto's Trace."""
+    """Turns messages with length prefixes into fields of chakra.proto's Trace."""
     joined = bytearray()
     at, field = 0, 1
     while at < len(data):
@@ -62,7 +62,7 @@ def as_one_message(data: bytes) -> bytes:
 
 
 def parsed(lines: list[str]) -> dict[str, list[Any]]:
-    """The text that protoc prints; takes the lines of one message off."""
+    """Parses the text that protoc prints; removes the lines of one message from `lines`."""
     fields: dict[str, list[Any]] = {}
     while lines and (line := lines.pop(0).strip()) != "}":
         if line.endswith("{"):
@@ -103,7 +103,7 @@ def read_trace(path: Path) -> list[TraceNode]:
 
 
 def groups_in(folder: Path, processes: int) -> dict[str, list[int]]:
-    """Processes by pg_name; 0 is all."""
+    """The processes of each pg_name; 0 has all."""
     file = folder / "comm_groups.json"
     named: dict[str, list[int]] = json.loads(file.read_text()) if file.exists() else {}
     return {"0": list(range(processes)), **named}

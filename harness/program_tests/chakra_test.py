@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`regatta graph --format chakra`: traces that protoc reads, held against the graph's own text.
+"""`regatta graph --format chakra`: traces that protoc reads, compared with the graph's own text.
 
 usage: chakra_test.py REGATTA SCHEMA [unittest arguments]
 """
@@ -53,7 +53,7 @@ def traces_of(*flags: str) -> Traces:
 
 @functools.cache
 def parts_of(*flags: str) -> list[str]:
-    """What `regatta graph` prints of each process."""
+    """The output of `regatta graph` for each process."""
     return re.split(r"(?<=a step\n)(?=variable|%0 )", output_of("graph", *flags))
 
 
@@ -62,15 +62,15 @@ def bytes_of(nodes: list[TraceNode], kind: str) -> int:
 
 
 def traffic_in(part: str) -> tuple[int, int, int]:
-    """Bytes sent, bytes received and messages of a step, over the places."""
+    """Bytes sent, bytes received and messages of a step, summed over the places."""
     found = re.findall(r"(?m)^# .* sends (\d+) bytes and receives (\d+) bytes in (\d+) messages",
                        part)
     return tuple(sum(int(place[i]) for place in found) for i in range(3))  # type: ignore
 
 
 def run_all(traces: Traces) -> int:
-    """Nodes that end where each begins when what it depends on has ended, a receive ends with its
-    send, and a group's n-th collectives of all members end together."""
+    """Counts the nodes that end if each begins when its dependencies have ended, a receive ends
+    with its send, and the n-th collectives of a group end together at all members."""
     done: list[set[int]] = [set() for _ in traces.nodes]
     sent: set[tuple[int, ...]] = set()
     reached: dict[tuple[str, int], list[tuple[int, int]]] = {}
@@ -197,7 +197,7 @@ class Trace(unittest.TestCase):
         order = {node.id: at for at, node in enumerate(stage)}
         for node in stage:
             for send in sends.intersection(node.ctrl_deps + node.data_deps):
-                # Its memory is wanted, and there is a later message on its way.
+                # Its memory is needed, and a later message is in flight.
                 between = [id for id in sends if order[send] < order[id] < order[node.id]]
                 self.assertTrue(between, (node.name, send))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints that a run cannot go on from, and disks that cannot hold them.
+"""Checkpoints from which a run cannot go on, and disks that are too small for them.
 
 usage: checkpoint_refusals_test.py REGATTA SCHEMA [unittest arguments]
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races that leave checkpoints, what a checkpoint counts, and what two records of a run have to say
-alike.
+"""Races that leave checkpoints, the counts in a checkpoint, and the fields in which two records of
+a run must agree.
 """
 
 import functools
@@ -14,7 +14,7 @@ BATCH = 32
 STEPS = 14
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", str(BATCH),
         "--steps", str(STEPS))
-THIN_TO_THE_END = (*THIN, "--evaluate", "end", "--threads", "1")  # waits that spin cost a half
+THIN_TO_THE_END = (*THIN, "--evaluate", "end", "--threads", "1")  # spinning takes half the time
 EVERY = 2
 POINTS = 50
 PARABOLA_STEPS = 20_000
@@ -36,7 +36,7 @@ def in_one_piece(*arguments: str) -> dict[str, Any]:
 
 
 def counts_in(file: Path) -> dict[str, int]:
-    """The counts with which a checkpoint begins; its lengths have to be the file's."""
+    """The counts at the head of a checkpoint; its lengths must match the file's."""
     data = file.read_bytes()
     magic, version, header, payload = (data[i:i + 8] for i in range(0, 32, 8))
     if magic != b"RGTCKPT\n" or int.from_bytes(version, "little") != 7:
@@ -74,7 +74,7 @@ class Run:
         return found[0] if found else None
 
     def examples(self) -> int:
-        """That the checkpoint holds; -1: there is none yet, or none any more."""
+        """Examples in the checkpoint; -1 if there is none yet, or none any more."""
         file = self.checkpoint()
         try:
             return -1 if file is None else counts_in(file)["examples"]
@@ -90,7 +90,7 @@ class Run:
         return file
 
     def end(self, number: int) -> str:
-        """By a signal; what it said on stderr."""
+        """Ends the run by a signal. Returns its stderr."""
         self.process.send_signal(number)
         errors: str = self.process.communicate(timeout=60)[1]
         if self.process.returncode != -number:
@@ -99,7 +99,7 @@ class Run:
 
 
 def results_of(record: dict[str, Any]) -> dict[str, Any]:
-    """What does not depend on time."""
+    """The results that do not depend on time."""
     evaluations = [{key: value for key, value in evaluation.items() if not key.endswith("_ns")}
                    for evaluation in record["evaluations"]]
     steps = {worker["place"]: worker["steps"] for worker in record["workers"]}

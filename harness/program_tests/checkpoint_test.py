@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that are killed and go on from their checkpoint, against runs in one piece.
+"""Runs that are killed and go on from their checkpoint, compared with uninterrupted runs.
 
 usage: checkpoint_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where python3-jsonschema is not installed.
@@ -26,7 +26,7 @@ CHECKPOINTED = ("--checkpoint-every", str(EVERY))
 
 
 def folder_of(file: Path) -> Path:
-    """That a run was given, whose checkpoint this is."""
+    """The folder of the run that wrote this checkpoint."""
     return file.parents[2]
 
 
@@ -45,8 +45,7 @@ class Checkpoints(unittest.TestCase):
         self.assertFalse(file.parent.exists(), "a finished run removes its checkpoints")
 
     def killed(self, *arguments: str, batch: int = BATCH) -> Path:
-        """The checkpoint of a run that was killed when this was neither the first nor at an
-        evaluation."""
+        """Kills a run. Returns its checkpoint, which is neither the first nor at an evaluation."""
         run = Run(*arguments, *CHECKPOINTED)
         file = run.await_examples(2 * EVERY * batch)
         run.end(signal.SIGKILL)
@@ -183,7 +182,7 @@ class Checkpoints(unittest.TestCase):
             run.process.kill()
             run.process.communicate()
             file = run.checkpoint()
-            if file is None:  # it was faster
+            if file is None:  # the run ended first
                 break
             resume = ("--resume", str(file.parent))
         else:

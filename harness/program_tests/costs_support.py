@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibrations that are written rather than measured."""
+"""Calibrations that are written by hand rather than measured."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from test_support import fresh_folder
 
 
 def costs_of_sums(fast: str, workers: int, processes: int) -> Path:
-    """A calibration by hand: `fast` takes least time of all sums."""
+    """A calibration in which the algorithm `fast` takes the least time for every sum."""
     free = {"message_ns": 0, "bytes_per_ns": None}
     carrier = {"on_host": free, "between_hosts": free, "adding_bytes_per_ns": None,
                "sending_bytes_per_ns": None}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole runs of the program, judged by what they leave: the record, the trace, the lines printed.
+"""Whole runs of the program, checked by their outputs: the record, the trace, the lines printed.
 
 usage: end_to_end_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where python3-jsonschema is not installed.
@@ -23,13 +23,13 @@ WORKLOADS = {"parabola": PARABOLA, "resnet9_thin": THIN}
 
 @functools.cache
 def exchange_by_strategy() -> dict[str, str]:
-    """As the program lists them."""
+    """The exchange of each strategy, as the program lists it."""
     pattern = r"^  (\w+) +(synchronous|asynchronous|nothing|periodic|compressed) "
     return dict(re.findall(pattern, output_of("list", "strategies"), re.MULTILINE))
 
 
 def valid_values(strategy: str, flag: str) -> list[str]:
-    """Of an option that is a choice, from the error about a word that is none."""
+    """The valid values of an option, from the error for an invalid one."""
     error = regatta("graph", "--workload", "parabola", "--strategy", strategy, flag, "?").stderr
     return re.search(r"\(valid: (.*)\)", error)[1].split()
 
@@ -55,11 +55,11 @@ def cells() -> list[Cell]:
                 "sharded": "--shard"}
     found = []
     for name, exchange in exchange_by_strategy().items():
-        if exchange == "compressed":  # it rewrites another's
+        if exchange == "compressed":  # only after another strategy
             continue
         workers = () if name == "single" else ("--workers", "2")
         if name.startswith("parameter_server"):
-            workers += ("--processes", "1")  # as processes: processes_test.py
+            workers += ("--processes", "1")  # separate processes: processes_test.py
         if name not in variants:
             found.append(Cell(name, workers))
             continue
@@ -74,8 +74,8 @@ def cells() -> list[Cell]:
 
 
 def records(workload: str) -> dict[Cell, dict[str, Any]]:
-    """Of all cells; of images, whose evaluations take seconds, the first of each kind of exchange,
-    and stages."""
+    """The records of all cells. On images, whose evaluations take seconds, only the first cell
+    of each kind of exchange, and stages."""
     chosen = cells()
     if workload != "parabola":
         first = {exchange_by_strategy().get(cell.strategy): cell for cell in reversed(cells())}
@@ -149,7 +149,7 @@ class Record(unittest.TestCase):
         first, last = record["evaluations"]
         self.assertEqual(record["cell"]["evaluate"], "end")
         self.assertEqual(first["result_time_ns"], 0)
-        self.assertGreater(record["data_weights_ns"], 1_000_000)  # of filters of 5,000 images
+        self.assertGreater(record["data_weights_ns"], 1_000_000)  # filters from 5,000 images
         least = record["data_weights_ns"] + last["training_time_ns"]
         self.assertGreater(last["result_time_ns"], least)
         self.assertLess(last["result_time_ns"],
@@ -219,7 +219,7 @@ class Record(unittest.TestCase):
             for cell, record in records(workload).items():
                 norms = [evaluation["parameter_norm"] for evaluation in record["evaluations"]]
                 with self.subTest(workload=workload, cell=cell):
-                    self.assertEqual(norms[0], expected[0])  # of equal first weights
+                    self.assertEqual(norms[0], expected[0])  # the first weights are equal
                     if cell.is_synchronous():
                         self.assertAlmostEqual(norms[-1] / expected[-1], 1, delta=1e-4)
 
@@ -251,7 +251,7 @@ class Record(unittest.TestCase):
 
 
 class AsyncShared(unittest.TestCase):
-    STEPS = {"relaxed": 400_000, "locked": 100_000}  # 400 ms: where busy, all get their turn
+    STEPS = {"relaxed": 400_000, "locked": 100_000}  # 400 ms: all get cores on a busy machine
 
     def long_run(self, sharing: str) -> dict[str, Any]:
         return record_of("--workload", "parabola", "--steps", str(self.STEPS[sharing]),

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`regatta export --format mllog` before MLPerf's own compliance checker.
+"""`regatta export --format mllog`, checked by MLPerf's own compliance checker.
 
 usage: export_checker_test.py REGATTA SCHEMA [unittest arguments]
 
-Exits 77 (skipped) where the checker is not installed. Debian does not have it:
+Exits 77 (skipped) if the checker is not installed. Debian does not package it:
     pip install --no-deps --target FOLDER mlperf-logging==4.1.68
     PYTHONPATH=FOLDER ctest --preset debug -R export_checker_test
 
-Rules of one benchmark are left out, since no run is of a benchmark of MLPerf's: for the same reason
-the checker always complains of submission_benchmark. It ignores keys that it does not know.
+Rules for single benchmarks are left out, since no run is of a benchmark of MLPerf's; the checker
+always complains of submission_benchmark for the same reason. It ignores keys that it does not know.
 """
 
 import logging
@@ -28,13 +28,13 @@ except ImportError as error:
          "mlperf-logging, and PYTHONPATH=FOLDER")
 
 RULESETS = ("4.1.0", "5.0.0", "5.1.0", "6.0.0")
-DISCLOSING = "6.1.0"  # asks for more: precision, parallelism, configuration
+DISCLOSING = "6.1.0"  # requires more keys: precision, parallelism, configuration
 ALWAYS = {"submission_benchmark"}
 NOT_HERE = ALWAYS | {"lowest_numerical_precision_in_attn", "config_filename"}
 
 
 def refused(log: Path, ruleset: str) -> set[str]:
-    """The keys, or whole sentences, that the checker complains of, warnings included."""
+    """The keys, or whole sentences, in the checker's complaints, warnings included."""
     rules = Path(mlp_compliance.__file__).parent
     enqueue = mlp_compliance.enqueue_config
     checker = mlp_compliance.make_checker("training", ruleset, quiet=False, werror=True)
@@ -45,7 +45,7 @@ def refused(log: Path, ruleset: str) -> set[str]:
 
 
 def logs_of(folder: Path) -> list[Path]:
-    """Of the first run of each cell."""
+    """The log of the first run of each cell."""
     return sorted(exported_folder(folder, "mllog", *AUTHOR).rglob("result_0.txt"))
 
 

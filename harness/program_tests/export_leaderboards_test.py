@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`regatta export` for leaderboards: DAWNBench's entries and MLPerf's logs, of committed records.
+"""`regatta export` for leaderboards: DAWNBench's entries and MLPerf's logs, from committed records.
 
 usage: export_leaderboards_test.py REGATTA SCHEMA [unittest arguments]
 
-The facts are those that readers rely on: the tests of dawn-bench-entries, and the rules of MLPerf's
-compliance checker that hold for every benchmark (training_6.0.0/common.yaml).
+The tests check the facts on which readers rely: the tests of dawn-bench-entries, and the rules of
+MLPerf's compliance checker for every benchmark (training_6.0.0/common.yaml).
 """
 
 import csv
@@ -138,7 +138,7 @@ class Mllog(unittest.TestCase):
 
     def test_checks_of_each_key_hold(self) -> None:
         for lines in self.logs.values():
-            at = {line["key"]: index for index, line in enumerate(lines)}  # of the last of each
+            at = {line["key"]: index for index, line in enumerate(lines)}  # the last line of each
             first_block = next(i for i, line in enumerate(lines) if line["key"] == "block_start")
             self.assertLess(at["init_start"], at["init_stop"])
             self.assertLess(at["init_stop"], at["run_start"])

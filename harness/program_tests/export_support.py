@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of `regatta export` share: committed records, changed ones, and strict parsing."""
+"""Shared by tests of `regatta export`: committed records, changed ones, and strict parsing."""
 
 import json
 import math
@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 from typing import Any, NoReturn
 
-from test_support import fresh_folder, output_of
+from test_support import fresh_folder, output_of, record_lines
 
 RESULTS = Path("results")
 QUICK = RESULTS / "xeon-no-amx-2-cores" / "quick"
@@ -23,7 +23,7 @@ def parsed(text: str) -> Any:
 
 
 def exported(folder: Path, form: str, *flags: str) -> str:
-    """Of a format that is one file."""
+    """Exports to a format of one file. Returns its text."""
     return output_of("export", str(folder), "--format", form, *flags)
 
 
@@ -40,11 +40,11 @@ def folder_of(*lines: str) -> Path:
 
 
 def lines_in(folder: Path) -> list[str]:
-    return (folder / "records.jsonl").read_text().splitlines(keepends=True)
+    return record_lines(folder)
 
 
 def changed(line: str, **fields: Any) -> str:
-    """The record of another run."""
+    """The record with other fields, and with a new run_id."""
     return json.dumps({**json.loads(line), "run_id": uuid.uuid4().hex, **fields}) + "\n"
 
 
@@ -56,7 +56,7 @@ def failed(line: str) -> str:
 
 
 def cell_of(record: dict[str, Any]) -> tuple[str, str]:
-    """Of records of `QUICK`, which tell cells apart by this."""
+    """The key that tells cells of `QUICK` apart."""
     return record["cell"]["workload"], record["cell"]["strategy"]
 
 

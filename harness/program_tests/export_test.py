@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`regatta export` for other tools, and what it says to bad input, from committed records.
+"""`regatta export` for other tools, from committed records, and its errors for bad input.
 
 usage: export_test.py REGATTA SCHEMA [unittest arguments]
 
-The facts are those that the readers of each format rely on: google/benchmark's json_reporter.cc and
-compare.py, the README of github-action-benchmark, Bencher's bmf.json, RFC 4180.
+The tests check the facts on which readers of each format rely: google/benchmark's json_reporter.cc
+and compare.py, the README of github-action-benchmark, Bencher's bmf.json, RFC 4180.
 """
 
 import csv
@@ -127,13 +127,13 @@ class BencherMetricFormat(unittest.TestCase):
                                    statistics.median(times))
 
 
-# What only records of version 1 have.
+# Fields that only records of version 1 have.
 GONE = [f"cell.{name}" for name, later
         in SCHEMA["$defs"]["since_2"]["properties"]["cell"]["properties"].items() if not later]
 
 
 def columns_of(schema: dict[str, Any], path: str = "") -> Iterator[str]:
-    """The columns that a schema means: one for each field that is not an object."""
+    """The columns for a schema: one for each field that is not an object."""
     for name, inner in schema["properties"].items():
         if path + name == "evaluations":
             yield from columns_of(inner["items"], "last_evaluation.")
@@ -157,7 +157,7 @@ class Csv(unittest.TestCase):
         for row, record in zip(rows, records):
             self.assertEqual(row["run_id"], record["run_id"])
             self.assertEqual(row["cell.strategy"], record["cell"]["strategy"])
-            algorithm = record["cell"]["all_reduce"]  # a field of the cell in records of that time
+            algorithm = record["cell"]["all_reduce"]  # in records of that time a field of the cell
             self.assertEqual(f"all_reduce={algorithm}" in row["cell.options"],
                              algorithm is not None)
             self.assertEqual(float(row["examples_per_s"]), record["examples_per_s"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of races in which a rank is killed or stopped share: the races, the ranks that it
-may hit, and what a failed row has to say.
+"""Shared by tests of races in which a rank is killed or stopped: the races, the ranks that can be
+hit, and the checks of a failed row.
 """
 
 import unittest
@@ -15,7 +15,7 @@ from test_support import record_validator, skip_without_mpirun
 skip_without_mpirun()
 VALIDATOR = record_validator()
 
-AT_A_TIME = 4  # runs that mostly wait
+AT_A_TIME = 4  # runs at a time; they mostly wait
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32", "--workers",
         "2")
 LONG = ("--steps", "100000", "--straggler", "0:20,1:20")  # a signal meets a step of some 0.4 s
@@ -31,12 +31,12 @@ CELLS: dict[str, tuple[str, ...]] = {
     "backup worker": ("--strategy", "parameter_server", "--backup-workers", "1",
                       "--continue-on-loss"),
 }
-PLACED = ("in_graph", "stages")  # their values travel by send and receive
+PLACED = ("in_graph", "stages")  # values travel by send and receive
 EVERYBODY_IS_NEEDED = ("all_reduce", "parameter_server", "parameter_server_async")
 
 
 def places_of(cell: str) -> tuple[str, ...]:
-    """By rank."""
+    """The place of each rank."""
     if cell == "stages":
         return ("replica0", "replica0.stage1")
     servers = {"all_reduce": (), "in_graph": (),
@@ -49,7 +49,7 @@ def start(cell: str, *arguments: str) -> Run:
 
 
 class Case(NamedTuple):
-    """Who is killed in which run and when."""
+    """The victim, run and moment of a kill."""
 
     cell: str
     victim: str  # launcher, mpirun, or a rank's place
@@ -57,7 +57,8 @@ class Case(NamedTuple):
 
 
 def victim_of(case: Case, run: Run) -> str:
-    """As a message names it; a rank that has only just started may be known by its number alone."""
+    """The victim's name in messages; a rank that has only just started may be known by number
+    only."""
     if case.victim == "mpirun":
         return "mpirun, which holds the ranks"
     rank = places_of(case.cell).index(case.victim)
@@ -69,20 +70,20 @@ def victim_of(case: Case, run: Run) -> str:
 class Outcome:
     case: Case
     run: Run
-    exit_code: int | None  # None: it had not ended in time
-    lines_before: int  # that were printed before the death
+    exit_code: int | None  # None: not ended in time
+    lines_before: int  # printed before the death
     left: list[str]
 
 
 def at_once(play: Callable[[Any], Any], cases: Iterable[Any]) -> Iterable[Any]:
-    """What comes of each case."""
+    """Plays all cases, some at a time. Yields each outcome, in order."""
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         yield from pool.map(play, cases)
 
 
 class Fault(unittest.TestCase):
     def assert_failed(self, run: Run, text: str) -> dict[str, Any]:
-        """A failed row, alone and whole, and nothing on stderr."""
+        """Checks for one complete record, a failed row, and for an empty stderr."""
         (record,) = run.records()
         self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
         self.assertEqual((record["status"], record["failure"]["kind"]), ("failed", "peer_lost"))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races over processes in which one is killed: what is said, what is left.
+"""Races over processes in which one is killed: the messages, and leftovers.
 
 usage: faults_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
 
-Moments are found from outside: the ranks' processes are there (start), the first evaluation is
-printed (training), the launcher computes again (evaluation); at the end a rank that was stopped in
-the last evaluation keeps the run from ending before the victim dies.
+Moments are detected from outside: the ranks' processes exist (start), the first evaluation is
+printed (training), the launcher computes again (evaluation). For the moment `end` a rank is stopped
+in the last evaluation, so that the run cannot end before the victim dies.
 """
 
 import contextlib
@@ -21,26 +21,26 @@ from proc_support import cpu_seconds
 from run_support import END_LIMIT_S, START_LIMIT_S, Run, path_to_wrapped_mpirun
 from test_support import fresh_folder, records_in, regatta, run_tests, soon
 
-# One thread evaluates, and steps wait for stragglers that sleep: long enough to be met anywhere.
+# One thread evaluates, and stragglers sleep, so that each phase is long enough to be hit.
 SHORT_STEPS = 4
 SHORT = ("--steps", str(SHORT_STEPS), "--threads", "1", "--straggler", "0:20,1:20")
 SLEEPY_STEPS = 20
 SLEEPY = ("--steps", str(SLEEPY_STEPS), "--straggler", "0:15,1:15")
 
-# What proves the moment: lines printed before the death, one an evaluation, and the record's
+# Evidence of the moment: the lines printed before the death, one per evaluation, and the record's
 # evaluations and steps.
 LINES_BEFORE = {"start": 0, "training": 1, "evaluation": 1, "end": 2}
 EVALUATIONS = {"start": (0,), "training": (1,), "evaluation": (1, 2), "end": (2,)}
 STEPS = {"start": (0,), "training": range(32), "evaluation": (SHORT_STEPS,),
          "end": (SHORT_STEPS,)}
-NOTICED_S = 5  # that mpirun is gone, on a loaded machine
+NOTICED_S = 5  # to notice that mpirun is gone, on a loaded machine
 KILLED = r"exited on signal 9 \(Killed\)"
-# Of a rank that dies early; mpirun's words, its connection's end or its absence may come first.
+# A rank's early death, as first seen: mpirun's report, a broken connection or the rank's absence.
 NOTICED = rf"({KILLED}|its connection broke|ended before it joined)"
 
 
 def await_evaluation(run: Run) -> None:
-    """The one after the first steps: the launcher, which has waited for ranks, computes."""
+    """Waits for the evaluation after the first steps: the idle launcher computes again."""
     run.await_line("step 0 ")
     waiting = cpu_seconds(run.launcher.pid)
     assert soon(lambda: cpu_seconds(run.launcher.pid) > waiting + 0.05, START_LIMIT_S)
@@ -61,10 +61,10 @@ def kill(case: Case) -> Outcome:
         run.await_line(f"step {SHORT_STEPS} ")
     lines = len(run.lines)
     run.send(signal.SIGKILL, victims[case.victim])
-    goes_on = "--continue-on-loss" in CELLS[case.cell]  # where mpirun says nothing
+    goes_on = "--continue-on-loss" in CELLS[case.cell]  # where mpirun reports no death
     limit_s = END_LIMIT_S * (2 if goes_on else 1)
     if holder != victims[case.victim] and case.moment == "end":
-        if case.victim == "mpirun":  # first: else the last report may come before it is missed
+        if case.victim == "mpirun":  # else the last report may come first
             soon(lambda: run.launcher.poll() is not None, NOTICED_S)
         with contextlib.suppress(ProcessLookupError):  # mpirun may have ended it
             run.send(signal.SIGCONT, holder)
@@ -73,7 +73,7 @@ def kill(case: Case) -> Outcome:
 
 
 def kill_before_it_begins(case: Case) -> Outcome:
-    """At the start: again if a loaded machine let the run begin first, which then goes on."""
+    """Kills; repeated at the start if, on a loaded machine, the run began first and went on."""
     for _ in range(5):
         outcome = kill(case)
         if case.moment != "start" or outcome.exit_code is not None:
@@ -88,7 +88,7 @@ def said_of(case: Case, run: Run) -> str:
     text = f"{who}.*{KILLED}.*; .*memory ran out"
     if case.moment != "start" or case.victim == "mpirun":
         return text
-    # mpirun ends all ranks without a word when one ends before it has set up its own side.
+    # mpirun ends all ranks silently if one ends before mpirun has set up its own side of it.
     return f"{text}|{who}.*{NOTICED}|who had not joined: .*{who}"
 
 
@@ -119,7 +119,7 @@ class Kill9(Fault):
             self.assert_shows_the_end_of(places_of(case.cell).index(case.victim), run)
 
     def assert_shows_the_end_of(self, rank: int, run: Run) -> None:
-        """What it has printed, which is but who it is, and nothing of others."""
+        """Checks that the rank's only line is shown, and no other rank's."""
         (file,) = (run.folder / "ranks").rglob(f"rank{rank}.log")
         shown = [line for line in run.lines if line.startswith("rank ")]
         self.assertEqual(shown, [f"rank {rank}, {file}: {line}\n"
@@ -146,7 +146,7 @@ class Kill9(Fault):
         run.await_line("step 0 ", 120)
         await_evaluation(run)
         run.send(signal.SIGKILL, run.ranks[1])
-        run.end(limit_s=30)  # the evaluator looks up once a batch
+        run.end(limit_s=30)  # the evaluator checks for losses once per batch
         self.assert_failed(run, r"^in the evaluation after 1 steps of training, rank 1 .*was lost")
         self.assertEqual(run.left(), [])
 
@@ -192,7 +192,7 @@ class Kill9(Fault):
         for cell, words, limit_s in (
                 ("parameter_server",
                  f"who had not joined: {rank}|{rank}.*{NOTICED}", END_LIMIT_S),
-                ("going on", f"{rank}.*{NOTICED}", 2 * END_LIMIT_S)):  # mpirun says nothing there
+                ("going on", f"{rank}.*{NOTICED}", 2 * END_LIMIT_S)):  # mpirun is silent there
             folder = fresh_folder()
             begin = time.monotonic()
             done = regatta("run", *THIN, *CELLS[cell], "--out", str(folder), PATH=path)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers on GPUs in several processes: what crosses the border between them passes through pinned
-memory of the host, and a run has the losses of one process. On emulated GPUs. Of images, whose
-evaluations take minutes there, the parameters in a checkpoint are compared.
+"""Workers on GPUs in several processes, on emulated GPUs: values between processes pass through
+pinned memory of the host, and a run has the losses of one process. On images, whose evaluations
+take minutes there, the parameters in a checkpoint are compared.
 
 usage: gpu_processes_test.py REGATTA_REHEARSAL SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun is not installed.
@@ -18,18 +18,19 @@ skip_without_mpirun()
 PARABOLA_ON_GPUS = ("--workload", "parabola", "--steps", "50", "--device", "cuda", "--cuda-graph",
                     "off")
 BATCH = 8
-STEPS = 2  # to the checkpoint, and as many behind it
-# In bf16 as ci/gpu races them, whose rehearsal only begins that race in ci/gpu_test.sh.
+STEPS = 2  # to the checkpoint, and as many after it
+# In bf16, as in ci/gpu; the rehearsal in ci/gpu_test.sh only begins that race.
 IMAGES = ("--workload", "resnet9_thin", "--dataset", "shapes", "--dtype", "bf16", "--global-batch",
           str(BATCH), "--steps", str(2 * STEPS), "--checkpoint-every", str(STEPS), "--evaluate",
           "end", "--device", "cuda", "--cuda-graph", "off")
-# The host adds, in one order wherever the replicas are.
+# The host adds in one order, wherever the replicas are.
 SUMS = ("--all-reduce", "reduce_to_one")
 
 
 def parameters_after_steps(*arguments: str) -> list[int]:
-    """Their bits and those of what optimizers and normalisations keep, of all stages, whose order
-    is another in several processes: sorted. The run ends before it is evaluated again."""
+    """The bits of all stages' parameters and of the state of optimizers and normalisations,
+    sorted because their order differs in several processes. The run ends before it is evaluated
+    again."""
     run = Run(*arguments)
     file = run.await_examples(STEPS * BATCH)
     run.end(signal.SIGTERM)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --help says: every subcommand, every flag, every default; and --version.
+"""Tests --help, with every subcommand, flag and default, and --version.
 
 usage: help_test.py REGATTA SCHEMA [unittest arguments]
 """
@@ -67,12 +67,12 @@ FLAGS = {
 
 
 def shown(usual: Any) -> str:
-    """As the program writes it: a number without decimals that it does not need."""
+    """The program's text for a default: a number without unneeded decimals."""
     return f"{usual:g}" if isinstance(usual, float) else str(usual)
 
 
 def option_flags() -> dict[str, str]:
-    """Those that strategies declare."""
+    """The flags that strategies declare, with their defaults."""
     listed = json.loads(output_of("list", "strategies", "--format", "json"))["strategies"]
     options = {one["name"]: one["usual"] for strategy in listed for one in strategy["options"]}
     return {"--" + name.replace("_", "-"):

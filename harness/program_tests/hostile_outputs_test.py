@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program writes: never in the place of a record, in that of another file only where that
-was asked for, and with an error where the disk or the device is full.
+"""The program's outputs: they never replace a record, replace another file only on request, and
+fail with an error if the disk or the device is full.
 
 usage: hostile_outputs_test.py REGATTA SCHEMA [unittest arguments]
 """
@@ -84,7 +84,7 @@ class Outputs(Hostile):
         drawn = figure.read_bytes()
         for name in ("index.html", "judgement.json"):
             (page / name).unlink()
-        subprocess.run(command, check=True, capture_output=True)  # its own are replaced
+        subprocess.run(command, check=True, capture_output=True)  # its own files are replaced
         for name in ("index.html", "judgement.json"):
             (page / name).unlink()
         figure.write_text("mine")
@@ -120,13 +120,13 @@ class Outputs(Hostile):
             self.assert_ended(done, disk, f"cannot append .*; {kept} of 40 runs are kept")
 
     def assert_ended(self, done: subprocess.CompletedProcess[str], out: Path, says: str) -> None:
-        """A matrix, which says how to go on."""
+        """Checks that a matrix has ended with the command to go on."""
         self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
         self.assertRegex(done.stderr, rf"(?m)^regatta: .*{says}\. To go on: regatta matrix .*"
                                       rf"--out {out} --resume\n\Z")
 
     def end_of_matrix(self, break_it: Callable[[Path], None], says: str) -> None:
-        """Of 40 runs, after what happens to the folder when the first one is kept."""
+        """The end of a matrix of 40 runs; `break_it` changes the folder after the first record."""
         folder = unprivileged_folder()
         file, out = folder / "matrix.toml", folder / "out"
         file.write_text("seeds = 40\n[[race]]\nworkload = 'parabola'\nsteps = 2000\n")

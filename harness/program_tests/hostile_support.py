@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of hostile inputs share: short runs, and commands that are refused at once."""
+"""Shared by tests of hostile inputs: short runs, and commands that are refused at once."""
 
 import subprocess
 import unittest
@@ -20,7 +20,7 @@ def folder_of_runs(*flags: str, seeds: int = 1) -> Path:
 
 class Hostile(unittest.TestCase):
     def assert_refused(self, *arguments: str, says: str) -> None:
-        """At once, with exit code 1 and a line that is the last."""
+        """Checks for exit code 1 at once, with `says` in the last line."""
         with self.subTest(arguments=" ".join(arguments)[:200]):
             done = subprocess.run([REGATTA, *arguments], capture_output=True, text=True,
                                   timeout=AT_ONCE_S)

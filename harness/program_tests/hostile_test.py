@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hostile command lines and files must not do: end the program by a signal, keep it for long,
-or have it do other work than it was asked for with exit code 0.
+"""Hostile command lines and files must not end the program by a signal, keep it busy for long, or
+make it do other work than requested with exit code 0.
 
 usage: hostile_test.py REGATTA SCHEMA [unittest arguments]
 """
@@ -23,7 +23,7 @@ GENUINE = Path("../shared/data/cifar-10-batches-bin").resolve()
 
 
 class ControlCharacters(Hostile):
-    """Of names, files and records do not reach the terminal."""
+    """Control characters in names, files and records do not reach the terminal."""
 
     def assert_plain(self, *arguments: str, shows: str) -> None:
         with self.subTest(arguments=arguments):
@@ -212,7 +212,7 @@ class Records(Hostile):
         child = subprocess.Popen([REGATTA, "report", folder, "--format", "json"],
                                  stderr=subprocess.DEVNULL)
         _, _, used = os.wait4(child.pid, 0)
-        child.returncode = 0  # it is waited for
+        child.returncode = 0  # already waited for
         self.assertLess(used.ru_maxrss << 10, 512 << 20)
 
     def test_are_kept_in_regular_files_only(self) -> None:

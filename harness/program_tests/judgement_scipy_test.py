@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The verdicts of a report on committed records, worked out once more from the records by numpy and
-SciPy: factors, intervals and p values of each cell against the first.
+"""The verdicts of a report on committed records, recomputed from the records by numpy and SciPy:
+factors, intervals and p values of each cell against the first.
 
 usage: judgement_scipy_test.py REGATTA SCHEMA
 Exits 77 (skipped) where python3-scipy is not installed.
@@ -55,7 +55,7 @@ def same(a: Json | None, b: Json | None) -> bool:
 
 
 def bounds(run: Json, first: Json) -> tuple[float, float, float]:
-    """Logarithms of the ratio of times: as measured, and between which ones it lies."""
+    """Logarithms of the ratio of times: as measured, and its lower and upper bounds."""
     a, b = crossing_of(run), crossing_of(first)
     value = math.log(a.at["training_time_ns"] / b.at["training_time_ns"])
     if same(a.at, b.at) and same(a.before, b.before):
@@ -66,14 +66,14 @@ def bounds(run: Json, first: Json) -> tuple[float, float, float]:
 
 
 def variance_of(values: np.ndarray) -> float:
-    """The variance, over what the median of such variances is short of their mean."""
+    """The variance, divided by the ratio of the median of such variances to their mean."""
     freedom = len(values) - 1
     return float(np.var(values, ddof=1)) / (1 - 2 / (9 * freedom)) ** 3
 
 
 class Verdicts(unittest.TestCase):
     def cells_of(self, judged: Json) -> list[Json]:
-        """The first, and those held against it."""
+        """The first cell and those compared with it."""
         return [cell for cell in judged["cells"]
                 if cell["claims_time"] and cell["typical_seconds"] is not None]
 
@@ -89,7 +89,8 @@ class Verdicts(unittest.TestCase):
 
     def compare(self, first: Json, others: list[Json], records: dict[str, Json],
                 alpha: float) -> None:
-        """All pairs of a workload share `alpha`; other spreads moderate each spread."""
+        """Checks all pairs of a workload, which share `alpha`; each spread is moderated by the
+        others."""
         paired: list[tuple[Json, np.ndarray]] = []
         for cell in others:
             runs, firsts = ({run["seed"]: records[run["run_id"]] for run in each["runs"]}
@@ -102,7 +103,7 @@ class Verdicts(unittest.TestCase):
             paired.append((cell, np.array([bounds(runs[seed], firsts[seed])
                                            for seed in seeds]).T))
         if len(paired) < len(others):
-            alpha /= 2  # the other half is that of ranks
+            alpha /= 2  # the other half is for the test of ranks
         for cell, logarithms in paired:
             variances = [variance_of(values) for other, (values, *_) in paired if other is not cell]
             self.check(cell["against_first"], logarithms, variances, (alpha, len(others) + 1))

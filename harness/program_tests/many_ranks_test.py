@@ -30,7 +30,7 @@ class ManyRanks(unittest.TestCase):
         self.assertEqual(losses_of(record_of(*PARABOLA, *flags)), losses_of(alone))
 
     def test_hold_a_stage_each(self) -> None:
-        """64, of 32 replicas: the parabola's batch has 50 examples."""
+        """64 ranks of 32 replicas: the parabola's batch has 50 examples."""
         staged = ("--workload", "parabola", "--strategy", "all_reduce+model_parallel",
                   "--workers", "64", "--stages", "2", "--steps", "20")
         record = record_of(*staged, "--processes", "64", "--stages-per-process", "1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of matrices share: a small one, and a folder for what it leaves."""
+"""Shared by tests of matrices: a small matrix, and a folder for its output."""
 
 import collections
 import subprocess
@@ -21,7 +21,7 @@ CELLS, RUNS = 4, 12
 
 
 class Folder:
-    """With a matrix file and what a matrix left there."""
+    """A folder with a matrix file and the output of a matrix."""
 
     def __init__(self, matrix: str = SMALL) -> None:
         self.path = fresh_folder()

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a matrix draws on a terminal.
+"""The table that a matrix draws on a terminal.
 
 usage: harness/program_tests/matrix_table_test.py REGATTA SCHEMA
 """
@@ -21,20 +21,20 @@ HEADS = ("cell", "runs", "reached", "to target", "metric", "examples/s")
 
 
 def last_table(drawn: str) -> list[str]:
-    """The lines of the table as it stood in the end."""
+    """The lines of the final table."""
     lines = drawn[drawn.rindex("\x1b[Kcell "):].split("\r\n")[:2 + CELLS]
     return [line.removeprefix("\x1b[K") for line in lines]
 
 
 def row_of(strategy: str, table: list[str]) -> list[str]:
-    """The words of its row."""
+    """The words of the strategy's row."""
     (row,) = [words for words in map(str.split, table) if words[0] == strategy]
     return row
 
 
 class Table(unittest.TestCase):
     def on_terminal(self, folder: Folder, columns: int, **variables: str) -> str:
-        """What a whole matrix draws."""
+        """All that a matrix draws until it ends."""
         leader, follower = pty.openpty()
         termios.tcsetwinsize(follower, (40, columns))
         environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
@@ -57,14 +57,14 @@ class Table(unittest.TestCase):
         drawn = self.on_terminal(folder, 250)
         table = last_table(drawn)
         self.assertIn("to target", table[0])
-        # what all cells have, once
+        # options common to all cells are shown once
         self.assertTrue(table[1].startswith("parabola (2 workers, steps=2000)  "))
         self.assertEqual(len(table), 2 + CELLS)
         speed = int(row_of("all_reduce", table)[-2])
         speeds = [record["examples_per_s"] for record in records_in(folder.out)
                   if record["cell"]["strategy"] == "all_reduce"]
         self.assertAlmostEqual(speed, statistics.median(speeds), delta=1)
-        for record in records_in(folder.out):  # what is said below the table
+        for record in records_in(folder.out):  # printed below the table
             self.assertTrue(f", {record['examples_per_s']:.0f} examples/s" in drawn)
 
     def test_on_a_terminal_bars_are_as_long_as_the_median_times_to_the_target(self) -> None:
@@ -106,7 +106,7 @@ class Table(unittest.TestCase):
             heads = re.split(" {2,}| (?=to |runs|reached|metric|ex)", table[0].strip())
             self.assertEqual([head for head in heads if head][:4],
                              ["cell", "runs", "reached", "to target"])
-            self.assertLessEqual(set(heads) - {""}, {*HEADS})  # none is cut
+            self.assertLessEqual(set(heads) - {""}, {*HEADS})  # no heading is cut
             self.assertLess(max(map(len, re.findall(r"\x1b\[K(.*)\r\n", drawn))), columns)
 
     def test_in_a_pipe_are_plain_lines(self) -> None:

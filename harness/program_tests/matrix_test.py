@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Matrices as people run them: whole, killed at random moments and resumed, wrong.
+"""Matrices as users run them: complete, killed at random moments and resumed, invalid.
 
 usage: harness/program_tests/matrix_test.py REGATTA SCHEMA
 """
@@ -33,14 +33,14 @@ steps = 2000
 
 
 def runs_with_ranks(variables: dict[str, str]) -> set[str]:
-    """Ids of runs that have ranks, of those that were started with these variables."""
+    """The ids of runs with ranks, among those that were started with these variables."""
     return {environment_of(pid).get("REGATTA_RUN_ID", "")
             for pid in processes_with(MARK, variables[MARK]) if rank_of(pid) is not None}
 
 
 @functools.cache
 def raced() -> tuple[Folder, subprocess.CompletedProcess[str]]:
-    """The small matrix once, and what it said. Tests leave its records as they are."""
+    """The small matrix, run once, and its output. Tests must not change its records."""
     folder = Folder()
     return folder, folder.run()
 
@@ -77,7 +77,7 @@ class Matrix(unittest.TestCase):
 
     def test_where_no_record_tells_a_short_run_does_and_later_what_has_finished(self) -> None:
         apart, scratch = fresh_folder() / "regatta", fresh_folder()
-        shutil.copy(REGATTA, apart)  # into no checkout, so that it finds no records
+        shutil.copy(REGATTA, apart)  # outside of a checkout, so that it finds no records
         folder = Folder()
         command = [str(apart), *folder.command("--seeds", "2")[1:]]
         dry = [*command, "--dry-run"]
@@ -104,7 +104,7 @@ class Matrix(unittest.TestCase):
                               env=os.environ | {"TMPDIR": str(folder)}, capture_output=True,
                               text=True, check=True).stdout
         self.assertLess(core_seconds() - began, 10 * len(os.sched_getaffinity(0)))
-        if "their time is not known yet" in said:  # others have the cores
+        if "their time is not known yet" in said:  # other processes have the cores
             self.assertGreater(os.getloadavg()[0], len(os.sched_getaffinity(0)))
         else:
             self.assertRegex(said, "50 runs left, (more than|about) .* by a short run of single")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Matrices that have a time to end, and such that draw their figure while they grow.
+"""Matrices with a time limit, and matrices that draw their figure as they grow.
 
 usage: harness/program_tests/matrix_within_test.py REGATTA SCHEMA
 """
@@ -15,12 +15,12 @@ from pathlib import Path
 from matrix_support import CELLS, RUNS, SMALL, Folder
 from test_support import REGATTA, records_in, run_tests
 
-LONG = SMALL.replace("2000", "50000")  # tenths of a second a run
-STARTS_S = 60  # of the program and its runs, on a loaded machine
+LONG = SMALL.replace("2000", "50000")  # runs of tenths of a second
+STARTS_S = 60  # until the program and its runs start, on a loaded machine
 
 
 def seeds_of(folder: Folder) -> dict[str, list[int]]:
-    """By strategy, in the order they ran."""
+    """The seeds of each strategy, in the order of their runs."""
     seeds: dict[str, list[int]] = {}
     for record in records_in(folder.out):
         seeds.setdefault(record["cell"]["strategy"], []).append(record["cell"]["seed"])
@@ -62,7 +62,7 @@ class Within(unittest.TestCase):
         self.assertNotIn("stopped", again.stdout)
         self.assertEqual(set(folder.runs().values()), {1})
         self.assertEqual(len(folder.runs()), RUNS)
-        for command in folder.runs():  # of a run, which has no budget
+        for command in folder.runs():  # a run has no budget
             self.assertNotIn("--within", command)
 
     def test_each_cell_has_its_first_run_before_others_have_their_second(self) -> None:
@@ -116,13 +116,13 @@ class Within(unittest.TestCase):
 
 
 def children_of(pid: int) -> list[str]:
-    """Their command lines."""
+    """The command lines of a process's children."""
     lines = []
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         try:
             lines.append(Path(f"/proc/{child}/cmdline").read_text().replace("\0", " "))
         except OSError:
-            pass  # it has ended
+            pass  # the child has ended
     return lines
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What records say of exchanges: who came late, who waited, what pushes went through at servers;
-and how slow a straggler was.
+"""Records of exchanges: lateness, waiting and the stages of pushes at servers; and of the slowdown
+of a straggler.
 
 usage: measures_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun is not installed.
@@ -14,7 +14,7 @@ from test_support import PARABOLA, record_of, run_tests, skip_without_mpirun
 skip_without_mpirun()
 
 STEPS = 16
-# Steps of some 20 ms, of which the second worker's take eight times as long.
+# Steps of some 20 ms; the second worker's take eight times as long.
 STRAGGLER = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32",
              "--steps", str(STEPS), "--workers", "2", "--straggler", "1:8")
 
@@ -32,7 +32,7 @@ class Collectives(unittest.TestCase):
         for worker in (quick, slow):
             for name in ("late_ns", "exchange_wait_ns"):
                 spans = worker[name]
-                self.assertEqual(spans["count"] % STEPS, 0)  # so many buckets
+                self.assertEqual(spans["count"] % STEPS, 0)  # one per bucket and step
                 self.assertGreater(spans["count"], 0)
                 self.assertLessEqual(spans["p50"], spans["p99"])
                 self.assertLessEqual(spans["p99"], spans["max"])
@@ -78,7 +78,7 @@ class Stragglers(unittest.TestCase):
         for cell in (("all_reduce",), ("in_graph",), ("async_shared",), ("independent",),
                      ("all_reduce", "--processes", "2")):
             for factor in (1.01, 2.0):
-                # A machine that does something else in the last delay makes that longer.
+                # Other load on the machine during the last delay makes that delay longer.
                 told: list[float] = []
                 while len(told) < 8 and not any(abs(one / factor - 1) < 0.02 for one in told):
                     told.append(self.factor_told(cell, factor, seed=len(told) + 1))

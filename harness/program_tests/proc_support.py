@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What /proc says of processes: children, environment, time of cores, sockets."""
+"""Facts about processes from /proc: children, environment, CPU time, sockets."""
 
 import contextlib
 import os
@@ -11,12 +11,12 @@ def children_of(pid: int) -> list[int]:
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
         return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    except OSError:  # it has just ended
+    except OSError:  # the process has just ended
         return []
 
 
 def is_alive(pid: int) -> bool:
-    """Zombies are not: they hold nothing."""
+    """True if the process lives; a zombie does not count, because it holds no resources."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
@@ -24,7 +24,7 @@ def is_alive(pid: int) -> bool:
 
 
 def environment_of(pid: int) -> dict[str, str]:
-    """What the process was started with; empty when it is gone or somebody else's."""
+    """The environment of the process at its start; empty if it is gone or another user's."""
     try:
         entries = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
     except OSError:
@@ -33,20 +33,20 @@ def environment_of(pid: int) -> dict[str, str]:
 
 
 def processes_with(variable: str, value: str) -> list[int]:
-    """That were started with it in their environment and are alive."""
+    """The living processes that were started with the variable in their environment."""
     running = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
     return [pid for pid in running
             if environment_of(pid).get(variable) == value and is_alive(pid)]
 
 
 def cpu_seconds(pid: int) -> float:
-    """What all threads of the process have used."""
+    """The CPU time of all threads of the process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def sockets_of(pid: int) -> set[str]:
-    """Inodes of what the process has open; none when it is gone."""
+    """Inodes of the sockets that the process has open; none if it is gone."""
     found: set[str] = set()
     folder = f"/proc/{pid}/fd"
     with contextlib.suppress(FileNotFoundError):
@@ -58,13 +58,13 @@ def sockets_of(pid: int) -> set[str]:
 
 
 def tcp_sockets() -> set[str]:
-    """Inodes of all on this machine that listen or are connected and that a process holds."""
+    """Inodes of all TCP sockets of processes here that listen or are connected."""
     return {line.split()[9] for table in ("tcp", "tcp6")
             for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]} - {"0"}
 
 
 def listening_at(pid: int) -> set[str]:
-    """Addresses that the process listens at; the kernel writes them in words of this machine."""
+    """Addresses at which the process listens, in the machine's byte order, as in /proc."""
     own = sockets_of(pid)
     found: set[str] = set()
     for table in ("tcp", "tcp6"):
@@ -80,7 +80,7 @@ def listening_at(pid: int) -> set[str]:
 
 
 def open_ports(pid: int) -> list[int]:
-    """That the process listens at, of whatever address."""
+    """The ports at which the process listens, at any address."""
     own = sockets_of(pid)
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return [int(line[1].split(":")[1], 16) for line in lines if line[3] == "0A" and line[9] in own]

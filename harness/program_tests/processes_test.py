@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races over several processes: real ranks, started by mpirun, compute what one process does.
+"""Races over several processes: real ranks, started by mpirun, compute the same as one process.
 
 usage: processes_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
-Loops that do not wait for one another: asynchronous_processes_test.py. What a rank cannot do:
-rank_errors_test.py. What happens when a process dies: faults_test.py.
+
+Elsewhere: loops that do not wait for one another (asynchronous_processes_test.py), errors of a rank
+(rank_errors_test.py), the death of a process (faults_test.py).
 """
 
 import json
@@ -82,7 +83,8 @@ class Processes(unittest.TestCase):
                         graph = ours["graph"]
                         self.assertEqual(graph["bytes_per_step_counted"],
                                          graph["bytes_per_step_computed"])
-                        # The only bucket is the one that backward begins with: gathered once.
+                        # The only bucket is the one with which backward begins: it is gathered
+                        # once.
                         self.assertEqual(graph["bytes_per_step_computed"],
                                          ring["graph"]["bytes_per_step_computed"])
 
@@ -216,7 +218,7 @@ class Processes(unittest.TestCase):
 
 
 class Allocation(unittest.TestCase):
-    """Of processes that exist already: the user ran mpirun."""
+    """Runs in an existing allocation: the user has started the processes by mpirun."""
 
     def start(self, folder: Path, processes: int,
               *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -258,7 +260,7 @@ class Allocation(unittest.TestCase):
 
 
 class PickedSums(unittest.TestCase):
-    """--all-reduce auto: one process picks, all ranks sum by what it has picked."""
+    """With --all-reduce auto one process picks the algorithms, and all ranks use its choice."""
 
     CELL = ("--workload", "parabola", "--steps", "200", "--strategy", "all_reduce",
             "--bucket-bytes", "0")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one rank of several cannot do, or does otherwise than the others, and how it is told.
+"""Errors of one rank of several, differences between ranks, and the messages for both.
 
 usage: rank_errors_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
@@ -122,7 +122,7 @@ class BadInput(unittest.TestCase):
 
 class Divergence(unittest.TestCase):
     def failure_of(self, *arguments: str) -> str:
-        """The text of the failed row, which has what all ranks had measured."""
+        """The text of the failed row; the row must have the measurements of all ranks."""
         folder = fresh_folder()
         done = regatta("run", *arguments, "--out", str(folder))
         self.assertEqual((done.returncode, done.stderr), (2, ""))
@@ -133,7 +133,7 @@ class Divergence(unittest.TestCase):
         return record["failure"]["text"]
 
     def test_of_one_rank_long_before_the_other_names_rank_step_and_tensor(self) -> None:
-        for first in (0, 1):  # the other is in its first step when this one has taken many
+        for first in (0, 1):  # the other rank is in its first step when this one has taken many
             text = self.failure_of("--workload", "resnet9_thin", "--dataset", "shapes",
                                    "--global-batch", "32", "--steps", "100", "--rate-scale", "1e9",
                                    "--strategy", "independent", "--workers", "2", "--processes",
@@ -145,8 +145,8 @@ class Divergence(unittest.TestCase):
                                        r"(variable \S+|the output of \w+ in layer \S+)$")
 
     def test_of_the_loss_of_one_rank_alone_says_what_one_process_says(self) -> None:
-        """With these weights and this rate the first update makes outputs that are too large to be
-        squared for points right of zero only; and worker 1, who has these, comes last."""
+        """With these weights and this rate the first update makes outputs whose squares
+        overflow, but only for points right of zero. Worker 1 has these, and is last."""
         cell = (*PARABOLA, "--seed", "6", "--rate-scale", "1e21", "--workers", "2", "--straggler",
                 "1:1000")
         for strategy, rank in (("all_reduce", 1), ("parameter_server", 2)):

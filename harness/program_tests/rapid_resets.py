@@ -4,10 +4,10 @@
 
 usage: rapid_resets.py PORT
 
-Begins and resets streams, as many on a connection as the other end takes and at most 10,000,
-until nothing listens at the port any more. Says when it begins, and at the end how many streams it
-began. It has the cores only while others leave them idle, and costs little itself: the processes
-that it attacks are slowed down by their own work alone.
+Begins and resets streams, as many per connection as the server accepts and at most 10,000, until
+nothing listens at the port any more. Prints a line when it begins, and at the end the number of
+streams. It runs only on idle cores and needs little time itself, so that the attacked processes are
+slowed down only by their own work.
 """
 
 import contextlib
@@ -27,13 +27,13 @@ IDLE = 19
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    """RFC 9113, 4.1."""
+    """A frame by RFC 9113, 4.1."""
     return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(
         ">I", stream) + payload
 
 
 def resets(first: int) -> bytes:
-    """As many as are sent at once, of which this is the first; clients have the odd numbers."""
+    """The frames that are sent at once, from stream `first` on; clients have the odd numbers."""
     return b"".join(frame(HEADERS, END_STREAM | END_HEADERS, 2 * number + 1, FIELDS) +
                     frame(RST_STREAM, 0, 2 * number + 1, CANCEL)
                     for number in range(first, first + AT_ONCE))

@@ -13,12 +13,12 @@ import unittest
 from pathlib import Path
 
 from test_browser import Browser, browser, find_chromium
-from test_support import fresh_folder, output_of, run_tests, skip
+from test_support import fresh_folder, output_of, record_lines, records_in, run_tests, skip
 
 RECORDS = Path("results/xeon-no-amx-2-cores/quick")
 CLAIMS = Path("results/epyc-2-cores/claims")
 VIRTUAL = Path("results/epyc-2-cores/speedup/gbit_1")
-CLAIM_SEEDS = (1, 2)  # of five: figures of all claims, in half of the time
+CLAIM_SEEDS = (1, 2)  # two of five, so that figures of all claims take half of the time
 WORKLOADS, STRATEGIES = 2, 9
 CELLS, FOLDED = 300, 40
 
@@ -27,7 +27,7 @@ BROWSERS: list[Browser] = []
 
 
 def setUpModule() -> None:
-    """One browser for all pages."""
+    """Starts one browser for all pages."""
     BROWSERS.append(unittest.enterModuleContext(browser()))
 
 
@@ -40,15 +40,15 @@ def report_of(records: Path) -> Path:
 
 @functools.cache
 def real_and_virtual() -> Path:
-    """Records of real runs, and of virtual ones, which get a page of their own."""
+    """A folder of records of real runs and of virtual ones, which get a separate page."""
     folder = fresh_folder()
-    shutil.copy(VIRTUAL / "simulated.jsonl", folder)
-    shutil.copy(RECORDS / "records.jsonl", folder)
+    shutil.copy(VIRTUAL / "simulated.jsonl.gz", folder)
+    shutil.copy(RECORDS / "records.jsonl.gz", folder)
     return folder
 
 
 class Opened(unittest.TestCase):
-    """A page of `records` in a browser; it is checked for errors after each test."""
+    """A page for `records` in a browser, which is checked for errors after each test."""
 
     chromium: Browser
     index: Path
@@ -68,7 +68,7 @@ class Opened(unittest.TestCase):
         self.assertEqual(self.chromium.errors, [])
 
     def too_wide(self) -> list[str]:
-        """What reaches beyond the right edge."""
+        """The elements that reach beyond the right edge."""
         return self.chromium.ask(
             "[...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll') && "
             "e.getBoundingClientRect().right > innerWidth + 1)"
@@ -83,12 +83,12 @@ class Opened(unittest.TestCase):
         for width in (360, 390, 768, 1110, 1130, 1280, 1920):
             self.chromium.resize(width, 900)
             self.assertEqual(self.too_wide(), [], width)
-        self.chromium.resize(718, 1000)  # what margins leave of A4
+        self.chromium.resize(718, 1000)  # A4 without margins
         self.chromium.prefer("light", media="print")
         self.assertEqual(self.too_wide(), [])
 
     def check_references(self) -> None:
-        """Ids are unique, and what figures refer to is there."""
+        """Checks that ids are unique and that all references in figures resolve."""
         self.assertEqual(self.chromium.ask(
             "(() => { const ids = [...document.querySelectorAll('[id]')].map(e => e.id);"
             "return ids.filter((id, i) => ids.indexOf(id) !== i); })()"), [])
@@ -110,7 +110,7 @@ class Page(Opened):
         self.check_references()
 
     def column(self, key: str) -> list[list[float]]:
-        """What rows sort by, a list for each workload; empty values are left out."""
+        """The sort keys of a column, a list per workload; empty values are left out."""
         return self.chromium.ask(
             "[...document.querySelectorAll('#board tbody')].map(body => [...body.querySelectorAll("
             f"'tr.row td.{key}')].map(td => td.dataset.sort).filter(text => text).map(Number))")
@@ -136,7 +136,7 @@ class Page(Opened):
             self.chromium.click(f"th[data-key={key}] button")
             self.assertEqual(self.sorted_by(), [f"{key} descending"])
             self.assertEqual(self.column(key), [sorted(one, reverse=True) for one in values])
-        self.assertEqual(self.strategies()[STRATEGIES - 1], "independent")  # no time: still last
+        self.assertEqual(self.strategies()[STRATEGIES - 1], "independent")  # last: it has no time
         self.chromium.click("th[data-key=strategy] button")
         names = self.strategies()[:STRATEGIES]
         self.assertEqual(names, sorted(names))
@@ -196,7 +196,7 @@ class OfManyCells(Opened):
     @classmethod
     def setUpClass(cls) -> None:
         cls.records = fresh_folder()
-        shapes = [json.loads(line) for line in (RECORDS / "records.jsonl").read_text().splitlines()]
+        shapes = records_in(RECORDS)
         shapes = [one for one in shapes if one["cell"]["workload"] == "parabola"
                   and one["cell"]["seed"] == 1]
         with open(cls.records / "records.jsonl", "w") as file:
@@ -238,7 +238,7 @@ class OfClaims(Opened):
     @classmethod
     def setUpClass(cls) -> None:
         few = fresh_folder()
-        lines = [line for line in (CLAIMS / "records.jsonl").read_text().splitlines(keepends=True)
+        lines = [line for line in record_lines(CLAIMS)
                  if json.loads(line)["cell"]["seed"] in CLAIM_SEEDS]
         (few / "records.jsonl").write_text("".join(lines))
         cls.records = few
@@ -276,7 +276,7 @@ class OfClaims(Opened):
         if shutil.which("dot") is None:
             self.skipTest("graphviz is not installed: apt-get install graphviz")
         table = json.loads(output_of("list", "strategies", "--format", "json"))["strategies"]
-        self.assertEqual(len(self.pictures_in("#graphs")), len(table) - 1)  # one holds `single`
+        self.assertEqual(len(self.pictures_in("#graphs")), len(table) - 1)  # one includes `single`
         self.assertIn("in_graph", self.pictures_in("#graphs"))
 
 
@@ -289,7 +289,7 @@ class OfVirtualTime(Opened):
         super().setUpClass()
 
     def follow(self) -> None:
-        """From the page of real runs to that of virtual ones."""
+        """Follows the link from the page of real runs to that of virtual ones."""
         self.chromium.open(self.index.with_name(self.chromium.ask(
             "document.querySelector('nav a[href$=\".html\"]').getAttribute('href')")))
 
@@ -313,7 +313,7 @@ class OfVirtualTime(Opened):
         self.assertEqual(self.chromium.ask(
             "[...document.querySelectorAll('figure svg')].filter(svg => "
             "svg.getBoundingClientRect().width > 300).length"), 3)
-        count = len((VIRTUAL / "simulated.jsonl").read_text().splitlines())
+        count = len(record_lines(VIRTUAL, "simulated.jsonl"))
         self.assertEqual(self.chromium.ask(
             "document.querySelectorAll('table.numbers tbody tr').length"), count)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reports as people make them: of real records, of several folders, of damaged ones.
+"""Reports as users make them: of real records, of several folders, of damaged records.
 
 usage: harness/program_tests/report_test.py REGATTA SCHEMA
 """
@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from test_support import LIMIT_S, REGATTA, core_seconds, fresh_folder, output_of, regatta, run_tests
+from test_support import (LIMIT_S, REGATTA, core_seconds, fresh_folder, output_of, record_lines,
+                          regatta, run_tests)
 
 QUICK = Path("results/xeon-no-amx-2-cores/quick")
 STALENESS = Path("results/epyc-2-cores/staleness")
@@ -28,11 +29,11 @@ STRATEGIES, SEEDS = 3, 3  # of few_lines()
 
 
 def lines_of(folder: Path) -> list[str]:
-    return (folder / "records.jsonl").read_text().splitlines()
+    return [line.rstrip("\n") for line in record_lines(folder)]
 
 
 def few_lines() -> list[str]:
-    """Of one workload and a few strategies: a page of a second."""
+    """Records of one workload and a few strategies, whose page takes a second."""
     chosen = [f'"strategy":"{name}"' for name in ("single", "in_graph", "all_reduce")]
     return [line for line in lines_of(QUICK)
             if '"workload":"parabola"' in line and any(one in line for one in chosen)]
@@ -52,7 +53,7 @@ def report(*folders: Path, out: Path | None = None,
 
 
 def page_maker(**environment: str) -> subprocess.CompletedProcess[str]:
-    """Of plots/report.py by itself, without a judgement."""
+    """Runs plots/report.py by itself, without a judgement."""
     return subprocess.run(["/usr/bin/python3", "-B", "plots/report.py", "judgement.json"],
                           capture_output=True, text=True, timeout=LIMIT_S, check=False,
                           env=os.environ | environment)
@@ -60,18 +61,18 @@ def page_maker(**environment: str) -> subprocess.CompletedProcess[str]:
 
 @functools.cache
 def few_folder() -> Path:
-    """Of few_lines()."""
+    """A folder with few_lines()."""
     return folder_of("\n".join(few_lines()))
 
 
 @functools.cache
 def few_reported() -> tuple[subprocess.CompletedProcess[str], Path]:
-    """Of few_folder(), made once."""
+    """The report of few_folder(), made once."""
     return report(few_folder())
 
 
 def paths_in(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """To every field, and to the first element of each list."""
+    """The paths to every field, and to the first element of each list."""
     inner = value.items() if isinstance(value, dict) else (
         [(0, value[0])] if isinstance(value, list) and value else [])
     for key, item in inner:
@@ -80,7 +81,7 @@ def paths_in(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str
 
 
 def damaged(record: dict[str, Any], number: int, path: tuple[str | int, ...]) -> dict[str, Any]:
-    """Without what is there; with a run_id of its own, if any."""
+    """The record without the field at `path`; with a run_id of its own, if it has one."""
     result = copy.deepcopy(record) | {"run_id": f"{number:032x}"}
     place: Any = result
     for key in path[:-1]:
@@ -91,7 +92,8 @@ def damaged(record: dict[str, Any], number: int, path: tuple[str | int, ...]) ->
 
 class Reports(unittest.TestCase):
     def made(self, *folders: Path, warns: str = "") -> tuple[dict[str, Any], str]:
-        """Judgement and page. `warns`: in stderr, which holds no complaint otherwise."""
+        """Judgement and page of a report. `warns`: text expected in stderr, which is otherwise
+        clean."""
         return self.checked(*report(*folders), warns)
 
     def checked(self, ran: subprocess.CompletedProcess[str], out: Path,
@@ -100,7 +102,7 @@ class Reports(unittest.TestCase):
         if warns:
             self.assertIn(warns, ran.stderr)
         else:
-            # Matplotlib builds a font cache when it is first used on a machine, and may say so.
+            # Matplotlib may report that it builds its font cache on first use.
             complaints = [line for line in ran.stderr.splitlines() if "font cache" not in line]
             self.assertEqual(complaints, [])
         self.assertIn(f"report: {out}/index.html", ran.stdout)
@@ -170,7 +172,7 @@ class Right(Reports):
             listed = json.loads(output_of("list", "strategies", "--format", "json"))["strategies"]
             strategies = {one["name"] for one in listed}
             self.assertEqual(set(re.findall(r'aria-label="figure: (\w+)"', graphs)),
-                             strategies - {"single"})  # which is beside in_graph
+                             strategies - {"single"})  # shown beside in_graph
             self.assertEqual(graphs.count('<svg class="chart"'), len(strategies) - 1)
 
     def test_says_how_learning_rates_were_chosen_and_what_a_matrix_left_out(self) -> None:
@@ -280,7 +282,7 @@ class Damaged(Reports):
         judgement, page = self.made(folder_of("\n".join(json.dumps(one) for one in lines)),
                                     warns="it has no cell/workload")
         counts = [cell["count"] for one in judgement["workloads"] for cell in one["cells"]]
-        self.assertEqual(sum(counts), len(paths) - 4)  # cell, its workload and strategy; status
+        self.assertEqual(sum(counts), len(paths) - 4)  # - cell, workload, strategy, status
         self.assertEqual(page.count("it has no "), 4)
 
     def test_refuses_a_judgement_of_great_depth(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races over processes that are under way: their ranks, what they hold, and what they leave."""
+"""Races over processes in progress: their ranks, the resources they hold, and leftovers."""
 
 import os
 import shlex
@@ -19,7 +19,7 @@ END_LIMIT_S = 10  # from a death to the failed row
 
 
 def rank_of(pid: int) -> int | None:
-    """Of a process that mpirun has started and that has become this program."""
+    """The rank of a process that mpirun has started; None until it runs this program."""
     try:
         program = os.readlink(f"/proc/{pid}/exe")
     except OSError:
@@ -29,7 +29,7 @@ def rank_of(pid: int) -> int | None:
 
 
 def path_to_wrapped_mpirun(before: tuple[str, ...] = (), after: tuple[str, ...] = ()) -> str:
-    """A PATH with an mpirun that gives rank 1 a command to be run by, and more arguments."""
+    """A PATH whose mpirun prefixes the command of rank 1 with `before` and appends `after`."""
     folder = fresh_folder()
     rank = folder / "rank"
     rank.write_text(f"""#!/bin/sh
@@ -48,10 +48,10 @@ os.execv("{shutil.which('mpirun')}", ["mpirun", *sys.argv[1:at], "{rank}", *sys.
 
 
 class Run:
-    """A race over processes that is under way; all its ranks are there."""
+    """A race over processes in progress; all its ranks exist."""
 
     def __init__(self, *arguments: str, ranks: int = 2, before: tuple[str, ...] = ()) -> None:
-        """`before`: a command to be run by."""
+        """`before`: a command that runs the program."""
         self.folder = fresh_folder()
         self.scratch = fresh_folder()  # for temporary files
         self.errors = fresh_folder() / "stderr"
@@ -61,7 +61,7 @@ class Run:
                 stdout=subprocess.PIPE, stderr=errors, text=True,
                 env=os.environ | {"TMPDIR": str(self.scratch)})
         self.ranks: dict[int, int] = {}  # processes
-        self.lines: list[str] = []  # that it has printed
+        self.lines: list[str] = []  # printed so far
         threading.Thread(target=self.read_lines, daemon=True).start()
         if not soon(lambda: self.find_ranks() == ranks, START_LIMIT_S):
             self.launcher.kill()
@@ -101,19 +101,20 @@ class Run:
             raise AssertionError(f"no '{text}' within {limit_s} s: {self.said()}")
 
     def await_training(self) -> None:
-        """Until the first evaluation has been printed, and a little more."""
+        """Waits until the first evaluation has been printed, and a little longer."""
         self.await_line("step 0 ")
         time.sleep(0.5)
 
     def send(self, number: int, *pids: int) -> None:
-        """A signal, after a look at what the run holds."""
+        """Sends a signal, after noting the sockets of the run."""
         for pid in (self.launcher.pid, self.mpirun, *self.ranks.values()):
             self.sockets |= sockets_of(pid) & tcp_sockets()
         for pid in pids:
             os.kill(pid, number)
 
     def end(self, limit_s: float = END_LIMIT_S) -> dict[str, Any]:
-        """The record, which has to be there within the limit, and the launcher soon after it."""
+        """Returns the record, which must come within the limit; soon after it the launcher must
+        end."""
         if not soon(lambda: self.records() != [], limit_s):
             self.launcher.kill()
             raise AssertionError(f"no record within {limit_s} s: {self.said()}")
@@ -124,18 +125,20 @@ class Run:
         return records_in(self.folder) if (self.folder / "records.jsonl").exists() else []
 
     def processes(self) -> list[int]:
-        """Of the run that are alive; ranks, mpirun and whatever they have started, too."""
+        """The living processes of the run, including mpirun, ranks and whatever they have
+        started."""
         launcher = [self.launcher.pid] if is_alive(self.launcher.pid) else []
         return launcher + processes_with("REGATTA_RUN_ID", self.run_id)
 
     def still_there(self) -> list[str]:
-        """Processes, sockets and files. One that ends loses its environment before its sockets."""
+        """Remaining processes, sockets and files. A process that ends loses its environment
+        first."""
         keeper = [self.keeper] if is_alive(self.keeper) else []
         return [f"process {pid}" for pid in self.processes() + keeper] + [
             f"socket {inode}" for inode in self.sockets & tcp_sockets()] + [
             str(path) for path in (*self.memory, *self.scratch.iterdir()) if path.exists()]
 
     def left(self) -> list[str]:
-        """What is still there when all should have gone."""
+        """Leftovers after the time in which all should have gone."""
         soon(lambda: not self.still_there(), LEFT_LIMIT_S)
         return self.still_there()

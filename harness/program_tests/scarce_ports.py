@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""For tests: a machine with few ports, and somebody who takes them.
+"""For tests: a machine with few ports, and a process that takes them.
 
 usage: unshare --map-root-user --net scarce_ports.py make COUNT COMMAND...
        scarce_ports.py take_all_but COUNT RANKS COMMAND...
 
 `make` gives its network namespace a loopback with COUNT ports to choose from and becomes COMMAND.
-`take_all_but` waits until so many ranks have reached the coordinator of their run, listens at all
-ports that are free but COUNT, and becomes COMMAND, which goes on to hold them.
+`take_all_but` waits until RANKS ranks are connected to the coordinator of their run, listens at all
+free ports but COUNT, and becomes COMMAND, which keeps them open.
 """
 
 import fcntl
@@ -31,7 +31,7 @@ def make(count: int) -> None:
 
 
 def ranks_at(coordinator: str) -> int:
-    """By their ends of the connections."""
+    """The number of ranks connected to the coordinator, by their ends of the connections."""
     port = int(coordinator.rpartition(":")[2])
     lines = [line.split() for table in ("tcp", "tcp6")  # gRPC's are IPv4 in IPv6
              for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]]

@@ -2,11 +2,12 @@
 """The record that the harness writes, the records of results/, and results/schema.json.
 
 usage: schema_test.py SCHEMA PROGRAM, where PROGRAM prints sample records, the first one filled.
-Committed records are the records.jsonl and simulated.jsonl below the schema's folder.
+Committed records are the compressed ones below the schema's folder.
 Exits 77 (skipped) where python3-jsonschema is not installed.
 """
 
 import copy
+import gzip
 import json
 import re
 import subprocess
@@ -27,7 +28,7 @@ PRINTED = subprocess.run(sys.argv[2], check=True, capture_output=True, text=True
 RECORDS: list[dict[str, Any]] = [json.loads(line) for line in PRINTED.splitlines()]
 FILLED = RECORDS[0]
 VERSION: int = FILLED["schema"]
-LATER = [f"since_{version}" for version in range(2, VERSION + 1)]  # what each requires beyond
+LATER = [f"since_{version}" for version in range(2, VERSION + 1)]  # required in addition
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
@@ -36,16 +37,16 @@ def errors(record: dict[str, Any]) -> list[str]:
 
 
 def committed() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Records of results/, and where they stand: of each file the first ten, then each tenth."""
+    """Records of results/ with their places: of each file the first ten, then every tenth."""
     folder = Path(sys.argv[1]).parent
-    for path in sorted((*folder.rglob("records.jsonl"), *folder.rglob("simulated.jsonl"))):
-        for number, line in enumerate(path.read_text().splitlines(), 1):
+    for path in sorted(folder.rglob("*.jsonl.gz")):
+        for number, line in enumerate(gzip.decompress(path.read_bytes()).splitlines(), 1):
             if number <= 10 or number % 10 == 0:
                 yield f"{path}:{number}", json.loads(line)
 
 
 def whole(schema: dict[str, Any]) -> dict[str, Any]:
-    """With what it refers to, be it alone or beside null."""
+    """The schema with its reference resolved, whether that stands alone or beside null."""
     for part in (schema, *schema.get("anyOf", ())):
         if "$ref" in part:
             return SCHEMA["$defs"][part["$ref"].removeprefix("#/$defs/")] | schema
@@ -62,7 +63,7 @@ def schema_fields(schema: dict[str, Any], path: str = "") -> Iterator[str]:
 
 
 def record_fields(value: Any, path: str = "") -> Iterator[str]:
-    """Every field a record holds, in the same form."""
+    """Every field of a record, in the same form."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield f"{path}.{name}"
@@ -98,7 +99,7 @@ GONE = {path for name in LATER for path in left_behind(SCHEMA["$defs"][name])}
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Where in a record each field of an object stands, but for what is free in form."""
+    """The path of each field of an object in a record, except in parts of free form."""
     if isinstance(value, dict) and path not in (("environment",), ("cell", "options")):
         for name, inner in value.items():
             yield (*path, name)
@@ -126,7 +127,7 @@ class Schema(unittest.TestCase):
             self.assertEqual(errors(record), [], record["run_id"])
 
     def test_defines_the_fields_that_records_have(self) -> None:
-        # The filled record leaves out only what a failure holds, and what is free in form.
+        # The filled record leaves out only the fields of a failure and those of free form.
         written = {*record_fields(FILLED), *record_fields(RECORDS[1])}
         free = (".environment.", ".cell.options.")
         written = {field for field in written if not field.startswith(free)}

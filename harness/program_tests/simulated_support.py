@@ -21,7 +21,7 @@ def calibration() -> str:
 
 @functools.cache
 def messages() -> str:
-    """A file that knows what messages cost here."""
+    """A file with the costs of messages here."""
     file = fresh_folder() / "messages.json"
     file.write_text(calibration())
     return str(file)
@@ -29,7 +29,7 @@ def messages() -> str:
 
 @functools.cache
 def calibration_of(cell: tuple[str, ...]) -> str:
-    """Of the cell's kernels; messages as of CELL."""
+    """A calibration of the cell's kernels, with the messages of CELL."""
     file = fresh_folder() / "calibration.json"
     output_of("calibrate", *cell, "--messages", messages(), "--out", str(file))
     return file.read_text()

@@ -91,8 +91,8 @@ class SimulatedRun(unittest.TestCase):
                                                           "hierarchical_copy", "double_tree")}
             self.assertEqual(auto["step_time_ns"]["p50"], named[own["algorithm"]])
             self.assertLessEqual(auto["step_time_ns"]["p50"], 1.001 * min(named.values()))
-        self.assertEqual(picked[0], "reduce_to_one")  # two ways, one behind the other
-        self.assertNotEqual(picked[1], "reduce_to_one")  # whose root takes three times the bytes
+        self.assertEqual(picked[0], "reduce_to_one")  # two messages in sequence
+        self.assertNotEqual(picked[1], "reduce_to_one")  # its root receives three times the bytes
 
     def test_a_torus_has_a_row_of_each_host(self) -> None:
         torus = (*CELL[:-3], "6", "--processes", "6", "--all-reduce", "torus")
@@ -108,12 +108,12 @@ class SimulatedRun(unittest.TestCase):
             return nanoseconds
         by_hosts = step_ns("2x3")
         self.assertEqual(by_hosts, step_ns("2x3", "--torus", "2x3"))
-        self.assertGreater(step_ns("3x2", "--torus", "3x2"), by_hosts)  # whose rows cross, too
+        self.assertGreater(step_ns("3x2", "--torus", "3x2"), by_hosts)  # rows cross hosts, too
 
     def test_waits_for_a_straggler(self) -> None:
         even = f"[compute_times]\n{HOSTS}"
         usual = simulated(cluster(even))
-        # So slow that what messages take, which was measured beside other programs, is little.
+        # So slow that messages, measured beside other programs, take little time in comparison.
         slow = simulated(cluster(even), "--straggler", "1:300")
         self.assertAlmostEqual(slow["workers"][1]["straggler_factor"], 300, delta=0.2)
         self.assertAlmostEqual(slow["workers"][1]["compute_ns"],
@@ -123,8 +123,8 @@ class SimulatedRun(unittest.TestCase):
                            usual["workers"][0]["wait_ns"] + slow["workers"][1]["delay_ns"] / 2)
 
     def test_shares_the_cores_of_a_machine(self) -> None:
-        """Two cores have two of the hosts each, whose workers compute at the same time and for so
-        long that messages are little."""
+        """Two cores are shared by two hosts each, whose workers compute at the same time and for
+        so long that messages take little time in comparison."""
         even = f"[compute_times]\n{HOSTS}"
         alike = {"kernels": dict.fromkeys(json.loads(calibration())["kernels"], 1e5)}
         records = {cores: simulated(cluster(f"machine_cores = {cores}\n{even}", **alike))
@@ -155,7 +155,7 @@ class SimulatedRun(unittest.TestCase):
 
 
 class TrainingRun(unittest.TestCase):
-    """That it computes what a real run does is tested by virtual_trainer_test.cpp."""
+    """virtual_trainer_test.cpp tests that it computes the same as a real run."""
 
     def test_has_losses_evaluations_and_virtual_clocks(self) -> None:
         flags = ("--virtual", "train", "--steps", "40", "--target", "3")
@@ -178,7 +178,7 @@ class TrainingRun(unittest.TestCase):
                          ["host0", "host1", "host2", "host3"])
 
     def test_of_loops_that_share_has_their_staleness(self) -> None:
-        """And of those that average with a peer."""
+        """Also if loops average with a peer."""
         flags = ("--steps", "40", "--straggler", "1:3")
         for strategy in ("async_shared", "ad_psgd"):
             with self.subTest(strategy):
@@ -191,7 +191,7 @@ class TrainingRun(unittest.TestCase):
                 self.assertEqual(record["training_ns"], again["training_ns"])
 
     def test_that_diverges_leaves_a_row(self) -> None:
-        """By the clock of virtual time, which is the same in two runs."""
+        """The row's times are virtual, so they are the same in two runs."""
         rows = [self.asynchronous("--steps", "200", "--rate-scale", "1e6") for _ in range(2)]
         for record in rows:
             self.assertEqual(record["failure"]["kind"], "diverged")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statistics of harness/judge/statistics.h beside SciPy's, on random samples.
+"""The statistics of harness/judge/statistics.h, compared with SciPy's on random samples.
 
-usage: statistics_scipy_test.py PROGRAM, where PROGRAM answers what print_statistics.cpp says.
+usage: statistics_scipy_test.py PROGRAM, which answers as print_statistics.cpp describes.
 Exits 77 (skipped) where python3-scipy is not installed.
 """
 
@@ -44,7 +44,8 @@ def pairs(least: int, most: int) -> list[tuple[Sample, Sample]]:
 
 
 def permuted_p(a: Sample, b: Sample) -> float:
-    """By every deal of the pooled values: the rank sum as far from its mean, or further."""
+    """The p value over every deal of the pooled values: a rank sum as far from its mean, or
+    further."""
     ranks = stats.rankdata([*a, *b])
     mean = len(a) * (len(ranks) + 1) / 2
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races over processes in which one is stopped, and signals to the one that the user started.
+"""Races over processes in which one is stopped, and signals to the one that the user has started.
 
 usage: stops_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
@@ -23,8 +23,8 @@ from test_support import (LEFT_LIMIT_S, PARABOLA, fresh_folder, record_of, recor
                           run_tests, soon)
 
 STOP_S = 15
-SILENCE_S = 5  # of a lost rank
-MOMENT_S = 2.5  # half of what makes a rank lost
+SILENCE_S = 5  # until a rank counts as lost
+MOMENT_S = 2.5  # half of the silence that makes a rank lost
 END_OF_LONG_S = 120
 TWO_RANKS = ("--workload", "parabola", *CELLS["all_reduce"], "--workers", "2")
 PARABOLA_OF_A_SECOND = (*TWO_RANKS, "--steps", "20000")
@@ -91,7 +91,7 @@ class BeforeJoining(Fault):
                              rf"for {SILENCE_S} s before it joined the run")
 
     def test_mpirun_that_is_stopped_while_ranks_open_mpi_fails_the_run(self) -> None:
-        """Which needs it. At some of these moments they have joined, and wait in MPI_Init."""
+        """MPI_Init needs mpirun; at some of these moments ranks wait in it."""
         def stop_after(delay_s: float) -> Run:
             run = Run(*PARABOLA_OF_A_SECOND)
             time.sleep(delay_s)
@@ -115,7 +115,7 @@ class BeforeJoining(Fault):
 
 
 class ClearedUp(Fault):
-    """By the keeper, whoever else is killed or stopped."""
+    """The keeper clears up, whichever other process is killed or stopped."""
 
     def test_when_mpirun_is_stopped_and_the_launcher_interrupted_or_killed(self) -> None:
         def end_by(number: int) -> tuple[int, Run]:
@@ -147,7 +147,7 @@ class ClearedUp(Fault):
 
 
 class Stop(Fault):
-    """For 15 s: SIGSTOP, then SIGCONT."""
+    """A stop for 15 s: SIGSTOP, then SIGCONT."""
 
     def test_of_a_rank_fails_the_run(self) -> None:
         def stop(case: Case) -> Outcome:
@@ -188,8 +188,8 @@ class Stop(Fault):
                 self.assertEqual(record["lost_processes"], [])
 
     def test_for_long_ends_no_run_that_can_do_without_the_stopped(self) -> None:
-        """Launcher and mpirun, which compute nothing, and workers that the run goes on without:
-        these are told when they are continued, and end."""
+        """Stops launcher and mpirun, which compute nothing, and workers that the run can lose:
+        these are informed when they are continued, and end."""
         steps = {"all_reduce": STEPS_WITHOUT_A_LAUNCHER, **steps_that_outlast_a_stop()}
 
         def stop(case: Case) -> Outcome:
@@ -201,7 +201,7 @@ class Stop(Fault):
             time.sleep(STOP_S)
             if case.victim == "replica1":
                 self.assertIsNone(run.launcher.poll(), run.said())
-            with contextlib.suppress(ProcessLookupError):  # it has ended without mpirun
+            with contextlib.suppress(ProcessLookupError):  # the run has ended without mpirun
                 run.send(signal.SIGCONT, pids[case.victim])
             if case.victim == "replica1":
                 self.await_farewell(run)
@@ -221,15 +221,15 @@ class Stop(Fault):
                 self.assertRegex(lost, r"^rank 2 \(replica1, .*has said nothing for 5 s")
 
     def await_farewell(self, run: Run) -> None:
-        """The worker that was stopped hears that the run has gone on without it, and ends."""
+        """Checks that the stopped worker is informed of its loss, and ends."""
         self.assertTrue(soon(lambda: not is_alive(run.ranks[2]), LEFT_LIMIT_S))
-        (log,) = (run.folder / "ranks").rglob("rank2.log")  # which its words reach by mpirun
+        (log,) = (run.folder / "ranks").rglob("rank2.log")  # written by mpirun
         words = re.compile(r"this rank ends: rank 2 .*said nothing for 5 s")
         self.assertTrue(soon(lambda: words.search(log.read_text()) is not None, 5),
                         log.read_text())
 
     def assert_finished(self, outcome: Outcome, steps: int) -> dict[str, Any]:
-        """With one record, whole, and nothing left."""
+        """Checks for an outcome with one complete record and no leftovers."""
         (record,) = outcome.run.records()
         self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
         self.assertIn(record["status"], ("missed", "reached"), record["failure"])
@@ -245,13 +245,13 @@ def sleepy_workers(cell: str) -> tuple[str, str]:
 
 
 def steps_that_outlast_a_stop() -> dict[str, int]:
-    """Of runs that go on with one worker less: for twice as long as it is stopped, at the pace of a
-    few steps on this machine."""
+    """Steps for runs that go on without one worker: for twice the duration of a stop, at this
+    machine's pace in a few steps."""
     few = 3
     record = record_of(*THIN, *CELLS["going on"], "--steps", str(few), *sleepy_workers("going on"))
-    step_s = record["training_ns"] * 1e-9 / few  # of two workers, who take one at the same time
+    step_s = record["training_ns"] * 1e-9 / few  # for two workers, each at a step at the same time
     steps = math.ceil(2 * STOP_S / step_s)
-    return {"going on": math.ceil(steps / 2), "backup worker": steps}  # one alone, or two together
+    return {"going on": math.ceil(steps / 2), "backup worker": steps}  # by one worker, or by two
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races over processes, and who else comes to their ports: clients of other runs and versions; and
-races that find no port free. Real ranks, real sockets.
+"""Races over processes whose ports are reached by clients of other runs and versions; and races
+that find no port free. Real ranks, real sockets.
 
 usage: strangers_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun is not installed. Needs call_as_stranger beside REGATTA.
@@ -41,7 +41,7 @@ HELLO_OF_RANK_1 = b"\x0a\x02\x08\x01"  # harness/ranks/control.proto
 
 @functools.cache
 def long_race(strategy: tuple[str, ...], seconds: int = RACE_S) -> tuple[str, ...]:
-    """As many steps as take some seconds over processes, here and now."""
+    """The parabola with as many steps as take `seconds` over processes, here and now."""
     step_ns = record_of(*PARABOLA, *strategy, *OVER_PROCESSES)["step_time_ns"]["p50"]
     return "--workload", "parabola", "--steps", str(round(seconds * 1e9 / step_ns)), *strategy
 
@@ -51,11 +51,11 @@ class Strangers(unittest.TestCase):
 
     @contextlib.contextmanager
     def undisturbed(self, strategy: tuple[str, ...]) -> Iterator[Run]:
-        """A race that what happens in the block may not harm, and that is not over before it."""
+        """A race that the block must not disturb, and that lasts longer than the block."""
         race = long_race(strategy, self.race_s)
         run = Run(*race, *OVER_PROCESSES, ranks=3)
         run.await_line("step 0 ")
-        run.send(0)  # a look at its sockets
+        run.send(0)  # notes its sockets
         try:
             yield run
         except BaseException:
@@ -64,7 +64,7 @@ class Strangers(unittest.TestCase):
         self.assertIsNone(run.launcher.poll(), f"the race was over before its time: {run.said()}")
         self.record = run.end(END_LIMIT_OF_RACE_S)
         self.assertEqual((self.record["failure"], run.launcher.returncode), (None, 0))
-        in_one_process = record_of(*race, "--processes", "1")  # the same bits in a moment
+        in_one_process = record_of(*race, "--processes", "1")  # the same bits, computed in a moment
         self.assertEqual(losses_of(self.record), losses_of(in_one_process))
         self.assertEqual((run.left(), run.errors.read_text()), ([], ""))
 
@@ -74,7 +74,7 @@ class Clients(Strangers):
 
     def answer(self, address: str, method: str, metadata: dict[str, str],
                message: bytes = b"") -> str:
-        """Of one who has passed the door."""
+        """The answer to a client that has passed the door."""
         done = subprocess.run(
             [STRANGER, address, self.door, method,
              *(f"{key}={value}" for key, value in metadata.items())],
@@ -83,7 +83,8 @@ class Clients(Strangers):
         return done.stdout.decode().strip()
 
     def check_refusals(self, address: str, method: str, sound: dict[str, str]) -> None:
-        """Of one who knows all that is in `sound` but for one thing."""
+        """Checks the refusal of clients whose metadata are those in `sound` except for one
+        entry."""
         for key, value, words in (
                 ("regatta-protocol", "9", r"FAILED_PRECONDITION: .*'9'"),
                 ("regatta-protocol", "", r"FAILED_PRECONDITION: .*''"),
@@ -122,20 +123,21 @@ class Attack(Strangers):
     race_s = 2 * RACE_S  # for many streams on a slow machine
     STREAMS = 250_000
     MOST_BYTES = 200 << 20  # of memory, of each process
-    MOST_TIMES = 2  # as long for a step
-    CALM, WATCHED = 0.3, 0.9  # shares of the race: before the attack, and until memory is looked at
-    TOLD = 0.1  # share after which the race tells how far it is
+    MOST_TIMES = 2  # factor on the time of a step
+    CALM, WATCHED = 0.3, 0.9  # shares of the race: before the attack, and until memory is checked
+    TOLD = 0.1  # share between two progress lines of the race
     TRIES = 3
 
     def test_by_rapid_resets_costs_neither_memory_nor_time(self) -> None:
-        """Without any token. Other work of the machine may begin with it, but hardly each time."""
+        """The attack has no token. Other load may begin with it, but hardly in each try."""
         times: list[float] = []
         while len(times) < self.TRIES and min(times, default=math.inf) >= self.MOST_TIMES:
             times.append(self.times_under_attack())
         self.assertLess(min(times), self.MOST_TIMES, times)
 
     def times_under_attack(self) -> float:
-        """As long takes a step while both doors are attacked, until the race has ended."""
+        """The factor by which a step takes longer while both doors are attacked, until the race
+        has ended."""
         with self.undisturbed(SERVER) as run:
             self.await_share(run, self.CALM)
             attackers = [self.attack(port) for pid in (run.launcher.pid, run.ranks[0])
@@ -155,7 +157,7 @@ class Attack(Strangers):
         return self.example_ns(begun + self.TOLD, 1) / self.example_ns(0, self.CALM)
 
     def attack(self, port: int) -> subprocess.Popen[str]:
-        """Says when it begins."""
+        """Starts an attacker, which prints a line when it begins."""
         attacker = subprocess.Popen([*RAPID_RESETS, str(port)], stdout=subprocess.PIPE, text=True)
         self.addCleanup(attacker.kill)
         return attacker
@@ -164,14 +166,14 @@ class Attack(Strangers):
         self.assertTrue(soon(lambda: share_done(run) >= share, END_LIMIT_OF_RACE_S), run.said())
 
     def example_ns(self, begin: float, end: float) -> float:
-        """The mean time of one between two shares of the training."""
+        """The mean time of an example between two shares of the training."""
         curve = [(one["examples"], one["training_time_ns"]) for one in self.record["evaluations"]]
         part = [one for one in curve if begin <= one[0] / curve[-1][0] <= end]
         return (part[-1][1] - part[0][1]) / (part[-1][0] - part[0][0])
 
 
 def share_done(run: Run) -> float:
-    """Of its steps, as it has told."""
+    """The share of its steps that the run has reported."""
     done, steps = re.findall(r"step (\d+) of (\d+)", "".join(run.lines))[-1]
     return int(done) / int(steps)
 
@@ -184,7 +186,7 @@ def peak_bytes(pid: int) -> int:
 
 class Ports(Strangers):
     def addresses_of(self, run: Run) -> dict[int, set[str]]:
-        """Where each process of the race listens, by process; the race ends."""
+        """The addresses at which each process of the race listens; ends the race."""
         run.await_line("step 0 ")
         addresses = {pid: listening_at(pid) for pid in (*run.processes(), run.keeper)}
         run.launcher.terminate()
@@ -242,7 +244,7 @@ class Ports(Strangers):
         self.assertLessEqual(addresses, LOOPBACK)
 
     def test_of_a_race_cannot_be_shared(self) -> None:
-        """As two gRPC servers do by default, each getting some of the connections."""
+        """Two gRPC servers share a port by default, each getting some of the connections."""
         with self.undisturbed(SERVER) as run:
             for port in (*open_ports(run.launcher.pid), *open_ports(run.ranks[0])):
                 with socket.socket() as other:
@@ -253,7 +255,7 @@ class Ports(Strangers):
 
     def refusal_with_few_ports(self, before: tuple[str, ...], *arguments: str,
                                **environment: str) -> str:
-        """What a run says that cannot begin, where its machine has 40 ports."""
+        """The error of a run that cannot begin, on a machine with 40 ports."""
         machine = ("unshare", "--map-root-user", "--net", *SCARCE_PORTS, "make", "40")
         tried = subprocess.run([*machine, "true"], capture_output=True, text=True)
         if tried.returncode != 0:

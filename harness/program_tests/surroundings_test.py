@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Surroundings that a run is right in, or refuses: variables of OpenMP, limits of the machine, a
-program file that is replaced, process 1, a foreign mpirun, no ssh, a closed standard output.
+"""Surroundings in which a run is correct, or which it refuses: variables of OpenMP, machine limits,
+a replaced program file, process 1, a foreign mpirun, no ssh, a closed standard output.
 
 usage: surroundings_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun is not installed.
@@ -30,7 +30,8 @@ CORES = len(os.sched_getaffinity(0))
 
 
 def run_in(*command: str, **environment: str) -> tuple[subprocess.CompletedProcess[str], Path]:
-    """A command with the arguments of a run behind it, and the folder of its records."""
+    """Runs a command followed by the arguments of a run. Returns its result and the folder of
+    its records."""
     folder = fresh_folder()
     with environment_of_its_own() as variables:
         done = subprocess.run([*command, "--out", str(folder)], capture_output=True, text=True,
@@ -48,7 +49,7 @@ def record_in(*command: str, **environment: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def control_group(controller: str, **limits: str) -> Iterator[str]:
-    """The shell's words that enter a new control group. Skips the test where none can be made."""
+    """A shell command that enters a new control group. Skips the test if none can be made."""
     above = GROUPS / controller if (GROUPS / controller).is_dir() else GROUPS
     group = above / f"regatta-{os.getpid()}"
     try:
@@ -67,7 +68,7 @@ def control_group(controller: str, **limits: str) -> Iterator[str]:
 
 
 def in_shell(first: str) -> tuple[str, ...]:
-    """A command that does this and becomes a run."""
+    """A command that runs `first` in a shell and then becomes a run."""
     return ("bash", "-c", f'{first} && exec "$0" "$@"', REGATTA, "run")
 
 

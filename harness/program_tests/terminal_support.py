@@ -19,7 +19,7 @@ PIECE = re.compile(r"\x1b\[(\d*)([A-Za-z])|(\r)|(\n)|([^\x1b\r\n]+)")
 
 
 class Screen:
-    """Lines of a terminal that has endless rows. It knows what the program may send."""
+    """The lines of an endless terminal. It knows the sequences that the program may send."""
 
     def __init__(self, columns: int) -> None:
         self.columns = columns
@@ -63,7 +63,7 @@ class Screen:
             self.lines.append("")
 
     def put(self, character: str) -> None:
-        if self.column == self.columns:  # the terminal goes on in the next line
+        if self.column == self.columns:  # text continues in the next line
             self.column = 0
             self.down()
         line = self.lines[self.row].ljust(self.column)
@@ -87,7 +87,7 @@ class Seen(NamedTuple):
 
 def on_terminal(*arguments: str, columns: int = 80, without: tuple[str, ...] = ("NO_COLOR",),
                 **environment: str) -> Seen:
-    """What a person sees of the program; output and errors share the terminal."""
+    """Runs the program in a terminal, which output and errors share. Returns all screens."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     inherited = {name: value for name, value in os.environ.items() if name not in without}
@@ -100,7 +100,7 @@ def on_terminal(*arguments: str, columns: int = 80, without: tuple[str, ...] = (
         try:
             while piece := os.read(ours, 65536):
                 screen.feed(piece.decode())
-                if not select.select([ours], [], [], 0.005)[0]:  # all that was drawn
+                if not select.select([ours], [], [], 0.005)[0]:  # the drawing is complete
                     frames.append(Frame(time.monotonic() - begin, screen.shown()))
         except OSError:  # EIO: the program closed its end
             pass
@@ -115,6 +115,6 @@ def examples_in(text: str) -> list[list[str]]:
 
 
 def scratch(folder: Path, words: list[str]) -> list[str]:
-    """The same command with its outputs and folders below `folder`."""
+    """The command with its outputs and folders below `folder`."""
     return [str(folder / word) if re.match(r"out\b|.*\.json$", word) else word
             for word in words]

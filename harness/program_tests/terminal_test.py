@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees in a terminal of 80 and of 40 columns, and what stands in a pipe.
+"""The output in a terminal of 80 and of 40 columns, and in a pipe.
 
 usage: terminal_test.py REGATTA SCHEMA [unittest arguments]
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from terminal_support import Seen, examples_in, on_terminal, scratch
 from test_support import PARABOLA, fresh_folder, output_of, records_in, regatta, run_tests
 
-# Some seconds, with evaluations all the time, which cost ranks more than threads.
+# Some seconds with constant evaluations, which take ranks longer than threads.
 LONG = ("--workload", "parabola", "--steps", "300000")
 LONG_IN_RANKS = ("--workload", "parabola", "--steps", "40000", "--processes", "2")
 NAME = r"parabola all_reduce, 2 workers, seed 1"
@@ -116,7 +116,8 @@ class Pipe(unittest.TestCase):
         self.assertNotRegex(done.stdout, r"[\x1b\r]")
 
     def test_tells_one_speed_by_the_training_clock(self) -> None:
-        """Which evaluations are not in: of the parabola they take as long as the training."""
+        """The training clock excludes evaluations, which for the parabola take as long as the
+        training."""
         out = fresh_folder()
         said = output_of("run", *PARABOLA, "--out", str(out))
         (record,) = records_in(out)
@@ -124,7 +125,7 @@ class Pipe(unittest.TestCase):
         batch = record["cell"]["global_batch"]
         told = {int(step) * batch: int(speed) for step, speed in re.findall(
             r"seed 1: step (\d+) of 200  loss \S+  (\d+) examples/s", said)}
-        self.assertEqual(len(told), 11)  # a tenth of the run each
+        self.assertEqual(len(told), 11)  # one per tenth of the run
         self.assertLessEqual(set(told), set(spent))
         self.assertEqual(told.pop(0), 0)
         for examples, speed in told.items():

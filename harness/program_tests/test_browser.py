@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Chromium without a window for tests, driven over its debugging pipe: no port, no library.
+"""A headless Chromium for tests, controlled over its debugging pipe: no port, no library.
 
 Messages are JSON, each ended by a zero byte, on the descriptors 3 and 4 of the browser.
 Source: https://chromedevtools.github.io/devtools-protocol/
@@ -29,7 +29,7 @@ def find_chromium() -> str | None:
 
 
 class Browser:
-    """One page. What it logs, and errors it does not catch, are in `errors`."""
+    """A browser with one page. Its log messages and uncaught errors are in `errors`."""
 
     def __init__(self, to_browser: int, from_browser: int) -> None:
         self.to_browser, self.from_browser = to_browser, from_browser
@@ -94,7 +94,7 @@ class Browser:
         self.until(lambda: self.loaded > before)
 
     def ask(self, expression: str) -> Any:
-        """The value of an expression of JavaScript."""
+        """Returns the value of a JavaScript expression."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
                            awaitPromise=True)
         if "exceptionDetails" in answer:
@@ -102,7 +102,7 @@ class Browser:
         return answer["result"].get("value")
 
     def click(self, selector: str) -> None:
-        """With the mouse, where the element is on the screen."""
+        """Clicks with the mouse at the element's place on the screen."""
         box = self.ask(f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
                        "e.scrollIntoView({block: 'center', behavior: 'instant'});"
                        "const b = e.getBoundingClientRect();"
@@ -112,7 +112,7 @@ class Browser:
                       clickCount=1)
 
     def press(self, key: str) -> None:
-        """Enter or Tab."""
+        """Presses Enter or Tab."""
         code = {"Enter": 13, "Tab": 9}[key]
         text = {"text": "\r"} if key == "Enter" else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key,
@@ -128,12 +128,12 @@ class Browser:
                   deviceScaleFactor=1, mobile=width < 600)
 
     def prefer(self, scheme: str, media: str = "screen") -> None:
-        """light or dark; on a screen or in print."""
+        """Emulates a preference for light or dark, on a screen or in print."""
         self.call("Emulation.setEmulatedMedia", media=media,
                   features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def screenshot(self, file: Path) -> None:
-        """Of the whole page."""
+        """Writes a picture of the whole page."""
         data = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
         file.write_bytes(base64.b64decode(data))
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of whole runs share: starting the program, reading records.
+"""Shared by tests of whole runs: starting the program, reading records.
 
-Such a test is started as `NAME_test.py REGATTA SCHEMA [unittest arguments]`. All that it writes is
-below one folder, which goes when it ends.
+A test is started as `NAME_test.py REGATTA SCHEMA [unittest arguments]`. All its files are in one
+folder, which is removed when it ends.
 """
 
 import contextlib
 import functools
+import gzip
 import json
 import os
 import resource
@@ -27,9 +28,9 @@ from proc_support import processes_with
 REGATTA = str(Path(sys.argv[1]).resolve())
 SCRATCH = tempfile.TemporaryDirectory(prefix=f"regatta-{Path(sys.argv[0]).stem}-")
 CIFAR_FILES = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")
-CIFAR_BYTES = 30_730_000  # of each
-LIMIT_S = 300  # of a run that ends by itself
-LEFT_LIMIT_S = 15  # to the last process
+CIFAR_BYTES = 30_730_000  # of each file
+LIMIT_S = 300  # limit of a run that ends by itself
+LEFT_LIMIT_S = 15  # until the last process has ended
 
 SKIPPED = 77
 MARK = "REGATTA_STARTED_BY_TEST"
@@ -40,7 +41,7 @@ PARABOLA = ("--workload", "parabola", "--steps", "200")  # a run of milliseconds
 
 
 def skip(reason: str) -> NoReturn:
-    """All tests of the file."""
+    """Skips all tests of the file."""
     print(f"skipped: {reason}")
     sys.exit(SKIPPED)
 
@@ -51,7 +52,7 @@ def skip_without_mpirun() -> None:
 
 
 def record_validator() -> Any:
-    """Of the schema. Skips all tests of the file where jsonschema is not installed."""
+    """A validator for the schema. Skips all tests of the file if jsonschema is not installed."""
     try:
         import jsonschema
     except ImportError:
@@ -60,15 +61,15 @@ def record_validator() -> Any:
 
 
 def run_tests() -> None:
-    """Of the file that was started."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background job ignores it
+    """Runs the tests of the file that was started."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a script's background job
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]],
-                  verbosity=2)  # with the reasons of skips, for ci/skipped
+                  verbosity=2)  # shows the reasons of skips, for ci/skipped
 
 
 def core_seconds() -> float:
-    """Time of cores that all children that have ended took, whatever ran beside them."""
+    """The CPU time of all ended children; other processes do not count."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -79,8 +80,8 @@ def fresh_folder() -> Path:
 
 @contextlib.contextmanager
 def environment_of_its_own() -> Iterator[dict[str, str]]:
-    """For programs of which no process may be left soon after the end of the block, nor any that
-    they have started on this machine."""
+    """The environment for programs that, with all they have started on this machine, must have
+    ended soon after the block."""
     mark = uuid.uuid4().hex
     yield os.environ | {MARK: mark}
     left = processes_with(MARK, mark)
@@ -89,7 +90,7 @@ def environment_of_its_own() -> Iterator[dict[str, str]]:
 
 
 def regatta(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """What the program did; stdout and stderr are pipes. It leaves no process behind."""
+    """Runs the program. stdout and stderr are pipes; no process may be left."""
     with environment_of_its_own() as variables:
         return subprocess.run([REGATTA, *arguments], capture_output=True, text=True,
                               timeout=LIMIT_S, env=variables | environment)
@@ -102,10 +103,17 @@ def output_of(*arguments: str) -> str:
     return done.stdout
 
 
+def record_lines(folder: Path, name: str = "records.jsonl") -> list[str]:
+    """The lines of the folder's records, compressed or not, with their ends. Throws: OSError."""
+    compressed = folder / f"{name}.gz"
+    if compressed.exists():
+        return gzip.decompress(compressed.read_bytes()).decode().splitlines(keepends=True)
+    return (folder / name).read_text().splitlines(keepends=True)
+
+
 def records_in(folder: Path) -> list[dict[str, Any]]:
-    """Whole lines: one that is being written may be seen in part."""
-    lines = (folder / "records.jsonl").read_text().splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+    """The records of whole lines: one that is being written may be seen in part."""
+    return [json.loads(line) for line in record_lines(folder) if line.endswith("\n")]
 
 
 @functools.cache
@@ -131,7 +139,7 @@ def write_sparse_cifar10(folder: Path) -> None:
 
 @contextlib.contextmanager
 def small_disk(size: str, *options: str) -> Iterator[Path]:
-    """A file system in memory. Skips the test where it cannot be mounted."""
+    """A file system in memory. Skips the test if it cannot be mounted."""
     folder = fresh_folder()
     flags = ",".join((f"size={size}", *options))
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", flags, "tmpfs", str(folder)],
@@ -145,7 +153,7 @@ def small_disk(size: str, *options: str) -> Iterator[Path]:
 
 
 def unprivileged_folder() -> Path:
-    """For programs by start_unprivileged(), which may write there."""
+    """A folder that programs of start_unprivileged() may write to."""
     Path(SCRATCH.name).chmod(0o755)
     folder = fresh_folder()
     if os.geteuid() == 0:
@@ -154,8 +162,8 @@ def unprivileged_folder() -> Path:
 
 
 def start_unprivileged(*arguments: str) -> subprocess.Popen[str]:
-    """The program as a user to which the modes of files apply; they do not to root. Skips the
-    test where the program is out of another user's reach."""
+    """Starts the program as a user to whom file modes apply, unlike root. Skips the test if that
+    user cannot reach the program."""
     drop: dict[str, Any] = {}
     if os.geteuid() == 0:
         drop = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
@@ -171,7 +179,7 @@ def losses_of(record: dict[str, Any]) -> list[float]:
 
 
 def soon(condition: Callable[[], bool], limit_s: float) -> bool:
-    """Whether the condition holds within the limit."""
+    """Waits until the condition holds. False if it does not hold within the limit."""
     deadline = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > deadline:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Races over processes under the thread sanitizer: real ranks, started by mpirun, of a program that
-is built with it. No two threads of a rank, or of the coordinator, meet at data without an order.
+is built with it. No data race occurs in a rank or the coordinator.
 
 usage: thread_sanitizer_test.py REGATTA SCHEMA [unittest arguments]
-Exits 77 (skipped) where mpirun is not installed. TSAN_OPTIONS name what to suppress.
+Exits 77 (skipped) where mpirun is not installed. TSAN_OPTIONS names the suppressions.
 """
 
 import os
@@ -17,25 +17,26 @@ from test_support import fresh_folder, records_in, regatta, run_tests, skip_with
 skip_without_mpirun()
 
 REPORTS = 66  # exit code of a process that met a data race
-# Milliseconds of training. The sanitizer sees no order in OpenMP's teams: one thread a worker.
+# Milliseconds of training. One thread per worker, because the sanitizer sees no order in OpenMP's
+# teams.
 PARABOLA = ("--workload", "parabola", "--steps", "20", "--threads", "1")
 
 
 def start(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A run whose processes each write what the sanitizer says to a file of their own, and end at
-    the first race."""
+    """A run whose processes each write the sanitizer's reports to a file of their own, and end
+    at the first data race."""
     options = (os.environ.get("TSAN_OPTIONS", ""), f"log_path={folder}/log", "verbosity=1",
                f"exitcode={REPORTS}", "halt_on_error=1")
     return regatta("run", *arguments, "--out", str(folder), TSAN_OPTIONS=":".join(options))
 
 
 def logs_in(folder: Path) -> dict[int, str]:
-    """By process."""
+    """The text of each process's log."""
     return {int(file.suffix[1:]): file.read_text() for file in folder.glob("log.*")}
 
 
 def ranks_in(folder: Path) -> dict[int, int]:
-    """The process of each rank, as it says itself."""
+    """The process of each rank, from its own output."""
     logs = "".join(file.read_text() for file in folder.glob("ranks/*/rank*.log"))
     found = re.findall(r"^regatta: rank (\d+) of \d+, process (\d+): ", logs, re.MULTILINE)
     return {int(rank): int(process) for rank, process in found}

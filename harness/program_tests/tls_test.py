@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races whose processes talk by TLS, and strangers who would like to: real ranks, real openssl.
+"""Races whose processes use TLS, and strangers that try to connect: real ranks, real openssl.
 
 usage: tls_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or openssl is not installed.
@@ -33,14 +33,14 @@ LONG = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "
 
 @functools.cache
 def certificates(*addresses: str) -> Path:
-    """A folder with an authority and a certificate of its own for the addresses."""
+    """A folder with a new authority and a certificate for the addresses."""
     folder = fresh_folder() / "certificates"
     subprocess.run(["ci/make_certificates", folder, *addresses], check=True, capture_output=True)
     return folder
 
 
 def folder_of(**files: Path) -> Path:
-    """Copies of the files, by what they are: ca, cert, key."""
+    """A folder with copies of the files, named by their kinds: ca, cert, key."""
     folder = fresh_folder()
     for name, source in files.items():
         (folder / f"{name}.pem").write_bytes(source.read_bytes())
@@ -48,7 +48,7 @@ def folder_of(**files: Path) -> Path:
 
 
 def open_ports(pid: int) -> list[int]:
-    """Ports of loopback that the process listens at."""
+    """The loopback ports at which the process listens."""
     links = [os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
     sockets = {link[len("socket:["):-1] for link in links if link.startswith("socket:[")}
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
@@ -103,7 +103,7 @@ class BadFolders(unittest.TestCase):
 
 class OtherRanks(unittest.TestCase):
     def refusal(self, flags: tuple[str, ...], flags_of_rank_1: tuple[str, ...]) -> str:
-        """What rank 1 says, to which a wrapper of mpirun gives other flags."""
+        """The output of rank 1 when a wrapper of mpirun gives it other flags."""
         folder = fresh_folder()
         change = f"""import os, sys
 words = [word for word in sys.argv[1:] if word not in {flags!r}] + {list(flags_of_rank_1)!r}
@@ -161,11 +161,11 @@ class Strangers(unittest.TestCase):
                 crowd.append(socket.create_connection(("127.0.0.1", ports[0]), 10))
                 try:
                     crowd[-1].sendall(greetings[i % len(greetings)])
-                except OSError:  # sent away already
+                except OSError:  # already disconnected
                     pass
         for pid in processes:
             descriptors = Path(f"/proc/{pid}/fd")
-            # Two for each of 64 strangers and 3 ranks, and the process' own.
+            # Two for each of 64 strangers and 3 ranks, and the process's own.
             self.assertTrue(soon(lambda: len(list(descriptors.iterdir())) < 2 * 67 + 60, 10))
             self.assertLess(resident_bytes(pid) - before[pid], 64 << 20)
         record = run.end(limit_s=60)

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What --trace writes: timelines that Perfetto takes whole, of all processes of a run in one file.
+"""The files of --trace: timelines of all processes of a run in one file, which Perfetto reads
+without loss.
 
 usage: trace_test.py REGATTA SCHEMA [unittest arguments]
 
 Perfetto's rules are those of its importer (json_trace_tokenizer.cc, slice_tracker.cc): a slice has
 a time and a duration, which become whole nanoseconds; slices of one thread nest or are disjoint,
-and one that begins inside another and ends behind it is dropped.
+and one that begins inside another and ends after it is dropped.
 """
 
 import json
@@ -63,7 +64,7 @@ class Timeline:
         return [each for slices in self.slices.values() for each in slices]
 
     def dropped(self) -> list[str]:
-        """Slices that overlap, as Perfetto finds them."""
+        """The slices that Perfetto would drop because they overlap."""
         found = []
         for thread, slices in self.slices.items():
             open_ends: list[int] = []
@@ -79,7 +80,7 @@ class Timeline:
 
 
 def nanoseconds(microseconds: float) -> int:
-    """Of a number that has three decimals at most."""
+    """Converts a number with at most three decimals."""
     exact = microseconds * 1000
     if not math.isclose(exact, round(exact), abs_tol=1e-3):
         raise AssertionError(f"{microseconds} us is no whole number of nanoseconds")
@@ -147,7 +148,7 @@ class Trace(unittest.TestCase):
         last = {rank: min(each.begin for thread, slices in timeline.slices.items()
                           for each in slices if thread[0] == rank and each.step == 102)
                 for rank in range(3)}
-        # Who is two steps ahead of another has got parameters that the other has not pushed for.
+        # A worker two steps ahead of another has pulled parameters without that one's latest push.
         self.assertLess(max(pulls.values()), min(last.values()))
 
     def test_of_a_failed_run_has_what_was_done(self) -> None:

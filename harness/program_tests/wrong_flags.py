@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bad_input_test.py gives the program, and what has to be said to it."""
+"""The inputs of bad_input_test.py and the expected errors."""
 
-# Flags after --workload parabola, and what the error says as a regular expression.
+# Flags after --workload parabola, and the expected error as a regular expression.
 WRONG_FLAGS: list[tuple[str, str]] = [
     # Names
     ("--strategy all_reduse", r"unknown strategy 'all_reduse'; did you mean 'all_reduce'\?"),

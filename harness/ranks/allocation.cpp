@@ -25,7 +25,7 @@ constexpr std::array kTold = {kCoordinatorVariable, kRunIdVariable, kTokenVariab
 constexpr char kMpirunRank[] = "OMPI_COMM_WORLD_RANK";
 constexpr char kPmixRank[] = "PMIX_RANK";
 constexpr std::chrono::seconds kFarewell{10};
-constexpr unsigned kJoinSeconds = 180;  // s; rank 0 loads data first, and gets ready to evaluate
+constexpr unsigned kJoinSeconds = 180;  // s; rank 0 first loads data and prepares to evaluate
 
 std::optional<int> number_in(const char* variable) {
   const char* value = std::getenv(variable);
@@ -33,7 +33,7 @@ std::optional<int> number_in(const char* variable) {
   return std::atoi(value);
 }
 
-/// Calls only what a signal handler may.
+/// Calls only functions that are safe in a signal handler.
 void end_in_vain(int) {
   constexpr std::string_view kWhy = "this rank ends: rank 0, the coordinator, has not joined it\n";
   [[maybe_unused]] const ssize_t said = write(STDERR_FILENO, kWhy.data(), kWhy.size());
@@ -121,7 +121,7 @@ std::unique_ptr<MpiSession> join_allocation(int processes) {
   return session;
 }
 
-/// By a rank 0 without a coordinator.
+/// Starts a rank 0 without a coordinator, with which the members meet and then end.
 WaitingMembers::~WaitingMembers() {
   if (told_ || allocated_processes() < 2 || !is_started_by_srun()) return;
   try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who has started this process, by variables as Open MPI 4.1 and Slurm 22.05 were seen to set them.
+// Tests the detection of mpirun and srun, with variables as Open MPI 4.1 and Slurm 22.05 set them.
 #include "harness/ranks/allocation.h"
 
 #include <gmock/gmock.h>
@@ -83,7 +83,7 @@ TEST(Allocation, HasAsManyProcessesAsTheRun) {
 TEST(Allocation, WantsPmixOfSrun) {
   const Variables of_srun{{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_NTASKS", "2"}};
   EXPECT_THAT(error_of(2), HasSubstr("fix: srun --mpi=pmix"));
-  EXPECT_EQ(error_of(1), "no error");  // as many races, if that is wanted
+  EXPECT_EQ(error_of(1), "no error");  // several races of one process, if wanted
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bind(2) for libraries that offer no choice of the address at which they listen. It depends on
-// nothing but libc, because the library that mpirun loads (loopback_preload.cpp) is made of it.
-// Called by: definitions of bind. Threads: any.
+// bind(2) for libraries that offer no choice of the address at which they listen. It depends only
+// on libc, because the library that mpirun loads (loopback_preload.cpp) is made of it. Called by:
+// definitions of bind. Threads: any.
 #pragma once
 
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 
 namespace regatta {
 
-/// The callers' addresses in whose place others are bound.
+/// The addresses of callers that are replaced.
 enum class Replaced : std::uint8_t { Every, AllInterfaces };
 
 struct OwnAddresses {
@@ -23,7 +23,7 @@ struct OwnAddresses {
   in6_addr v6;
 };
 
-/// Binds one of `own` where the caller binds an address of IP that is to be replaced.
+/// Binds one of `own` in place of an IP address that is to be replaced; binds any other unchanged.
 inline int bind_elsewhere(int socket, const sockaddr* address, socklen_t bytes,
                           const OwnAddresses& own, Replaced replaced) {
   sockaddr_in v4{};

@@ -96,7 +96,7 @@ class ControlClient::Impl {
   std::unique_ptr<grpc::ClientReaderWriter<control::FromRank, control::ToRank>> stream_;
   std::mutex writing_;  ///< one write at a time
   bool finished_ = false;
-  std::mutex beating_;  ///< guards what follows
+  std::mutex beating_;  ///< guards the members below
   std::condition_variable stopped_;
   bool stop_ = false;
   std::function<control::Beat()> progress_;

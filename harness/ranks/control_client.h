@@ -28,7 +28,7 @@ class ControlClient {
   ControlClient(const ControlClient&) = delete;
   ControlClient& operator=(const ControlClient&) = delete;
 
-  /// Sets the source of what heartbeats report. The heartbeat thread calls `progress`.
+  /// Sets the source of the heartbeats' contents. The heartbeat thread calls `progress`.
   void beat(std::function<control::Beat()> progress);
   /// Sends a message. If the session is broken, the message is lost and read() returns empty.
   void send(const control::FromRank& message);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a rank or a coordinator says is read as bytes from the network. Any bytes, taken for a
-// message to either, and for those of a report: what is read, is written so that it reads the same,
-// and what is refused, is refused as a lost peer's.
+// Feeds any bytes as a message to a rank, as one to a coordinator, and as a report. An accepted
+// message is written so that it reads the same; a refused one is an error of kind PeerLost, because
+// messages come from the network.
 #include <google/protobuf/stubs/logging.h>
 
 #include <cstring>
@@ -96,7 +96,7 @@ void read(const control::FromRank& message) {
 }
 
 void read(const control::ToRank& message) {
-  control::BeginAt known, again;  // without what the message has beside them
+  control::BeginAt known, again;  // only the fields that this program knows
   set_positions(known, positions_in(message.begin_at()));
   set_positions(again, positions_in(known));
   check(known.loops_size() == message.begin_at().loops_size(), "each loop has its position");
@@ -104,7 +104,7 @@ void read(const control::ToRank& message) {
         "positions are read as they were written");
 }
 
-/// What a peer sends may not fill a log.
+/// Fails if protobuf logs, because a peer's messages must not fill a log.
 void refuse_to_log(google::protobuf::LogLevel, const char* /*file*/, int /*line*/,
                    const std::string& /*message*/) {
   check(false, "protobuf prints nothing of what a peer sends");

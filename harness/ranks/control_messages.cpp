@@ -22,14 +22,14 @@ std::vector<control::BytesPiece> pieces_of(const std::string& bytes) {
   return pieces;
 }
 
-/// It is written as JSON as it is.
+/// True if the text needs no escapes in JSON.
 bool is_plain(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char each) {
     return each >= ' ' && each <= '~' && each != '"' && each != '\\';
   });
 }
 
-/// Throws: RunError(Data).
+/// Checks a trace from another process. Throws: RunError(Data).
 void require_whole(const ProcessTrace& trace) {
   bool names_are_plain = is_plain(trace.name);
   for (const TraceRow& row : trace.rows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What control messages carry between a rank and its coordinator, whole and damaged.
+// Tests the contents of control messages between a rank and its coordinator, whole and damaged.
 #include "harness/ranks/control_messages.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace regatta {
 namespace {
 
-/// The report of rank 4 whose messages these bytes are, cut into pieces of `size`.
+/// The report of rank 4 read from these bytes, cut into pieces of `size`.
 std::optional<TrainingReport> taken(const std::string& bytes, std::size_t size) {
   ReportReader reader;
   for (std::size_t begin = 0; begin < bytes.size(); begin += size) {
@@ -103,7 +103,7 @@ TEST(ControlMessages, CarryATrace) {
   row.step.assign(spans, 7);
   row.begin_ns.assign(spans, 20);
   row.end_ns.assign(spans, 20);
-  trace.rank = 1;  // whatever it says
+  trace.rank = 1;  // ignored by the reader
   TraceReader reader;
   std::optional<ProcessTrace> read;
   send_trace(trace, [&](const control::FromRank& message) {

@@ -26,7 +26,7 @@ inline constexpr ConnectionLimits kControlLimits{.keepalive_time_ms = 10'000,
 inline constexpr char kCoordinatorVariable[] = "REGATTA_COORDINATOR";  ///< ADDRESS:PORT
 inline constexpr char kRunIdVariable[] = "REGATTA_RUN_ID";
 inline constexpr char kTokenVariable[] = "REGATTA_TOKEN";
-/// As --picked: the algorithms of open sums, which the coordinator alone picks.
+/// Like --picked: the algorithms of open sums, which the coordinator alone picks.
 inline constexpr char kPickedVariable[] = "REGATTA_PICKED";
 /// RaceRequest::replicas_on_host, which the coordinator alone knows.
 inline constexpr char kReplicasOnHostVariable[] = "REGATTA_REPLICAS_ON_HOST";

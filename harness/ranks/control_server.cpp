@@ -19,7 +19,7 @@ namespace {
 
 using Stream = grpc::ServerReaderWriter<control::ToRank, control::FromRank>;
 
-/// Sessions that are being refused need a thread, too.
+/// More threads than ranks, because sessions that are refused need one, too.
 constexpr int kSpareThreads = exchange::kMostStrangers + 8;
 
 }  // namespace

@@ -2,7 +2,7 @@
 //
 // The coordinator's side of the control service: accepts one session from each rank, queues the
 // ranks' messages in order of arrival and counts them for each rank. A client without the run's id,
-// its token and this protocol's version is refused before any message of it is read.
+// its token and this protocol's version is refused before any of its messages is read.
 // Threads: one thread calls it; gRPC's threads, one per session, add messages.
 #pragma once
 
@@ -32,9 +32,9 @@ struct RankState {
   int ended_before = 0;  ///< if it has: number of sessions that ended earlier
   std::string host;
   std::int64_t pid = 0;
-  std::int64_t examples = 0;   ///< by its last heartbeat or answer
+  std::int64_t examples = 0;   ///< in its last heartbeat or answer
   std::int64_t beats = 0;      ///< messages of any kind
-  std::optional<double> loss;  ///< by its last heartbeat that had one
+  std::optional<double> loss;  ///< in its last heartbeat with a loss
 };
 
 struct RankMessage {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The control service between a real server and real clients, over loopback.
+// Tests the control service between a real server and real clients, over loopback.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ control::Hello hello_of(int rank) {
   return hello;
 }
 
-/// What a server with two ranks answers to a stranger who has passed the door.
+/// A client that has passed the door. ask() sends its fields and returns the server's answer.
 struct Stranger {
   std::string run_id = identity().run_id;
   std::string token = identity().token;
@@ -54,7 +54,7 @@ struct Stranger {
   }
 };
 
-/// Looks until `condition` holds, for five seconds at most.
+/// Polls until `condition` holds, for five seconds at most.
 template <typename Condition>
 bool soon(Condition condition) {
   for (int i = 0; i < 500; ++i) {
@@ -156,7 +156,7 @@ TEST_F(Control, NoticesASessionThatBreaks) {
   server_.send(0, {});  // does nothing
 }
 
-/// The error that a client's session with the server ends with, before it begins.
+/// The error of a client whose session is refused.
 std::string refusal(const ControlServer& server, const TlsFiles& tls) {
   try {
     const ControlClient client(server.address(), identity(), hello_of(0), tls);
@@ -180,7 +180,7 @@ TEST(ControlOverTls, RefusesOneWithoutACertificateOfTheAuthority) {
   const ControlServer server(
       {.identity = identity(), .ranks = 1, .tls = certificates.files_of("process")});
   TlsFiles believing = certificates.files_of("stranger");
-  believing.authority = certificates.path("authority");  // takes the server's, shows its own
+  believing.authority = certificates.path("authority");  // trusts the server, shows its own
   for (const TlsFiles& tls : {certificates.files_of("stranger"), believing}) {
     const std::string error = refusal(server, tls);
     EXPECT_NE(error.find("no connection to the coordinator at 127.0.0.1:"), std::string::npos);

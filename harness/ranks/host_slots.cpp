@@ -21,7 +21,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Of a line's words behind the host's name. 0: they do not say it.
+/// Parses `slots=N` from the rest of a hostfile line; 0 if it is absent.
 std::int64_t slots_in_words(std::istringstream& words) {
   constexpr std::string_view kSlots = "slots=";
   for (std::string word; words >> word;) {
@@ -34,7 +34,8 @@ std::int64_t slots_in_words(std::istringstream& words) {
   return 0;
 }
 
-/// Every host of mpirun's allocation has as many processes as this one, or they are unknown.
+/// Assumes that every host of mpirun's allocation has as many processes as this one; empty if they
+/// cannot have.
 std::vector<std::int64_t> slots_of_mpirun(int processes) {
   const std::int64_t here = std::atoll(variable("OMPI_COMM_WORLD_LOCAL_SIZE").c_str());
   if (here <= 0 || processes % here != 0) return {};

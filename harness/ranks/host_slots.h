@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which host each process of a run will be on, before one has started: as mpirun and srun deal them
-// unless they are told otherwise, host after host, each as many as it has slots or tasks.
+// The host of each process of a run, before one has started. mpirun and srun fill host after host,
+// each up to its slots or tasks, unless their options differ.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace regatta {
 
 inline constexpr std::uintmax_t kMostHostfile = 1 << 20;  // bytes
 
-/// Slots of the hosts in the text of an Open MPI hostfile, in its order. Empty: not all of them are
-/// said, or one host stands there twice.
+/// Slots of the hosts in the text of an Open MPI hostfile, in its order. Empty: some are not given,
+/// or a host is listed twice.
 std::vector<std::int64_t> slots_in(const std::string& hostfile);
 
-/// Of a run with this hostfile (empty: none), of mpirun's or srun's allocation that this process is
-/// in, or of its Slurm job. Empty: unknown, or this host alone.
+/// The slots of a run with this hostfile (empty: none), else of the allocation by mpirun or srun
+/// that has this process, else of its Slurm job. Empty: unknown, or this host alone.
 /// Throws: RunError(Data) for a hostfile that cannot be read.
 std::vector<std::int64_t> slots_of_hosts(const std::string& hostfile);
 
-/// The host of each process. Empty where the slots are too few.
+/// The host of each process. Empty if the slots are too few.
 std::vector<int> hosts_by_slots(const std::vector<std::int64_t>& slots, int processes);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hostfiles, and variables as Open MPI and Slurm set them.
+// Tests hostfiles, and variables as Open MPI and Slurm set them.
 #include "harness/ranks/host_slots.h"
 
 #include <gmock/gmock.h>

@@ -21,7 +21,7 @@ class IncomingVariables {
   /// Expects a variable from the process, after those already expected from it. Returns the memory
   /// that receives the values; until then it holds those received last.
   VariableCopy expect(std::size_t process, VariableId id);
-  /// Whether variables are still expected from the process.
+  /// True if variables are still expected from the process.
   bool expects_any(std::size_t process) const { return !incoming_[process].variables.empty(); }
   /// Stores a piece. Returns false if another piece is expected now.
   [[nodiscard]] bool take(std::size_t process, const control::Piece& piece);

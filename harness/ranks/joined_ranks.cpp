@@ -26,8 +26,8 @@ void JoinedRanks::take(int rank, const control::Ready& ready) {
   ranks_.at(static_cast<std::size_t>(rank)).gpu = ready.gpu();
 }
 
-/// In two passes, and of the addresses only those up to the last that there is, because workers,
-/// whose number may be large, serve nowhere.
+/// Works in two passes. Addresses end with the last rank that serves, because workers, which may be
+/// many, serve nowhere.
 std::vector<control::Start> JoinedRanks::starts() const {
   struct Host {
     int workers = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The facts that ranks send when they join a run: fingerprint, address, cores and GPU. From these
-// follow each rank's difference from the coordinator, its start message and the hosts' cores.
+// The facts that ranks send when they join a run: fingerprint, address, cores and GPU. Each rank's
+// difference from the coordinator, its start message and the hosts' cores follow from these.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ class JoinedRanks {
 
   /// The differences between fingerprints of coordinator and rank, with both sides; empty if none.
   const std::string& difference_of(int rank) const { return at(rank).difference; }
-  /// By rank.
+  /// The start message of each rank.
   std::vector<control::Start> starts() const;
   /// The hosts' workers, cores and GPUs. GPUs are complete once all ranks are ready.
   std::vector<HostCores> hosts() const;
@@ -35,7 +35,7 @@ class JoinedRanks {
     int workers = 0;
     int cores = 1;
     std::string host;
-    std::string gpu;  ///< it computes on; empty: none
+    std::string gpu;  ///< the GPU it computes on; empty: none
     std::string exchange_address;
     std::string difference;
   };

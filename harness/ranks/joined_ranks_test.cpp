@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is told to ranks of two hosts, a server among them.
+// Tests the start messages of ranks on two hosts, one of them a server.
 #include "harness/ranks/joined_ranks.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ JoinedRanks four_on_two_hosts() {
   JoinedRanks ranks({}, {0, 2, 1, 3});
   ranks.take(0, "a", join_of("a:1", 4));
   ranks.take(1, "a", join_of("a:2", 4));
-  ranks.take(2, "b", join_of("b:1", 0));  // a rank that does not know
+  ranks.take(2, "b", join_of("b:1", 0));  // a rank that does not know its cores
   ranks.take(3, "a", join_of("a:3", 4));
   return ranks;
 }

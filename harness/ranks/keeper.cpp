@@ -20,12 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kVariable[] = "REGATTA_KEEPER";
-constexpr char kMemory[] = "/dev/shm";  // where Open MPI has the memory that ranks share
+constexpr char kMemory[] = "/dev/shm";  // Open MPI's folder of memory shared by ranks
 constexpr char kFolderName[] = "regatta-XXXXXX";
 constexpr char kInOrder = '.';
-constexpr int kMpirun = 3;  ///< descriptor
+constexpr int kMpirun = 3;  ///< file descriptor
 constexpr std::chrono::seconds kOrderlyEnd{1};
-constexpr int kTries = 50;  // a process that is ending may still make a file
+constexpr int kTries = 50;  // an ending process may still create a file
 constexpr std::chrono::milliseconds kBetweenTries{20};
 
 std::string make_folder(const fs::path& parent) {
@@ -44,7 +44,7 @@ void remove_folders(const std::vector<std::string>& folders) {
   }
 }
 
-/// False: the coordinator was killed.
+/// Waits for the coordinator. False: it was killed.
 bool await_end_in_order() {
   char word = 0;
   ssize_t got;
@@ -63,7 +63,7 @@ void end_run(pid_t mpirun, const std::string& mark) {
     if (!handle.ends_within(kKindness)) handle.send(SIGKILL);
     kill_all(ranks);
   }
-  kill_all(processes_with(mark));  // ranks that mpirun has left, itself if it is still there
+  kill_all(processes_with(mark));  // ranks that mpirun has left, and mpirun, if it still runs
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ Keeper::Keeper(pid_t mpirun, const std::string& mark, const RunFolders& folders)
   posix_spawn_file_actions_addclosefrom_np(&actions, kMpirun + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // Ctrl-C is not for it
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // not ended by Ctrl-C
   if (posix_spawn(&process_, "/proc/self/exe", &actions, &attributes, arguments.data(),
                   environment.data()) != 0) {
     process_ = 0;
@@ -123,14 +123,14 @@ Keeper::~Keeper() {
     struct sigaction ignore {
     }, former{};
     ignore.sa_handler = SIG_IGN;
-    sigaction(SIGPIPE, &ignore, &former);  // it may have been killed
+    sigaction(SIGPIPE, &ignore, &former);  // the keeper may have been killed
     if (write(pipe_, &kInOrder, 1) < 0) errno = 0;
     sigaction(SIGPIPE, &former, nullptr);
     close(pipe_);
   }
   if (process_ == 0) return;
   const ProcessHandle handle(process_);
-  if (!handle.ends_within(kOrderlyEnd)) handle.send(SIGKILL);  // it is stopped
+  if (!handle.ends_within(kOrderlyEnd)) handle.send(SIGKILL);  // if it is stopped
   while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Clears up after a run over processes, even if the coordinator is killed (SIGKILL): ends mpirun
-// and the ranks of this machine, and removes the folders in which they had their files. Open MPI
-// leaves its session folder and shared memory behind when mpirun is killed, and now and then when
-// it loses its ranks. The keeper is a process of its own, this program again, because only that
-// outlives the coordinator; it waits for the end of a pipe that the coordinator alone holds.
-// Called by: the launcher. Threads: one.
+// and this machine's ranks, and removes the folders with their files. Open MPI leaves its session
+// folder and shared memory behind when mpirun is killed, and sometimes when it loses its ranks. The
+// keeper is a separate process, this program again, because only that outlives the coordinator; it
+// waits for the end of a pipe that only the coordinator holds. Called by: the launcher. Threads:
+// one.
 #pragma once
 
 #include <filesystem>
@@ -17,21 +17,21 @@
 
 namespace regatta {
 
-/// Where mpirun and the ranks of one run have their files on this machine. A folder that cannot be
-/// made is left out: Open MPI then takes its usual one.
+/// The folders for files of mpirun and of a run's ranks on this machine. One that cannot be made is
+/// left out: Open MPI then uses its default.
 class RunFolders {
  public:
-  enum class Memory { OfOpenMpi, OfTheRun };  ///< ranks of other hosts have no folder of this run
+  enum class Memory { OfOpenMpi, OfTheRun };  ///< ranks on other hosts have no folder of this run
 
-  RunFolders() = default;  ///< none: all are Open MPI's usual ones
+  RunFolders() = default;  ///< none: all are Open MPI's defaults
   explicit RunFolders(Memory memory);
   RunFolders(const RunFolders&) = delete;
   RunFolders& operator=(const RunFolders&) = delete;
-  /// Removes them.
+  /// Removes the folders.
   ~RunFolders();
 
   const std::vector<std::string>& folders() const { return folders_; }
-  /// By which Open MPI finds them.
+  /// The variables by which Open MPI finds the folders.
   const std::map<std::string, std::string>& environment() const { return environment_; }
 
  private:
@@ -41,10 +41,10 @@ class RunFolders {
 
 class Keeper {
  public:
-  /// Of an mpirun and of all that have `mark`, an entry, in their environment. Without a keeper,
-  /// which cannot be started, the run goes on.
+  /// Starts a keeper for mpirun and all processes with the entry `mark` in their environment. If it
+  /// cannot be started, the run goes on without.
   Keeper(pid_t mpirun, const std::string& mark, const RunFolders& folders);
-  /// Tells it that the run has ended in order, and waits until it has ended.
+  /// Signals that the run has ended in order, and waits for the keeper's end.
   ~Keeper();
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
@@ -54,10 +54,10 @@ class Keeper {
   int pipe_ = -1;
 };
 
-/// True in a process that is to be a keeper.
+/// True in a process that was started as a keeper.
 bool is_keeper();
 
-/// Its work. Returns the exit code.
+/// Runs the keeper. Returns the exit code.
 int keep(const std::vector<std::string>& words);
 
 }  // namespace regatta

@@ -32,7 +32,7 @@
 namespace regatta {
 namespace {
 
-constexpr std::size_t kLinesKept = 40;  // a stack among them
+constexpr std::size_t kLinesKept = 40;  // enough for a stack trace
 constexpr auto kLook = std::chrono::milliseconds(20);
 constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 
@@ -41,14 +41,15 @@ constexpr int kLibraryOfMpirun = 3;  // descriptor
 
 std::atomic<pid_t> running_mpirun{0};
 
-/// What is stopped (SIGSTOP) hears of it only when it continues.
+/// Terminates a process, and continues it, because a stopped one (SIGSTOP) gets the signal only
+/// then.
 void terminate(pid_t pid) {
   kill(pid, SIGTERM);
   kill(pid, SIGCONT);
 }
 
-/// While this process is there to take its output: without that it would die of SIGPIPE and leave
-/// its files in TMPDIR.
+/// Waits for mpirun's end, because this process takes its output: without a reader mpirun would die
+/// of SIGPIPE and leave its files in TMPDIR.
 void await_end_of(pid_t pid) {
   constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 20'000'000};
   for (int i = 0; i < 150; ++i) {  // 3 s
@@ -59,7 +60,8 @@ void await_end_of(pid_t pid) {
   }
 }
 
-/// mpirun ends its ranks; this process dies of the signal as if it had no handler.
+/// Handles a signal: mpirun ends its ranks, and this process dies of the signal as without a
+/// handler.
 void pass_on(int signal) {
   if (const pid_t pid = running_mpirun.load(); pid > 0) {
     terminate(pid);
@@ -75,8 +77,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-/// This program's file or, once it is another's or gone, the image that runs, which only this host
-/// has.
+/// This program's file or, once it has been replaced or removed, the running image, which only this
+/// host has.
 std::string program_for_ranks(Reach reach) {
   constexpr std::string_view kGone = " (deleted)";
   std::string path = std::filesystem::read_symlink(kSelf).string();
@@ -99,7 +101,7 @@ std::vector<std::string> command_of(const LaunchOptions& options) {
   return command;
 }
 
-/// This process's, in which `others` replace what has their names.
+/// This process's environment, with `others` replacing entries of the same name.
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& others) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -150,7 +152,7 @@ class Launcher::Impl {
     return std::vector<Presence>(static_cast<std::size_t>(ranks_), Presence::There);
   }
 
-  /// Kills what mpirun leaves behind: version 5 forgets a rank that is stopped (SIGSTOP).
+  /// Ends the ranks, and kills those that mpirun leaves: version 5 forgets a stopped one (SIGSTOP).
   void end(std::chrono::milliseconds patience) {
     std::vector<ProcessHandle> ranks;
     if (start_ == Start::All && pid_ != 0) ranks = handles_of(children_of(pid_));
@@ -176,7 +178,7 @@ class Launcher::Impl {
     return logs_ / (rank < ranks_ ? "rank" + std::to_string(rank) + ".log" : "mpirun.log");
   }
 
-  mutable std::mutex mutex_;                    ///< guards what the reader writes
+  mutable std::mutex mutex_;                    ///< guards the members that the reader writes
   std::vector<std::deque<std::string>> lines_;  ///< by rank; mpirun's own are the last
   std::optional<RankDeath> death_;
   std::optional<std::string> death_of_mpirun_;
@@ -186,7 +188,7 @@ class Launcher::Impl {
   void note_signal(int signal) {
     const std::lock_guard lock(mutex_);
     const std::string words = "exited on signal " + std::to_string(signal) + " (" +
-                              strsignal(signal) + ")";  // as mpirun says it of ranks
+                              strsignal(signal) + ")";  // mpirun's wording for ranks
     if (start_ == Start::All) {
       killed_ = true;
       death_of_mpirun_ = words;
@@ -195,7 +197,8 @@ class Launcher::Impl {
     }
   }
 
-  /// None over hosts of a Slurm job: ranks of other hosts would make and leave the same TMPDIR.
+  /// Makes none over hosts of a Slurm job: ranks of other hosts would make and leave the same
+  /// TMPDIR.
   void make_folders(const LaunchOptions& options) {
     if (options.hosts.empty() && !other_host_of_slurm_job().empty()) {
       folders_.emplace();
@@ -234,7 +237,7 @@ class Launcher::Impl {
     posix_spawn_file_actions_addclosefrom_np(&actions, kLibraryOfMpirun + (library ? 1 : 0));
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    if (options.start == Start::All) {  // Ctrl-C comes through here
+    if (options.start == Start::All) {  // Ctrl-C reaches it through pass_on()
       posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     }
     const int error = posix_spawnp(&pid_, command[0].c_str(), &actions, &attributes,
@@ -279,7 +282,7 @@ class Launcher::Impl {
     const int rank = tagged < 0 || tagged >= ranks_ ? ranks_ : tagged;
     const std::lock_guard lock(mutex_);
     const auto index = static_cast<std::size_t>(rank);
-    line = one_line(line);  // a log is looked at in a terminal
+    line = one_line(line);  // safe to show in a terminal
     write(rank, line);
     if (rank == ranks_) {
       const std::optional<RankDeath> death = notice_.take(line);
@@ -292,7 +295,7 @@ class Launcher::Impl {
   void write(int rank, const std::string& line) {
     std::ofstream& file = files_[static_cast<std::size_t>(rank)];
     if (!file.is_open()) {
-      std::error_code ignored;  // a log that cannot be written costs no run
+      std::error_code ignored;  // a log that cannot be written ends no run
       std::filesystem::create_directories(logs_, ignored);
       file.open(log_of(rank));
     }
@@ -303,13 +306,13 @@ class Launcher::Impl {
   int ranks_;
   Start start_;
   pid_t pid_ = 0;
-  bool killed_ = false;  ///< mpirun was, and may have left ranks
+  bool killed_ = false;  ///< mpirun was killed, and may have left ranks
   std::string mark_;     ///< in the environment of mpirun and ranks
   std::optional<RunFolders> folders_;
   std::unique_ptr<Keeper> keeper_;
   LinePipe output_;
   std::vector<std::ofstream> files_;
-  DeathNotice notice_;  ///< only the reader asks it
+  DeathNotice notice_;  ///< used by the reader only
   std::thread reader_;
 };
 

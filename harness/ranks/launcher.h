@@ -2,10 +2,10 @@
 //
 // Starts the ranks of a run by Open MPI's mpirun: this program again, with the same arguments. The
 // output of ranks goes to FOLDER/rank<k>.log, that of mpirun itself to FOLDER/mpirun.log; a file is
-// created at its first line. What mpirun and the ranks have in temporary folders and in memory goes
-// with the run, whoever is killed (keeper.h). In an existing allocation the launcher starts only
-// rank 0, which shares this process's output. SIGINT, SIGTERM and SIGHUP to this process also end
-// the ranks. Threads: one thread calls it; its own thread reads the output.
+// created at its first line. Temporary folders and memory of mpirun and the ranks are removed after
+// the run, whichever process is killed (keeper.h). In an existing allocation the launcher starts
+// only rank 0, which shares this process's output. SIGINT, SIGTERM and SIGHUP to this process also
+// end the ranks. Threads: one thread calls it; its own thread reads the output.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@
 
 namespace regatta {
 
-/// What happens to the other ranks when one dies.
+/// The fate of the other ranks when one dies.
 enum class OnDeath : std::uint8_t { EndAll, GoOn };
 
 /// The ranks to start.
@@ -51,22 +51,21 @@ class Launcher {
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
 
-  /// Whether mpirun (or rank 0) still runs.
+  /// True if mpirun (or rank 0) still runs.
   bool running();
-  /// Whether the output has ended and all of it has been read.
+  /// True if the output has ended and all of it has been read.
   bool is_silent() const;
-  /// By rank; ranks of other machines count as there. Finds deaths that mpirun does not report
-  /// under OnDeath::GoOn, and who is stopped.
+  /// The presence of each rank; ranks on other machines count as there. Finds stopped ranks, and
+  /// deaths that mpirun does not report under OnDeath::GoOn.
   std::vector<Presence> presence() const;
   /// Waits up to `patience` for the ranks to end, then ends them by signals.
   void end(std::chrono::milliseconds patience);
 
-  /// The first known death of a rank by a signal; mpirun reports it.
+  /// The first known death of a rank by a signal, as reported by mpirun.
   std::optional<RankDeath> first_death() const;
   /// The death of mpirun itself by a signal, in the wording of RankDeath::words.
   std::optional<std::string> death_of_mpirun() const;
-  /// Whether mpirun has ended by itself and said nothing, as it does when it is told to by a
-  /// signal.
+  /// True if mpirun has ended by itself without output, as it does after a signal.
   bool ended_without_a_word() const;
   /// mpirun's last lines, without rules of dashes. For runs that end before a rank prints anything.
   std::string last_words() const;

@@ -43,7 +43,7 @@ std::string address_towards(const std::string& address_and_port) {
   if (descriptor < 0) throw fail();
   sockaddr_in own{};
   socklen_t size = sizeof own;
-  // Connecting a datagram socket sends nothing; it only chooses the way.
+  // Connecting a datagram socket sends nothing; it only chooses the route.
   const bool known = connect(descriptor, found->ai_addr, found->ai_addrlen) == 0 &&
                      getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &size) == 0;
   close(descriptor);

@@ -12,7 +12,7 @@ TEST(LocalAddress, OfLoopbackIsLoopbacks) {
 
 TEST(LocalAddress, HasAnInterfaceOfThisMachineOnly) {
   EXPECT_EQ(interface_with("127.0.0.1"), "lo");
-  EXPECT_EQ(interface_with("192.0.2.1"), "");  // of documents, RFC 5737
+  EXPECT_EQ(interface_with("192.0.2.1"), "");  // reserved for documentation, RFC 5737
   EXPECT_EQ(interface_with("a name"), "");
   EXPECT_EQ(interface_with(""), "");
 }

@@ -36,7 +36,7 @@ struct Child {
   std::optional<int> rank;
 };
 
-/// What has ended has no environment any more; what mpirun has only forked has mpirun's.
+/// Reads a child's environment: it is empty once the child has ended, and mpirun's own until exec.
 Child child_of_mpirun(pid_t process) {
   std::ifstream file(proc(process, "environ"));
   const std::string name = "OMPI_COMM_WORLD_RANK=";
@@ -85,12 +85,12 @@ std::vector<ProcessHandle> handles_of(const std::vector<pid_t>& processes) {
 
 std::vector<ProcessHandle> processes_with(const std::string& entry) {
   std::vector<ProcessHandle> found;
-  std::error_code error;  // what ends meanwhile is no trouble
+  std::error_code error;  // a process that ends meanwhile is skipped
   for (std::filesystem::directory_iterator folder("/proc", error), end; folder != end && !error;
        folder.increment(error)) {
     const pid_t process = std::atoi(folder->path().filename().c_str());
     if (process <= 0) continue;
-    ProcessHandle handle(process);  // first: the id may be another's by the time it is looked at
+    ProcessHandle handle(process);  // opened first: the id may be reused before the check
     if (has(process, entry)) found.push_back(std::move(handle));
   }
   return found;
@@ -109,7 +109,7 @@ std::vector<Presence> presence_of_ranks(pid_t mpirun, int ranks) {
   const auto count = static_cast<std::size_t>(ranks);
   if (is_stopped(mpirun)) return std::vector<Presence>(count, Presence::Stopped);
   std::vector<Presence> presence(count, Presence::Missing);
-  bool may_come = true;  // none is there yet
+  bool may_come = true;  // until a rank is found
   for (const pid_t process : children_of(mpirun)) {
     const Child child = child_of_mpirun(process);
     if (child.rank && *child.rank >= 0 && *child.rank < ranks) {

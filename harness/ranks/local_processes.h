@@ -15,12 +15,12 @@ namespace regatta {
 
 inline constexpr std::chrono::seconds kKindness{3};  ///< from SIGTERM to SIGKILL
 
-/// A process held by a descriptor: its id may be another's once it has ended.
+/// A process held by a descriptor, because its id may be reused once it has ended.
 class ProcessHandle {
  public:
-  /// Of a child that has not been waited for, or of what else is surely there.
+  /// `process` must exist: an unreaped child, for example.
   explicit ProcessHandle(pid_t process);
-  /// Takes a descriptor that was inherited.
+  /// Takes over an inherited descriptor.
   static ProcessHandle of_descriptor(int descriptor) { return ProcessHandle(Taken{descriptor}); }
   ~ProcessHandle();
   ProcessHandle(ProcessHandle&& other) noexcept : descriptor_(other.descriptor_) {
@@ -41,31 +41,31 @@ class ProcessHandle {
   };
   explicit ProcessHandle(Taken taken) : descriptor_(taken.descriptor) {}
 
-  int descriptor_ = -1;  ///< -1: it had ended
+  int descriptor_ = -1;  ///< -1: it had already ended
 };
 
-/// Kills all and waits until they have ended, or a second.
+/// Kills all and waits until they have ended, up to a second for each.
 void kill_all(const std::vector<ProcessHandle>& processes);
 
-/// Empty also where the process has ended.
+/// The children of a process; empty also if it has ended.
 std::vector<pid_t> children_of(pid_t process);
 std::vector<ProcessHandle> handles_of(const std::vector<pid_t>& processes);
 
-/// Those that were started with this entry in their environment, such as `NAME=VALUE`, and whatever
-/// they have started. Looks at all processes of the machine.
+/// The processes that were started with this entry in their environment, such as `NAME=VALUE`, and
+/// whatever they have started. Searches all processes of the machine.
 std::vector<ProcessHandle> processes_with(const std::string& entry);
 
-/// Whether a signal (SIGSTOP, Ctrl-Z) or a debugger keeps it from running.
+/// True if a signal (SIGSTOP, Ctrl-Z) or a debugger has stopped the process.
 bool is_stopped(pid_t process);
 
 enum class Presence : std::uint8_t {
-  There,    ///< or it is to come
-  Stopped,  ///< it, or mpirun
-  Missing   ///< others are there
+  There,    ///< or not started yet
+  Stopped,  ///< it, or mpirun, is stopped
+  Missing   ///< only others are there
 };
 
-/// By rank. One look at each child of mpirun. Where there is none, ranks are to come, or run on
-/// other machines.
+/// The presence of each rank, from one look at each child of mpirun. Without children, ranks are
+/// still to start, or run on other machines.
 std::vector<Presence> presence_of_ranks(pid_t mpirun, int ranks);
 
 }  // namespace regatta

@@ -14,7 +14,7 @@ class LoopbackLibrary {
   LoopbackLibrary(const LoopbackLibrary&) = delete;
   LoopbackLibrary& operator=(const LoopbackLibrary&) = delete;
 
-  /// Of the file, for a child that has it under a number of its own.
+  /// The file's descriptor, for a child that duplicates it.
   int descriptor() const { return descriptor_; }
 
  private:

@@ -16,7 +16,7 @@
 namespace regatta {
 namespace {
 
-/// Of the user's, for what connects ranks. Ours would contradict them.
+/// Variables by which a user chooses the links of ranks; ours would contradict them.
 constexpr std::array kChoicesOfLinks = {
     "OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude"};
 
@@ -29,7 +29,8 @@ constexpr char kPreload[] = "LD_PRELOAD=";
 
 constexpr char kRemoteShell[] = "plm_rsh_agent";
 
-/// Version 4 wants one to be there even where it starts nothing elsewhere.
+/// True if mpirun needs a stand-in for ssh: version 4 requires one even if it starts nothing
+/// elsewhere.
 bool needs_no_remote_shell(const LaunchOptions& options) {
   return options.reach == Reach::ThisHost && !is_in_path("ssh") && !is_in_path("rsh") &&
          std::getenv((std::string("OMPI_MCA_") + kRemoteShell).c_str()) == nullptr;
@@ -45,11 +46,11 @@ std::string preloaded_by_user() {
 void choose_links(Reach reach, const std::string& own_address) {
   if (user_chooses_links()) return;
   if (reach == Reach::ThisHost) {
-    // By TCP or libfabric it would listen. Version 5 knows vader as another name of sm.
+    // TCP or libfabric would listen on a port. Version 5 knows vader as another name of sm.
     setenv("OMPI_MCA_pml", "ob1", 1);
     setenv("OMPI_MCA_btl", "self,vader", 1);
   } else if (!own_address.empty()) {
-    // The address that other ranks hear of. Version 4 takes every address for one of a network /32.
+    // The address that other ranks use. Version 4 matches every address to a network /32.
     setenv("OMPI_MCA_btl_tcp_if_include", (own_address + "/31").c_str(), 1);
     listen_only_at(own_address);
   }
@@ -67,7 +68,7 @@ void preload_loopback(std::vector<std::string>& environment, int descriptor) {
 }
 
 std::string mpirun_version() {
-  constexpr std::chrono::seconds kLimit{3};  // it may be stopped
+  constexpr std::chrono::seconds kLimit{3};  // in case it is stopped
   return first_line_of({"mpirun", "--version"}, Deadline::clock::now() + kLimit);
 }
 
@@ -91,7 +92,7 @@ std::vector<std::string> mpirun_command(const LaunchOptions& options) {
     command.insert(command.end(), {"--mca", kRemoteShell, "/bin/false"});
   }
   for (const auto& [name, value] : options.environment) {
-    command.insert(command.end(), {"-x", name});  // the value stays out of the process list
+    command.insert(command.end(), {"-x", name});  // keeps the value out of the process list
   }
   command.insert(command.end(), {"-np", std::to_string(options.ranks)});
   return command;

@@ -17,15 +17,15 @@ struct LaunchOptions;
 /// The hosts on which ranks may run.
 enum class Reach : std::uint8_t { ThisHost, Hosts };
 
-/// Before MPI_Init, in a rank: chooses what connects it with the other ranks, unless the user has
-/// chosen. Memory on one host; over hosts TCP is bound to `own_address` (empty: all interfaces).
+/// Chooses the links of a rank to the others, before MPI_Init, unless the user has chosen: memory
+/// on one host; over hosts TCP, bound to `own_address` (empty: all interfaces).
 void choose_links(Reach reach, const std::string& own_address);
 
-/// Whether mpirun is kept on loopback, by loopback_library.h: where no other host takes part.
+/// True if loopback_library.h keeps mpirun on loopback: when no other host takes part.
 bool loads_loopback(const LaunchOptions& options);
 
-/// Changes mpirun's environment: it loads the library that it has as this descriptor before those
-/// that the user preloads. Its ranks load the latter only.
+/// Changes mpirun's environment so that it loads the library in this descriptor before those that
+/// the user preloads. Its ranks load only the latter.
 void preload_loopback(std::vector<std::string>& environment, int descriptor);
 
 inline constexpr char kGetOpenMpi[] = "apt-get install openmpi-bin";
@@ -33,9 +33,10 @@ inline constexpr char kPreferOpenMpi[] =
     "put Open MPI's first in PATH (apt-get install openmpi-bin; update-alternatives --set mpirun "
     "/usr/bin/mpirun.openmpi)";
 
-/// The first line of what the mpirun in PATH says of its version; empty: there is none.
+/// The first line of the version text of the mpirun in PATH; empty if there is none.
 std::string mpirun_version();
-/// Says whose mpirun it is by that line; empty: Open MPI's, or there is none.
+/// The error if that line is of another mpirun than Open MPI's; empty if it is Open MPI's or
+/// absent.
 std::string why_not_open_mpi(const std::string& version);
 
 /// mpirun and its flags, without the program to start.

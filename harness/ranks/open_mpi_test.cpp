@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What mpirun 4.1.4 and 5.0.7 were seen to print.
+// Tests with output that mpirun 4.1.4 and 5.0.7 have printed.
 #include "harness/ranks/open_mpi.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ namespace {
 
 using testing_support::Variables;
 
-/// What each line tells, the last death winning.
+/// The last death that the lines report.
 std::optional<RankDeath> death_in(const std::vector<std::string>& lines) {
   DeathNotice notice;
   std::optional<RankDeath> found;
@@ -61,7 +61,7 @@ TEST(OpenMpi, OfAnEndWithoutASignalNamesNoDeath) {
   EXPECT_FALSE(death_in({"process rank 1 exited on", "", "signal 9 (Killed)."}));
 }
 
-/// After a choice of ours, beside what the user has chosen.
+/// The value of OMPI_MCA_btl after choose_links(), if the user has set it to `by_user`.
 std::string btl_chosen(Reach reach, const std::string& by_user = "") {
   const Variables of_user{{"OMPI_MCA_btl", by_user}, {"OMPI_MCA_pml", ""}};
   unsetenv("OMPI_MCA_pml");

@@ -13,7 +13,8 @@ namespace {
 
 std::atomic<in_addr_t> own_address{INADDR_ANY};
 
-/// The same one, `::ffff:10.0.0.1`: a machine may be without IPv6, and then without its loopback.
+/// Maps an address to IPv6 as `::ffff:10.0.0.1`: a machine may lack IPv6, and then its loopback,
+/// too.
 in6_addr mapped(in_addr_t own) {
   in6_addr address{};
   address.s6_addr[10] = address.s6_addr[11] = 0xff;
@@ -21,7 +22,7 @@ in6_addr mapped(in_addr_t own) {
   return address;
 }
 
-/// So that an address of IPv4 can be bound; one of IPv6 stays of its family.
+/// Lets an IPv6 socket bind a mapped IPv4 address; the socket stays IPv6.
 void take_both_families(int socket) {
   const int off = 0;
   setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
@@ -39,7 +40,8 @@ void listen_only_at(const std::string& address) {
 
 }  // namespace regatta
 
-/// Of this program and of all libraries that it loads: the linker exports it in libc's place.
+/// bind() of this program and of all libraries that it loads: the linker exports it in place of
+/// libc's.
 extern "C" int bind(int socket, const sockaddr* address, socklen_t bytes) {
   const in_addr_t own = regatta::own_address;
   if (own == INADDR_ANY) return static_cast<int>(syscall(SYS_bind, socket, address, bytes));

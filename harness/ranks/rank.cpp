@@ -25,8 +25,8 @@
 namespace regatta {
 namespace {
 
-/// Where it listens: on the way to the coordinator or, before that is known to a member of an
-/// allocation, to --listen or another host. Empty: no way is known.
+/// The address at which this rank listens: the one towards the coordinator or, while a member of an
+/// allocation does not know that yet, towards --listen or another host. Empty: no route is known.
 std::string address_of_this_rank(const RaceRequest& request) {
   std::string to = variable_or(kCoordinatorVariable, "");
   if (to.empty()) to = (request.listen.empty() ? other_host_of_slurm_job() : request.listen) + ":1";
@@ -37,8 +37,8 @@ std::string address_of_this_rank(const RaceRequest& request) {
   }
 }
 
-/// Nothing where the coordinator says what is wrong with it. A failure of this rank would make
-/// mpirun end it before it has.
+/// The run's number of processes. Empty if the coordinator will report an error in it; if this rank
+/// failed, mpirun could end the coordinator before that.
 std::optional<int> processes_of(const RaceRequest& request) {
   try {
     const int processes = place_without_data(request).processes;
@@ -58,14 +58,14 @@ control::Hello hello() {
 }
 
 void report_trouble(ControlClient& client, const RunError& error) {
-  say(error.what());  // first, so that it is in the log by the time that the coordinator reads it
+  say(error.what());  // logged first, so that the coordinator finds it when it reads the log
   control::FromRank message;
   message.mutable_trouble()->set_kind(std::string(to_string(error.kind())));
   message.mutable_trouble()->set_text(error.what());
   client.send(message);
 }
 
-/// Reports an error instead of throwing it; the coordinator decides what becomes of the run.
+/// Reports an error instead of throwing it; the coordinator decides how the run goes on.
 template <typename Function>
 void guarded(ControlClient& client, Function function) {
   try {
@@ -80,7 +80,7 @@ void guarded(ControlClient& client, Function function) {
 bool is_rank() { return std::getenv(kCoordinatorVariable) != nullptr || is_member_of_allocation(); }
 
 int serve_as_rank(const RaceRequest& request) {
-  std::signal(SIGPIPE, SIG_IGN);  // a broken connection is an error of a call, which names its peer
+  std::signal(SIGPIPE, SIG_IGN);  // calls then return an error that names the peer
   const Reach reach = reach_of_ranks();
   const std::string own_address = address_of_this_rank(request);
   choose_links(reach, own_address);
@@ -89,13 +89,13 @@ int serve_as_rank(const RaceRequest& request) {
     const std::optional<int> processes = processes_of(request);
     if (!processes) return 0;
     session = join_allocation(*processes);
-    if (variable_or(kCoordinatorVariable, "").empty()) return 0;  // it says why
+    if (variable_or(kCoordinatorVariable, "").empty()) return 0;  // rank 0 prints the reason
   }
   RaceRequest told = request;
   told.picked = variable_or(kPickedVariable, "");
   told.replicas_on_host = std::atoll(variable_or(kReplicasOnHostVariable, "0").c_str());
-  // While no other thread reads the environment. Ranks that the coordinator starts have it from
-  // there.
+  // Set now, while no other thread reads the environment. Ranks that the coordinator starts inherit
+  // these.
   std::optional<PinnedNcclAlgorithm> pinned;
   std::optional<PinnedNcclInterface> interface;
   if (const auto algorithm = nccl_algorithm(request)) {
@@ -104,7 +104,7 @@ int serve_as_rank(const RaceRequest& request) {
   }
   ControlClient client(variable_or(kCoordinatorVariable, ""), identity_of_this_run(), hello(),
                        exchange::tls_files_in(request.tls));
-  // At the end of its job Slurm signals all processes; the coordinator's word ends this one.
+  // When a job ends Slurm signals all processes; this one waits for the coordinator's command.
   if (is_started_by_srun()) std::signal(SIGTERM, SIG_IGN);
   {
     RankWork rank(told, client, std::move(session));
@@ -114,7 +114,7 @@ int serve_as_rank(const RaceRequest& request) {
       const control::ToRank command = commands.next();
       guarded(client, [&] { goes_on = rank.obey(command); });
     }
-    client.beat({});  // the trainer it asks is about to go
+    client.beat({});  // the trainer that it reads is about to be destroyed
   }
   client.finish();
   return 0;

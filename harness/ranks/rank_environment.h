@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a rank knows of its run by the environment that it was started in.
+// The facts that a rank gets from its environment.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ std::string variable_or(const char* name, const std::string& otherwise);
 /// The run that this process was started for.
 RunIdentity identity_of_this_run();
 
-/// Throws: RunError(Usage) where mpirun has not started this process.
+/// The number of this rank. Throws: RunError(Usage) if mpirun has not started this process.
 int number_of_this_rank();
 
 }  // namespace regatta

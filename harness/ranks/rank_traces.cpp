@@ -11,7 +11,7 @@
 namespace regatta {
 namespace {
 
-/// As the other process would have found it.
+/// The comparison as the other process would have found it.
 ClockComparison seen_from_there(const ClockComparison& found) {
   return {.own_ns = found.own_ns + found.offset_ns,
           .offset_ns = -found.offset_ns,
@@ -34,7 +34,7 @@ void RankTraces::take(int rank, const control::Time& time) {
 
 void RankTraces::compare(int rank, const std::string& host_of_rank) {
   Rank& known = at(rank);
-  if (known.trips.empty()) return;  // it was lost
+  if (known.trips.empty()) return;  // the rank was lost
   ClockComparison found = compare_clocks(std::exchange(known.trips, {}));
   if (host_of_rank == host_name()) found = of_one_host(found);
   known.last = seen_from_there(found);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Brings the timelines of ranks together on the coordinator's clock. Before the first step and
-// after the last one each rank is asked for its time, several times; of the round trips the
-// quickest tells best by how much the two clocks differ, and within which bound
-// (clock_comparison.h). Ranks on the coordinator's host have its clock.
+// Joins the timelines of ranks on the coordinator's clock. Before the first step and after the last
+// one each rank is asked for its time, several times. The quickest round trip gives the best
+// estimate of the difference between the two clocks, and its bound (clock_comparison.h). Ranks on
+// the coordinator's host have its clock.
 // Threads: one.
 #pragma once
 
@@ -21,22 +21,22 @@ namespace regatta {
 
 class RankTraces {
  public:
-  static constexpr int kRoundTrips = 16;  ///< for a comparison
+  static constexpr int kRoundTrips = 16;  ///< per comparison
 
   explicit RankTraces(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
-  /// The question for a rank's time, which is sent now.
+  /// The request for a rank's time; it must be sent at once.
   control::ToRank ask_time(int rank);
-  /// Its answer, which has come now.
+  /// Notes a rank's answer, which must just have arrived.
   void take(int rank, const control::Time& time);
-  /// Ends a comparison, of all answers since the last one.
+  /// Ends a comparison by all answers since the previous one.
   void compare(int rank, const std::string& host_of_rank);
 
-  /// Adds a piece of a trace. Returns whether it was the last.
+  /// Adds a piece of a trace. Returns true if it was the last.
   /// Throws: RunError(PeerLost) if the bytes are damaged or too many.
   bool take(int rank, const control::BytesPiece& piece);
 
-  /// The traces that are there. The error of a process's clock, if it has any, stands in its name.
+  /// The traces received so far. A process's name includes the error of its clock, if there is any.
   std::vector<ProcessTrace> joined() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Timelines of ranks whose clocks begin elsewhere and run at another rate.
+// Tests timelines of ranks whose clocks have another origin and rate.
 #include "harness/ranks/rank_traces.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ void compare(RankTraces& traces, int rank, const ProcessClock& clock, const std:
   traces.compare(rank, host);
 }
 
-/// A rank's trace of one span.
+/// Sends a rank's trace of one span.
 bool send(RankTraces& traces, int rank, std::int64_t begin_ns, std::int64_t end_ns) {
   TraceRow row{.name = "lane", .labels = {{"op", "compute"}}};
   row.label = {0};
@@ -42,7 +42,7 @@ bool send(RankTraces& traces, int rank, std::int64_t begin_ns, std::int64_t end_
 }
 
 constexpr std::int64_t kOffsetNs = 3'600'000'000'000;
-constexpr std::int64_t kDriftPpb = -50'000'000;  // far more than that of a real clock
+constexpr std::int64_t kDriftPpb = -50'000'000;  // far more than a real clock has
 
 TEST(RankTraces, StandOnTheClockOfTheCoordinator) {
   const ProcessClock own;
@@ -74,7 +74,7 @@ TEST(RankTraces, OfRanksThatDoNotAnswerAreMissing) {
   compare(traces, 0, own, host_name());
   compare(traces, 2, own, host_name());
   EXPECT_TRUE(send(traces, 2, 5, 6));
-  traces.compare(1, host_name());  // it has not answered
+  traces.compare(1, host_name());  // rank 1 has not answered
   EXPECT_TRUE(send(traces, 1, 5, 6));
   const std::vector<ProcessTrace> joined = traces.joined();
   ASSERT_EQ(joined.size(), 1U);

@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kMostOfALook{250};
 constexpr std::chrono::seconds kComingLimit{30};  // until a rank connects
 constexpr std::ptrdiff_t kLinesShown = 5;
 
-/// For the reader of words about a death that say little.
+/// The likely cause and the fix for a death whose description has only a signal.
 std::string advice_on(const std::string& words) {
   const auto says = [&](int signal) {
     return words.find(fmt::format("signal {} ", signal)) != words.npos;
@@ -33,7 +33,7 @@ std::string advice_on(const std::string& words) {
   return "";
 }
 
-/// What other ranks say when one is lost.
+/// True for an error that other ranks report when one is lost.
 bool is_consequence(const control::Trouble& trouble) {
   const ErrorKind kind = kind_of(trouble);
   return kind == ErrorKind::PeerLost || kind == ErrorKind::Timeout;
@@ -43,7 +43,7 @@ bool is_consequence(const control::Trouble& trouble) {
 
 std::optional<std::string> why_lost(const RankSigns& signs) {
   const auto silence_s = std::chrono::duration_cast<std::chrono::seconds>(kMostSilence).count();
-  // One that is stopped now, and was missing before, has not ended.
+  // A process that is stopped now has not ended, although it was missing before.
   const bool may_have_ended = signs.greeted || signs.stopped.count() == 0;
   const bool is_silent = signs.silence > kMostSilence && may_have_ended;
   if (signs.broken) return "its connection broke, so it has ended or its machine cannot be reached";
@@ -95,7 +95,7 @@ bool RankWatch::look() {
   for (std::size_t r = 0; r < places_.size(); ++r) {
     const RankState& state = states[r];
     const bool speaks =
-        state.greeted ? state.beats != beats_[r] : presence[r] == Presence::There;  // it is to come
+        state.greeted ? state.beats != beats_[r] : presence[r] == Presence::There;  // or to start
     if (!state.greeted) coming_[r] += span;
     silence_[r] = speaks ? std::chrono::nanoseconds(0) : silence_[r] + span;
     beats_[r] = state.beats;
@@ -120,7 +120,7 @@ bool RankWatch::cannot_do_without_the_lost() const {
   return essential || workers_left() < workers_.needed;
 }
 
-/// Where the run may go on without some; else as many as are needed.
+/// Workers that are not lost, if the run may go on without some; otherwise the number needed.
 std::int64_t RankWatch::workers_left() const {
   if (workers_.by_rank.empty()) return workers_.needed;
   std::int64_t left = std::accumulate(workers_.by_rank.begin(), workers_.by_rank.end(), 0);
@@ -129,9 +129,9 @@ std::int64_t RankWatch::workers_left() const {
 }
 
 bool RankWatch::ends_the_run() const {
-  const bool runs = launcher_.running();  // asked in any case: it notes what mpirun died of
+  const bool runs = launcher_.running();  // called in any case: it notes the death of mpirun
   if (!runs || cannot_do_without_the_lost()) return true;
-  // What a rank says that is lost is the consequence of that.
+  // A lost rank's error is the consequence of its loss.
   return std::any_of(troubles_.begin(), troubles_.end(),
                      [this](const Trouble& trouble) { return !is_lost(trouble.rank); });
 }
@@ -147,7 +147,7 @@ bool RankWatch::is_clear() {
     return !is_consequence(trouble.message);
   });
   const bool ended = launcher_.is_silent() && !launcher_.running();
-  // An earlier death, which the run went on without, explains nothing.
+  // An earlier death that the run survived does not explain this failure.
   const bool matters = workers_.by_rank.empty() || cannot_do_without_the_lost();
   return told || ended ||
          (matters && (launcher_.first_death().has_value() || (!broke && !order_.empty())));
@@ -213,7 +213,8 @@ std::vector<std::string> RankWatch::end_of_output(int rank) const {
   return lines;
 }
 
-/// mpirun ends all ranks without a word when one ends before it has set up its own side.
+/// The ranks that have not joined: mpirun ends all ranks silently if one ends before mpirun's own
+/// side of it is set up.
 std::string RankWatch::who_had_not_joined() const {
   std::string text;
   for (int r = 0; r < static_cast<int>(places_.size()); ++r) {
@@ -229,9 +230,9 @@ std::string RankWatch::name_of(int rank) const {
   return fmt::format("rank {} ({}, process {} on {})", rank, places, state.pid, state.host);
 }
 
-/// ` after about 12 steps`
+/// Formats as ` after about 12 steps`.
 std::string RankWatch::after_steps() const {
-  std::int64_t examples = 0;  // who leads no loop counts none
+  std::int64_t examples = 0;  // a rank that leads no loop counts none
   for (int r = 0; r < static_cast<int>(places_.size()); ++r) {
     examples = std::max(examples, server_.state(r).examples);
   }
@@ -247,7 +248,7 @@ RunError RankWatch::loss_of(int rank, const std::string& why) const {
 std::string RankWatch::where_its_output_is(int rank) const {
   const std::vector<std::string> lines = launcher_.last_lines(rank);
   if (lines.empty()) return "";
-  // Behind what this program said, a library may print the stack.
+  // A library may print a stack after this program's own error line.
   const auto said = std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) {
     return line.starts_with("regatta: bug at ");
   });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds lost ranks and the cause of a failure. A rank's silence is the sum of the intervals between
-// calls of look(), each at most a quarter of a second, so that a coordinator that was suspended
-// does not take its ranks for dead.
+// calls of look(), each counted as at most a quarter of a second, so that a coordinator that was
+// suspended does not count its ranks as dead.
 #pragma once
 
 #include <chrono>
@@ -26,30 +26,30 @@ struct SpareWorkers {
   std::int64_t needed = 1;  ///< over all ranks
 };
 
-/// What is known of a rank that is not lost.
+/// The observations about a rank that is not lost.
 struct RankSigns {
   bool greeted = false;                 ///< it has connected
-  bool broken = false;                  ///< its connection
-  std::chrono::nanoseconds coming{0};   ///< until it connected
+  bool broken = false;                  ///< its connection is broken
+  std::chrono::nanoseconds coming{0};   ///< time until it connected
   std::chrono::nanoseconds silence{0};  ///< of it or, until it has connected, of its process
-  std::chrono::nanoseconds stopped{0};  ///< it or mpirun, until all are ready
+  std::chrono::nanoseconds stopped{0};  ///< time while it or mpirun is, until all are ready
 };
 
-/// Why it is lost; empty: it is not.
+/// The reason why a rank is lost; empty if it is not.
 std::optional<std::string> why_lost(const RankSigns& signs);
 
 class RankWatch {
  public:
-  /// `places`: those of each rank, for messages. `global_batch` converts examples to steps.
+  /// `places`: the places of each rank, for messages. `global_batch`: converts examples to steps.
   RankWatch(const ControlServer& server, Launcher& launcher, std::vector<std::string> places,
             std::int64_t global_batch);
 
   /// Notes that a rank has reported an error and cannot continue.
   void note(int rank, const control::Trouble& trouble);
-  /// From now on no rank waits for mpirun, as MPI_Init does, so that its standing still harms none.
+  /// From now on no rank waits for mpirun, as MPI_Init does, so a stopped mpirun harms none.
   void all_are_ready() { all_ready_ = true; }
-  /// From now on the run may continue without ranks from this number on, as long as enough workers
-  /// are left.
+  /// From now on the run may continue without ranks from `rank` on, as long as enough workers are
+  /// left.
   void spare_workers(int rank, SpareWorkers workers) {
     spared_from_ = rank;
     workers_ = std::move(workers);
@@ -69,7 +69,7 @@ class RankWatch {
   /// A rank's last lines of output, each after the rank and its log file.
   std::vector<std::string> end_of_output(int rank) const;
   bool is_lost(int rank) const { return lost_.at(static_cast<std::size_t>(rank)).has_value(); }
-  /// `rank 1 (replica1, process 123 on vm)`
+  /// Formats as `rank 1 (replica1, process 123 on vm)`.
   std::string name_of(int rank) const;
 
  private:
@@ -79,7 +79,7 @@ class RankWatch {
   };
   struct Cause {
     RunError error;
-    int rank = -1;  ///< that failed; -1: none
+    int rank = -1;  ///< the failed rank; -1: none
   };
   RunError loss_of(int rank, const std::string& why) const;
   bool ends_the_run() const;
@@ -98,9 +98,9 @@ class RankWatch {
   std::vector<std::int64_t> beats_;
   std::vector<std::chrono::nanoseconds> silence_;
   std::vector<std::chrono::nanoseconds> coming_;   ///< until it connected
-  std::vector<std::chrono::nanoseconds> stopped_;  ///< it or mpirun, until all are ready
+  std::vector<std::chrono::nanoseconds> stopped_;  ///< as RankSigns::stopped
   bool all_ready_ = false;
-  std::vector<std::optional<std::string>> lost_;  ///< by rank: why
+  std::vector<std::optional<std::string>> lost_;  ///< by rank: the reason
   std::vector<int> order_;                        ///< lost ranks, in the order of their loss
   int spared_from_ = std::numeric_limits<int>::max();
   SpareWorkers workers_{};

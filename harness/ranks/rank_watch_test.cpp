@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When a rank is lost. Real ranks that are killed or stopped: harness/program_tests.
+// Tests when a rank counts as lost. harness/program_tests kill and stop real ranks.
 #include "harness/ranks/rank_watch.h"
 
 #include <gmock/gmock.h>

@@ -45,7 +45,7 @@ void RankWork::join() {
   client_.send(message);
 }
 
-/// Returns where it serves; empty: nowhere.
+/// Opens the exchange. Returns its address; empty if this rank serves nowhere.
 std::string RankWork::open_exchange() {
   if (!needs_exchange(parts_)) return "";
   peers_ = exchange_peers(parts_[own()]);

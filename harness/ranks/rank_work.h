@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a rank does at its coordinator's commands: it builds its part of the graph, trains it and
-// reports. Threads: hear() may be called from any, all else from one.
+// Carries out the coordinator's commands in a rank: builds its part of the graph, trains it and
+// reports. Threads: hear() may be called from any thread, all else from one.
 #pragma once
 
 #include <atomic>
@@ -23,18 +23,18 @@ namespace regatta {
 
 class RankWork {
  public:
-  /// `session`: of an allocation that was joined, or null.
+  /// `session`: of an allocation that was joined, else null.
   RankWork(const RaceRequest& request, ControlClient& client, std::unique_ptr<MpiSession> session)
       : request_(request),
         client_(client),
         rank_(number_of_this_rank()),
         mpi_(std::move(session)) {}
 
-  /// The part of the graph and what must agree.
+  /// Builds the part of the graph, and sends the facts on which all ranks must agree.
   void join();
-  /// Does what it is told. Returns false at the end of the run.
+  /// Carries out a command. Returns false at the end of the run.
   bool obey(const control::ToRank& command);
-  /// Of a loss, or that it has to stop. Threads: any.
+  /// Handles a loss or a stop while a command runs. Threads: any.
   void hear(const control::ToRank& command);
 
  private:
@@ -55,13 +55,13 @@ class RankWork {
   int rank_;
   DataSets data_;
   Placement placement_;
-  std::vector<Step> parts_;  ///< of all processes: this one's is run, others say who talks to it
-  std::set<int> peers_;      ///< processes that it exchanges messages with
+  std::vector<Step> parts_;  ///< of all processes; others than this one's show its peers
+  std::set<int> peers_;      ///< processes with which it exchanges messages
   std::unique_ptr<GrpcExchange> exchange_;
   std::unique_ptr<MpiSession> mpi_;
-  std::unique_ptr<LocalTrainer> trainer_;  // before the session goes
+  std::unique_ptr<LocalTrainer> trainer_;  // destroyed before the session
   std::atomic<bool> stopped_{false};       ///< the run has failed
-  std::atomic<bool> started_{false};       ///< the trainer is there
+  std::atomic<bool> started_{false};       ///< the trainer exists
 };
 
 }  // namespace regatta

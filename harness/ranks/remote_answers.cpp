@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the coordinator sends its ranks and hears of them, until they are lost or the run ends.
+// The coordinator's messages to its ranks and their answers, until ranks are lost or the run ends.
 #include <fmt/format.h>
 
 #include <thread>
@@ -18,8 +18,8 @@ using std::chrono::seconds;
 constexpr milliseconds kLookForAnswers{100};
 constexpr milliseconds kBetweenLooks{50};
 constexpr seconds kLateReportLimit{2};
-constexpr seconds kClearUpLimit{3};  // for what tells a cause from its consequences
-constexpr seconds kWordLimit{6};     // for mpirun to say what a rank died of, where it does
+constexpr seconds kClearUpLimit{3};  // for reports that separate a cause from its consequences
+constexpr seconds kWordLimit{6};     // for mpirun to report how a rank died, if it does
 
 }  // namespace
 
@@ -27,7 +27,7 @@ bool RemoteTrainer::is_reachable(int rank) const {
   return !ended_ && !watch_->is_lost(rank) && !server_->state(rank).broken;
 }
 
-/// After a failure; who does not answer soon is left out.
+/// Sends a request after a failure; a rank that does not answer soon is left out.
 void RemoteTrainer::ask_the_living(const control::ToRank& message) {
   awaited_.clear();
   for (int r = 0; r < ranks(); ++r) {
@@ -59,10 +59,10 @@ void RemoteTrainer::await_all(const std::string& what, Limit limit) {
     if (message) take(*message);
     if (awaited_.empty()) break;
     const auto now = std::chrono::steady_clock::now();
-    if (message && now < next_look) continue;  // a look at all after each would be quadratic
+    if (message && now < next_look) continue;  // else looks would be quadratic
     next_look = now + kBetweenLooks;
     look();
-    if (examples_seen() != examples) deadline = now + limit;  // they get on
+    if (examples_seen() != examples) deadline = now + limit;  // they make progress
     examples = examples_seen();
     if (now < deadline) continue;
     std::string missing;
@@ -118,7 +118,7 @@ void RemoteTrainer::take_piece(int rank, const control::Piece& piece) {
   if (!incoming_.expects_any(p)) awaited_.erase(rank);
 }
 
-/// `is_last` takes the piece.
+/// Calls `is_last`, which takes the piece and returns true for the last one.
 void RemoteTrainer::take_piece_of_whole(int rank, const std::function<bool()>& is_last) {
   try {
     if (is_last()) awaited_.erase(rank);
@@ -137,7 +137,7 @@ bool RemoteTrainer::take_report_piece(int rank, const control::BytesPiece& piece
   return true;
 }
 
-/// Waits a little for what tells the cause from its consequences, then throws it.
+/// Waits a little for reports that separate the cause from its consequences, then throws the cause.
 void RemoteTrainer::fail() {
   failed_ = true;
   const bool mpirun_tells = options_.launch.on_death == OnDeath::EndAll;
@@ -165,7 +165,7 @@ void RemoteTrainer::show_end_of(int rank) const {
   for (const std::string& line : watch_->end_of_output(rank)) options_.tell(line);
 }
 
-/// Tells the others, and the lost one, should it ever listen again.
+/// Informs the other ranks, and the lost one in case it reads again.
 void RemoteTrainer::go_on_without_the_lost() {
   for (; known_losses_ < watch_->lost().size(); ++known_losses_) {
     const int lost = watch_->lost()[known_losses_];

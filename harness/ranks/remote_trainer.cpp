@@ -22,7 +22,7 @@ constexpr seconds kReadyLimit{300};
 constexpr seconds kAnswerLimit{60};
 constexpr seconds kLongestStep{900};
 constexpr milliseconds kEndPatience{3000};
-constexpr milliseconds kAbortPatience{4000};  // mpirun ends the others itself
+constexpr milliseconds kAbortPatience{4000};  // mpirun itself ends the others
 
 std::vector<std::string> places_of(const std::vector<Step>& parts) {
   std::vector<std::string> places;
@@ -90,7 +90,7 @@ void RemoteTrainer::start_all() {
   }
 }
 
-/// One rank after the other, so that an answer is taken as soon as it comes.
+/// Compares with one rank after the other, so that each answer is read as soon as it arrives.
 void RemoteTrainer::compare_clocks() {
   for (int r = 0; r < ranks(); ++r) {
     for (int trip = 0; trip < RankTraces::kRoundTrips && !watch_->is_lost(r); ++trip) {
@@ -109,14 +109,14 @@ void RemoteTrainer::advance_to(std::int64_t examples) {
   await_all("to train", kLongestStep);
 }
 
-/// Who leads no loop of its own counts nothing.
+/// A rank that leads no loop reports zero examples.
 std::int64_t RemoteTrainer::examples_seen() const {
   std::int64_t most = 0;
   for (int r = 0; r < ranks(); ++r) most = std::max(most, server_->state(r).examples);
   return most;
 }
 
-/// By the last heartbeats.
+/// The loss in the last heartbeats.
 std::optional<double> RemoteTrainer::latest_loss() const {
   double sum = 0;
   for (int r = 0; r < ranks(); ++r) {
@@ -137,7 +137,7 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
     const Graph& graph = parts_[p].graph;
     control::ToRank message;
     for (VariableId v : chooser.choose(parts_[p])) {
-      // The others' mean stands for the whole.
+      // The mean of the other copies is used in its place.
       if (watch_->is_lost(r) && graph.variable(v).judged_by() == Judged::Mean) continue;
       copies.push_back(incoming_.expect(p, v));
       wanted.emplace_back(p, v);
@@ -151,7 +151,7 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
   std::vector<VariableCopy> whole;
   for (std::size_t i = 0; i < copies.size(); ++i) {
     const auto [p, v] = wanted[i];
-    // Of a rank that was lost meanwhile, as above.
+    // The rank was lost meanwhile: as above.
     const bool lost = watch_->is_lost(static_cast<int>(p));
     if (lost && copies[i].variable.judged_by() == Judged::Mean) continue;
     whole.push_back(copies[i]);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Training in other processes, the ranks, which this process starts, coordinates and ends. Each
-// runs its part of the placed graph. A rank is lost if its session breaks or if it is silent for
-// five seconds. Unless the run may continue without it (OnDeath::GoOn), the run then fails: the
-// other ranks are told to end, and the error names the rank, its places, its progress, what it died
-// of and where its output is.
+// Trains in other processes, the ranks, which this process starts, coordinates and ends. Each runs
+// its part of the placed graph. A rank is lost if its session breaks or if it is silent for five
+// seconds. Unless the run may continue without it (OnDeath::GoOn), the run then fails: the other
+// ranks are ended, and the error names the rank, its places, its progress, the cause of its death
+// and the file of its output.
 #pragma once
 
 #include <chrono>
@@ -34,9 +34,9 @@ struct RemoteOptions {
   TlsFiles tls;
   Fingerprint fingerprint;
   std::vector<int> workers;         ///< by process
-  int servers = 0;                  ///< which are the first processes and cannot be spared
-  std::int64_t needed_workers = 1;  ///< without which the run cannot continue
-  enum class Traces { None, Kept } traces = Traces::None;  ///< what traces() will be asked for
+  int servers = 0;                  ///< the first processes, which cannot be spared
+  std::int64_t needed_workers = 1;  ///< fewest with which the run can continue
+  enum class Traces { None, Kept } traces = Traces::None;  ///< kept if traces() will be called
   std::function<void()> started;                           ///< called once the ranks are started
   std::function<void(const std::string&)> tell;  ///< receives the last lines of failed ranks
 };
@@ -96,7 +96,7 @@ class RemoteTrainer final : public Trainer {
   std::vector<TrainingReport> finished_reports_;
   RankTraces traces_;
   std::size_t known_losses_ = 0;
-  std::string reason_;  ///< of a failure
+  std::string reason_;  ///< reason of a failure
   bool ended_ = false;
   bool failed_ = false;
 };

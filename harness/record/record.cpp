@@ -54,7 +54,7 @@ Json to_json(const std::vector<T>& values) {
   return array;
 }
 
-/// JSON has no infinity and no NaN; a value that is one must not become null unseen.
+/// JSON has no infinity and no NaN; such a value must not become null unnoticed.
 void require_finite(const Json& json, const std::string& path) {
   if (json.is_object()) {
     for (const auto& [name, value] : json.items()) {

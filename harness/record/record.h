@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The record of one run, as results/schema.json defines it: each field is one field there, with the
+// The record of one run, as defined by results/schema.json: each field has a field there with the
 // same name and unit, and a test compares the two. A record becomes one line of JSON; an empty
 // std::optional becomes null. Times are in nanoseconds, sizes in bytes.
 #pragma once
@@ -23,14 +23,14 @@ struct Straggler {
   double factor = 1;  ///< multiplies its compute time
 };
 
-/// What was run: one cell of the matrix, with its seed.
+/// The configuration of a run: one cell of the matrix, with its seed.
 struct Cell {
   std::string workload;
   std::int64_t recipe = 1;  ///< number of the workload's recipe; 1 in older records
   std::string dataset;
   std::optional<std::string> unverified_data;  ///< digest of files that others published
   std::string strategy;
-  OptionValues options;  ///< of the strategy, each that has a value, given or default
+  OptionValues options;  ///< of the strategy: every option with a value, given or default
   std::int64_t workers = 1;
   std::int64_t stages = 1;
   std::string device = "cpu";
@@ -44,7 +44,7 @@ struct Cell {
   double rate_scale = 1;                            ///< factor on the recipe's learning rate
   std::optional<std::int64_t> steps;                ///< length of the run, if given in steps
   std::optional<double> epochs;                     ///< or in epochs; both empty: the workload's
-  std::string evaluate = "often";                   ///< or at the `end` alone
+  std::string evaluate = "often";                   ///< or only at the `end`
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
   bool oversubscribed = false;       ///< more threads than cores
@@ -56,11 +56,11 @@ struct Cell {
 
 enum class Status {
   Reached,  ///< the target
-  Missed,   ///< the run ended before the target
-  Failed,   ///< the run could not go on; `failure` says why
+  Missed,   ///< the target, although the run reached its end
+  Failed,   ///< the run could not go on; `failure` has the reason
 };
 
-/// `reached`, `missed`, `failed`
+/// Returns `reached`, `missed` or `failed`.
 std::string_view to_string(Status status);
 
 struct Failure {
@@ -120,7 +120,7 @@ struct PushRecord {
 /// The times, traffic and updates of one worker, over all its steps.
 struct WorkerRecord {
   std::int64_t rank = 0;  ///< of its process
-  std::string host;       ///< that it computed on; empty in older records
+  std::string host;       ///< of the worker; empty in older records
   std::string place;      ///< `replica0`, `replica1.stage2`, `host`
   std::int64_t replica = 0;
   std::int64_t steps = 0;
@@ -129,11 +129,11 @@ struct WorkerRecord {
   std::optional<double> straggler_factor;  ///< true factor on its compute time; empty: no delay
   std::int64_t exposed_communication_ns = 0;
   std::int64_t wait_ns = 0;
-  std::int64_t bubble_ns = 0;  ///< for other stages of its replica, a part of wait_ns
+  std::int64_t bubble_ns = 0;  ///< waiting for other stages of its replica, a part of wait_ns
   std::int64_t input_ns = 0;
   std::int64_t update_ns = 0;
   std::int64_t planned_bytes = 0;       ///< for its variables and values; 0 in older records
-  std::int64_t process_peak_bytes = 0;  ///< the most that its process held; 0 in older records
+  std::int64_t process_peak_bytes = 0;  ///< peak of its process; 0 in older records
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
   std::vector<std::int64_t> staleness_histogram;    ///< element s: updates that missed s versions
@@ -146,7 +146,7 @@ struct WorkerRecord {
   std::optional<PushRecord> pushes;                 ///< of a server; otherwise empty
 };
 
-/// The clock of a process compared with that of process 0, as lateness needs it.
+/// Compares the clock of a process with that of process 0, for lateness.
 struct ClockRecord {
   std::int64_t rank = 0;
   std::int64_t offset_ns = 0;  ///< process 0's clock minus this one, before the first step
@@ -157,7 +157,7 @@ struct ClockRecord {
 /// One all_reduce of a step.
 struct SumRecord {
   std::string algorithm;
-  std::optional<std::string> torus;  ///< columns by rows, `4x2`; empty: by another algorithm
+  std::optional<std::string> torus;  ///< columns by rows, `4x2`; empty for other algorithms
   std::int64_t members = 1;
   std::int64_t bytes = 0;  ///< of a member's buffer
 };
@@ -165,22 +165,22 @@ struct SumRecord {
 struct GraphRecord {
   std::int64_t nodes = 0;
   std::vector<std::int64_t> nodes_per_process;  ///< after partition, by rank
-  std::int64_t models = 1;  ///< trained apart; an evaluation is the mean over them
+  std::int64_t models = 1;  ///< number trained apart; an evaluation is the mean over them
   std::int64_t build_ns = 0;
   double bytes_per_step_computed = 0;     ///< from the graph, mean over the steps of a whole run
   double bytes_per_step_counted = 0;      ///< at the transports, mean over steps
   std::optional<double> shard_imbalance;  ///< largest server / mean; empty without servers
   std::vector<SumRecord> all_reduces;     ///< in their order; empty in older records
-  std::optional<std::string> picked_by;   ///< digest of the costs; empty: algorithms were named
+  std::optional<std::string> picked_by;   ///< digest of the costs; empty if algorithms were named
 };
 
-/// Equal for all runs of one workload, batch and seed; sixteen hexadecimal digits each.
-/// `data_order` digests what input kernels consumed (kernels/graph/data_order.h), by the step of
-/// the loop that consumed it. Under a strategy whose loops step apart, and with backup workers, it
-/// says what that run consumed, and another run may have taken more steps of one loop.
+/// Checksums that all runs of one workload, batch and seed share; sixteen hexadecimal digits each.
+/// `data_order` digests the input that kernels consumed (kernels/graph/data_order.h), by the step
+/// of the loop that consumed it. With backup workers or loops that step apart it holds only for its
+/// own run, because another run may have taken more steps of one loop.
 struct Checksums {
   std::string initial_weights;
-  std::string data_order;  ///< empty in records of version 1, which had another one
+  std::string data_order;  ///< empty in records of version 1, where it had another meaning
   std::string data;        ///< of training and test examples; 32 digits, empty in older records
 };
 
@@ -200,41 +200,41 @@ struct CheckpointsRecord {
 /// The checkpoint from which a run was resumed.
 struct Resumed {
   std::string run_id;         ///< of the original run
-  std::string from;           ///< as --resume named it
+  std::string from;           ///< the argument of --resume
   std::int64_t examples = 0;  ///< trained on before it
 };
 
-/// What a simulated cluster is like, and whose costs its kernels have. The last two are empty in
+/// A simulated cluster, and the source of its kernels' costs. The last two fields are empty in
 /// older records.
 struct HardwareRecord {
   std::optional<double>
-      link_bytes_per_s;  ///< the narrowest of a host's, either way; empty: no limit
+      link_bytes_per_s;  ///< of a host's narrowest link, either way; empty: no limit
   std::optional<double> core_bytes_per_s;  ///< of the link that all hosts share; empty: no limit
   double latency_ns = 0;                   ///< from one host to another
   std::int64_t server_cores = 1;           ///< of a parameter server
   std::string compute_times;               ///< kind of their distribution: constant, gamma, ...
   double spread = 0;                       ///< of that distribution
-  std::string cpu;                         ///< whose costs the calibration has
-  std::optional<double> queue_bytes;       ///< that a flow keeps waiting in front of a full link
+  std::string cpu;                         ///< the processor of the calibration
+  std::optional<double> queue_bytes;       ///< the queue of a flow before a full link
   std::optional<std::int64_t>
-      machine_cores;  ///< of a machine, dealt to hosts in turn; 0: they have cores of their own
+      machine_cores;  ///< of a machine, dealt to hosts in turn; 0: hosts have cores of their own
 };
 
-/// Of a run in virtual time: what its cluster is, and where the costs come from.
+/// A run in virtual time: its cluster, and the origin of its costs.
 struct Simulated {
-  std::string mode;         ///< `time`: nothing was computed; `train`: kernels ran in virtual order
+  std::string mode;         ///< `time`: no computation; `train`: kernels ran in virtual order
   std::string cluster;      ///< digest of the cluster's file, sixteen hexadecimal digits
   std::string calibration;  ///< digest of its calibration
-  std::string source;       ///< of the calibration, in its own words
+  std::string source;       ///< of the calibration, as it describes itself
   std::int64_t hosts = 0;
   std::int64_t events = 0;                 ///< of the simulation
   std::optional<HardwareRecord> hardware;  ///< empty in older records
 };
 
-/// Threads of other programs that ran or waited for a core, by system/machine.h.
+/// Numbers of threads of other programs that ran or waited for a core, by system/machine.h.
 struct LoadRecord {
-  double before = 0;  ///< the set-up
-  double after = 0;   ///< the last evaluation
+  double before = 0;  ///< before the set-up
+  double after = 0;   ///< after the last evaluation
 };
 
 struct LossSample {
@@ -246,7 +246,7 @@ struct Record {
   static constexpr std::int64_t kSchema = 11;  ///< the version that is written; older ones are read
 
   std::string run_id;
-  std::string timestamp;  ///< of the start, UTC, as 2025-01-31T12:00:00Z
+  std::string timestamp;  ///< start in UTC, like 2025-01-31T12:00:00Z
   Cell cell;
   Status status = Status::Missed;
   std::optional<Failure> failure;
@@ -262,11 +262,11 @@ struct Record {
   std::vector<WorkerRecord> workers;
   std::vector<ClockRecord> clocks;          ///< empty if none were compared
   std::int64_t lost_updates = 0;            ///< overwritten, counted on a canary per variable
-  std::vector<std::string> lost_processes;  ///< without which the run continued, and why
+  std::vector<std::string> lost_processes;  ///< with reasons; the run continued without them
   GraphRecord graph;
   Checksums checksums;
   std::int64_t setup_ns = 0;
-  std::int64_t data_weights_ns = 0;  ///< a part of it: initial weights computed from the data
+  std::int64_t data_weights_ns = 0;  ///< a part of setup_ns: initial weights computed from the data
   std::int64_t warmup_ns = 0;
   std::int64_t training_ns = 0;
   std::int64_t full_ns = 0;
@@ -274,7 +274,7 @@ struct Record {
   std::vector<KernelChoice> kernels;  ///< engines and algorithms chosen on GPUs
   CheckpointsRecord checkpoints;
   std::optional<Resumed> resumed;
-  std::optional<Simulated> simulated;  ///< empty: a real run, as all older records are
+  std::optional<Simulated> simulated;  ///< empty for a real run, like all older records
   std::vector<LossSample> losses;      ///< samples during training
   std::string command;                 ///< the exact command line
   MachineFacts machine;
@@ -283,23 +283,23 @@ struct Record {
   std::optional<LoadRecord> load;  ///< empty in older records and in virtual time
 };
 
-/// Runs in virtual time stand apart from real ones, so that nothing ranks them together.
+/// Separates runs in virtual time from real ones, so that no ranking mixes them.
 enum class Kept : std::uint8_t { Real, Simulated };
-/// In a folder of records.
+/// The name of the file in a folder of records.
 const char* file_of(Kept kept);
 
 /// Whether the run failed because its machines were taken back.
 bool is_cancelled(const Record& record);
 
-/// Whether the run says nothing of its cell and is to be run again: cancelled, or failed before its
+/// Whether the run has no result for its cell and must be repeated: cancelled, or failed before its
 /// first step.
 bool is_to_run_again(const Record& record);
 
-/// Name and JSON value of each field of a cell.
+/// Lists name and JSON value of each field of a cell.
 std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell);
 
-/// The record as one line of JSON, newline included. Bytes that are not UTF-8 become U+FFFD.
-/// Throws: RunError(Diverged) that names the field, if a number is not finite.
+/// Formats the record as one line of JSON, newline included. Bytes that are not UTF-8 become
+/// U+FFFD. Throws: RunError(Diverged) that names the field, if a number is not finite.
 std::string to_json_line(const Record& record);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fields of a record by name, in the order of its JSON: one list for writer and reader.
+// Lists the fields of a record by name, in the order of its JSON, for writer and reader alike.
 // for_each_field(value, field) calls field(name, member) for each member of a part of a record;
 // `field` may assign members unless `value` is const.
 #pragma once

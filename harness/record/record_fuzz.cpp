@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A line of any bytes: what record_from_json() takes for a record, to_json_line() writes so that it
-// reads the same.
+// Reads a line of arbitrary bytes: if record_from_json() accepts it, to_json_line() must write a
+// line that reads the same.
 #include "harness/record/record_reader.h"
 #include "kernels/graph/error.h"
 

@@ -2,12 +2,14 @@
 #include "harness/record/record_reader.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -22,10 +24,10 @@
 namespace regatta {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 30;  // of a file of records
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 30;  // limit for a file of records
 constexpr std::size_t kMostLineBytes = std::size_t{64} << 20;   // the longest known has 115 kB
 
-/// The text of what a line should have been.
+/// A line that is no record.
 class NotARecord : public RunError {
  public:
   explicit NotARecord(const std::string& text) : RunError(ErrorKind::Data, text) {}
@@ -121,7 +123,7 @@ void read(const nlohmann::json& json, const std::string& path, std::vector<T>& v
   }
 }
 
-/// Without these a line says nothing about a run.
+/// Requires the fields without which a line is no evidence of a run.
 void require_essentials(const nlohmann::json& json) {
   if (!json.is_object()) fail("", "an object");
   for (const char* path : {"/cell/workload", "/cell/strategy", "/status"}) {
@@ -131,7 +133,7 @@ void require_essentials(const nlohmann::json& json) {
   }
 }
 
-/// Older records say it in their command only.
+/// Takes the run's length from the command, the only place where older records have it.
 void read_length_of_old(const std::string& command, Cell& into) {
   const std::vector<std::string> words = words_of(command);
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -141,14 +143,14 @@ void read_length_of_old(const std::string& command, Cell& into) {
       if (words[i] == flag && i + 1 < words.size()) value = words[i + 1];
       if (value.empty()) continue;
       const double length = std::strtod(value.c_str(), nullptr);
-      if (!(std::abs(length) < 0x1p63)) continue;  // also what is no number: no run was given it
+      if (!(std::abs(length) < 0x1p63)) continue;  // skips non-numbers, too: no run was given one
       if (flag == "--steps") into.steps = static_cast<std::int64_t>(length);
       if (flag == "--epochs") into.epochs = length;
     }
   }
 }
 
-/// Older records have them as fields of the cell, which all strategies had.
+/// Reads options from the cell's fields, where older records have them for all strategies.
 void read_options_of_old(const nlohmann::json& cell, Cell& into) {
   for (const Strategy* strategy : all_strategies()) {
     const std::string parts = '+' + into.strategy + '+';
@@ -161,7 +163,7 @@ void read_options_of_old(const nlohmann::json& cell, Cell& into) {
   }
 }
 
-/// A run that says nothing is left out once the same command has run again.
+/// Drops a run without a result if its command ran again later.
 void drop_repeated(std::vector<Record>& records) {
   std::set<std::string> later;  // commands
   std::vector<Record> kept;
@@ -173,19 +175,77 @@ void drop_repeated(std::vector<Record>& records) {
   records = std::move(kept);
 }
 
-/// False at the end. Throws: RunError(Data) where it is longer than a line may be.
-bool next_line(std::ifstream& file, std::string& line) {
-  line.clear();
-  for (int byte = file.rdbuf()->sbumpc(); byte != EOF; byte = file.rdbuf()->sbumpc()) {
-    if (byte == '\n') return true;
-    if (line.size() == kMostLineBytes) {
-      throw RunError(ErrorKind::Data, fmt::format("the line has more than the {} bytes that are "
-                                                  "read; fix: take it out of the file",
-                                                  kMostLineBytes));
-    }
-    line += static_cast<char>(byte);
+struct CloseGz {
+  void operator()(gzFile file) const { gzclose(file); }
+};
+
+/// The lines of a file, which gzip may have compressed.
+class Lines {
+ public:
+  /// Throws: as open_input() does.
+  explicit Lines(const std::filesystem::path& path) {
+    open_input(path, kMostBytes);
+    file_.reset(gzopen(path.c_str(), "rb"));
+    if (!file_) throw RunError(ErrorKind::Data, "cannot read " + path.string());
   }
-  return !line.empty();
+
+  /// False at the end. Throws: RunError(Data) where a line is longer than kMostLineBytes, or the
+  /// compressed file is damaged.
+  bool next(std::string& line) {
+    line.clear();
+    for (int byte = gzgetc(file_.get()); byte != EOF; byte = gzgetc(file_.get())) {
+      if (byte == '\n') return true;
+      if (line.size() == kMostLineBytes) {
+        throw RunError(ErrorKind::Data, fmt::format("the line has more than the {} bytes that are "
+                                                    "read; fix: take it out of the file",
+                                                    kMostLineBytes));
+      }
+      line += static_cast<char>(byte);
+    }
+    int status = Z_OK;
+    const char* reason = gzerror(file_.get(), &status);
+    if (status != Z_OK && status != Z_STREAM_END) {
+      throw RunError(ErrorKind::Data, fmt::format("{}; fix: compress the records anew", reason));
+    }
+    return !line.empty();
+  }
+
+ private:
+  std::unique_ptr<gzFile_s, CloseGz> file_;
+};
+
+/// A line that holds a record.
+struct Where {
+  std::filesystem::path file;
+  int line = 0;
+};
+
+/// Adds the records of one file. `seen`: where each run stands, by run ID.
+void read_file(const std::filesystem::path& path, std::map<std::string, Where>& seen,
+               ReadRecords& result) {
+  Lines lines(path);
+  std::string line;
+  for (int number = 1;; ++number) {
+    const std::string where = fmt::format("{}:{}", path.string(), number);
+    try {
+      if (!lines.next(line)) break;
+      if (line.find_first_not_of(" \t\r") == line.npos) continue;
+      Record record = record_from_json(line);
+      const auto [first, is_new] = seen.emplace(record.run_id, Where{path, number});
+      if (is_new) {
+        result.records.push_back(std::move(record));
+        continue;
+      }
+      const auto& [file, first_line] = first->second;
+      result.warnings.push_back(fmt::format("{}: the same run as line {}{}; skipped", where,
+                                            first_line,
+                                            file == path ? "" : " of " + file.string()));
+    } catch (const NotARecord& error) {
+      result.warnings.push_back(where + ": no record: " + error.what() + "; skipped");
+    } catch (const RunError& error) {
+      throw RunError(error.kind(), where + ": " + error.what());
+    }
+  }
 }
 
 }  // namespace
@@ -203,13 +263,13 @@ Record record_from_json(std::string_view line) {
                                schema, Record::kSchema));
   }
   Record record;
-  record.cell.fusion = "off";  // records from before it lack the field
+  record.cell.fusion = "off";  // older records lack the field
   read(json, "", record);
   if (record.run_id.empty()) record.run_id = fmt::format("{:016x}", fnv1a(line));
-  if (schema == 1) record.checksums.data_order.clear();  // of the seed, whatever was consumed
+  if (schema == 1) record.checksums.data_order.clear();  // it depended on the seed alone
   if (!json["cell"].contains("options")) read_options_of_old(json["cell"], record.cell);
   if (!json["cell"].contains("steps")) read_length_of_old(record.command, record.cell);
-  if (record.status != Status::Reached) {  // older failed runs tell of a target reached before
+  if (record.status != Status::Reached) {  // older failed runs may have an earlier target time
     record.training_time_to_target_ns.reset();
     record.full_time_to_target_ns.reset();
     record.result_time_to_target_ns.reset();
@@ -218,43 +278,40 @@ Record record_from_json(std::string_view line) {
   return record;
 }
 
-ReadRecords records_in(const std::filesystem::path& folder, Kept kept) {
-  const std::string path = (folder / file_of(kept)).string();
-  ReadRecords result;
-  std::error_code ignored;
-  const bool is_missing =
-      std::filesystem::status(path, ignored).type() == std::filesystem::file_type::not_found;
-  if (is_missing) return result;
-  std::ifstream file = open_input(path, kMostBytes);
-  std::map<std::string, int> lines;  // by run ID
-  std::string line;
-  for (int number = 1;; ++number) {
-    const std::string where = fmt::format("{}:{}: ", path, number);
-    try {
-      if (!next_line(file, line)) break;
-      if (line.find_first_not_of(" \t\r") == line.npos) continue;
-      Record record = record_from_json(line);
-      const auto [first, is_new] = lines.emplace(record.run_id, number);
-      if (is_new) {
-        result.records.push_back(std::move(record));
-      } else {
-        result.warnings.push_back(
-            fmt::format("{}the same run as line {}; skipped", where, first->second));
-      }
-    } catch (const NotARecord& error) {
-      result.warnings.push_back(where + "no record: " + error.what() + "; skipped");
-    } catch (const RunError& error) {
-      throw RunError(error.kind(), where + error.what());
-    }
+std::vector<std::filesystem::path> record_files(const std::filesystem::path& folder, Kept kept) {
+  std::vector<std::filesystem::path> files;
+  for (const char* ending : {".gz", ""}) {
+    const std::filesystem::path path = folder / (file_of(kept) + std::string(ending));
+    std::error_code ignored;
+    const auto type = std::filesystem::status(path, ignored).type();
+    if (type != std::filesystem::file_type::not_found) files.push_back(path);
   }
+  return files;
+}
+
+ReadRecords records_in(const std::filesystem::path& folder, Kept kept) {
+  ReadRecords result;
+  std::map<std::string, Where> seen;
+  for (const auto& path : record_files(folder, kept)) read_file(path, seen, result);
   drop_repeated(result.records);
   return result;
+}
+
+std::optional<Record> first_record_in(const std::filesystem::path& folder) {
+  try {
+    for (const auto& path : record_files(folder)) {
+      std::string line;
+      if (Lines(path).next(line)) return record_from_json(line);
+    }
+  } catch (const RunError&) {
+  }
+  return std::nullopt;
 }
 
 ReadRecords read_records(const std::filesystem::path& folder) {
   const std::string path = (folder / "records.jsonl").string();
   try {
-    open_input(path, kMostBytes);
+    if (record_files(folder).empty()) open_input(path, kMostBytes);
   } catch (const RunError& error) {
     throw RunError(
         error.kind(),

@@ -2,6 +2,7 @@
 #include "harness/record/record_reader.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -15,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder with a records.jsonl of this text, the same in each call.
+/// A folder with a records.jsonl of this text; the same folder in each call.
 fs::path folder_with(const std::string& text) {
   static const testing_support::ScratchFolder folder;
   std::ofstream(folder.path() / "records.jsonl") << text;
@@ -32,7 +33,7 @@ std::string error_of_reading(const fs::path& folder) {
   return "no error";
 }
 
-/// The sample as JSON, to change a field of.
+/// The sample as JSON with fields that a test can change.
 nlohmann::ordered_json sample_json() {
   return nlohmann::ordered_json::parse(to_json_line(sample_record()));
 }
@@ -48,6 +49,44 @@ TEST(RecordReader, ReadsAllThatTheWriterWrites) {
     const std::string line = to_json_line(record);
     EXPECT_EQ(to_json_line(record_from_json(line)), line);
   }
+}
+
+/// The bytes that gzip makes of the text.
+std::string compressed(const std::string& text) {
+  const testing_support::ScratchFolder folder;
+  const std::string path = folder.path() / "text.gz";
+  const gzFile file = gzopen(path.c_str(), "wb");
+  EXPECT_EQ(gzwrite(file, text.data(), static_cast<unsigned>(text.size())),
+            static_cast<int>(text.size()));
+  EXPECT_EQ(gzclose(file), Z_OK);
+  std::ifstream bytes(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(bytes), {}};
+}
+
+TEST(RecordReader, ReadsCompressedRecordsBeforeTheOthers) {
+  const testing_support::ScratchFolder folder;
+  const std::string reached = to_json_line(sample_record());
+  const std::string failed = to_json_line(sample_failed_record());
+  std::ofstream(folder.path() / "records.jsonl.gz") << compressed(reached);
+  EXPECT_EQ(read_records(folder.path()).records.size(), 1U);
+  std::ofstream(folder.path() / "records.jsonl") << failed + reached;
+  const ReadRecords both = read_records(folder.path());
+  ASSERT_EQ(both.records.size(), 2U);
+  EXPECT_EQ(both.records[0].run_id, sample_record().run_id);
+  ASSERT_EQ(both.warnings.size(), 1U);
+  EXPECT_NE(both.warnings[0].find("records.jsonl:2: the same run as line 1 of "), std::string::npos)
+      << both.warnings[0];
+  EXPECT_EQ(first_record_in(folder.path())->run_id, sample_record().run_id);
+}
+
+TEST(RecordReader, RefusesDamagedCompressedRecords) {
+  const testing_support::ScratchFolder folder;
+  const std::string bytes = compressed(to_json_line(sample_record()));
+  std::ofstream(folder.path() / "records.jsonl.gz") << bytes.substr(0, bytes.size() / 2);
+  const std::string error = error_of_reading(folder.path());
+  EXPECT_NE(error.find("records.jsonl.gz:1: "), std::string::npos) << error;
+  EXPECT_NE(error.find("fix: compress the records anew"), std::string::npos) << error;
+  EXPECT_FALSE(first_record_in(folder.path()));
 }
 
 TEST(RecordReader, KeepsTheOrderAndSkipsALineThatWasCutShort) {

@@ -57,7 +57,7 @@ class LockedFile {
     return facts.st_size;
   }
 
-  /// What follows the last newline.
+  /// Reads the text after the last newline.
   std::string partial_line() const {
     std::string tail;
     for (off_t end = size(); end > 0;) {
@@ -75,7 +75,7 @@ class LockedFile {
     return tail;
   }
 
-  /// All of `text` on the disk, or an error and the file as it was.
+  /// Writes all of `text` to the disk, or restores the file and throws.
   void append(const std::string& text) {
     const off_t before = size();
     ssize_t written;

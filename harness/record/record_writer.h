@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Appends records to FOLDER/records.jsonl, and those of runs in virtual time to
-// FOLDER/simulated.jsonl, so that nothing ranks them with real ones. It does so atomically, from
-// any thread or process: an exclusive flock() during the call, one write(2) of the whole line, then
-// fsync. If the disk takes only a part of the line, the file is truncated to its previous size.
+// FOLDER/simulated.jsonl, so that no ranking mixes them. Appending is atomic, from any thread or
+// process: an exclusive flock() during the call, one write(2) of the whole line, then fsync. If the
+// disk takes only a part of the line, the file is truncated to its previous size.
 //
-// A file may end in a line without newline, if a writer was killed during its write or an editor
+// A file may end in a line without newline if a writer was killed during its write or an editor
 // stripped the newline. A complete JSON value there gets its newline. An incomplete one is moved to
-// FOLDER/records.damaged, so that every line of records.jsonl stays a record and nothing is lost.
+// FOLDER/records.damaged, so that every line of records.jsonl stays a record and no data is lost.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ namespace regatta {
 /// Throws: RunError(Io) with the system's reason; earlier records remain unchanged.
 void append_record(const std::filesystem::path& folder, const Record& record);
 
-/// Of a run whose record could not be written, and of a matrix that ends for that reason.
+/// Ends a run if its record could not be written, and the matrix of that run.
 class NotKept : public RunError {
  public:
   explicit NotKept(const std::string& text) : RunError(ErrorKind::Io, text) {}

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder for one test, gone afterwards.
+/// A folder for one test, removed afterwards.
 class RecordWriter : public testing::Test {
  protected:
   static std::string text_of(const fs::path& path) {

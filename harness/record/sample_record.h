@@ -7,14 +7,14 @@
 
 namespace regatta {
 
-/// A run that reached its target: every optional field except `failure` and `simulated`, and every
-/// array is filled.
+/// A run that reached its target, with every array filled, and every optional field except
+/// `failure` and `simulated`.
 Record sample_record();
 
-/// The same, with what a run in virtual time says of itself.
+/// The same record with the fields of a run in virtual time.
 Record sample_simulated_record();
 
-/// A run that failed before its first step: every field that can be empty then is empty.
+/// A run that failed before its first step, with every field empty that can be empty then.
 Record sample_failed_record();
 
 }  // namespace regatta

@@ -11,8 +11,8 @@ namespace regatta {
 std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
                                          const std::string& name) {
   std::vector<std::vector<float>> all;
-  std::map<std::string, std::size_t> met;  // copies of each part: the n-th is of the n-th whole
-  std::set<std::pair<int, Role>> owners;   // of a whole
+  std::map<std::string, std::size_t> met;  // copies of a part: the n-th is in the n-th whole
+  std::set<std::pair<int, Role>> owners;   // of wholes
   for (const auto& [variable, tensor, version, model] : copies) {
     if (variable.judged_name() != name) continue;
     const auto& [replica, stage, role] = variable.place;

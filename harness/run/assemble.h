@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Assembles the values of a workload's variables from their places: from copies of replicas, or
-// from the parts that servers, workers or the shards of each replica have.
+// from the parts on servers, workers or the shards of each replica.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace regatta {
 
-/// All copies of what is judged as the variable, in the order of their places. Shapes: [elements]
-/// each.
+/// Assembles all copies of the variable that is evaluated as `name`, in the order of their places.
+/// Shapes: [elements] each.
 std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
                                          const std::string& name);
 

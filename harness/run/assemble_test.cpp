@@ -10,7 +10,7 @@ namespace {
 
 using Values = std::vector<float>;
 
-/// Variables with values, as a trainer hands them out.
+/// Variables with values in the form of a trainer's copies.
 class CopiesByHand {
  public:
   void add(const Variable& variable, Values values) {
@@ -32,7 +32,7 @@ Variable whole(std::vector<std::int64_t> dims, Place place) {
       .name = "w", .type = {ElementType::F32, std::move(dims)}, .initializer = {}, .place = place};
 }
 
-/// Columns `begin` to `end` of w [2, 3].
+/// A part of w [2, 3]: columns `begin` to `end`.
 Variable columns(std::int64_t begin, std::int64_t end, Place place) {
   Variable part = whole({2, end - begin}, place);
   part.name = "w[:," + std::to_string(begin) + ':' + std::to_string(end) + ']';

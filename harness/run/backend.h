@@ -21,31 +21,31 @@ namespace regatta {
 
 struct Backend {
   explicit Backend(const std::string& device) : kernels(device) {}
-  /// The transport's kernels take precedence over those of the earlier ones.
+  /// Adds a transport. Its kernels take precedence over earlier ones.
   void add(std::unique_ptr<Transport> transport);
-  /// Whose memory and queues the kernels of each place use (gpu_rule.h).
+  /// The memory and queues for the kernels of each place (gpu_rule.h).
   PlacedDevices devices() const;
   /// Device::gpu() of the first GPU.
   std::string gpu() const { return gpus.empty() ? "" : gpus.front()->gpu(); }
 
-  std::vector<std::unique_ptr<Device>> gpus;  ///< empty where the CPU computes
-  std::int64_t stages = 1;                    ///< of a replica, by which places have GPUs in turn
-  std::unique_ptr<Device> pinned_host;  ///< of the host's place beside GPUs; null: plain memory
+  std::vector<std::unique_ptr<Device>> gpus;  ///< empty if the CPU computes
+  std::int64_t stages = 1;                    ///< of a replica; its places take GPUs in turn
+  std::unique_ptr<Device> pinned_host;  ///< for the host's place beside GPUs; null: plain memory
   KernelTable kernels;                  ///< of the GPUs, or of the CPU
-  KernelTable host_kernels{"cpu"};      ///< of the host's place beside GPUs
-  std::vector<std::unique_ptr<Transport>> transports;  ///< the first: within the process
-  std::unique_ptr<TicketMessages> tickets;             ///< null where every loop has one process
+  KernelTable host_kernels{"cpu"};      ///< for the host's place beside GPUs
+  std::vector<std::unique_ptr<Transport>> transports;  ///< the first one is within the process
+  std::unique_ptr<TicketMessages> tickets;             ///< null if every loop has one process
 
-  /// What each place has sent and received since the start. Not while lanes run.
+  /// Bytes sent and received by each place since the start. Not while lanes run.
   TrafficByPlace traffic() const;
-  /// When each place came to its exchanges, and what they took. Not while lanes run.
+  /// Arrivals and durations of each place's exchanges. Not while lanes run.
   ExchangeTimesByPlace exchange_times() const;
 };
 
 /// The GPUs of a process that computes on GPUs, and how it uses them.
 struct GpuShare {
-  int process_on_host = 0;  ///< the process' number among its host's compute processes
-  GpuDeal deal;             ///< of its places
+  int process_on_host = 0;  ///< the process' number among the compute processes of its host
+  GpuDeal deal;             ///< assigns GPUs to its places
   EngineRule engines = EngineRule::Heuristic;
 };
 

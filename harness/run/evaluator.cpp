@@ -16,8 +16,8 @@
 namespace regatta {
 namespace {
 
-/// Each copy's share of the normalisation groups of a step: of those of all replicas, or of some
-/// where others are lost.
+/// The share of each copy in a step's normalisation groups: the replica's own share if all copies
+/// are there, else an equal share.
 std::vector<double> weights_of(const std::vector<std::int64_t>& groups, std::size_t copies) {
   const std::int64_t all = std::accumulate(groups.begin(), groups.end(), std::int64_t{0});
   std::vector<double> weights;
@@ -31,8 +31,8 @@ std::vector<double> weights_of(const std::vector<std::int64_t>& groups, std::siz
   return weights;
 }
 
-/// One where no value of a batch is large enough to divide: a team of threads costs milliseconds at
-/// every evaluation, as it ends with each.
+/// Returns 1 if no value of a batch is large enough to divide: a team of threads costs milliseconds
+/// at every evaluation, because it ends with each.
 int threads_for(const Graph& graph, std::size_t cores) {
   std::int64_t largest = 0;
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
@@ -102,7 +102,7 @@ bool Evaluator::copy_on_device(Trainer& training, int model) {
   return true;
 }
 
-/// Of what was evaluated last.
+/// The norm of the parameters that were evaluated last.
 double Evaluator::parameter_norm() {
   double squares = 0;
   const Graph& graph = executor_->step().graph;
@@ -127,7 +127,7 @@ EvaluationResult Evaluator::judge(Trainer& training) {
     mean.parameter_norm += one.parameter_norm / models_;
     mean.took_ns += one.took_ns;
   }
-  executor_->rest();  // training goes on
+  executor_->rest();  // training continues
   return mean;
 }
 

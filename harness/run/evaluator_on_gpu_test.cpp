@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An evaluation on an emulated GPU that trains, too: variables come without the host where there is
-// one copy of each, and it judges as the CPU does.
+// Evaluates on an emulated GPU that also trains: variables bypass the host if each has one copy,
+// and the results equal the CPU's.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kImages = 32;
 
-/// Counts by which way its memory is reached.
+/// Counts reads and copies of its memory.
 class WatchedGpu final : public cuda::testing_support::HiddenDevice {
  public:
   std::unique_ptr<LaneQueue> make_queue() override {
@@ -51,7 +51,7 @@ struct GpuBackend {
   WatchedGpu* gpu = nullptr;
 };
 
-/// resnet9_thin, whose normalisation has statistics, after a step.
+/// resnet9_thin, which has statistics of normalisation, after one step.
 class EvaluatorOnGpu : public testing::Test {
  protected:
   void train(const std::string& strategy, std::int64_t replicas) {

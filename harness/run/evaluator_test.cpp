@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an evaluation judges where each replica trains a model of its own: all of them, at equal
-// steps, by their mean; and where replicas average their parameters in some steps: the mean of
-// these.
+// Tests which values are evaluated: if each replica trains its own model, all models at equal
+// steps, by the mean of their results; if replicas average their parameters in some steps, the mean
+// of their parameters.
 #include "harness/run/evaluator.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ double loss_of(const std::map<std::string, const float*>& parameters, const Data
   return sum / static_cast<double>(points.targets.size());
 }
 
-/// Counts how often variables are asked for: over processes all of them travel each time.
+/// Counts fetches of variables: with several processes each fetch transfers all of them.
 class CountedTrainer final : public Trainer {
  public:
   explicit CountedTrainer(Trainer& inner) : inner_(inner) {}
@@ -123,11 +123,11 @@ TEST(Evaluator, JudgesTheModelsOfIndependentReplicasByTheirMean) {
     losses.insert(loss);
     mean += loss / kReplicas;
   }
-  EXPECT_EQ(std::ssize(losses), kReplicas);  // other shares of the data, other models
+  EXPECT_EQ(std::ssize(losses), kReplicas);  // the shares of the data differ, so do the models
   EXPECT_NEAR(run.judged_loss(), mean, 1e-5 * mean);
 }
 
-/// Elastic averaging: replica 0 has a centre of each parameter, which moves towards all of them.
+/// Elastic averaging: replica 0 has a centre of each parameter, which moves towards all copies.
 void add_centres(Step& step) {
   Builder builder(step.graph);
   builder.in(Phase::Update);
@@ -167,7 +167,7 @@ TEST(Evaluator, JudgesTheVariableThatStandsForTheOthers) {
   EXPECT_GT(std::abs(loss_of(run.parameters().at(0), run.points()) - judged), 1e-4 * expected);
 }
 
-/// Every fourth step ends with an average, here the last but two.
+/// Every fourth step ends with an average; the last one was two steps before the end.
 TEST(Evaluator, JudgesTheMeanOfParametersThatReplicasAverageInSomeSteps) {
   Trained run("local_sgd");
   ASSERT_EQ(std::ssize(run.parameters()), kReplicas);

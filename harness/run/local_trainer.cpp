@@ -12,7 +12,7 @@ namespace regatta {
 
 namespace {
 
-/// In the whole graph, of the loop that is `index` in a part.
+/// The number in the whole graph of loop `index` of a part.
 int number_of(const Partition& partition, std::size_t index) {
   return partition.parts.empty() ? static_cast<int>(index) : partition.parts.at(index).number;
 }
@@ -56,7 +56,7 @@ VariableCopy LocalTrainer::variable(VariableId id) {
           .model = executor_.step().partition.model(id)};
 }
 
-/// Lost updates are counted from here on.
+/// Lost updates are counted from this version on.
 void LocalTrainer::set_version(VariableId id, std::uint64_t version) {
   VersionCounts* const counts = executor_.variable(id).counts;
   if (counts != nullptr) *counts = {.version = version, .canary = version};

@@ -24,8 +24,8 @@ class LocalTrainer final : public Trainer {
   LocalTrainer(const Step& part, std::unique_ptr<Backend> backend, const ExecutorOptions& options,
                std::int64_t rank);
 
-  /// Connects the transports of all ranks, once every rank has built its own, and records the steps
-  /// that are launched as one. Called once, before the first step.
+  /// Connects the transports of all ranks, once every rank has built its own, and records steps for
+  /// combined launches. Called once, before the first step.
   void connect();
 
   void advance_to(std::int64_t examples) override { executor_.run(examples); }
@@ -33,17 +33,17 @@ class LocalTrainer final : public Trainer {
   std::optional<double> latest_loss() const override { return executor_.latest_loss(); }
   std::vector<VariableCopy> variables(Copies which) override;
   std::vector<VariableOnDevice> variables_on_devices() override;
-  /// The copy of a variable of the part's graph. The caller may change it before begin_at().
+  /// A variable of the part's graph. The caller may change it before begin_at().
   VariableCopy variable(VariableId id);
-  /// Sets the number of updates that the variable has had.
+  /// Sets the variable's number of updates.
   void set_version(VariableId id, std::uint64_t version);
-  /// Continues from the positions, with what the caller has made of the variables.
+  /// Continues from the positions, with the caller's changes to the variables.
   void begin_at(const Positions& positions);
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
   void interrupt(const RunError& error) override { executor_.interrupt(error); }
   void look() override { stop_at_slurm_end(); }
-  /// Determines how late workers came, together with all ranks, between two calls of advance_to().
-  /// Throws: RunError(PeerLost).
+  /// Determines the lateness of workers, together with all ranks, between two calls of
+  /// advance_to(). Throws: RunError(PeerLost).
   void settle_arrivals();
   /// Ends all waits for a lost process. Threads: any.
   void lose(int process, const std::string& reason);
@@ -56,12 +56,12 @@ class LocalTrainer final : public Trainer {
   std::int64_t rank_;
 };
 
-/// Selects the variables that `which` asks for: one chooser for all parts of a graph, in process
-/// order.
+/// Selects the variables for `which`: one chooser for all parts of a graph, in the order of
+/// processes.
 class CopyChooser {
  public:
   explicit CopyChooser(Copies which) : which_(which) {}
-  /// In the order of the graph. Throws: nothing.
+  /// Chooses in the order of the graph. Throws: nothing.
   std::vector<VariableId> choose(const Step& part);
 
  private:

@@ -11,9 +11,9 @@
 
 namespace regatta {
 
-/// Workers are in the order of their places, loops in that of their numbers. The histories of a
-/// loop in several processes become one: losses are added, and a step takes as long as in the
-/// slowest process.
+/// Merges reports: workers by their places, loops by their numbers. The histories of a loop in
+/// several processes become one: losses are added, and a step takes as long as in the slowest
+/// process.
 TrainingReport merged(const std::vector<TrainingReport>& parts);
 
 /// Drops a loop's losses if one of its processes has reported none, because its loss is a sum over
@@ -21,15 +21,15 @@ TrainingReport merged(const std::vector<TrainingReport>& parts);
 void drop_incomplete_losses(const std::vector<Step>& parts,
                             const std::vector<TrainingReport>& reports, TrainingReport& all);
 
-/// Counts of examples at which a step of any loop began: ascending, each once. Loops with a quorum
-/// begin one common step at each.
+/// The example counts at which a step of any loop began, ascending and distinct. Loops with a
+/// quorum begin one common step at each.
 std::vector<std::int64_t> beginnings(const std::vector<LoopHistory>& loops);
 
-/// Of a report that was read. Throws: RunError(Data) where a loop's histories differ in length.
+/// Checks a report that was read. Throws: RunError(Data) if a loop's histories differ in length.
 void require_whole(const TrainingReport& report);
 
-/// Of one run in two pieces: sums and histories of both, memory, clocks and lost processes of the
-/// later.
+/// Joins the two pieces of a run: sums and histories of both, but memory, clocks and lost processes
+/// of the later one.
 TrainingReport joined(const TrainingReport& former, TrainingReport later);
 
 }  // namespace regatta

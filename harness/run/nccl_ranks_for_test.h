@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of runs whose ranks exchange by NCCL: here each rank is a thread, with doubles of a GPU
-// and of NCCL; everything above the table of NCCL's calls is the program's own code.
+// Test runs with ranks that exchange by NCCL: each rank is a thread, with test doubles of a GPU and
+// of NCCL; all code above the table of NCCL's calls is the program's own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ inline RaceRequest request_of(const std::string& algorithm, const std::string& c
   request.processes = kRanks;
   request.global_batch = kExamples / 2;
   request.steps = 2;
-  request.options["bucket_bytes"] = 64 << 10;  // several, the last of them a small one
+  request.options["bucket_bytes"] = 64 << 10;  // several, the last one small
   request.cuda_graph = cuda_graph;
   return request;
 }
@@ -53,7 +53,7 @@ inline RaceRequest sharded_request(const std::string& shard,
   return request;
 }
 
-/// With memory that only its streams touch, NCCL's work included.
+/// A GPU double with memory that only its streams may touch, including NCCL's work.
 class HiddenGpu final : public cuda::testing_support::HiddenDevice {
  public:
   explicit HiddenGpu(int number) : number_(number) {}
@@ -73,7 +73,7 @@ class HiddenGpu final : public cuda::testing_support::HiddenDevice {
   int number_;
 };
 
-/// What the coordinator and every rank make of a request.
+/// The parts that the coordinator and every rank derive from a request.
 struct RunParts {
   RaceRequest request;
   Placement placement;
@@ -85,7 +85,7 @@ inline RunParts set_up(const RaceRequest& request, std::int64_t train_examples =
   made.request.cuda_graph = "auto";
   made.placement = place(made.request, train_examples);
   made.request = request;
-  if (made.placement.facts.carries_shares) made.placement.by_nccl = true;  // as beside a GPU
+  if (made.placement.facts.carries_shares) made.placement.by_nccl = true;  // as with a GPU
   made.placement.launch = launch_of_steps(request, made.placement);
   made.placement.recipe.data_weights = data_weights_of(*made.placement.workload, images());
   made.parts = partition(placed_step(made.placement), binding_of(made.placement));
@@ -123,15 +123,15 @@ class NcclTraining : public Nccl {
       threads.emplace_back([&, rank] {
         const auto trainer = trainer_of(setup, rank, backend_of(setup, meeting, rank));
         trainer->connect();
-        connected.arrive_and_wait();  // as a coordinator has them wait for each other
+        connected.arrive_and_wait();  // a coordinator makes them wait for each other, too
         body(rank, *trainer);
       });
     }
     for (std::thread& thread : threads) thread.join();
   }
 
-  /// Each rank's variables, or its shares of them, are those of one process on the CPU.
-  /// `strategy`: there.
+  /// Expects each rank's variables, or its shares of them, to equal those of one process on the
+  /// CPU. `strategy`: of that process.
   void expect_the_bits_of_one_process(RaceRequest request,
                                       const std::string& strategy = "all_reduce") {
     const RunParts setup = set_up(request);
@@ -171,11 +171,11 @@ class NcclTraining : public Nccl {
     });
   }
 
-  /// Rank 0 waits for others when it is told that one of them is lost.
+  /// Reports a lost rank to rank 0 while it waits, and expects it to end with that reason.
   void expect_an_end_with_the_reason(const RaceRequest& request) {
     unsetenv("NCCL_ALGO");
-    const PinnedNcclAlgorithm pinned(kRing);  // as the coordinator and every rank begin
-    options_.close_limit_ns = kShortNs;       // who is left closes in vain
+    const PinnedNcclAlgorithm pinned(kRing);  // like the coordinator and every rank at their start
+    options_.close_limit_ns = kShortNs;       // the remaining rank cannot close cleanly
     std::latch ended(1);
     for_each_rank(set_up(request), [&](int rank, LocalTrainer& trainer) {
       if (rank > 0) return ended.wait();
@@ -192,7 +192,7 @@ class NcclTraining : public Nccl {
     });
   }
 
-  /// Of `weight[8:24]`, elements 8 to 23 of `weight`.
+  /// The expected values of `weight[8:24]`: elements 8 to 23 of `weight`.
   static std::vector<float> expected_of(const Values& whole,
                                         const std::pair<Place, std::string>& key) {
     const auto& [place, name] = key;
@@ -208,7 +208,7 @@ class NcclTraining : public Nccl {
   bool hides_memory_ = false;
 
  private:
-  /// As make_backend() makes it, but for what the doubles stand in for.
+  /// Makes the backend like make_backend(), except for the doubles.
   std::unique_ptr<Backend> backend_of(const RunParts& setup, Meeting& meeting, int rank) const {
     auto backend = std::make_unique<Backend>("cuda");
     add_cpu_kernels(backend->kernels);

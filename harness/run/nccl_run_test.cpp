@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ranks that exchange by NCCL are given, and what a record says of them.
+// Tests the options of ranks that exchange by NCCL, and their records.
 #include "harness/make_trainer.h"
 #include "harness/plan/cell.h"
 #include "harness/plan/fingerprint.h"
@@ -10,7 +10,7 @@
 namespace regatta::testing_support {
 namespace {
 
-/// The collectives of each lane that has any, in its order.
+/// The collectives by lane, in the order of each lane.
 std::map<int, std::vector<std::int64_t>> buckets_by_lane(const Step& part, const Plan& plan) {
   std::map<int, std::vector<std::int64_t>> buckets;
   for (int lane = 0; lane < static_cast<int>(plan.lanes().size()); ++lane) {

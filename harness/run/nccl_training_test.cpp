@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums and shares by NCCL as the program's ranks run them.
+// Tests sums and shares by NCCL in the program's ranks.
 #include "harness/run/nccl_ranks_for_test.h"
 
 namespace regatta::testing_support {
 namespace {
 
-/// The double adds in the order of ranks, as reduce_to_one does.
+/// The double adds in the order of ranks, like reduce_to_one.
 TEST_F(NcclTraining, ComputesTheBitsOfOneProcess) {
   expect_the_bits_of_one_process(request_of("nccl"));
 }
@@ -15,7 +15,7 @@ TEST_F(NcclTraining, ComputesTheBitsOfOneProcessInsideTheCapturedStep) {
   expect_the_bits_of_one_process(request_of("nccl", "on"));
 }
 
-/// Else the host faults.
+/// The host faults if it touches that memory.
 TEST_F(NcclTraining, TouchesTheGpusMemoryInStreamsAlone) {
   hides_memory_ = true;
   expect_the_bits_of_one_process(request_of("nccl"));
@@ -77,7 +77,7 @@ TEST_F(NcclTraining, TellsWhatSumsTheGradients) {
         algorithm == kRing ? "NCCL 2.28.9, held to its ring" : "NCCL 2.28.9, as it chooses";
     for_each_rank(set_up(request_of(std::string(algorithm))), [&](int, LocalTrainer& trainer) {
       const std::set<KernelChoice> kernels = trainer.report().kernels;
-      EXPECT_GT(kernels.size(), 1U);  // its buckets; the CPU's kernels choose nothing
+      EXPECT_GT(kernels.size(), 1U);  // for its buckets; the CPU's kernels have no choices
       for (const auto& [node, choice] : kernels) {
         EXPECT_EQ(node.find("all_reduce "), 0U) << node;
         EXPECT_EQ(choice, sums);
@@ -90,7 +90,7 @@ TEST_F(NcclTraining, EndsWithTheReasonWhenARankIsLostThatItWaitsFor) {
   expect_an_end_with_the_reason(request_of("ring"));
 }
 
-/// NCCL does not come back from an abort before the graphs are gone that hold its work.
+/// NCCL does not return from an abort before the graphs that hold its work are destroyed.
 TEST_F(NcclTraining, EndsSoInsideTheCapturedStepWithoutAGraphThatHoldsACommunicator) {
   expect_an_end_with_the_reason(request_of("ring", "on"));
 }

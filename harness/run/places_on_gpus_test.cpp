@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs in one process with places on several GPUs and on the host: emulated GPUs with separate
-// memory and deferred execution, and real ones if there are any. They compute the bits of one GPU,
-// and only queues carry data between places.
+// memory and deferred execution, and real ones if there are any. They must compute the bits of one
+// GPU, and only queues may carry data between places.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -65,16 +65,16 @@ TrialOptions options_of(const Case& test) {
   return options;
 }
 
-/// As gpu_test's.
+/// The bound of gpu_test.
 double bound_of(const Case& test, On on) {
   if (test.element == ElementType::BF16) return 2e-2;
   return is_small(test) ? cuda::testing_support::bound_of_small_sums(on) : 2e-3;
 }
 
-/// Whether GPUs read each other's memory.
+/// Whether GPUs can read each other's memory.
 enum class Peers { Read, Cannot };
 
-/// A case on so many GPUs, as make_backend() has them, but for what stands in for them.
+/// A case on `gpus` GPUs, arranged like make_backend()'s, with emulated devices.
 class GpuRun {
  public:
   GpuRun(const Case& test, int gpus, Peers peers = Peers::Read,
@@ -116,7 +116,7 @@ class GpuRun {
   std::int64_t steps() const { return options_of(test_).steps; }
   ApartHost& host() { return *host_; }
   ApartGpu& gpu(std::size_t number) { return *gpus_.at(number); }
-  /// By the rule of the test, not by the harness's.
+  /// Uses the test's own rule, not the harness's.
   Device& device_of(const Place& place) {
     if (place.role == Role::Host) return *host_;
     if (place.role == Role::Server) return *gpus_.front();
@@ -140,7 +140,7 @@ class GpuRun {
   std::unique_ptr<Executor> executor_;
 };
 
-/// A run that has ended, on the CPU's.
+/// Compares a finished run with `single` on the CPU.
 void expect_to_follow_single(Executor& executor, const Case& test, On on) {
   TrialOptions alone;
   alone.steps = options_of(test).steps;
@@ -169,7 +169,7 @@ TEST_P(PlacesOnGpus, ComputeTheBitsOfOneGpuHoweverManyThereAre) {
   one.run();
   for (const auto& [gpus, peers] :
        {std::pair(2, Peers::Read), std::pair(3, Peers::Read), std::pair(2, Peers::Cannot)}) {
-    if (gpus > 2 && !is_small(GetParam())) continue;  // replicas of images are two
+    if (gpus > 2 && !is_small(GetParam())) continue;  // there are two replicas of images
     GpuRun several(GetParam(), gpus, peers);
     several.run();
     EXPECT_EQ(several.losses(), one.losses()) << gpus;
@@ -183,7 +183,7 @@ TEST_P(PlacesOnGpus, FollowSingleOnTheCpu) {
   expect_to_follow_single(several.executor(), GetParam(), On::Emulated);
 }
 
-/// As the program does it, on two real ones, or on the one that there is.
+/// Runs like the program, on two real GPUs or on the only one.
 TEST_P(PlacesOnGpus, FollowSingleOnRealGpus) {
   const GpuFindings found = find_gpus();
   if (!found.missing.empty()) GTEST_SKIP() << found.missing;
@@ -201,7 +201,7 @@ TEST_P(PlacesOnGpus, FollowSingleOnRealGpus) {
   expect_to_follow_single(executor, test, On::Gpu);
 }
 
-/// On three GPUs; what the graph says is counted, and carried by the queues that it should be.
+/// On three GPUs: counted traffic equals the graph's, and the right queues carry it.
 void expect_to_carry_the_bytes_of_the_graph(const Case& test, Peers peers) {
   GpuRun run(test, 3, peers);
   run.run();

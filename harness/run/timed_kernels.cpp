@@ -28,7 +28,7 @@ class TimedKernel final : public ChosenKernel {
   }
   QueuedExchange* queued_exchange() override { return inner_->queued_exchange(); }
   bool merges_with(const Kernel& other) const override {
-    const auto* timed = dynamic_cast<const TimedKernel*>(&other);  // an Occasional merges with none
+    const auto* timed = dynamic_cast<const TimedKernel*>(&other);  // an Occasional never merges
     return timed != nullptr && inner_->merges_with(*timed->inner_);
   }
   void take_over(std::span<Kernel* const> others) override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel table whose kernels measure their runs, to split a step's time by node inside the real
+// A kernel table that measures each run of its kernels, to split a step's time by node in the real
 // executor. Each kernel reads the clock twice; a kernel with a queue puts two marks into the queue,
 // which measures the device's time without delaying launches.
 #pragma once
@@ -18,7 +18,7 @@ namespace regatta {
 
 class TimedKernels {
  public:
-  /// The marks around one run of a kernel in its queue; null if it has not run.
+  /// The marks around one run of a kernel in its queue.
   struct Marks {
     std::unique_ptr<QueueMark> begin, end;
     bool ran = false;
@@ -27,7 +27,7 @@ class TimedKernels {
   /// The times of one node's kernel in each step.
   struct NodeTimes {
     NodeId id = -1;                   ///< in the executor's graph
-    const NodeTimes* head = nullptr;  ///< of the kernel that does its work, too; null: it does
+    const NodeTimes* head = nullptr;  ///< of the kernel it is merged into; null: none
     Op op = Op::Read;
     std::string choice;                ///< the kernel's choice; empty: none
     const LaneQueue* queue = nullptr;  ///< null if the kernel computes in run() itself
@@ -35,7 +35,7 @@ class TimedKernels {
     std::vector<Marks> marks;          ///< with one
   };
 
-  /// For kernels of `device`. `inner` outlives the kernels. At most `steps` steps are noted.
+  /// Wraps kernels of `device`. `inner` outlives them. Records at most `steps` steps.
   TimedKernels(const KernelTable& inner, const std::string& device, std::int64_t steps);
 
   const KernelTable& table() const { return table_; }

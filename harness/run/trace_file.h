@@ -14,11 +14,11 @@ namespace regatta {
 
 class TraceFile {
  public:
-  /// Throws: RunError(Usage), RunError(Io) as OutputFile does.
+  /// Creates the file. Throws: RunError(Usage), RunError(Io), like OutputFile.
   void create(const std::string& path, IfThere if_there);
 
-  /// Writes the timelines of all processes, if create() was called.
-  /// Throws: RunError(Io) when it cannot be written completely.
+  /// Writes the timelines of all processes, if create() was called. Throws: RunError(Io) if they
+  /// cannot be written completely.
   void write(Trainer& trainer);
 
  private:

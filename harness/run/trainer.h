@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A trainer, in this process or in others, as a race uses it: it trains up to a number of examples
-// and stops at a step boundary; then its variables and measurements can be read.
+// The interface of a race to its trainer, in this process or in others: it trains up to a number of
+// examples and stops at a step boundary; then its variables and measurements can be read.
 // Threads: one thread calls it; examples_seen() and latest_loss() any.
 #pragma once
 
@@ -30,10 +30,10 @@ struct VariableCopy {
   Variable variable;
   Tensor tensor;
   std::uint64_t version = 0;  ///< updates so far, if loops share the variable
-  int model = 0;              ///< that it belongs to (kernels/graph/loops.h)
+  int model = 0;              ///< the model it belongs to (kernels/graph/loops.h)
 };
 
-/// The same in the memory of its device.
+/// A VariableCopy in the memory of its device.
 struct VariableOnDevice {
   Variable variable;
   Tensor tensor;
@@ -43,7 +43,7 @@ struct VariableOnDevice {
 
 /// The copies of variables to fetch. Copies from other processes cost time.
 enum class Copies : std::uint8_t {
-  ForEvaluation,  ///< of each model those that are judged (kernels/graph/variable.h)
+  ForEvaluation,  ///< for each model, those to evaluate (kernels/graph/variable.h)
   All,
 };
 
@@ -58,7 +58,7 @@ struct LoopHistory {
 
 inline int key_of(const LoopHistory& loop) { return loop.number; }
 
-/// Losses of several processes add up; a step takes as long as at the slowest.
+/// Adds up losses over processes; a step takes as long as in the slowest one.
 template <FieldsOf<LoopHistory> T, typename Field>
 void for_each_field(T& loop, Field&& field) {
   field("number", loop.number, Merging<KeepOwn>());
@@ -68,7 +68,7 @@ void for_each_field(T& loop, Field&& field) {
   field("examples", loop.examples, Merging<KeepLargest, Prepend>());
 }
 
-/// Where a worker's time went, and in which process.
+/// The time of a worker by purpose, and its process.
 struct RankedWorker {
   std::int64_t rank = 0;
   WorkerReport report;
@@ -82,7 +82,7 @@ void for_each_field(T& worker, Field&& field) {
   field("report", worker.report, Merging<AddUp>());
 }
 
-/// What was measured since the start.
+/// All measurements since the start.
 struct TrainingReport {
   std::vector<RankedWorker> workers;
   std::vector<LoopHistory> loops;
@@ -91,7 +91,7 @@ struct TrainingReport {
   std::map<std::int64_t, ClockFacts> clocks;  ///< by rank; empty if no clocks were compared
   std::set<KernelChoice> kernels;             ///< of all processes
   std::int64_t lost_updates = 0;
-  std::vector<std::string> lost_processes;  ///< without which training went on, and why
+  std::vector<std::string> lost_processes;  ///< with reasons; training went on without them
   std::int64_t planned_bytes = 0;           ///< sum over all processes
   std::int64_t peak_rss_bytes = 0;          ///< sum over all processes, this one included
 };
@@ -119,37 +119,37 @@ class Trainer {
 
   /// The hosts and cores of the ranks; empty if this process trains.
   virtual std::vector<HostCores> hosts() const { return {}; }
-  /// The name of the host that a process of the run is on.
+  /// The name of the host of a process of the run.
   virtual std::string host_of(std::int64_t) const { return host_name(); }
 
-  /// Trains until all loops together have seen `examples`, counted from the first step ever.
+  /// Trains until all loops together have seen `examples`, counted from the run's very first step.
   /// Throws: RunError of the first failure.
   virtual void advance_to(std::int64_t examples) = 0;
   virtual std::int64_t examples_seen() const = 0;
   /// The loss of the last steps, summed over the parts of the step. Empty before the first step.
   virtual std::optional<double> latest_loss() const = 0;
 
-  /// In host memory. Copies of one variable stand in the order of their places. Valid until
-  /// variables are asked for again or training goes on. Throws: RunError(PeerLost).
+  /// Copies variables to host memory, those of one variable in the order of their places. Valid
+  /// until the next call or until training continues. Throws: RunError(PeerLost).
   virtual std::vector<VariableCopy> variables(Copies which) = 0;
 
-  /// Those for an evaluation where devices with queues hold them; else none.
+  /// The variables for an evaluation that are on devices with queues; empty otherwise.
   virtual std::vector<VariableOnDevice> variables_on_devices() { return {}; }
 
-  /// Makes advance_to() throw this error soon, where nothing else would. Threads: any.
+  /// Makes advance_to() throw this error soon, even if nothing else ends it. Threads: any.
   virtual void interrupt(const RunError&) {}
 
-  /// Checks that the run still goes on. Called during long computations between two calls of
-  /// advance_to(); throws as advance_to() does.
+  /// Checks that the run can still go on. Called during long computations between two calls of
+  /// advance_to(); throws like advance_to().
   virtual void look() {}
 
-  /// Continues from another trainer of the same graph: with its variables, as returned by
-  /// variables(Copies::All) in that order, and its positions. Called before advance_to().
+  /// Continues from another trainer of the same graph: with its variables in the order of
+  /// variables(Copies::All), and its positions. Called before advance_to().
   virtual void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) = 0;
 
-  /// The measurements of this trainer alone. Also works after a failure, with the data known then.
+  /// The measurements of this trainer alone; after a failure, those known by then.
   virtual TrainingReport report() = 0;
-  /// The timelines of all processes, by one clock, in the order of their ranks. After a failure
+  /// The timelines of all processes on one clock, in the order of their ranks. After a failure,
   /// those of the processes that still answer.
   virtual std::vector<ProcessTrace> traces() = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The training clock of a race: it runs during training and stops for evaluations and checkpoints.
-// All reported speeds divide by it.
+// All reported speeds are based on it.
 // Threads: one starts and stops it, any reads.
 #pragma once
 
@@ -38,7 +38,7 @@ class TrainingClock {
     return stopped_ns_ + (started_at_ns_ ? now_ns() - *started_at_ns_ : 0);
   }
 
-  /// Mean since the beginning; 0 before any training.
+  /// The mean speed since the beginning; 0 before any training.
   double examples_per_s(std::int64_t examples) const {
     const std::int64_t elapsed = elapsed_ns();
     return elapsed > 0 ? static_cast<double>(examples) / (static_cast<double>(elapsed) * 1e-9) : 0;
@@ -46,7 +46,7 @@ class TrainingClock {
 
  private:
   mutable std::mutex mutex_;
-  std::int64_t stopped_ns_ = 0;                ///< when it last stopped
+  std::int64_t stopped_ns_ = 0;                ///< at its last stop
   std::optional<std::int64_t> started_at_ns_;  ///< empty while it is stopped
 };
 

@@ -34,9 +34,9 @@
 namespace regatta {
 namespace {
 
-constexpr double kShorter = 0.99;  // what is said to be faster
+constexpr double kShorter = 0.99;  // faster divisions are below this ratio
 
-/// The ranks' logs, for as long as they are needed.
+/// A temporary folder for the ranks' logs.
 class LogFolder {
  public:
   LogFolder()
@@ -54,8 +54,7 @@ class LogFolder {
   std::filesystem::path path_;
 };
 
-/// What a step of the cell takes on this machine by its calibration; infinite where that does not
-/// know all kernels.
+/// The time of the cell's step on this machine by the calibration; infinite if that lacks a kernel.
 double virtual_step_ns(const RaceRequest& request, const Calibration& made, int threads) {
   Placement placement = place_without_data(request);
   pick_sums(request, placement);
@@ -73,7 +72,7 @@ double virtual_step_ns(const RaceRequest& request, const Calibration& made, int 
   return simulation.now() / static_cast<double>(steps);
 }
 
-/// What messages and sums cost, without the rest.
+/// Reads the costs of messages and sums from a calibration, which must be this program's own.
 Calibration messages_in(const std::string& path) {
   Calibration given = read_calibration(path).calibration;
   const std::string cpu = machine_facts().cpu, commit = software_facts().git_commit;
@@ -138,7 +137,7 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   pick_sums(request, placement);
   placement.recipe.data_weights = data_weights_of(workload, data.train);
   const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
-  virtual_time::make_program(parts, {}, static_cast<int>(wanted.threads));  // or says what it lacks
+  virtual_time::make_program(parts, {}, static_cast<int>(wanted.threads));  // or throws
   MeasuredKernels measured =
       measure_kernels(parts, {.data = data.train,
                               .cores = available_cores(0),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `regatta calibrate`: what the kernels of a cell and messages cost on this machine, as a file for
-// clusters (cluster_file.h).
+// `regatta calibrate`: measures the costs of a cell's kernels and of messages on this machine, as a
+// file for clusters (cluster_file.h).
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace regatta {
 struct CalibrateRequest {
   std::string out = "calibration.json";
   IfThere if_there = IfThere::Refuse;
-  std::int64_t threads = 1;  ///< of a worker
-  std::string messages;      ///< a calibration, made here, whose messages are taken; empty: none
+  std::int64_t threads = 1;  ///< per worker
+  std::string messages;      ///< an earlier calibration's messages to use; empty: none
 };
 
-/// Creates the file's folder where it is missing. Throws: RunError.
+/// Creates the file's folder if it is missing. Throws: RunError.
 void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted);
 
 }  // namespace regatta

@@ -22,11 +22,11 @@ using virtual_time::Way;
 
 constexpr int kFormat = 1;
 constexpr std::uintmax_t kMostCalibration = 64 << 20;
-constexpr const char* kLaterTransport = "open_mpi_sums";  // older files have those of open_mpi
-constexpr double kMostMembers = 100'000;                  // of a sum, and their processes
+constexpr const char* kLaterTransport = "open_mpi_sums";  // older files: as open_mpi
+constexpr double kMostMembers = 100'000;                  // of a sum, and processes
 constexpr std::size_t kShownKey = 100;                    // characters
 
-/// The fields of a transport by name: one list for writer and reader.
+/// The named fields of a transport: one list for writer and reader.
 template <typename T, typename Field>
 void for_each_rate(T& transport, Field&& field) {
   field("on_host", transport.on_host);

@@ -24,13 +24,13 @@ using virtual_time::VirtualHost;
 constexpr std::uintmax_t kMostCluster = 64 << 10;
 constexpr std::int64_t kMostHosts = 4096;
 constexpr std::int64_t kMostCores = 4096;
-constexpr std::size_t kMostLine = 4096;  // characters: toml++ follows brackets by recursion
-constexpr double kLeastSpread = 1e-6;    // but 0: a gamma distribution's shape is 1 / spread^2
+constexpr std::size_t kMostLine = 4096;  // characters: toml++ parses brackets recursively
+constexpr double kLeastSpread = 1e-6;    // unless 0: a gamma distribution's shape is 1 / spread^2
 constexpr double kMostSpread = 10;
 constexpr double kMostLatency = 1e8;                        // us
 constexpr double kMostQueue = 1e9;                          // kB
 constexpr double kLeastGbit = 1e-6, kMostGbit = 1e6;        // a second
-constexpr double kLeastSample = 1e-12, kMostSample = 1e13;  // only their ratios count
+constexpr double kLeastSample = 1e-12, kMostSample = 1e13;  // only ratios of samples count
 constexpr double kBytesPerNsOfGbit = 0.125;
 
 using CalibrationAt = std::function<CalibrationFile(const std::string& path)>;
@@ -127,7 +127,7 @@ class ClusterReader {
     return in_range(*node, key, {kLeastGbit, kMostGbit}) * kBytesPerNsOfGbit;
   }
 
-  /// One way of a host's link.
+  /// The bandwidth of one direction of a host's link.
   double link(const toml::table& host, const char* key, const char* of_both) const {
     if (!host.contains(key)) return link(host, of_both);
     if (host.contains(of_both)) throw error(fmt::format("a host has {} or {}", of_both, key));
@@ -198,7 +198,8 @@ class ClusterReader {
   std::string source_;
 };
 
-/// toml++ follows the dots of a key and the brackets of a value by recursion.
+/// Refuses long lines, because toml++ parses the dots of a key and the brackets of a value
+/// recursively.
 void require_shallow(const std::string& text, const std::string& source) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A cluster's file and a calibration of any bytes. What stands before the first zero byte is the
-// cluster's, what follows is its calibration; where nothing follows, it has a sound one, and an
-// input that begins with a brace is a calibration alone. What is accepted keeps its ranges, so that
-// a simulation can go on from it: hosts, links, times that can be drawn, and a calibration that is
-// read as it is written.
+// Feeds any bytes as a cluster's file and a calibration. The bytes before the first zero byte are
+// the cluster's, those after it its calibration's; without the latter a valid one is used. An input
+// that begins with a brace is a calibration alone. An accepted input keeps its ranges, so that a
+// simulation can use it: hosts, links, times that can be drawn, and a calibration that reads back
+// as it was written.
 #include <cmath>
 
 #include "harness/simulate/cluster_file.h"

@@ -26,7 +26,7 @@ namespace {
 constexpr std::int64_t kWarmUpSteps = 2;
 constexpr int kRounds = 3;  // each from the first weights
 
-/// Every loop takes a step as soon as the one before has ended.
+/// Gives every loop a ticket as soon as its previous step has ended.
 class TicketsAtOnce final : public TicketPost {
  public:
   explicit TicketsAtOnce(std::int64_t steps) : steps_(steps) {}
@@ -44,7 +44,7 @@ class TicketsAtOnce final : public TicketPost {
   std::map<int, std::int64_t> given_;
 };
 
-/// Kernels that leave what they were to exchange as it is.
+/// CPU kernels, with exchanges that do nothing: they leave the values as they are.
 KernelTable silent_table() {
   KernelTable table("cpu");
   add_cpu_kernels(table);
@@ -55,8 +55,9 @@ KernelTable silent_table() {
   return table;
 }
 
-/// With every node in every step, and steps of all loops, so that all kernels are measured: on a
-/// busy machine one loop may have taken all examples before another begins.
+/// The part with every node active in every step, so that all kernels are measured. Loops stay
+/// within one step of each other: on a busy machine one could take all examples before another
+/// begins.
 Step with_all_kernels(const Step& part) {
   Step same = part;
   const std::size_t loops = part.partition.parts.size();
@@ -70,7 +71,7 @@ Step with_all_kernels(const Step& part) {
       node.attributes.set("after", std::int64_t{0});
     }
     if (node.attributes.has("lag")) node.attributes.set("lag", std::int64_t{0});
-    if (node.attributes.has("drawn")) {  // a peer that is the only one
+    if (node.attributes.has("drawn")) {  // the only peer there is
       node.attributes.set("drawn", std::vector<std::int64_t>{0, 1, 0});
     }
     same.graph.add(std::move(node));
@@ -98,7 +99,7 @@ int workers_in(const Graph& graph) {
   return static_cast<int>(places.size());
 }
 
-/// The times of a part's kernels, while others of its copies run beside it.
+/// Measures the kernels of one copy of a part while other copies run.
 class PartTimes {
  public:
   PartTimes(const Step& part, const KernelTable& inner, const KernelMeasuring& options,
@@ -114,7 +115,7 @@ class PartTimes {
     executor_.emplace(part, timed_.table(), made);
   }
 
-  /// Without exchanges losses may come to diverge; what was measured until then counts.
+  /// Runs all steps. Without exchanges the loss may diverge; the steps measured until then count.
   void run() {
     try {
       executor_->run(steps_ * executor_->step().global_batch);
@@ -130,13 +131,13 @@ class PartTimes {
       if (!virtual_time::computes(graph, graph.node(times.id))) continue;
       std::vector<double>& all = spans[virtual_time::kernel_key(graph, times.id, threads)];
       for (std::size_t k = kWarmUpSteps; k < times.ticks.size(); ++k) {
-        if (times.ticks[k] == 0) continue;  // it did not take part
+        if (times.ticks[k] == 0) continue;  // the node did not run in this step
         all.push_back(static_cast<double>(ticks_to_ns(times.ticks[k])));
       }
     }
   }
 
-  /// What each step took each worker to compute, without input and updates.
+  /// The compute time of each step of each worker, without input and updates.
   std::vector<double> step_ns() const {
     const Graph& graph = executor_->step().graph;
     const auto steps = static_cast<std::size_t>(steps_ - kWarmUpSteps);
@@ -171,8 +172,8 @@ class PartTimes {
   std::optional<RunError> error_;
 };
 
-/// As many copies as the cores have room for, so that kernels share caches and memory as those of
-/// a full machine do.
+/// Makes as many copies as there are cores for, so that kernels share caches and memory as on a
+/// full machine.
 std::vector<std::unique_ptr<PartTimes>> copies_of(const Step& part, const KernelTable& inner,
                                                   const KernelMeasuring& options) {
   const auto need =

@@ -27,16 +27,16 @@ namespace {
 constexpr const char* kMembersOfSums = "REGATTA_MEASURES_SUMS_OF";
 constexpr int kBlocksOfLongSums = 8;
 constexpr int kBlocksOfShortSums = 40;  // below kInlineBytes
-constexpr int kSumsOfBlock = 10;        // one behind the other: no member is a sum ahead
+constexpr int kSumsOfBlock = 10;        // in a row: no member is a sum ahead
 constexpr int kSingleSums = 5;          // before blocks
 constexpr double kPatienceNs = 1e8;     // for all blocks of an algorithm and a size
-constexpr int kSumYields = 50;          // of lanes that share cores (executor.cpp)
+constexpr int kSumYields = 50;          // as of lanes that share cores (executor.cpp)
 
-/// Members and the processes that have them, contiguous shares.
+/// The members of a sum and their processes, each of which has a contiguous share.
 struct Spread {
   std::int64_t members = 1;
   std::int64_t processes = 1;
-  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the members allow
+  std::int64_t columns = 0;  ///< of a torus; 0: as nearly square as the members allow
   auto operator<=>(const Spread&) const = default;
 };
 
@@ -56,10 +56,10 @@ std::set<Spread> spreads_of(const std::vector<Step>& parts, const StrategyOption
   return all;
 }
 
-/// Of this process: its members of one sum, each with a thread.
+/// The members of one sum in this process, each with a thread.
 class SummingMembers {
  public:
-  /// `session`: of the ranks; null where one process has all members.
+  /// `session`: connects the ranks; null if one process has all members.
   SummingMembers(const Spread& spread, MpiSession* session, std::string_view algorithm,
                  std::int64_t bytes)
       : session_(session) {
@@ -77,8 +77,9 @@ class SummingMembers {
     transport_->connect();
   }
 
-  /// Of one sum in the quickest of at most so many blocks, as what else the machine does only adds;
-  /// where a block would be beyond kPatienceNs, of the quickest of the first sums, one by one.
+  /// The time of one sum in the quickest of at most `blocks` blocks, because other load only adds
+  /// time. If a block would exceed kPatienceNs, that of the quickest of the first, single sums.
+  /// Units: ns.
   double ns(int blocks) {
     std::barrier together(std::ssize(members_));
     std::atomic<bool> goes_on = true;
@@ -120,7 +121,7 @@ class SummingMembers {
     std::unique_ptr<Kernel> kernel;
   };
 
-  /// What rank 0 says, to all ranks at the same time.
+  /// Rank 0's value of `wanted`, returned by all ranks at the same time.
   bool agreed(bool wanted) {
     if (session_ == nullptr) return wanted;
     const bool said = session_->broadcast(wanted ? "on" : "") == "on";
@@ -166,7 +167,7 @@ class SummingMembers {
   std::vector<Member> members_;
 };
 
-/// By algorithm.
+/// Times of sums for each algorithm.
 std::map<std::string, Sweep> sweep_sums(const Spread& spread, MpiSession* session) {
   std::vector<std::string_view> algorithms(all_reduce_algorithms().begin(),
                                            all_reduce_algorithms().end());
@@ -183,7 +184,7 @@ std::map<std::string, Sweep> sweep_sums(const Spread& spread, MpiSession* sessio
   return sweeps;
 }
 
-/// Of lines `ALGORITHM NS NS ...`, a time for each of kSweepBytes.
+/// Parses lines `ALGORITHM NS NS ...` with a time for each of kSweepBytes.
 std::map<std::string, Sweep> sweeps_in(const std::vector<std::string>& lines) {
   std::map<std::string, Sweep> sweeps;
   for (const std::string& line : lines) {
@@ -200,7 +201,7 @@ std::map<std::string, Sweep> sweeps_in(const std::vector<std::string>& lines) {
   return sweeps;
 }
 
-/// A sum takes no longer than one of more bytes: what else the machine did only adds.
+/// Lowers each time to that of any larger sum, because other load on the machine only adds time.
 Sweep without_spoilt(Sweep sweep) {
   for (std::size_t i = sweep.size() - 1; i-- > 0;) {
     sweep[i].ns = std::min(sweep[i].ns, sweep[i + 1].ns);

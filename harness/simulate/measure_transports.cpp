@@ -30,11 +30,12 @@ constexpr const char* kRings = "rings";  // names of sweeps in a rank's output
 constexpr const char* kSums = "sums";
 constexpr const char* kOneWay = "one_way";
 constexpr const char* kSending = "sending";
-/// In a rank: the address of the first host, or loopback.
+/// Environment variable of a rank: the address of the first host, or loopback.
 constexpr const char* kAsRank = "REGATTA_MEASURES_AS_RANK";
 constexpr std::chrono::minutes kPatience{2};
 
-/// The half of a ring that adds takes so much longer than the one that copies. Units: bytes a ns.
+/// The rate of adding, from the time by which the adding half of a ring exceeds the copying half.
+/// Units: bytes per ns.
 double adding_rate() {
   const SweepPoint adds = sweep_in_process(Op::ReduceScatter).back();
   const SweepPoint copies = sweep_in_process(Op::AllGather).back();
@@ -42,7 +43,7 @@ double adding_rate() {
   return ns > 0 ? static_cast<double>(adds.bytes) / 2 / ns : kNoLimit;
 }
 
-/// Bytes a nanosecond between the two largest sizes.
+/// The rate between the two largest sizes. Units: bytes per ns.
 double rate_of(const Sweep& sweep) {
   const SweepPoint& large = sweep[sweep.size() - 1];
   const SweepPoint& less = sweep[sweep.size() - 2];
@@ -50,7 +51,7 @@ double rate_of(const Sweep& sweep) {
   return ns > 0 ? static_cast<double>(large.bytes - less.bytes) / ns : kNoLimit;
 }
 
-/// Of exchanges that are two messages of a part of their bytes, one of which is added up.
+/// The way of exchanges that consist of two messages of bytes / `parts`, one of which is added up.
 Way way_of_exchanges(const Sweep& sweep, std::int64_t parts, double adding_bytes_per_ns) {
   Sweep one_way;
   for (const SweepPoint& each : sweep) {
@@ -61,14 +62,14 @@ Way way_of_exchanges(const Sweep& sweep, std::int64_t parts, double adding_bytes
   return way_of_messages(one_way);
 }
 
-/// A reduction to one of two members, and back.
+/// The way of sums that reduce to one of two members and send back.
 Way way_of_sums(const Sweep& sweep, double adding_bytes_per_ns) {
   return way_of_exchanges(sweep, 1, adding_bytes_per_ns);
 }
 
 using Environment = std::map<std::string, std::string>;
 
-/// Over TCP, as between hosts; on loopback alone.
+/// Makes Open MPI use TCP, as between hosts, but only on loopback.
 const Environment kOverTcp = {
     {"OMPI_MCA_pml", "ob1"}, {"OMPI_MCA_btl", "tcp,self"}, {"OMPI_MCA_btl_tcp_if_include", "lo"}};
 
@@ -91,7 +92,7 @@ void add_sweeps(const std::vector<std::string>& lines, RankSweeps& sweeps) {
   }
 }
 
-/// By two ranks.
+/// Measures with two ranks.
 RankSweeps sweep_by_ranks(LaunchOptions launch, const std::string& name) {
   launch.ranks = 2;
   launch.logs /= name;
@@ -112,7 +113,7 @@ void print(const char* name, const Sweep& sweep) {
   std::fflush(stdout);
 }
 
-/// `64 B 110 us, ...`
+/// Formats as `64 B 110 us, ...`.
 std::string points_text(const Sweep& sweep) {
   std::string text;
   for (const SweepPoint& point : sweep) {
@@ -212,7 +213,7 @@ int measure_as_rank() {
   MpiSession session;
   if (sums_as_rank(session)) return 0;
   const Sweep rings = sweep_ranks(session, std::string(kRing), RankZero::InTime);
-  // Open MPI gets on only while it is called: so who looks seldom slows its sums down.
+  // Open MPI progresses only while it is called, so a rank that polls rarely slows its sums down.
   const Sweep sums = sweep_ranks(session, std::string(kMpi), RankZero::Late);
   if (session.rank() == 0) {
     print(kRings, rings);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What messages cost on this machine: between threads, between processes by Open MPI, those of our
-// own schedules and those of its own sums, over memory and over TCP, and to a server by gRPC; over
-// TCP on loopback or, where hosts are given, between the first two of them. A transport's sweep
-// gives the time of an exchange by its bytes; its cost of a message is that of the smallest, with
-// the latency of the hosts' link, its rate beyond the largest that between the two largest.
+// Measures the cost of messages on this machine: between threads; between processes by Open MPI,
+// for our own schedules and for its own sums, over memory and over TCP; and to a server by gRPC.
+// TCP is on loopback or, if hosts are given, between the first two of them. A transport's sweep
+// gives the time of an exchange by its bytes. The cost of a message is that of the smallest, which
+// includes the latency of the hosts' link; beyond the largest size the rate is that between the two
+// largest.
 #pragma once
 
 #include <cstdint>
@@ -20,33 +21,33 @@
 
 namespace regatta {
 
-/// The way that rings of two members with these times take: two messages of half the bytes, of
-/// which one is added up at `adding_bytes_per_ns`.
+/// The way of rings of two members with these times: two messages of half the bytes, of which one
+/// is added up at `adding_bytes_per_ns`.
 virtual_time::Way way_of_rings(const Sweep& sweep, double adding_bytes_per_ns);
 
-/// Of sizes with their times; noise does not make a longer one faster.
+/// The way of messages with these sizes and times; noise never makes a longer message faster.
 virtual_time::Way way_of_messages(const Sweep& sweep);
 
 struct TransportMeasuring {
-  std::filesystem::path logs;  ///< of ranks
+  std::filesystem::path logs;  ///< folder for the ranks' logs
   std::string hosts;           ///< an Open MPI hostfile; empty: this machine
-  std::string listen;          ///< address of this machine that the second host reaches
+  std::string listen;          ///< this machine's address for the second host
   std::function<void(const std::string&)> tell;
 };
 
-/// Throws: RunError(Unsupported) where mpirun is missing.
+/// Measures all transports. Throws: RunError(Unsupported) if mpirun is missing.
 virtual_time::Transports measure_transports(const TransportMeasuring& options);
 
-/// Starts ranks of this program, which measure_as_rank(), and returns when they have ended.
+/// Starts ranks of this program that run measure_as_rank(), and returns when they have ended.
 std::unique_ptr<Launcher> run_measuring_ranks(LaunchOptions launch);
-/// Of ranks on the hosts of the options.
+/// Options for ranks on the given hosts.
 LaunchOptions launch_between_hosts(const TransportMeasuring& options);
-/// For ranks that have ended without printing what they were started for.
+/// The error for ranks that have ended without printing their measurements.
 RunError not_measured(const std::string& what, const Launcher& ended, const LaunchOptions& launch);
 
-/// In a rank that run_measuring_ranks() has started.
+/// True in a rank that run_measuring_ranks() has started.
 bool measures_as_rank();
-/// Prints what the rank has measured. Returns the exit code.
+/// Measures as a rank and prints the result. Returns the exit code.
 int measure_as_rank();
 
 }  // namespace regatta

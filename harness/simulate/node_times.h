@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the nodes of a cell take by the calibration of a cluster's file.
+// The times of a cell's nodes, from the calibration of a cluster's file.
 #pragma once
 
 #include <span>
@@ -13,12 +13,12 @@
 
 namespace regatta {
 
-/// By process and by node of its part: kernels, and copies inside a process; 0 for all others.
-/// Throws: RunError(Usage) as require_costs().
+/// Times by process and by node of its part: kernels, and copies inside a process; others have 0.
+/// Throws: RunError(Usage) like require_costs().
 std::vector<std::vector<double>> node_times_ns(std::span<const Step> parts, const ClusterFile& file,
                                                const RaceRequest& request);
 
-/// Throws: RunError(Usage) that names the first kernel without a cost, and what measures it.
+/// Throws: RunError(Usage) that names the first kernel without a cost, and the fix.
 void require_costs(std::span<const std::string> unknown_kernels, const RaceRequest& request);
 
 }  // namespace regatta

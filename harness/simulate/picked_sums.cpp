@@ -28,7 +28,7 @@ namespace regatta {
 namespace {
 
 struct SumCosts {
-  /// By the shape's algorithm; empty where nothing is known of it. Units: ns.
+  /// The time of a sum by the shape's algorithm; empty if unknown. Units: ns.
   std::function<std::optional<double>(const CollectiveShape&)> ns_of;
   std::string digest;  ///< of the calibration
 };
@@ -74,7 +74,7 @@ SumCosts costs_of_file(const RaceRequest& request) {
   return {.ns_of = ns_of, .digest = file->digest};
 }
 
-/// The process of each member; empty where one has all of them.
+/// The process of each member; empty if one process has them all.
 std::vector<std::int64_t> processes_of_members(const OpenSum& sum, const Binding& binding) {
   if (binding.processes == 1) return {};
   std::vector<std::int64_t> processes;

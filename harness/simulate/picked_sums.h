@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What --all-reduce auto picks: for each sum that the placed step leaves open, the algorithm that
-// takes it the least time, by its bytes, its members, and the processes and hosts that they are in.
-// Of a real run by what --costs says that such sums took (MeasuredSum), in virtual time by what
-// they take on the cluster. The process that asks picks for all of a run, and tells the others
+// Implements --all-reduce auto: for each sum that the placed step leaves open, it picks the
+// algorithm with the least time for its bytes, its members, and their processes and hosts. In a
+// real run times are those measured in the file of --costs (MeasuredSum), in virtual time those on
+// the cluster. The process that asks picks for all of a run, and passes the result to the others
 // (kPickedVariable).
 #pragma once
 
@@ -15,12 +15,13 @@
 
 namespace regatta {
 
-/// Leaves a placement alone that has picks, or no open sums. Of algorithms that take the same time
-/// the first of all_reduce_algorithms() is picked.
-/// Throws: RunError(Usage, Data): costs or a cluster that do not fit.
+/// Sets `placement.picked`, unless it is set or no sum is open. If several algorithms take the same
+/// time, the first of all_reduce_algorithms() is picked.
+/// Throws: RunError(Usage, Data) for costs or a cluster that do not fit.
 void pick_sums(const RaceRequest& request, Placement& placement);
 
-/// `--all-reduce auto: double_tree for 1 sum of 4096 bytes, ring for 2 sums of 8192 bytes in all`.
+/// Formats as `--all-reduce auto: double_tree for 1 sum of 4096 bytes, ring for 2 sums of 8192
+/// bytes in all`.
 std::string picked_text(const GraphRecord& graph);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --all-reduce auto follows what costs say, by bytes, members and processes.
+// Tests that --all-reduce auto follows the costs, by bytes, members and processes.
 #include "harness/simulate/picked_sums.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ constexpr Way kSlow{.message_ns = 1e6, .bytes_per_ns = 1e-3};
 
 class PickedSums : public testing::Test {
  protected:
-  /// Of sums of four workers, in one process and in four.
+  /// Writes costs of sums of four workers, in one process and in four.
   void write(std::string_view soon, std::string_view wide) const {
     Calibration made{.source = "the test",
                      .cpu = "",

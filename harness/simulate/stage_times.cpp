@@ -16,7 +16,7 @@
 namespace regatta {
 namespace {
 
-/// By part of the model.
+/// The time and the stage of each part of the model.
 struct ModelTimes {
   std::vector<double> ns;
   std::vector<int> stage;
@@ -44,7 +44,8 @@ ModelTimes model_times(const ModelParts& model, std::span<const Step> parts,
 
 using PartCounts = std::vector<std::int64_t>;
 
-/// `stage_of`: of each part, or its chunk; parts of one that follow each other are together.
+/// Counts the parts of each stage or chunk. `stage_of`: the stage or chunk of each part; adjacent
+/// parts with the same one are counted together.
 PartCounts division_of(const std::vector<int>& stage_of) {
   PartCounts parts;
   for (std::size_t p = 0; p < stage_of.size(); ++p) {
@@ -64,7 +65,7 @@ StageTimes divided(const std::vector<double>& ns, const PartCounts& parts, doubl
   return times;
 }
 
-/// Asks for the time of each division once.
+/// Computes the time of each division only once.
 class Tried {
  public:
   explicit Tried(const StepTime& step_ns) : step_ns_(step_ns) {}
@@ -80,7 +81,7 @@ class Tried {
   std::map<PartCounts, double> known_;
 };
 
-/// Moves a part from one chunk to the next or the one before for as long as a step gets shorter.
+/// Moves single parts between neighbouring chunks for as long as a step gets shorter.
 PartCounts descended(PartCounts parts, Tried& step_ns) {
   for (bool is_faster = true; is_faster;) {
     is_faster = false;

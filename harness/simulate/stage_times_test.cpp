@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The division of a model that is found: the one whose step is the shortest, whatever stages take.
+// Tests the search for the division with the shortest step, whatever the stages' times.
 #include "harness/simulate/stage_times.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kNodeNs = 1000;
 
-/// The parabola in two stages, whose kernels all take as long.
+/// Divides the parabola into two stages; all its kernels take the same time.
 StageDivisions divisions_of_parabola(const StepTime& step_ns) {
   RaceRequest request;
   request.workload = "parabola";

@@ -33,14 +33,14 @@ double middle_of(std::vector<double> values) {
   return *middle;
 }
 
-/// A message from or to process `peer`.
+/// Builds a message from or to the node's process `peer`.
 std::unique_ptr<Kernel> message_kernel(const KernelTable& table, Node& node, const Tensor& tensor) {
   KernelRequest request{.node = node};
   (node.op == Op::Send ? request.inputs : request.outputs) = {&tensor, 1};
   return table.build(request);
 }
 
-/// An end of a pair of exchanges, with a message each way.
+/// One end of a pair of exchanges with a message each way.
 struct GrpcEnd {
   GrpcEnd(const RunIdentity& run, int process, const std::string& listen = kLoopback)
       : exchange({.run = run, .process = process, .processes = 2, .listen = listen}) {
@@ -64,7 +64,7 @@ struct GrpcEnd {
   std::unique_ptr<Kernel> send, receive;
 };
 
-/// What the other end of measure_one_way() does.
+/// Runs the other end of measure_one_way().
 void answer(GrpcEnd& end, int calls) {
   for (std::int64_t step = 0; step < kWarmUp + calls; ++step) {
     const StepContext context{.step = step, .counters = &end.counters};
@@ -73,7 +73,7 @@ void answer(GrpcEnd& end, int calls) {
   }
 }
 
-/// Half of a way there and back.
+/// Measures half of a round trip.
 void measure_one_way(GrpcEnd& end, std::int64_t bytes, GrpcSweeps& sweeps) {
   std::vector<double> rounds, sends;
   for (std::int64_t step = 0; step < kWarmUp + calls_of(bytes); ++step) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sweeps over sizes: what one exchange takes by its bytes, between threads, by gRPC, and by Open
+// Sweeps over sizes: the time of one exchange by its bytes, between threads, by gRPC, and by Open
 // MPI in a rank.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace regatta {
 
-/// The time of one exchange of so many bytes.
+/// The time of one exchange of `bytes` bytes.
 struct SweepPoint {
   std::int64_t bytes = 0;
   double ns = 0;
@@ -28,27 +28,27 @@ inline constexpr std::array<std::int64_t, 7> kSweepBytes = {64,        4 << 10, 
                                                             256 << 10, 1 << 20, 4 << 20};
 inline constexpr int kSweepSpins = 400;  ///< of a wait between lanes that have a core each
 
-/// Rings between two threads, or one half of them.
+/// Measures rings between two threads, or one half of a ring.
 Sweep sweep_in_process(Op op);
 
-/// One way of a message, and how long a send takes its lane.
+/// The one-way times of a message, and the times for which a send occupies its lane.
 struct GrpcSweeps {
   Sweep one_way;
   Sweep sending;
 };
 
-/// Of two exchanges on loopback.
+/// Measures between two exchanges on loopback.
 GrpcSweeps sweep_grpc();
 
-/// When rank 0 comes to an all-reduce: with the others, or 1 ms later. In a step one is late, and
-/// the others look for it seldom by then, on lanes that do not spin (backoff.h).
+/// The arrival of rank 0 at an all-reduce: with the others, or 1 ms later. In a step one rank is
+/// late, and by then the others poll rarely, on lanes that do not spin (backoff.h).
 enum class RankZero : std::uint8_t { InTime, Late };
 
-/// All-reduces of an algorithm between all ranks, by this rank's clock.
+/// Measures all-reduces of an algorithm between all ranks, by this rank's clock.
 Sweep sweep_ranks(MpiSession& session, const std::string& algorithm, RankZero rank_0_comes);
 
-/// Of two ranks: rank 0 serves at `listen`, an address without port, and answers; rank 1 measures,
-/// whose sweeps are returned; those of rank 0 are empty.
+/// Measures between two ranks. Rank 0 serves at `listen`, an address without port, and answers; its
+/// result is empty. Rank 1 measures, and its sweeps are returned.
 GrpcSweeps sweep_grpc_between(MpiSession& session, const std::string& listen);
 
 }  // namespace regatta

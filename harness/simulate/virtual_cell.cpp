@@ -19,7 +19,7 @@ namespace regatta {
 namespace {
 
 constexpr double kMostRunNs = 1e18;
-/// Of constant times all steps are alike once every node has taken part.
+/// With constant times all steps are alike once every node has taken part.
 constexpr std::int64_t kStepsAlike = 8;
 constexpr std::int64_t kStepsThatDiffer = 200;
 

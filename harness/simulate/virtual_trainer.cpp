@@ -11,7 +11,7 @@
 namespace regatta {
 namespace {
 
-/// A loop that is alone comes to what it has in its own order.
+/// The cell's options. Several loops add their accesses to `order`, a single one does not need it.
 virtual_time::SimulationOptions with_order(const VirtualCell& cell, AccessOrder& order) {
   virtual_time::SimulationOptions options = cell.options;
   if (cell.program.loops.size() > 1) options.order = &order;
@@ -25,7 +25,7 @@ VirtualTrainer::VirtualTrainer(VirtualCell cell, const Step& placed,
     : cell_(std::move(cell)),
       simulation_(cell_.program, cell_.file.cluster, with_order(cell_, order_)) {
   if (cell_.program.loops.size() > 1) options.order = &order_;
-  options.stragglers.clear();  // the cluster's
+  options.stragglers.clear();  // only the simulation applies them
   const std::vector<Step> parts = partition(placed, Binding());
   trainer_ = std::make_unique<LocalTrainer>(parts.front(), std::move(backend), options, 0);
   trainer_->connect();
@@ -52,7 +52,7 @@ void VirtualTrainer::begin_at(const std::vector<VariableCopy>&, const Positions&
 TrainingReport VirtualTrainer::report() {
   TrainingReport report = trainer_->report();
   TrainingReport of_cluster = of_cluster_;
-  of_cluster.loops.resize(report.loops.size());  // before the first stop there are none
+  of_cluster.loops.resize(report.loops.size());  // empty before the first stop
   for (std::size_t i = 0; i < report.loops.size(); ++i) {
     report.loops[i].step_ns = std::move(of_cluster.loops[i].step_ns);
   }
@@ -60,7 +60,7 @@ TrainingReport VirtualTrainer::report() {
   for (const RankedWorker& worker : report.workers) here[worker.report.place] = &worker.report;
   for (RankedWorker& worker : of_cluster.workers) {
     WorkerReport& simulated = worker.report;
-    if (simulated.place.role == Role::Peer) continue;  // its process is this one, too
+    if (simulated.place.role == Role::Peer) continue;  // has no worker here
     const WorkerReport& counted = *here.at(simulated.place);
     check(has_failed_ || counted.staleness == simulated.staleness,
           "updates missed as many versions as in the order that was given");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Training in virtual time. A simulation of the cell on its cluster decides in which order loops
-// claim their steps and read and update what they share, and when; the executor of this process,
-// which holds all places of the graph, computes in that order. So staleness has the effect on the
-// loss that it would have on the cluster, and a synchronous strategy gives the bits of a real run.
+// Trains in virtual time. A simulation of the cell on its cluster decides when and in which order
+// loops claim their steps and read and update shared variables; the executor of this process, which
+// holds all places of the graph, computes in that order. So staleness has the effect on the loss
+// that it would have on the cluster, and a synchronous strategy gives the bits of a real run.
 #pragma once
 
 #include <atomic>
@@ -21,17 +21,17 @@ namespace regatta {
 
 class VirtualTrainer final : public Trainer {
  public:
-  /// `placed`: the whole step, before partition(). `options`: of the executor in this process.
+  /// `placed`: the whole step, before partition(). `options`: for the executor in this process.
   VirtualTrainer(VirtualCell cell, const Step& placed, std::unique_ptr<Backend> backend,
                  ExecutorOptions options);
 
   void advance_to(std::int64_t examples) override;
-  /// After a failure those of the last stop, as the clock and the report.
+  /// After a failure the count at the last stop, like the clock and the report.
   std::int64_t examples_seen() const override {
     return has_failed_ ? examples_ : trainer_->examples_seen();
   }
   std::optional<double> latest_loss() const override { return trainer_->latest_loss(); }
-  /// Of the cluster, at the last stop.
+  /// The cluster's clock at the last stop.
   std::int64_t clock_ns() const { return clock_ns_; }
   std::string host_of(std::int64_t process) const override { return cell_.host_of(process); }
   std::vector<VariableCopy> variables(Copies which) override { return trainer_->variables(which); }
@@ -39,8 +39,8 @@ class VirtualTrainer final : public Trainer {
   void look() override { trainer_->look(); }
   /// Aborts: virtual time has no checkpoints.
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
-  /// Times, bytes and staleness of the cluster, at the last stop; losses, kernels and memory of
-  /// this process.
+  /// Reports times, bytes and staleness of the cluster at the last stop, and losses, kernels and
+  /// memory of this process.
   TrainingReport report() override;
   std::vector<ProcessTrace> traces() override { return {}; }
 
@@ -52,7 +52,7 @@ class VirtualTrainer final : public Trainer {
   AccessOrder order_;
   virtual_time::Simulation simulation_;
   std::unique_ptr<LocalTrainer> trainer_;
-  TrainingReport of_cluster_;  ///< at the last stop, as what follows
+  TrainingReport of_cluster_;  ///< at the last stop, as the two members below
   std::int64_t clock_ns_ = 0;
   std::int64_t examples_ = 0;
   std::atomic<bool> has_failed_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Training in virtual time against training in this machine's, and against itself.
+// Compares training in virtual time with training in real time, and with itself.
 #include "harness/simulate/virtual_trainer.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ constexpr std::int64_t kSteps = 60;
 struct Trial {
   std::string strategy;
   std::int64_t workers = 3;
-  std::int64_t processes = 1;  ///< of workers; 0: as many as there are, and servers beside them
+  std::int64_t processes = 1;  ///< of workers; 0: one per worker, and servers beside them
   OptionValues options = {};
   std::uint64_t seed = 1;  ///< of the cluster's compute times
   std::map<int, double> stragglers = {};
@@ -44,7 +44,7 @@ RaceRequest request_of(const Trial& trial) {
   return request;
 }
 
-/// The parabola on a host for each process, whose kernels all take as long.
+/// The parabola with a host per process; all its kernels take the same time.
 class VirtualRun {
  public:
   explicit VirtualRun(const Trial& trial)
@@ -75,7 +75,7 @@ class VirtualRun {
                                          executor_options(request_, placement, data_.train, 0));
   }
 
-  /// Stops after a third, as for an evaluation.
+  /// Trains, with a stop after a third, as for an evaluation.
   TrainingReport trained() {
     trainer_->advance_to(kSteps / 3 * batch_);
     trainer_->advance_to(total_);
@@ -166,9 +166,9 @@ TEST_P(Asynchronous, IsAlikeTwiceAndDiffersWithTheClusterSeed) {
   EXPECT_NE(losses, losses_of(VirtualRun(trial).trained()));
 }
 
-/// In the mean an update misses those of all others, who update once from one update of the worker
-/// to the next; or, at every second one, one average of theirs, who draw their peers. Less by what
-/// falls between an update and the next read.
+/// On average an update misses one update of each other worker, since each of these updates once
+/// between two updates of the worker. In ad_psgd, which draws peers, every second update misses an
+/// average of theirs. Updates between an update and the next read are not missed.
 TEST_P(Asynchronous, MissesAnUpdateOfEachOtherWorker) {
   const Trial trial = GetParam();
   const TrainingReport report = VirtualRun(trial).trained();
@@ -184,7 +184,7 @@ TEST_P(Asynchronous, ASlowWorkerMissesMore) {
   Trial trial = GetParam();
   trial.stragglers = {{1, 4}};
   const TrainingReport report = VirtualRun(trial).trained();
-  const int other = trial.workers == 4 ? 3 : 0;  // no replica of ad_psgd with an even number misses
+  const int other = trial.workers == 4 ? 3 : 0;  // ad_psgd's even replicas miss none
   EXPECT_GT(mean_staleness(report, 1), 2 * mean_staleness(report, other));
 }
 
@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
                           .processes = 0,
                           .options = {{"servers", std::int64_t{2}}}}));
 
-/// On two servers, which count each loop's steps by themselves.
+/// Runs on two servers, which count each loop's steps separately.
 TEST(VirtualTrainer, ABoundHoldsFastWorkersBack) {
   Trial trial{.strategy = "parameter_server_async",
               .workers = 4,

@@ -11,7 +11,7 @@
 namespace regatta {
 namespace {
 
-/// As Linux takes it on x86-64: libc's sigaction() is the sanitizers', which are not ready yet.
+/// Linux's struct on x86-64: libc's sigaction() is the sanitizers', which are not ready yet.
 struct KernelAction {
   void (*handler)(int);
   unsigned long flags;
@@ -19,8 +19,8 @@ struct KernelAction {
   unsigned long mask;
 };
 
-// Before main() std::array's functions would be the sanitizers', too.
-/// Begins of names: `OMP_DYNAMIC_ALL` is a form of newer OpenMP.
+// Prefixes of names: `OMP_DYNAMIC_ALL` is a form of newer OpenMP. A plain array, because before
+// main() std::array's functions would be the sanitizers', too.
 constexpr const char* kHidden[] = {"OMP_DYNAMIC",   "OMP_NESTED", "OMP_MAX_ACTIVE_LEVELS",
                                    "OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"};
 constexpr std::size_t kMostHidden = 64;
@@ -35,7 +35,7 @@ std::size_t hidden = 0;
   return *begin == '\0';
 }
 
-/// By another first letter, which needs no memory.
+/// Hides a variable by changing its first letter, which allocates no memory.
 [[gnu::no_sanitize("address", "thread", "undefined")]] void hide(char* variable) {
   for (const char* name : kHidden) {
     if (hidden == kMostHidden || !begins_with(variable, name)) continue;
@@ -45,14 +45,14 @@ std::size_t hidden = 0;
   }
 }
 
-/// Before the constructors of libraries.
+/// Inspects the state before the constructors of libraries run.
 [[gnu::no_sanitize("address", "thread", "undefined")]] void look(int, char**, char** variables) {
   KernelAction action = {};
   syscall(SYS_rt_sigaction, SIGHUP, nullptr, &action, sizeof action.mask);
   ignored_at_start = action.handler == SIG_IGN;
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
     if (syscall(SYS_fcntl, stream, F_GETFD) >= 0) continue;
-    // The lowest free descriptor is this one. Reading and writing fail as they did.
+    // This takes the lowest free descriptor. Reading and writing still fail, as on a closed stream.
     syscall(SYS_openat, AT_FDCWD, "/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
   for (char** variable = variables; *variable != nullptr; ++variable) hide(*variable);
@@ -79,7 +79,7 @@ void end_by(int signal) {
   sigaddset(&only, signal);
   pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
   raise(signal);
-  _exit(128 + signal);  // process 1, as a shell names it
+  _exit(128 + signal);  // process 1; the exit code that shells use
 }
 
 }  // namespace regatta

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The surroundings that libraries change or obey before main() begins. This file looks at them
-// first.
+// Protects state that libraries change or read before main() begins, by inspecting it even earlier.
 //
-// SIGHUP, which nohup has ignored: UCX, below Open MPI 5, catches it for its debug mode
-// (UCX_DEBUG_SIGNO), so that the end of a terminal ended the run.
-// Closed standard streams: the next pipe or socket would be opened in their place and would get the
-// program's output.
+// SIGHUP, if nohup ignores it: UCX, below Open MPI 5, catches it for its debug mode
+// (UCX_DEBUG_SIGNO), so a closed terminal would end the run.
+// Closed standard streams: the next pipe or socket would be opened in their place and would receive
+// the program's output.
 // Variables of OpenMP that bind threads or make teams smaller: libgomp would bind the first thread
-// to one core, from which the program would take that core for the machine. Regatta gives each
-// thread its core and each team its size itself, so libgomp does not see these variables. Records
-// and child processes do.
+// to one core, which the program would then take for the whole machine. Regatta sets each thread's
+// core and each team's size itself, so libgomp does not see these variables. Records and child
+// processes do.
 #pragma once
 
 namespace regatta {
 
-/// Restores the surroundings, at the begin of main(). Ignores SIGHUP where it was ignored when this
-/// program was started. Lets SIGHUP, SIGINT and SIGTERM end a process 1, for which the kernel has
-/// no default action.
+/// Restores the state at the beginning of main(). Ignores SIGHUP if it was ignored when the program
+/// started. Lets SIGHUP, SIGINT and SIGTERM end a process 1, for which the kernel has no default
+/// action.
 void restore_surroundings();
 
-/// Dies of a signal. Threads: any; handlers may call it.
+/// Ends this process by a signal. Threads: any; signal handlers may call it.
 [[noreturn]] void end_by(int signal);
 
 }  // namespace regatta

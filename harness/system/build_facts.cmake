@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Writes the header of facts that only the build knows: the commit and whether the sources differ
-# from it. Run at every build, as cmake -D... -P; the header is touched only when it changes.
+# from it. Run at every build, as cmake -D... -P; the header is touched only if it changes.
 cmake_minimum_required(VERSION 3.25)
 
 execute_process(
@@ -21,7 +21,7 @@ else()
   set(dirty false)
 endif()
 file(CONFIGURE OUTPUT ${HEADER} @ONLY CONTENT
-"// Written by harness/build_facts.cmake.
+"// Written by harness/system/build_facts.cmake.
 #pragma once
 
 namespace regatta::build_facts {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values as bytes, in messages between processes and in checkpoints. Numbers stand as in memory,
-// little-endian; before the elements of a string or a container stands their number, 64 bits; an
-// optional is a byte 0, or a byte 1 and the value; a struct is the fields of its list (fields.h),
-// each behind its name, so that a reader with another list refuses it. A reader sets nothing aside
-// for elements that it has not read: whatever the bytes are, reading ends with values or an error.
+// Serialises values for messages between processes and for checkpoints. Numbers are as in memory,
+// little-endian. A string or container is its 64-bit count, then its elements; an optional is a
+// byte 0, or a byte 1 and the value; a struct is the fields of its list (fields.h), each after its
+// name, so that a reader with another list refuses it. A reader allocates no memory ahead of the
+// elements that it reads: reading arbitrary bytes ends with values or an error.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class ByteWriter {
     write(place.stage);
     write(static_cast<std::uint8_t>(place.role));
   }
-  /// Counts up to the last that is not zero.
+  /// Writes the counts up to the last non-zero one.
   void write(const SpanHistogram& spans) {
     const SpanHistogram::Counts& counts = spans.counts();
     const auto end = std::find_if(counts.rbegin(), counts.rend(), [](auto n) { return n > 0; });
@@ -80,7 +80,7 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Throws: RunError(Data) that names the first byte that does not fit.
+/// Throws: RunError(Data) that names the first unexpected byte.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : size_(bytes.size()), left_(bytes) {}
@@ -138,7 +138,7 @@ class ByteReader {
     }
   }
 
-  /// After the last value.
+  /// Requires that the last value was read.
   void finish() const {
     if (!left_.empty()) refuse("more follows");
   }
@@ -172,7 +172,7 @@ std::string bytes_of(const T& value) {
   return writer.take();
 }
 
-/// Throws: RunError(Data) where `bytes` are no `T`.
+/// Throws: RunError(Data) if `bytes` are no `T`.
 template <typename T>
 T value_in(std::string_view bytes) {
   T value;

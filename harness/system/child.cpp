@@ -29,19 +29,19 @@ void forward(int signal) {
   if (running_child > 0) kill(running_child, signal);
 }
 
-/// In the child. Only what is allowed after a fork.
+/// Starts the program in the child. Uses only functions that are allowed after a fork.
 [[noreturn]] void become(const char* path, char* const* arguments, const LinePipe& output,
                          const LinePipe& errors, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
-  setpgid(0, 0);  // Ctrl-C comes from the parent, once
+  setpgid(0, 0);  // the parent passes Ctrl-C on, once
   dup2(output.writing(), STDOUT_FILENO);
   dup2(errors.writing(), STDERR_FILENO);
   execvp(path, arguments);
   _exit(kNoProgram);
 }
 
-/// Of a wait in poll(), which takes no more than an int; -1: without an end.
+/// The timeout for poll(), which takes only an int; -1: none.
 int milliseconds_until(Deadline deadline) {
   using std::chrono::milliseconds, std::chrono::ceil;
   constexpr milliseconds kNone{0}, kDay = std::chrono::hours(24);
@@ -50,14 +50,14 @@ int milliseconds_until(Deadline deadline) {
   return static_cast<int>(std::clamp(left, kNone, kDay).count());
 }
 
-/// Until both ends are closed or the deadline.
+/// Reads until both ends are closed or until the deadline.
 void read_all(LinePipe& output, LinePipe& errors, const ForLine& line, const ForLine& error,
               Deadline deadline) {
   std::array<pollfd, 2> open = {pollfd{.fd = output.reading(), .events = POLLIN, .revents = 0},
                                 pollfd{.fd = errors.reading(), .events = POLLIN, .revents = 0}};
   while (open[0].fd >= 0 || open[1].fd >= 0) {
     const int ready = poll(open.data(), open.size(), milliseconds_until(deadline));
-    if (ready < 0) continue;  // a signal, which has been forwarded
+    if (ready < 0) continue;  // a signal, already forwarded
     if (ready == 0 && Deadline::clock::now() >= deadline) return;
     if (open[0].revents != 0 && !output.read_more(line)) open[0].fd = -1;
     if (open[1].revents != 0 && !errors.read_more(error)) open[1].fd = -1;
@@ -151,7 +151,7 @@ ChildEnd run_program(const std::string& path, std::vector<std::string> words, co
   }
   if (child == 0) become(path.c_str(), pointers.data(), output, errors, parent);
   running_child = child;
-  if (signal_received != 0) kill(child, signal_received);  // it came before there was a child
+  if (signal_received != 0) kill(child, signal_received);  // it came before the child existed
   output.close_writing();
   errors.close_writing();
   ChildEnd end;

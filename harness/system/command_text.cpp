@@ -21,7 +21,7 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-/// Behind a backslash, within `quote` or, where it is 0, outside of quotes.
+/// Whether a backslash escapes `c` within `quote` or, if that is 0, outside of quotes.
 bool is_escapable(char c, char quote) {
   return quote == 0 ||
          (quote == '"' && std::string_view("$`\"\\\n").find(c) != std::string_view::npos);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Commands as text, quoted as a POSIX shell reads them, so that a recorded command can be run again
-// whatever its paths look like.
+// Formats commands with the quoting of a POSIX shell, so that a recorded command can be repeated
+// whatever characters its paths contain.
 #pragma once
 
 #include <span>
@@ -11,11 +11,11 @@
 
 namespace regatta {
 
-/// A word is quoted where it holds other characters than letters, digits and `_@%+=:,./-`.
+/// Joins words, quoting those with characters other than letters, digits and `_@%+=:,./-`.
 std::string command_text(std::span<const std::string> words);
 
-/// The words of a command with quotes '...', "..." and backslashes; an open quote ends with the
-/// text.
+/// Splits a command with quotes '...', "..." and backslashes into words; an open quote ends with
+/// the text.
 std::vector<std::string> words_of(std::string_view command);
 
 }  // namespace regatta

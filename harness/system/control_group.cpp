@@ -19,15 +19,15 @@ std::string groups_of_this_process() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Where the hierarchy with these controllers may be; none: version 2's.
+/// Candidate folders of the hierarchy with these controllers; none means version 2.
 std::vector<std::string> folders_of(const std::string& controllers) {
   if (controllers.empty()) return {"", "unified"};
   if (("," + controllers + ",").find(",cpu,") == controllers.npos) return {};
   return {"cpu", controllers};
 }
 
-/// The first lines of a control file in the group of this controller and in those above it, where
-/// it is there.
+/// Reads the first lines of a control file in this controller's group and those above it, where the
+/// file exists.
 std::vector<std::string> lines_of(const std::string& file, const std::string& groups,
                                   const fs::path& mounts) {
   std::vector<std::string> lines;
@@ -46,7 +46,7 @@ std::vector<std::string> lines_of(const std::string& file, const std::string& gr
   return lines;
 }
 
-/// From "QUOTA PERIOD"; no quota is "max", and -1 in version 1. Units: cores.
+/// Parses "QUOTA PERIOD"; no quota is "max", and -1 in version 1. Units: cores.
 std::optional<double> quota_in(const std::string& text) {
   std::istringstream words(text);
   double quota = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lengths of time as people write and read them.
+// Durations in the notation of users.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace regatta {
 /// Throws: RunError(Usage) that begins with `flag`.
 double parse_duration(const std::string& flag, const std::string& text);
 
-/// `3.2 s`, `41 s`, `12 min`, `3 h`: rounded as suits an estimate.
+/// Formats a duration rounded like an estimate: `3.2 s`, `41 s`, `12 min`, `3 h`.
 std::string rough_duration(double seconds);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Locks a folder of records against other matrices, including ones started by mistake. The lock
-// ends with the process, however that ends.
+// ends with the process, however the process ends.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class FolderLock {
   /// Throws: RunError(Usage) if another process holds the lock, RunError(Io).
   explicit FolderLock(const std::string& folder);
   ~FolderLock();
-  /// Whether the folder of that name is still the one that is locked.
+  /// Whether the folder of this name is still the locked one.
   bool is_in_place() const;
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 }  // namespace
 
 std::ifstream open_input(const fs::path& path, std::uintmax_t most_bytes) {
-  if (path.native().find('\0') != std::string::npos) {  // the system would read what stands before
+  if (path.native().find('\0') != std::string::npos) {  // the system would cut the name there
     fail(path, "a zero byte is in its name");
   }
   std::error_code error;

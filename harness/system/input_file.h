@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files and folders that a user names. Whatever stands at such a path - nothing, a folder, a FIFO,
-// a device that never ends, a circle of links - the answer comes at once and is an error in words.
+// Files and folders that a user names. If such a path is missing, a folder, a FIFO, an endless
+// device or a circle of links, opening it fails at once with a readable error.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace regatta {
 
-/// Opens a regular file of at most `most_bytes`. Throws: RunError(Data) that says why not.
+/// Opens a regular file of at most `most_bytes`. Throws: RunError(Data) with the reason.
 std::ifstream open_input(const std::filesystem::path& path, std::uintmax_t most_bytes);
 
-/// All of it. Throws: as open_input() does.
+/// The whole contents. Throws: like open_input().
 std::string text_of(const std::filesystem::path& path, std::uintmax_t most_bytes);
 
-/// Whether there is something at the path, or a folder; not where a part of it is unreadable.
+/// Whether the path exists, or is a folder; false if a part of the path is unreadable.
 bool is_there(const std::filesystem::path& path);
 bool is_folder(const std::filesystem::path& path);
 

@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// What a handler may touch: no memory is set aside in it.
+// State that a handler may touch: it allocates no memory.
 std::array<char, 4096> handler_text;
 std::size_t handler_bytes = 0;
 std::array<struct sigaction, kSignals.size()> former_actions;
 
-/// Handled again at once as if this handler had never been there.
+/// Prints the message, restores the previous action and repeats the signal for it.
 void say_and_raise(int signal) {
   if (write(STDERR_FILENO, handler_text.data(), handler_bytes) < 0)
     handler_bytes = 0;  // stderr is closed

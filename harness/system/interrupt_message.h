@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A last message: while this lives, SIGINT, SIGTERM and SIGHUP print its text before their previous
-// action. An ignored signal stays ignored.
+// A last message: while an instance exists, SIGINT, SIGTERM and SIGHUP print its text before their
+// previous action. An ignored signal stays ignored.
 #pragma once
 
 #include <string>
 
 namespace regatta {
 
-/// One at a time in a process.
+/// Threads: one instance at a time in a process.
 class InterruptMessage {
  public:
   explicit InterruptMessage(const std::string& text);

@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The kernel's name of an extension, and ours.
+/// The kernel's name of an extension, and the recorded one.
 struct Extension {
   std::string_view flag;
   std::string_view name;
@@ -44,8 +44,8 @@ constexpr std::array kExtensions = {
     Extension{"bf16", "arm_bf16"},
 };
 
-/// Of the variables that libraries read, and that of ci/hosts, which tells what links it has made;
-/// all others stay out of records.
+/// Variables that libraries read, and the one in which ci/hosts describes its links; records hold
+/// no others.
 constexpr std::array<std::string_view, 15> kRecordedPrefixes = {
     "OMP_", "GOMP_", "KMP_",  "ONEDNN_", "DNNL_",   "OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_",
     "UCX_", "NCCL_", "CUDA_", "CUDNN_",  "CUBLAS_", "HWLOC_",    "MALLOC_"};
@@ -53,7 +53,7 @@ constexpr std::array<std::string_view, 7> kRecordedNames = {
     "LD_PRELOAD", "GLIBC_TUNABLES",     "NVIDIA_TF32_OVERRIDE", "GRPC_VERBOSITY",
     "GRPC_TRACE", "GRPC_POLL_STRATEGY", "REGATTA_HOSTS_LINKS"};
 
-/// The first line of a file that starts with `key`, without it and without `: ` and the like.
+/// The rest of the file's first line that starts with `key`, without separators such as `: `.
 std::string line_after(const fs::path& path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -66,7 +66,7 @@ std::string line_after(const fs::path& path, std::string_view key) {
 
 using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
 
-/// Of the part of the machine that this process may run on.
+/// Loads the part of the machine on which this process may run.
 Topology load_topology() {
   hwloc_topology_t topology = nullptr;
   check(hwloc_topology_init(&topology) == 0, "hwloc gives a topology");
@@ -89,7 +89,7 @@ std::int64_t count_of_cores() {
   return CPU_COUNT(&set);
 }
 
-/// As NVIDIA's kernel driver lists them; no library is asked.
+/// Reads the list of NVIDIA's kernel driver; needs no library.
 std::vector<std::string> nvidia_gpus() {
   std::vector<std::string> gpus;
   std::error_code none;
@@ -105,7 +105,7 @@ std::optional<std::string> nvidia_driver() {
   return version;
 }
 
-/// `Open MPI v4.1.4`, without the package and the dates that follow.
+/// Returns `Open MPI v4.1.4`, without the package and the dates that follow.
 std::string open_mpi_version() {
   const std::string version = MpiSession::library_version();
   return version.substr(0, version.find(','));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The machine, software and environment of a measurement, as stored in its record. Nothing here
-// identifies a person: no host name (a record has it beside each worker), and environment variables
-// by allow-list only.
+// The machine, software and environment of a measurement, as stored in its record. None of it
+// identifies a person: host names are absent (a record has them with its workers), and environment
+// variables must be on a list.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 namespace regatta {
 
 struct MachineFacts {
-  std::string cpu;               ///< model, in the maker's words
-  std::vector<std::string> isa;  ///< the CPU's instruction set extensions among those that matter
-  std::int64_t cores_available = 0;  ///< logical, that this process may run on
-  std::int64_t cores_physical = 0;   ///< the physical ones behind them
+  std::string cpu;                   ///< model, as the maker names it
+  std::vector<std::string> isa;      ///< recorded instruction set extensions that the CPU has
+  std::int64_t cores_available = 0;  ///< logical cores that this process may run on
+  std::int64_t cores_physical = 0;   ///< physical cores behind those
   std::int64_t cores_used = 0;       ///< by the run; by default all available ones
   std::optional<double> cpu_quota;   ///< of the control group. Units: cores
   std::int64_t memory_bytes = 0;
@@ -32,36 +32,36 @@ struct MachineFacts {
 struct SoftwareFacts {
   std::string compiler;  ///< with build type and target instruction set
   std::string onednn;
-  std::optional<std::string> open_mpi;  ///< empty here and below: not in this build
+  std::optional<std::string> open_mpi;  ///< here and below: empty if not in this build
   std::optional<std::string> grpc;
   std::optional<std::string> cuda;
   std::optional<std::string> cudnn;
   std::optional<std::string> nccl;
-  std::string git_commit;  ///< `unknown` when not built from a git checkout
+  std::string git_commit;  ///< `unknown` if not built from a git checkout
   bool dirty = false;      ///< the sources differed from that commit
 };
 
 MachineFacts machine_facts();
-/// Does not include libraries that are loaded for GPUs.
+/// The software of this build, without libraries that are loaded for GPUs.
 SoftwareFacts software_facts();
-/// Version, commit, compiler and libraries of this program in a line.
+/// Formats version, commit, compiler and libraries of this program as a line.
 std::string version_line(const SoftwareFacts& facts);
 void add_gpu_libraries(const std::vector<GpuLibrary>& found, SoftwareFacts& facts);
 
-/// The variables of this process that libraries read and that can change a measurement.
+/// The recorded environment variables, which libraries read and which can change a measurement.
 std::map<std::string, std::string> environment_facts();
 
 /// True for a variable that belongs in a record: OMP_NUM_THREADS is, HOME is not.
 bool is_recorded_variable(std::string_view name);
 
-/// Threads that run or wait for a core of the machine, but the one that asks: mean of 20 looks, one
-/// in a millisecond. Unlike an average over a minute it knows nothing of a run before this one.
-/// Empty where the kernel does not tell.
+/// The number of threads that run or wait for a core of the machine, without the calling one: the
+/// mean of 20 samples, one per millisecond. Unlike a minute's average it excludes an earlier run.
+/// Empty if the kernel does not report it.
 std::optional<double> load_of_others();
-/// The same by one look, from the text of /proc/loadavg, "0.20 0.18 0.12 1/80 11206".
+/// One such sample, from the text of /proc/loadavg, "0.20 0.18 0.12 1/80 11206".
 std::optional<double> others_from_loadavg(std::string_view text);
 
-/// The extensions that matter, in our spelling, among the flags of a line of /proc/cpuinfo.
+/// Recorded extensions, in our spelling, from a line of flags in /proc/cpuinfo.
 std::vector<std::string> isa_from_flags(std::string_view flags);
 
 }  // namespace regatta

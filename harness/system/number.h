@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as people write them on a command line: decimal digits, whatever zeros stand before them,
-// and nothing else around. A real number is finite. And as people read them: `1 seed`, `5 seeds`.
+// Parses numbers on a command line: decimal digits with any leading zeros and no other characters.
+// A real number is finite. Formats counts: `1 seed`, `5 seeds`.
 #pragma once
 
 #include <concepts>
@@ -12,21 +12,21 @@
 
 namespace regatta {
 
-/// The values that a flag takes.
+/// The values that a flag accepts.
 template <typename T>
 struct NumberRange {
   enum class Least { Included, Excluded };
   T least = std::numeric_limits<T>::lowest();
   T most = std::numeric_limits<T>::max();
-  Least bound = Least::Included;  ///< whether `least` is one of them
+  Least bound = Least::Included;  ///< whether `least` is accepted
 };
 
-/// Throws: RunError(Usage) that begins with `flag`.
+/// Parses a number in `range`. Throws: RunError(Usage) that begins with `flag`.
 template <typename T>
 requires std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t> || std::same_as<T, double>
     T parse_number(std::string_view flag, std::string_view text, const NumberRange<T>& range = {});
 
-/// `1 seed`, `5 seeds`
+/// Formats a count with its noun: `1 seed`, `5 seeds`.
 std::string plural(std::int64_t count, std::string_view noun);
 
 }  // namespace regatta

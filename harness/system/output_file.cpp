@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kRecordBegin = R"({"schema":)";  // of each line of records
+constexpr std::string_view kRecordBegin = R"({"schema":)";  // starts each line of records
 constexpr std::string_view kReserved = "is the name of a file of records";
-constexpr int kMostLinks = 40;  // as Linux follows
+constexpr int kMostLinks = 40;  // Linux's limit
 
 RunError refusal(const OutputOptions& options, const std::string& why, const std::string& advice) {
   return {ErrorKind::Usage, options.path.string() + " " + why + "; " + advice + options.flag};
@@ -31,26 +31,28 @@ RunError refusal(const OutputOptions& options, const std::string& why, const std
                                     "; fix: choose another file for " + options.flag);
 }
 
-/// A device, or a pipe such as /dev/stdout: what is written there replaces nothing.
+/// Whether the path is a device, or a pipe such as /dev/stdout: writing there replaces nothing.
 bool is_stream(const fs::path& path) {
   std::error_code error;
   return fs::is_character_file(path, error) || fs::is_fifo(path, error);
 }
 
-/// A pipe without a reader would keep us waiting.
+/// Fails for a pipe without a reader, on which opening would block.
 void require_reader(const OutputOptions& options) {
   const int descriptor = open(options.path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) fail(options, std::strerror(errno));
   close(descriptor);
 }
 
-/// Some file systems take RECORDS.JSONL for the same file.
+/// Ignores case, because some file systems take RECORDS.JSONL for the same file.
 bool is_name_of_records(const fs::path& name) {
-  const auto is = [&name](const char* other) { return strcasecmp(name.c_str(), other) == 0; };
+  const bool is_compressed = strcasecmp(name.extension().c_str(), ".gz") == 0;
+  const std::string plain = is_compressed ? name.stem() : name;
+  const auto is = [&plain](const char* other) { return strcasecmp(plain.c_str(), other) == 0; };
   return is(kRealRecords) || is(kSimulatedRecords) || is(kDamagedRecords);
 }
 
-/// Whether a part of the path has such a name, or of what it leads to over so many links.
+/// Whether a part of the path, or of its target over at most `links` links, has such a name.
 bool leads_to_records(const fs::path& path, int& links) {
   const fs::path plain = path.lexically_normal();
   if (std::any_of(plain.begin(), plain.end(), is_name_of_records)) return true;
@@ -68,7 +70,7 @@ bool leads_to_records(const fs::path& path) {
   return leads_to_records(path, links);
 }
 
-/// A copy of records under another name, too.
+/// Whether the file holds records, even as a copy under another name.
 bool holds_records(const fs::path& path) {
   if (leads_to_records(path)) return true;
   std::array<char, kRecordBegin.size()> begin{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Resources of this process: its host, the cores that it may use and the memory that it has used.
+// Resources of this process: its host, the cores that it may use and its memory usage.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace regatta {
 
-/// As its machine names itself.
+/// The name of this machine.
 std::string host_name();
 
 /// The cores that this process may use, at most `wanted` (0: all). A CPU limit of the control group
-/// leaves as many as run without being held back: one of 1.5, and one of 0.6, which is held back.
-/// Throws: RunError(Usage) if there are fewer than wanted.
+/// leaves as many cores as it fully covers, but at least one: 1.5 leaves one, and 0.6 leaves one,
+/// which is throttled. Throws: RunError(Usage) if there are fewer than wanted.
 std::vector<int> available_cores(std::int64_t wanted);
 
 /// Peak resident memory. Units: bytes.
 std::int64_t peak_rss_bytes();
 
-/// The exception that is being handled, in a catch clause: one of memory, threads or files as an
-/// error that says what to do. Throws: the exception, if it is another.
+/// Converts the exception of a catch clause: a lack of memory, threads or files becomes an error
+/// with a remedy. Throws: the exception, if it is another.
 RunError current_run_error();
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files that the program reads at run time: plots/, results/, scripts of ci/. An installed program,
-// PREFIX/bin/regatta, finds them in PREFIX/share/regatta, which install.cmake fills; a program
+// PREFIX/bin/regatta, finds them in PREFIX/share/regatta, which ci/install.cmake fills; a program
 // built inside its checkout uses those of the checkout.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace regatta {
 /// The folder that an installation of this program would use, even if it is not installed.
 std::filesystem::path installed_folder();
 
-/// The file `name` in the installation or, if there is none, in the nearest folder above the
-/// program that has it; empty if none has.
+/// Finds the file `name` in the installation or, if there is none, in the nearest folder above the
+/// program that has it; empty if it is not found.
 std::optional<std::filesystem::path> find_program_file(const std::filesystem::path& name);
 
 /// The path by which a user calls a script: `ci/fetch_cifar10`, or its full path in an

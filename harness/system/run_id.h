@@ -12,7 +12,7 @@ std::string random_hexadecimal(int bytes);
 /// Length of a run id. Units: bytes.
 inline constexpr int kRunIdBytes = 16;
 
-/// Now, as 2026-01-31T12:00:00Z.
+/// The current time in UTC, like 2026-01-31T12:00:00Z.
 std::string utc_timestamp();
 
 }  // namespace regatta

@@ -21,7 +21,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes i
 
 void note(int) { noted = true; }
 
-/// A number, as Slurm has it in its variable; empty outside of Slurm.
+/// Slurm's variable, a number; empty outside of Slurm.
 std::string job_id() {
   const char* value = std::getenv("SLURM_JOB_ID");
   const std::string id = value == nullptr ? "" : value;
@@ -30,7 +30,7 @@ std::string job_id() {
   return is_number ? id : "";
 }
 
-/// Of `JobState=RUNNING Reason=None ...`
+/// Finds a value in `JobState=RUNNING Reason=None ...`.
 std::string value_in(const std::string& text, const std::string& name) {
   const std::size_t begin = text.find(" " + name + "=");
   if (begin == text.npos) return "";
@@ -48,7 +48,7 @@ std::string what_slurm_says(const std::string& id) {
   return text;
 }
 
-/// Empty: the job goes on, Slurm does not answer, or there is no job.
+/// The reason why the job has ended; empty if it runs, there is none, or Slurm does not answer.
 std::string end_of(const std::string& id) {
   if (id.empty()) return "";
   const std::string text = what_slurm_says(id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a Slurm job, which Slurm announces by SIGTERM to its processes, some time (KillWait)
-// before it kills them: a run that hears of it still writes its record.
+// The end of a Slurm job. Slurm sends SIGTERM to the job's processes some time (KillWait) before it
+// kills them, so that a run can still write its record.
 #pragma once
 
 #include <csignal>
@@ -11,8 +11,8 @@
 
 namespace regatta {
 
-/// While this lives in a process of a Slurm job, SIGTERM does not end the process but is noted.
-/// Does nothing outside of Slurm. One at a time.
+/// While an instance exists in a process of a Slurm job, SIGTERM is noted instead of ending the
+/// process. Has no effect outside of Slurm. One instance at a time.
 class SlurmEndNotice {
  public:
   SlurmEndNotice();
@@ -20,17 +20,17 @@ class SlurmEndNotice {
   SlurmEndNotice(const SlurmEndNotice&) = delete;
   SlurmEndNotice& operator=(const SlurmEndNotice&) = delete;
 
-  /// Whether one lives that notes SIGTERM. Threads: any.
+  /// Whether an instance is noting SIGTERM. Threads: any.
   static bool is_there();
-  /// Whether it has come. Threads: any.
+  /// Whether SIGTERM has come. Threads: any.
   static bool has_come();
 
  private:
   struct sigaction former_ {};
 };
 
-/// Why a run cannot go on, where SIGTERM has come, or where scontrol, which is given three seconds,
-/// says that this process's job has ended: RunError(Cancelled) with the job and its end.
+/// RunError(Cancelled) with the job and its end, if SIGTERM has come or scontrol reports within
+/// three seconds that this process's job has ended; otherwise empty.
 std::optional<RunError> slurm_end();
 
 /// Throws: slurm_end() if SIGTERM has come.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a job as Slurm 22.05 was seen to tell it, by a scontrol of the test's own.
+// Tests the end of a job with a fake scontrol; its output was seen from Slurm 22.05.
 #include "harness/system/slurm_end.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 using testing_support::Variables;
 
-/// A scontrol that comes first in PATH and says this.
+/// A fake scontrol, first in PATH, that prints `says`.
 class Scontrol {
  public:
   explicit Scontrol(const std::string& says) : former_path_(std::getenv("PATH")) {

@@ -28,7 +28,7 @@ std::optional<std::int64_t> number_in(std::string_view text) {
   return value;
 }
 
-/// Cuts at commas that stand in no brackets.
+/// Splits at commas outside of brackets.
 std::vector<std::string_view> parts_of(std::string_view list) {
   std::vector<std::string_view> parts;
   int depth = 0;
@@ -43,7 +43,7 @@ std::vector<std::string_view> parts_of(std::string_view list) {
   return parts;
 }
 
-/// `08-10`: 08, 09, 10. Empty: it is no range.
+/// Expands `08-10` to 08, 09, 10. Empty if it is no range.
 std::vector<std::string> range(std::string_view text) {
   const std::size_t dash = text.find('-');
   const std::string_view first = text.substr(0, dash);
@@ -58,7 +58,7 @@ std::vector<std::string> range(std::string_view text) {
   return names;
 }
 
-/// Of one part: what stands before its first brackets, each name in them, and what comes after.
+/// Combines a part's text before its first brackets with each name in them and the rest.
 std::vector<std::string> expanded(std::string_view part) {
   const std::size_t open = part.find('[');
   if (open == part.npos)
@@ -127,7 +127,7 @@ std::optional<SlurmJob> slurm_job() {
 
 std::string other_host_of_slurm_job() {
   const bool is_task = std::getenv("PMIX_RANK") != nullptr &&
-                       std::getenv("OMPI_COMM_WORLD_RANK") == nullptr;  // not below mpirun
+                       std::getenv("OMPI_COMM_WORLD_RANK") == nullptr;  // not under mpirun
   const std::string of_step = is_task ? variable("SLURM_STEP_NODELIST") : "";
   const std::vector<std::string> hosts =
       hosts_in(of_step.empty() ? variable("SLURM_JOB_NODELIST") : of_step);

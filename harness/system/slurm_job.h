@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Slurm job that this process is part of, by the variables that Slurm sets in its processes
-// (salloc, sbatch, srun; of version 22.05 and later).
+// The Slurm job of this process, from the variables that Slurm sets in its processes (salloc,
+// sbatch, srun; version 22.05 and later).
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@ namespace regatta {
 struct SlurmJob {
   std::string id;
   std::vector<std::string> hosts;
-  std::int64_t tasks = 0;           ///< processes for which it has room; 0: Slurm does not say
-  std::vector<std::int64_t> cores;  ///< by host, lent to the job; empty: Slurm does not say
+  std::int64_t tasks = 0;           ///< processes for which it has room; 0: not reported by Slurm
+  std::vector<std::int64_t> cores;  ///< by host, lent to the job; empty: not reported by Slurm
 };
 
-/// Empty outside of Slurm.
+/// The job of this process; empty outside of Slurm.
 std::optional<SlurmJob> slurm_job();
 
-/// A host of the job, or of the step where srun started this process, that is not this host. Empty:
+/// A host other than this one, of the job or, if srun started this process, of its step; empty if
 /// there is none.
 std::string other_host_of_slurm_job();
 
-/// Why a run of so many processes, each on so many cores, does not fit into the job; empty: it
-/// does. `cores` is 0 for a run that takes what there is.
+/// The processes of a run, and the cores of each; 0 cores for a run that takes all available ones.
 struct RoomWanted {
   std::int64_t processes = 1;
   std::int64_t cores = 0;
 };
+/// The reason why a run does not fit into the job; empty if it fits.
 std::string why_no_room_in(const SlurmJob& job, const RoomWanted& wanted);
 
-/// The hosts of Slurm's `n[08-10,12],login,r[1-2]c[1-2]` one by one. Empty: it is no such list.
+/// Expands Slurm's `n[08-10,12],login,r[1-2]c[1-2]`. Empty if it is no such list.
 std::vector<std::string> hosts_in(std::string_view list);
 
-/// The numbers of Slurm's `2(x3),1` one by one: 2, 2, 2, 1. Empty: it is no such list.
+/// Expands Slurm's `2(x3),1` to 2, 2, 2, 1. Empty if it is no such list.
 std::vector<std::int64_t> counts_in(std::string_view list);
 
 }  // namespace regatta

@@ -16,16 +16,16 @@ namespace regatta {
 namespace {
 
 constexpr std::size_t kStackBytes = 256 * 1024;    ///< enough for a sanitizer's thread that waits
-constexpr std::int64_t kBytesOfThread = 64 << 20;  ///< that malloc reserves for one
+constexpr std::int64_t kBytesOfThread = 64 << 20;  ///< reserved by malloc for a thread
 
-/// Waits for the mutex that the starter has.
+/// Waits for the mutex that the starting thread holds.
 void* wait(void* mutex) {
   pthread_mutex_lock(static_cast<pthread_mutex_t*>(mutex));
   pthread_mutex_unlock(static_cast<pthread_mutex_t*>(mutex));
   return nullptr;
 }
 
-/// How many of these threads can be there at once.
+/// The number of these threads that can exist at once, up to `wanted`.
 int startable(int wanted) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&mutex);

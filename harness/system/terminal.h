@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What standard output shows to a person: whether it is a terminal, its size, and text that fits
-// into it.
+// Standard output as a person sees it: whether it is a terminal, its size, and text that fits into
+// it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace regatta {
 
 bool is_terminal();
-/// On a terminal, unless NO_COLOR is set.
+/// True on a terminal, unless NO_COLOR is set.
 bool shows_color();
 
 struct TerminalSize {
@@ -20,27 +20,27 @@ struct TerminalSize {
   std::size_t rows = 24;
 };
 
-/// 80 columns and 24 rows where they are not known.
+/// The terminal's size; 80 columns and 24 rows if unknown.
 TerminalSize terminal_size();
 
-/// Lines of at most `columns` columns, each as many pieces as fit with the separator between them.
-/// A piece that is wider still stands alone.
+/// Fills lines of at most `columns` columns with pieces, joined by the separator. A wider piece
+/// gets a line of its own.
 std::vector<std::string> wrapped(const std::vector<std::string>& pieces, std::string_view separator,
                                  std::size_t columns);
 
-/// The same with the words of a text, between which there are spaces. Within a line all of them
-/// stay, as they may be a path's.
+/// Wraps the words of a text, which are separated by spaces. All spaces within a line stay, because
+/// they may belong to a path.
 std::vector<std::string> wrapped(const std::string& text, std::size_t columns);
 
-/// A line of which, on a terminal, what stands behind the first `indent` columns is wrapped there.
-/// Elsewhere it stays whole.
+/// Wraps, on a terminal, the part of a line after its first `indent` columns below itself. Returns
+/// the whole line elsewhere.
 std::string in_columns(const std::string& line, std::size_t indent);
 
-/// The text with control characters, those of Unicode's C1, too, as escapes, such as `\n` and
-/// `\x1b`, so that what a file or a peer holds neither breaks a line nor moves the cursor.
+/// Escapes control characters, including those of Unicode's C1, as in `\n` and `\x1b`, so that the
+/// contents of a file or message can neither break a line nor move the cursor.
 std::string one_line(std::string_view text);
 
-/// The same, of a long text its beginning and its end.
+/// Like one_line(), but keeps only the beginning and the end of a long text.
 std::string short_line(std::string_view text);
 
 }  // namespace regatta

@@ -24,7 +24,7 @@ TEST(Wrapped, LeavesAPieceThatIsTooWideAlone) {
 
 TEST(OneLine, EscapesWhatWouldBreakIt) {
   EXPECT_EQ(one_line("a\nb\tc\x1b[2J\x7f µ"), "a\\nb\\x09c\\x1b[2J\\x7f µ");
-  EXPECT_EQ(one_line("\xc2\x9b"  // of C1, which some terminals take for ESC [
+  EXPECT_EQ(one_line("\xc2\x9b"  // in C1; some terminals take it for ESC [
                      "2J"),
             "\xc2\\x9b2J");
 }

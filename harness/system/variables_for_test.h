@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Environment variables of this process for as long as a test needs them.
+// Sets environment variables of this process for the duration of a test.
 #pragma once
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 namespace regatta::testing_support {
 
-/// None of them is set before or after.
+/// Sets variables that must be unset before, and unsets them afterwards.
 class Variables {
  public:
   Variables(std::initializer_list<std::pair<const std::string, std::string>> values)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the nodes of a transport count: bytes, messages and times. A kernel writes to its own
-// account while lanes run; sums by place are made when they rest.
+// Accounts of a transport's nodes: bytes, messages and times. Each kernel writes to its own account
+// while lanes run; sums by place are made while no lane runs.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@
 
 namespace regatta {
 
-/// Of one node. Written by the node's lane alone.
+/// One node's account, written by that node's lane only.
 struct Account {
-  /// What this node has taken from another place, which does not count it. Units: bytes.
+  /// Bytes received from a place that does not count them as sent. Units: bytes.
   struct Taken {
     Place from;
     std::int64_t bytes = 0;
@@ -27,9 +27,9 @@ struct Account {
   Place place;
   MemberTraffic traffic{};
   std::vector<Taken> taken{};            ///< by sender
-  std::optional<ExchangeTimes> times{};  ///< of a collective or a push
+  std::optional<ExchangeTimes> times{};  ///< only for a collective or a push
 
-  /// A message has come from a place that does not count what it sends.
+  /// Counts a message from a sender that does not count its own bytes.
   void take(std::size_t sender, std::int64_t bytes) {
     taken[sender].bytes += bytes;
     traffic.received += bytes;
@@ -39,10 +39,10 @@ struct Account {
 
 class Accounts {
  public:
-  /// It stays where it is. Before the first run.
+  /// Adds an account; the reference stays valid. Called before the first run.
   Account& open(const Place& place) { return accounts_.emplace_back(Account{.place = place}); }
 
-  /// Not while lanes run, as below.
+  /// Sums by place, like exchange_times(). Not called while lanes run.
   TrafficByPlace traffic() const {
     TrafficByPlace all;
     for (const Account& account : accounts_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What transports measure of exchanges, by place: when workers came, and what a push went through
-// at a server. Spans are taken on one clock each; only who came late to a collective over processes
-// is told by several clocks, which were compared, and beside it what that cannot tell.
+// Times that transports measure of exchanges, by place: when workers arrive, and the phases of a
+// push at a server. Each span is measured by one clock. Only lateness at a collective across
+// processes uses several, corrected by measured offsets; late_uncertainty_ns bounds its error.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@
 namespace regatta {
 
 struct ExchangeTimes {
-  SpanHistogram late;  ///< of a worker, behind the first to come: to a collective, or by its push
-  std::int64_t late_uncertainty_ns = 0;  ///< of each span of it, either way; 0 by one clock
-  SpanHistogram wait;                    ///< of a worker, inside a collective for the others
-  SpanHistogram barrier;  ///< of a server: from the first worker's push of a step to the last's
-  SpanHistogram queue;    ///< of a server: from a message's last chunk until its lane has it
-  SpanHistogram wire;     ///< of a server: from a message's first chunk to its last
-  /// Gradients of a step: those of a worker that every server has taken, or all that a server has.
+  SpanHistogram late;  ///< of a worker behind the first: at a collective, or by its push
+  std::int64_t late_uncertainty_ns = 0;  ///< error bound of each span, either way; 0 by one clock
+  SpanHistogram wait;                    ///< of a worker for the others, inside a collective
+  SpanHistogram barrier;  ///< at a server: from the first worker's push of a step to the last's
+  SpanHistogram queue;    ///< at a server: from a message's last chunk until its lane has it
+  SpanHistogram wire;     ///< at a server: from a message's first chunk to its last
+  /// Pushes (a step's gradients) taken: of a worker, by every server; of a server, by itself.
   std::optional<std::int64_t> pushes;
 };
 
-/// A process's clock, as that of process 0 tells.
+/// A process's clock compared with that of process 0.
 struct ClockFacts {
-  std::int64_t offset_ns = 0;  ///< what process 0's clock showed beyond it before the first step
-  std::int64_t drift_ppb = 0;  ///< what that has gained since. Units: parts per billion
-  std::int64_t error_ns = 0;   ///< of an offset, at most, either way
+  std::int64_t offset_ns = 0;  ///< process 0's clock minus this one, before the first step
+  std::int64_t drift_ppb = 0;  ///< growth of that offset since then. Units: parts per billion
+  std::int64_t error_ns = 0;   ///< bound of an offset's error, either way
 
   bool operator==(const ClockFacts&) const = default;
 };
@@ -55,7 +55,7 @@ void for_each_field(T& clock, Field&& field) {
   field("error_ns", clock.error_ns);
 }
 
-/// Two parts of one place's account: of several nodes, or of several processes.
+/// Merges two parts of one place's account: of several nodes, or of several processes.
 inline void add(ExchangeTimes& sum, const ExchangeTimes& part) { merge<Across::Parts>(sum, part); }
 
 inline void add(ExchangeTimesByPlace& sums, const ExchangeTimesByPlace& parts) {

@@ -27,7 +27,7 @@ void Staging::fetch() {
 }
 
 void Staging::store(std::int64_t bytes) {
-  std::int64_t begin = 0;  // of the tensor, in the message
+  std::int64_t begin = 0;  // position of the tensor in the message
   for (std::size_t i = 0; i < tensors_.size() && begin < bytes; ++i) {
     const std::int64_t end = begin + tensors_[i].type.bytes();
     const std::int64_t from = std::max(begin, stored_) - begin;

@@ -3,8 +3,8 @@
 // Host memory for tensors that the host sends, receives or sums. Without a queue it is the tensors'
 // own memory. A GPU's tensors have a copy in host memory: the lane's queue copies to it before a
 // message is sent, and from it piece by piece as a message arrives, while the compute lane's queue
-// goes on. A sender waits for its copy; a receiver need not, because the lane finishes its queue
-// before another lane goes on (kernels/runtime/lane.h).
+// continues. A sender waits for its copy; a receiver need not, because the lane finishes its queue
+// before another lane continues (kernels/runtime/lane.h).
 // Threads: the lane.
 #pragma once
 
@@ -20,10 +20,10 @@ namespace regatta {
 
 class Staging {
  public:
-  /// `queue`: the lane's, which outlives this; null if the host computes.
+  /// `queue` is the lane's, which outlives this; null if the host computes.
   Staging(LaneQueue* queue, std::span<const Tensor> tensors);
 
-  /// In host memory, in the order of the message.
+  /// The tensors in host memory, in the order of the message.
   std::span<const Tensor> tensors() const { return staged_; }
 
   std::int64_t bytes() const { return bytes_; }
@@ -31,10 +31,10 @@ class Staging {
   /// Copies the device's tensors to host memory. Returns when the copy is done.
   void fetch();
 
-  /// A message begins to arrive.
+  /// Starts storing a message that arrives.
   void begin() { stored_ = 0; }
-  /// The first `bytes` of the message are in host memory: enqueues copies of those that are not yet
-  /// copied.
+  /// Enqueues the copies to the device of those of the message's first `bytes`, now in host memory,
+  /// that are not yet copied.
   void store_until(std::int64_t bytes) {
     if (queue_ != nullptr) store(bytes);
   }
@@ -45,7 +45,7 @@ class Staging {
   LaneQueue* queue_;
   std::vector<Tensor> tensors_;  ///< on the device
   std::vector<Tensor> staged_;
-  std::optional<HostBuffer> buffer_;  ///< of all, one behind the other
+  std::optional<HostBuffer> buffer_;  ///< of all tensors, contiguous
   std::int64_t bytes_ = 0;
   std::int64_t stored_ = 0;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages of tensors that a device computes with, whose queue does nothing until it is finished:
-// what is sent is what stands in the queue before, and what has come is in the device's memory when
-// the queue is finished, in whatever pieces it came.
+// Messages of tensors on a device with a queue that executes nothing until it is finished. A send
+// must carry the values written earlier in the queue, and a received message must be in the
+// device's memory when the queue is finished, whatever pieces it came in.
 #include "kernels/comm/staging.h"
 
 #include <gtest/gtest.h>
@@ -95,7 +95,7 @@ TEST(Staging, StoresEachByteOnceInWhateverPiecesItComes) {
   }
 }
 
-/// A Send or Receive of a message with the other process, of tensors of a late device.
+/// One end of a message with the other process, with tensors of such a device.
 class LateEnd {
  public:
   LateEnd(const KernelTable& table, Op op, int peer, std::int64_t bytes)

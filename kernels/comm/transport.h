@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every way across places has in common: in one process, by MPI, NCCL or gRPC. It is asked
-// before the first run and when lanes rest; while they run, kernels work alone.
-// Order of use in every process: transport, kernels, connect(), runs. The executor whose kernels
-// these are is destroyed before the transport.
+// Common interface of transports between places: in one process, by MPI, NCCL or gRPC. It is called
+// before the first run and while no lane runs; while lanes run, only its kernels work.
+// Order of use in every process: transport, kernels, connect(), runs. The executor that owns the
+// kernels is destroyed before the transport.
 #pragma once
 
 #include <optional>
@@ -23,30 +23,30 @@ class Transport {
   Transport& operator=(const Transport&) = delete;
   virtual ~Transport() = default;
 
-  /// Adds kernels of the ops that it carries. Nodes that it does not carry still go to what the
-  /// table has for them by now.
+  /// Adds kernels for the ops that it carries. Other nodes keep the factory that is already in the
+  /// table.
   virtual void add_kernels(KernelTable& table) = 0;
 
-  /// Joins what the processes have built, together with all of them. Once, by one thread.
-  /// Throws: RunError, Aborted.
+  /// Connects the kernels that the processes have built. Called once by all processes together, by
+  /// one thread. Throws: RunError, Aborted.
   virtual void connect() {}
 
-  /// Another process is gone: waits for it end with RunError(PeerLost) and this reason, where the
-  /// transport does not find out by itself. Threads: any.
+  /// Ends waits for a lost process with RunError(PeerLost) and this reason, if the transport does
+  /// not detect the loss itself. Threads: any.
   virtual void lose(int /*process*/, const std::string& /*reason*/) {}
 
-  /// Finds out how late members in other processes came, together with all processes, between two
-  /// steps of all loops. Throws: RunError(PeerLost).
+  /// Measures how late members in other processes arrived. Called by all processes together,
+  /// between two steps of all loops. Throws: RunError(PeerLost).
   virtual void settle_arrivals() {}
 
-  /// What each place has sent and received since the start. Not while lanes run, as below.
+  /// Messages and bytes of each place since the start. Not called while lanes run, like
+  /// exchange_times().
   TrafficByPlace traffic() const { return accounts_.traffic(); }
 
-  /// When each place came to its exchanges, and what they took; lateness over processes as far as
-  /// it was settled.
+  /// Times of each place's exchanges; lateness across processes up to the last settle_arrivals().
   virtual ExchangeTimesByPlace exchange_times() const { return accounts_.exchange_times(); }
 
-  /// This process's clock; empty where none was compared.
+  /// This process's clock; empty if none was compared.
   virtual std::optional<ClockFacts> clock() const { return {}; }
 
  protected:

@@ -26,7 +26,7 @@ KernelPointer tanh_backward(const KernelRequest& request) {
 }
 
 KernelPointer relu_backward(const KernelRequest& request) {
-  // y > 0 where x > 0.
+  // y > 0 exactly where x > 0.
   return map_two(request, []<typename T>(T, Lanes dy, Lanes y) {
     return ReluFunction::template backward<T>(dy, y);
   });

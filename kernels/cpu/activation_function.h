@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// relu and gelu and their derivatives with respect to x, on one f32 or a register of them
-// (lanes.h), for fused ops. T is the element type of the results. The f32 versions use
-// vector_math.h; for bf16, which keeps 8 bits, polynomials suffice:
+// relu and gelu and their derivatives with respect to x, for fused ops, on one f32 or a register of
+// them (lanes.h). T is the element type of the results. The f32 versions use vector_math.h; bf16
+// keeps 8 bits, so polynomials suffice:
 //   Φ(x) = 1/2 + x P(t), Φ(x) + x φ(x) = 1/2 + x Q(t), with t = 2 x² / 25 - 1, |x| <= 5.
-// P and Q have degree 11 and interpolate at Chebyshev's nodes in t; P(1) and Q(1) are moved to
-// 1/10, so that far from zero the results are x, 1 and 0. Largest absolute errors: Φ 3.3e-6, the
-// derivative 4.3e-5; half a unit in bf16's last place at 1 is 2e-3.
+// P and Q have degree 11 and interpolate at Chebyshev's nodes in t; P(1) and Q(1) are set to 1/10,
+// so that far from zero the results are x, 1 and 0. Largest absolute errors: 3.3e-6 for Φ, 4.3e-5
+// for the derivative; half a unit in bf16's last place at 1 is 2e-3.
 #pragma once
 
 #include "kernels/cpu/vector_math.h"
@@ -14,7 +14,7 @@
 
 namespace regatta::cpu {
 
-/// 1/2 + x p(t), with the coefficients of p from the highest power down.
+/// Returns 1/2 + x p(t); `coefficients` of p begin with the highest power.
 template <typename V>
 inline V half_plus_odd(V argument, const float (&coefficients)[12]) {
   const V x = clamp_symmetric(argument, 5.0F);
@@ -46,7 +46,7 @@ struct NoActivation {
   static V value(V x) {
     return x;
   }
-  /// dy times the derivative at x.
+  /// Returns dy times the derivative at x.
   template <typename T, typename V>
   static V backward(V dy, V) {
     return dy;
@@ -56,7 +56,7 @@ struct NoActivation {
 struct ReluFunction {
   template <typename T, typename V>
   static V value(V x) {
-    return select(x < 0.0F, 0.0F, x);  // written so that a NaN stays one
+    return select(x < 0.0F, 0.0F, x);  // this order keeps a NaN
   }
   template <typename T, typename V>
   static V backward(V dy, V x) {
@@ -83,7 +83,7 @@ struct GeluFunction {
   }
 };
 
-/// build(function) with the activation's type.
+/// Calls build() with the activation's function type.
 template <typename Build>
 auto with_activation(Fusion::Activation activation, const Build& build) {
   switch (activation) {

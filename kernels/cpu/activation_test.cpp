@@ -12,7 +12,7 @@ namespace {
 double normal(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
 TEST(Activations, KeepNaNWhereverItStands) {
-  // Vector body and remainder of the loop.
+  // Sizes cover the loop's vector body and its remainder.
   for (Op op : {Op::Tanh, Op::Relu, Op::Gelu}) {
     for (std::int64_t at = 0; at < 37; ++at) {
       Array x = random_array({37}, 1);
@@ -31,17 +31,17 @@ TEST(Activations, KeepNaNWhereverItStands) {
 // One element, a remainder of every vector length, and enough for two threads.
 const Dims kSizes[] = {{1}, {50, 5}, {3, 7, 11, 3}, {2, 40, 40, 24}};
 
-/// Values in [-scale, scale), where functions bend.
+/// Values in [-scale, scale), where the functions are not yet straight.
 Array scaled(const Dims& dims, unsigned seed, float scale) {
   Array array = random_array(dims, seed);
   for (std::int64_t i = 0; i < array.type.elements(); ++i) array.f32()[i] *= scale;
   return array;
 }
 
-// The functions' own errors (on the CPU: vector_math_test.cpp), times values up to 8.
+// The functions' own errors (on the CPU: vector_math_test.cpp) times values up to 8.
 constexpr Bound kBound{.absolute = 4e-6, .relative = 1e-6};
-// Of the CPU's short polynomials: 3.3e-6 times values up to 8, 4.3e-5 times gradients up
-// to 1.
+// Error bound of the CPU's short polynomials: 3.3e-6 times values up to 8, 4.3e-5 times gradients
+// up to 1.
 constexpr Bound kShortBound{.absolute = 5e-5, .relative = 1e-6};
 
 TEST(Activations, AgreeWithTheReference) {
@@ -68,7 +68,7 @@ TEST(ActivationsBackward, AgreeWithTheReference) {
 
 TEST(Gelu, IsExactRatherThanTheTanhApproximation) {
   Array x({ElementType::F32, {1}});
-  x.f32()[0] = 2.0F;  // the approximation by tanh is off by 1e-4 there
+  x.f32()[0] = 2.0F;  // gelu's approximation by tanh errs by 1e-4 here
   for (const Subject& subject : subjects()) {
     const OpResult result = subject.run({Op::Gelu, {}, {x}, {}, "gelu"}, 1);
     EXPECT_NEAR(result.outputs[0].f32()[0], 2 * normal(2), 1e-6) << subject.name;

@@ -2,7 +2,7 @@
 //
 // m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g²;
 // w -= weight * rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1.
-// t is the loop's step + 1; where loops share the variable, the updates finished before + 1.
+// t is the loop's step + 1; if loops share the variable, the number of finished updates + 1.
 // Source: Kingma and Ba, arXiv:1412.6980, algorithm 1.
 #include <cmath>
 
@@ -40,7 +40,7 @@ class Adam {
   }
 
  private:
-  /// Corrections of the moments' start at zero.
+  /// Corrections for the moments' start at zero.
   struct Scales {
     float rate = 0;
     float second = 0;

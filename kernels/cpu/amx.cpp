@@ -7,7 +7,7 @@
 namespace regatta::cpu {
 namespace {
 
-// asm/prctl.h of Linux 5.16; older headers lack them.
+// From asm/prctl.h of Linux 5.16; older headers lack them.
 constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
 constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
 
@@ -25,7 +25,7 @@ bool detect() {
   constexpr unsigned kBf16 = 1U << 22U, kTile = 1U << 24U;
   if (!has_avx512() || !__builtin_cpu_supports("avx512bf16") || cpuid(0, 0).a < 7) return false;
   if ((cpuid(7, 0).d & (kBf16 | kTile)) != (kBf16 | kTile)) return false;
-  // Refused where the operating system does not save tiles.
+  // Fails if the operating system does not save tiles.
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tile registers of a thread, set up. Only for code compiled for AMX (a region of
-// `#pragma GCC target`) that runs where has_amx_bf16(). The compiler does not see that tile loads,
-// which are assembler, read memory: put a signal fence between plain writes and such loads.
+// The tile registers of a thread. Only for code compiled for AMX (a region of `#pragma GCC target`)
+// that runs if has_amx_bf16(). Tile loads are assembler, so the compiler does not know that they
+// read memory: put a signal fence between plain writes and such loads.
 #pragma once
 
 #include <immintrin.h>
@@ -14,12 +14,12 @@ namespace regatta::cpu {
 #pragma GCC push_options
 #pragma GCC target("amx-tile")
 
-/// Configures eight whole tiles for a scope. oneDNN configures its own before each use.
+/// Configures eight full tiles for a scope. oneDNN configures its own before each use.
 class Tiles {
  public:
   Tiles() {
-    // Constant: g++ 12 takes the instruction for a read of its first 8 bytes only, and would leave
-    // out stores to the rest.
+    // Constant, because g++ 12 takes the instruction for a read of the first 8 bytes only and would
+    // omit stores to the rest.
     static constexpr Configuration kWhole{};
     _tile_loadconfig(&kWhole);
   }

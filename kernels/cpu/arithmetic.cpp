@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, quotient, sum of n times a factor (added up in the order of the inputs), concatenate,
-// cast, copy.
+// add, scale, quotient, sum of n inputs in order times a factor, concatenate, cast, copy.
 #include <cstring>
 #include <span>
 #include <vector>
@@ -25,7 +24,7 @@ KernelPointer convert(const KernelRequest& request) {
   });
 }
 
-/// One pass over memory: a block of the sum stays in the first-level cache while terms are added.
+/// Sums in one pass over memory; the block being summed stays in the first-level cache.
 template <typename T>
 class Sum {
  public:

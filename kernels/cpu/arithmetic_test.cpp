@@ -116,7 +116,7 @@ TEST(Translate, MovesReflectsAndMirrorsLikeTheReference) {
 TEST(Cast, KeepsNaN) {
   Array x = random_array({40}, 1);
   x.f32()[3] = std::numeric_limits<float>::quiet_NaN();
-  x.f32()[39] = std::bit_cast<float>(0x7F800001U);  // whose mantissa rounding would clear
+  x.f32()[39] = std::bit_cast<float>(0x7F800001U);  // a NaN; rounding would clear its mantissa
   const auto bf16 = static_cast<std::int64_t>(ElementType::BF16);
   for (const Subject& subject : subjects()) {
     const OpResult result = subject.run({Op::Cast, {{"element", bf16}}, {x}, {}, "cast"}, 1);

@@ -9,7 +9,7 @@
 namespace regatta::cpu {
 namespace {
 
-/// A row of at most so many bytes is gathered on the stack.
+/// The longest row, in bytes, that is gathered on the stack.
 constexpr std::int64_t kLongestRow = 4096;
 
 constexpr std::int64_t kBlack = -1;

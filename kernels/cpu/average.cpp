@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// average: w and the same variable v of another replica, drawn anew for each step, both become
-// (w + v) / 2. What the two replicas update meanwhile comes before or behind this, block of
-// kShardElements by block: the locks of both are held, so that nothing is lost. The loop's own
-// average is no version that its next update has missed. average_with: the same of v and a value
-// that w has, whose replica is elsewhere; there assign lets w have the mean.
+// average: w and v, the same variable of another replica that is drawn anew for each step, both
+// become (w + v) / 2. Updates by the two replicas come before or after this, for each block of
+// kShardElements: both locks are held, so no update is lost. The next update of this loop does not
+// count the average as a version that it has missed.
+// average_with: the same for v and a value of w from elsewhere; there, assign writes the mean to w.
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -98,7 +98,7 @@ KernelPointer average_with(const KernelRequest& request) {
   });
 }
 
-/// To a variable that loops share: the mean that another replica has made of it.
+/// Writes a mean that another replica has computed to a variable that loops share.
 KernelPointer assign(const KernelRequest& request) {
   const Tensor x = request.inputs[0];
   VariableStorage* const variable = request.variables[0];

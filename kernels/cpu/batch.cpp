@@ -10,7 +10,7 @@ namespace {
 
 void prepare_order(const BatchPlan& plan, std::int64_t epoch, EpochOrder& order) {
   if (order.epoch == epoch) return;
-  order.order.resize(static_cast<std::size_t>(plan.data->count));  // allocates the first time only
+  order.order.resize(static_cast<std::size_t>(plan.data->count));  // allocates only the first time
   draw_example_order(plan.seed, epoch, order.order);
   order.epoch = epoch;
 }

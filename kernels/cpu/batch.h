@@ -13,7 +13,7 @@
 
 namespace regatta::cpu {
 
-/// An input plan with the CPU's image pipeline.
+/// An input plan, with the CPU's image pipeline.
 struct BatchPlan : InputPlan {
   explicit BatchPlan(const KernelRequest& request);
 

@@ -91,7 +91,7 @@ class BiasBackward {
   WideRow row_;
   std::int64_t rows_;
   int parts_;
-  std::vector<ChannelSums<1>> sums_;  ///< one a part
+  std::vector<ChannelSums<1>> sums_;  ///< one for each part
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests and benchmarks of this folder share: random tensors, and one op built on them.
+// Shared by tests and benchmarks of this folder: random tensors, and one op built on them.
 #pragma once
 
 #include <omp.h>
@@ -21,7 +21,7 @@ namespace regatta::cpu::test {
 
 using Dims = std::vector<std::int64_t>;
 
-/// A tensor with memory of its own.
+/// A tensor that owns its memory.
 struct Array {
   explicit Array(TensorType element_type)
       : type(std::move(element_type)),
@@ -35,7 +35,7 @@ struct Array {
 
   Tensor tensor() const { return {.type = type, .data = bytes.get()}; }
   float* f32() const { return tensor().f32(); }
-  /// Element i as f32, whatever its type.
+  /// Element i as f32, from any element type.
   float at(std::int64_t i) const {
     switch (type.element) {
       case ElementType::F32: return f32()[i];
@@ -110,7 +110,7 @@ class BuiltOp {
     for (const TensorType& type : node_.outputs) {
       output_arrays_.emplace_back(type);
       outputs_.push_back(output_arrays_.back().tensor());
-      // What a kernel does not write shows.
+      // NaNs reveal elements that the kernel does not write.
       std::memset(outputs_.back().data, 0xFF, static_cast<std::size_t>(type.bytes()));
     }
     versions_.assign(variables_.size(), nullptr);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kSample = 4096;
 constexpr std::int64_t kLanes = 16;
 
-/// Where elements of at least this magnitude are put, with their indices.
+/// Collects the elements of at least a magnitude, with their indices.
 struct Finding {
   std::int32_t magnitude = 0;
   std::int64_t room = 0;
@@ -24,7 +24,7 @@ struct Finding {
   std::int64_t count = 0;
 
   bool is_full() const { return count + kLanes > room; }
-  /// Elements [begin, end) of x, at most kLanes.
+  /// Collects from elements [begin, end) of x, at most kLanes.
   void look_at(Bits x, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       bits[count] = x.first[i];
@@ -37,7 +37,7 @@ struct Finding {
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq")
 
-/// Returns the first element that it has not looked at.
+/// Collects by vector instructions. Returns the index of the first element not looked at.
 std::int64_t find_by_vector(Bits x, Finding& found) {
   const __m512i least = _mm512_set1_epi32(found.magnitude);
   const __m512i magnitudes = _mm512_set1_epi32(static_cast<int>(kMagnitude));
@@ -78,9 +78,10 @@ bool Candidates::find() {
   return count_ >= selected_;
 }
 
-/// The sample has as many from it on as are to be selected, and four standard deviations more.
+/// A magnitude that in the sample is reached by as many elements as are expected to be selected,
+/// plus four standard deviations.
 std::int32_t Candidates::magnitude_to_find() {
-  const std::int64_t stride = (x_.count / kSample - 1) | 1;  // odd: not of some channels alone
+  const std::int64_t stride = (x_.count / kSample - 1) | 1;  // odd, so that it reaches all channels
   for (std::int64_t i = 0; i < kSample; ++i) {
     sample_[static_cast<std::size_t>(i)] =
         static_cast<std::int32_t>(x_.first[i * stride] & kMagnitude);

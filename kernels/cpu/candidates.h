@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which elements may be among the few of largest magnitude: a sample gives a magnitude that a
-// little more than those should have, and one pass finds all that have it.
+// Finds the elements that may be among the few of largest magnitude: a sample gives a magnitude
+// that a few more elements than those should reach, and one pass finds all that reach it.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace regatta::cpu {
 
-inline constexpr std::uint32_t kMagnitude = 0x7fffffffU;  ///< of the bits of an f32
+inline constexpr std::uint32_t kMagnitude = 0x7fffffffU;  ///< mask of a magnitude in an f32's bits
 
-/// Elements by their bits.
+/// Elements as the bits of f32.
 struct Bits {
   const std::uint32_t* first = nullptr;
   std::int64_t count = 0;
@@ -19,15 +19,14 @@ struct Bits {
 
 class Candidates {
  public:
-  /// Allocates; find() does not.
+  /// Allocates memory; find() does not.
   Candidates(Bits x, std::int64_t selected);
 
-  /// Whether the `selected` elements of largest magnitude are all among those found. Otherwise all
-  /// of x has to be looked at: the sample has misled, too many are selected to gain by it, or there
-  /// is no AVX-512.
+  /// Whether the candidates include all `selected` elements of largest magnitude. If false, search
+  /// all of x: the sample was misleading, too many are selected for a gain, or there is no AVX-512.
   bool find();
 
-  /// By ascending index.
+  /// The candidates, by ascending index.
   Bits bits() const { return {.first = bits_.data(), .count = count_}; }
   std::int64_t index(std::int64_t candidate) const {
     return indices_[static_cast<std::size_t>(candidate)];

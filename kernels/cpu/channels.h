@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sweeps over rows of C channels. A row of few channels would leave most of a vector register
-// empty, so several rows are handled as one wide row; per-channel constants are repeated to its
-// width.
+// empty, so several rows form one wide row; per-channel constants are repeated over its width.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +15,7 @@ namespace regatta::cpu {
 
 struct WideRow {
   /// Four registers of AVX-512: enough independent sums to hide the latency of an addition. One
-  /// register where the sums are so short that folding the lanes would take longer than filling
-  /// them.
+  /// register for sums so short that folding the lanes would take longer than filling them.
   static constexpr std::int64_t kMinimum = 64;
   static constexpr std::int64_t kMinimumOfFew = 16;
   static constexpr std::int64_t kFew = 4096;
@@ -29,7 +27,7 @@ struct WideRow {
                channel_count),
         width(channels * repeat) {}
 
-  /// The number of rows that fills whole registers, at least four registers.
+  /// A row with as many repetitions as fill whole registers, at least four.
   static WideRow of_registers(std::int64_t channel_count) {
     constexpr std::int64_t kRegister = 16;
     const std::int64_t step = kRegister / std::gcd(channel_count, kRegister);
@@ -47,13 +45,13 @@ struct WideRow {
 
 /// Repeats the first `channels` elements to the whole width.
 inline void repeat_channels(const WideRow& row, float* values) {
-  // Doubling: each copy reads what stands there already, so that none waits for a single store.
+  // Doubling copies many values at once, so that none waits for the store of a single one.
   for (std::int64_t done = row.channels; done < row.width; done *= 2) {
     std::copy_n(values, std::min(done, row.width - done), values + done);
   }
 }
 
-/// body(offset, count) for each wide row of elements [begin, end); the last may be shorter.
+/// Calls body(offset, count) for each wide row of elements [begin, end); the last may be shorter.
 template <typename Body>
 void for_each_wide_row(const WideRow& row, std::int64_t begin, std::int64_t end, const Body& body) {
   std::int64_t offset = begin;
@@ -61,8 +59,8 @@ void for_each_wide_row(const WideRow& row, std::int64_t begin, std::int64_t end,
   if (offset < end) body(offset, end - offset);
 }
 
-/// Sums of each channel, kTerms of them side by side: in f32 over blocks short enough for its
-/// precision, in double over blocks. The order of additions is fixed by the range alone.
+/// Sums each channel, kTerms sums side by side: in f32 within a block short enough for its
+/// precision, in double over blocks. The range alone determines the order of additions.
 template <std::size_t kTerms>
 class ChannelSums {
  public:

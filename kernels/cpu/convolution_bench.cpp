@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The convolutions of airbench94 and ResNet-9: each pass by each implementation
-// (convolution_paths.h) that this processor supports. The conditions of the implementations come
-// from these measurements. Runs are in bf16 unless the name says f32. The label names the layer as
+// (convolution_paths.h) that this processor supports. These measurements set the conditions of the
+// implementations. Runs are in bf16 unless the name contains f32. The label gives the layer as
 // side, inputs -> outputs. Arguments: index of the layer, batch, threads.
 #include <benchmark/benchmark.h>
 
@@ -55,7 +55,7 @@ struct Network {
   std::int64_t batch;
 };
 
-/// What a way needs beside instructions for its elements.
+/// Requirements of an implementation beyond instructions for its elements.
 enum class Needs : std::uint8_t { Nothing, Amx, AmxAndMultiplesOf32 };
 
 struct Way {

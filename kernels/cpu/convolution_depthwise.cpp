@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backward weights of a depthwise convolution of bf16, window 3 x 3:
+// Backward weights of a depthwise convolution in bf16 with a 3 x 3 window:
 //   dw[c,r,s] = sum over images b and pixels p, q of dy[b,p,q,c]
 //   x[b, p*stride+r-padding, q*stride+s-padding, c]
 // oneDNN's bf16 pass is far from memory-bound speed (35.9 ms a step of mobilenet_v2, this one
-// 25.4); its other passes are closer. Lanes of a register are channels. A row's sums stay in
-// registers, images are divided among threads, and the sums of rows, then of threads, are added in
-// order.
+// 25.4); its other passes are closer. The lanes of a register are channels. A row's sums stay in
+// registers; images are divided among threads. Sums of rows, then of threads, are added in order.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -56,7 +55,7 @@ class DepthwiseBackwardWeights final : public Kernel {
   }
 
  private:
-  /// Shapes: [taps, channels].
+  /// The sums of one part. Shapes: [taps, channels].
   float* sums_of(int part) const { return sums_.get() + part * kTaps * channels_; }
 
   void sum_images(int part) const {
@@ -79,7 +78,7 @@ class DepthwiseBackwardWeights final : public Kernel {
     }
   }
 
-  /// One row of dy with one of x, for the three taps of a window's row.
+  /// Adds one row of dy times one row of x, for the three taps of a window's row.
   void sum_row(const Bf16* dy, const Bf16* x, float* sums) const {
     const std::int64_t columns = dy_.type.dim(2), width = x_.type.dim(2);
     std::array<Lanes, kSide> row{};

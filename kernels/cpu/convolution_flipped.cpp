@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backward data of a convolution of bf16 with stride 1, as a forward convolution:
+// Backward data of a bf16 convolution with stride 1, computed as a forward convolution:
 //   dx[b,p,q,i] = sum over r,s,o of dy[b, p+r-padding', q+s-padding', o] w'[i,r,s,o],
 //   w'[i,r,s,o] = w[o, kernel-1-r, kernel-1-s, i],  padding' = kernel-1-padding.
 // oneDNN's forward pass on AMX is up to twice as fast as its backward one (oneDNN 2.6.3). The
@@ -63,7 +63,7 @@ class FlippedConvolution final : public Kernel {
  private:
   static constexpr std::int64_t kSide = 32;
 
-  /// This part's blocks of 32 outputs. All taps of 32 x 32 channels lie in few pages of memory.
+  /// Flips this part's blocks of 32 outputs. All taps of 32 x 32 channels are in few memory pages.
   void turn_weights(int part) {
     for (std::int64_t o = part * kSide; o < outputs_; o += parts_ * kSide) {
       for (std::int64_t i = 0; i < inputs_; i += kSide) {
@@ -101,7 +101,7 @@ class FlippedConvolution final : public Kernel {
 
 bool can_flip(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
-  // 64 outputs -> 24 inputs is no faster (convolution_bench.cpp).
+  // 64 outputs -> 24 inputs was not faster (convolution_bench.cpp).
   const bool whole_tiles = request.outputs[0].type.dim(3) % kTileSide == 0;
   return request.inputs[0].type.element == ElementType::BF16 &&
          request.inputs[1].type.element == ElementType::BF16 && attributes.integer("stride") == 1 &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions by oneDNN. Images stay NHWC. Weights, which are small, are converted in each run
-// from [O, K, K, I / groups] to the layout that oneDNN prefers, and gradients back.
+// Convolutions by oneDNN. Images stay NHWC. Weights are small: each run converts them from [O, K,
+// K, I / groups] to the layout that oneDNN prefers, and gradients back.
 #include "kernels/cpu/convolution_paths.h"
 #include "kernels/cpu/onednn.h"
 
@@ -11,7 +11,7 @@ namespace {
 using onednn::Descriptor;
 using onednn::Pass;
 
-/// The tensors of a convolution, whichever of them a pass computes.
+/// The tensors of a convolution, of which a pass computes one.
 struct Tensors {
   Tensor x;
   Tensor weights;
@@ -19,13 +19,13 @@ struct Tensors {
   std::int64_t groups() const { return x.type.dim(3) / weights.type.dim(3); }
 };
 
-/// In the layout that an implementation wants.
+/// Weights in the layout that the implementation prefers.
 Descriptor any_weights(const Tensors& tensors) {
   return onednn::describe_weights(tensors.weights.type, tensors.groups(),
                                   onednn::Layout::Preferred);
 }
 
-/// As they lie in the graph's tensor.
+/// Weights in the layout of the graph's tensor.
 Descriptor plain_weights(const Tensors& tensors) {
   return onednn::describe_weights(tensors.weights.type, tensors.groups(), onednn::Layout::Plain);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The implementations of convolution: oneDNN's direct passes; Winograd's algorithm for nodes that
-// the graph marks; and others for bf16 that are faster where they apply (convolution_bench.cpp).
-// Call a factory only if its condition holds.
+// the graph marks; and others for bf16, which are faster under their conditions
+// (convolution_bench.cpp). Call a factory only if its condition holds.
 #pragma once
 
 #include "kernels/cpu/factories.h"
@@ -20,7 +20,7 @@ KernelPointer convolution_winograd(const KernelRequest&);
 KernelPointer convolution_backward_data_winograd(const KernelRequest&);
 KernelPointer convolution_backward_weights_winograd(const KernelRequest&);
 
-// convolution_flipped.cpp: backward data as a forward convolution of oneDNN with turned weights.
+// convolution_flipped.cpp: backward data as a forward convolution of oneDNN with flipped weights.
 bool can_flip(const KernelRequest&);
 KernelPointer convolution_backward_data_flipped(const KernelRequest&);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Convolutions of bf16 with stride 1 by AMX, forward and backward data, for batches of whole groups
-// of 32 images: a product of tiles multiplies 16 images at one pixel, 32 channels each, with 32 x
+// of 32 images. A product of tiles multiplies 16 images at one pixel, 32 channels each, with 32 x
 // 16 weights. Tiles are loaded straight from the images (their rows lie one image apart), and taps
-// that fall on the border are skipped: on small images that is a large share. Backward data is the
-// forward convolution of dy with turned weights (convolution_flipped.cpp). Weights are brought to
-// tiles at the start of each run. Within 32, result channels are in the order that unpacking words
-// leaves, which write_pixel() undoes. Results do not depend on the number of threads.
+// on the border are skipped, a large share on small images. Backward data is the forward
+// convolution of dy with flipped weights (convolution_flipped.cpp). Each run first packs the
+// weights into tiles. Within 32, result channels are in the order of unpacked words, which
+// write_pixel() undoes. Results do not depend on the number of threads.
 #include <algorithm>
 #include <atomic>
 
@@ -24,7 +24,7 @@ constexpr std::int64_t kImages = 2 * kTileSide;  // images computed together
 constexpr std::int64_t kPair = 2 * kTileSide;    // result channels
 constexpr std::int64_t kTileElements = kTileBytes / sizeof(std::uint16_t);
 
-/// Of the convolution that is computed: from `channels` to `results`.
+/// The shape of the convolution that is computed, from `channels` to `results`.
 struct Shape {
   std::int64_t batch, height, width, channels;
   std::int64_t rows, columns, results;
@@ -48,11 +48,11 @@ Shape shape_of(const KernelRequest& request, std::int64_t padding) {
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,amx-tile,amx-bf16")
 
-/// Two tiles of 32 channels x 16 results each.
+/// Packs weights into two tiles of 32 channels x 16 results each.
 using PackTap = void (*)(const Shape& shape, const std::uint16_t* weights, std::int64_t result,
                          std::int64_t tap, std::int64_t channel, std::uint16_t* tiles);
 
-/// From weights [results, taps, channels].
+/// Packs from weights [results, taps, channels].
 void pack_forward(const Shape& shape, const std::uint16_t* weights, std::int64_t result,
                   std::int64_t tap, std::int64_t channel, std::uint16_t* tiles) {
   const std::int64_t taps = shape.kernel * shape.kernel;
@@ -69,7 +69,7 @@ void pack_forward(const Shape& shape, const std::uint16_t* weights, std::int64_t
   }
 }
 
-/// From weights [channels, taps, results], turned.
+/// Packs from weights [channels, taps, results], flipped.
 void pack_turned(const Shape& shape, const std::uint16_t* weights, std::int64_t result,
                  std::int64_t tap, std::int64_t channel, std::uint16_t* tiles) {
   const std::int64_t taps = shape.kernel * shape.kernel;
@@ -105,7 +105,7 @@ class PixelConvolution final : public Kernel {
   std::int64_t pairs() const { return shape_.results / kPair; }
   std::int64_t blocks() const { return shape_.channels / kTileTerms; }
 
-  /// Tiles of a pair: [tap][block of channels][2].
+  /// The tiles of a pair. Shapes: [tap][block of channels][2].
   std::uint16_t* packed(std::int64_t pair) const {
     return packed_.get() + pair * shape_.kernel * shape_.kernel * shape_.channels * kPair;
   }
@@ -121,7 +121,7 @@ class PixelConvolution final : public Kernel {
     }
   }
 
-  /// This thread's share of groups x pairs.
+  /// Computes this thread's share of groups x pairs.
   void multiply(int thread) {
     const Tiles tiles;
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -179,7 +179,7 @@ class PixelConvolution final : public Kernel {
     }
   }
 
-  /// Rounds the sums to bf16, for 32 images at one pixel.
+  /// Rounds the sums for 32 images at one pixel to bf16 and writes them.
   void write_pixel(std::uint16_t* y) const {
     alignas(64) float sums[4][kTileSide][kTileSide];
     _tile_stored(0, sums[0], 64);
@@ -191,7 +191,7 @@ class PixelConvolution final : public Kernel {
       for (int i = 0; i < kTileSide; ++i) {
         const auto low = (__m512i)_mm512_cvtne2ps_pbh(_mm512_load_ps(sums[tile + 1][i]),
                                                       _mm512_load_ps(sums[tile][i]));
-        // Quarters of 4: low 0 … 3, high 0 … 3.
+        // Interleaves quarters of 4 words: low 0 … 3 with high 0 … 3.
         const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
         _mm512_storeu_si512(y + (tile / 2 * kTileSide + i) * image,
                             _mm512_permutexvar_epi64(order, low));
@@ -214,7 +214,7 @@ class PixelConvolution final : public Kernel {
 
 bool can_go_by_pixels(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
-  // Windows of one pixel have no border to skip; unmeasured.
+  // Windows of one pixel have no border to skip; not measured.
   if (attributes.has("groups") || attributes.integer("kernel") == 1) return false;
   const TensorType& x = request.inputs[0].type;
   return x.element == ElementType::BF16 && request.inputs[1].type.element == ElementType::BF16 &&

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backward weights of a convolution whose window is one pixel, which is a dense layer of all
+// Backward weights of a convolution with a window of one pixel, that is of a dense layer over all
 // pixels:
 //   dw[o,i] = sum over pixels n of dy[n,o] x[n,i]
 // oneDNN's bf16 product is faster than its convolution, many times so for small images with many
-// channels; not where weights are so few that a product has little to divide among threads.
+// channels, but not if the weights are so few that threads have little to divide.
 #include "kernels/cpu/convolution_paths.h"
 #include "kernels/cpu/dense_paths.h"
 
 namespace regatta::cpu {
 namespace {
 
-/// Batch 64, 2 threads of a Sapphire Rapids, convolution and product in ms: 24 x 144 weights 0.97
-/// and 1.96, 32 x 144 0.86 and 0.39, 64 x 384 0.61 and 0.24, 320 x 1280 5.02 and 0.55.
+/// Fewest weights for the product. Batch 64, 2 threads, Sapphire Rapids, convolution and product in
+/// ms: 24 x 144 weights 0.97 and 1.96, 32 x 144 0.86 and 0.39, 64 x 384 0.61 and 0.24, 320 x 1280
+/// 5.02 and 0.55.
 constexpr std::int64_t kFewWeights = 4096;
 
-/// Images as a matrix of pixels.
+/// Views images as a matrix of pixels.
 Tensor pixels(const Tensor& images) {
   const std::int64_t channels = images.type.dim(3);
   return {.type = {images.type.element, {images.type.elements() / channels, channels}},

@@ -111,9 +111,9 @@ TEST(Convolution, AgreesInBf16InAllPasses) {
   }
 }
 
-// Batches that fill a group of 32 images and ones that do not, several groups, channels that fill
-// no tile, more channels than a chunk, rows in several blocks, both windows, groups: what our own
-// passes in bf16 cut their work by.
+// Cases for the divisions of our own bf16 passes: batches that fill a group of 32 images and ones
+// that do not, several groups, channels that do not fill a tile, more channels than a chunk, rows
+// in several blocks, both windows, groups.
 constexpr Shape kTiledShapes[] = {
     {37, 7, 5, 24, 40, 3, 1, 1},   {32, 3, 3, 144, 272, 3, 1, 1}, {65, 5, 6, 16, 16, 3, 1, 2},
     {70, 6, 5, 40, 20, 2, 1, 1},   {33, 31, 31, 24, 64, 3, 1, 1}, {17, 9, 8, 130, 17, 3, 1, 0},
@@ -131,7 +131,7 @@ TEST(Convolution, AgreesInBf16WhereTheBatchIsLarge) {
 }
 
 TEST(Convolution, TakesAGradientThatIsNotAlignedToACacheLine) {
-  // Gradients of an all_reduce lie one after the other in their bucket.
+  // Gradients of an all_reduce are contiguous in their bucket.
   const Shape s{2, 7, 9, 3, 5, 3, 1, 1};
   const OpCase op_case = backward_weights(s);
   const OpResult expected = run_op(reference_table(), op_case, 1);

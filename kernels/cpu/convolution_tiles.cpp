@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backward weights of a convolution of bf16 with stride 1 by AMX:
+// Backward weights of a bf16 convolution with stride 1 by AMX:
 //   dw[o,r,s,i] = sum over images b and pixels u, v of x[b, u+r-padding, v+s-padding, i]
 //   dy[b,u,v,o]
-// The terms that one product of tiles adds up are 32 images at one pixel. So a tap (r, s) only
-// chooses which tile of x meets which tile of dy: nothing is shifted inside a tile, and no product
-// is spent on the border. Tiles of x (16 inputs x 32 images) are transposed from the images, those
-// of dy (32 images x 16 outputs) interleaved by pairs of images, both a block of rows at a time so
-// that they are read again from the level-2 cache. Unpacking leaves outputs in another order within
-// 32; write_out() undoes it. Sums are f32; images are dealt to threads only where channels are too
-// few, and their sums added in order, so results depend on the number of threads at most.
+// One product of tiles sums over 32 images at one pixel. A tap (r, s) therefore only selects which
+// tile of x meets which tile of dy: values are not shifted inside a tile, and no product is spent
+// on the border. Tiles of x (16 inputs x 32 images) are transposed from the images, those of dy (32
+// images x 16 outputs) interleaved by pairs of images, both a block of rows at a time, which is
+// reread from the level-2 cache. Unpacking permutes outputs within 32; write_out() undoes that.
+// Sums are f32. Images are divided among threads only if channels are too few; their sums are added
+// in order, so results depend at most on the number of threads.
 #include <algorithm>
 #include <atomic>
 
@@ -53,7 +53,7 @@ class WeightGradient final : public Kernel {
   }
 
  private:
-  /// Groups and rows of dy of a block, and the corner of its chunk.
+  /// Groups and rows of dy in a block, and the first channels of its chunk.
   struct Block {
     std::int64_t group, groups, row, rows;
     std::int64_t input, output;
@@ -98,12 +98,12 @@ class WeightGradient final : public Kernel {
     return static_cast<int>(std::min(kImages, shape_.batch - (block.group + group) * kImages));
   }
 
-  /// Tiles of a row of x: [tile][column].
+  /// The tiles of a row of x. Shapes: [tile][column].
   std::byte* x_row(const Block& block, std::int64_t group, std::int64_t h) const {
     return block.x + (group * plan_.slots + h % plan_.slots) * x_row_;
   }
 
-  /// Tiles of a row of dy: [pair][column][2].
+  /// The tiles of a row of dy. Shapes: [pair][column][2].
   std::byte* dy_row(const Block& block, std::int64_t group, std::int64_t u) const {
     return block.dy + (group * plan_.block_rows + u) * dy_row_;
   }
@@ -142,7 +142,7 @@ class WeightGradient final : public Kernel {
   }
 
   void multiply_block(const Block& block, float* sums, bool first) {
-    // Loads of tiles are assembler that the compiler does not take for reads.
+    // Tile loads are assembler, which the compiler does not treat as reads.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     for (std::int64_t pair = 0; pair < plan_.output_pairs; ++pair) {
       for (std::int64_t tile = 0; tile < 2 * plan_.input_pairs; ++tile) {
@@ -185,13 +185,13 @@ class WeightGradient final : public Kernel {
     store_sums<kTaps>(sums);
   }
 
-  /// Sums of a task: [r][tile of inputs][pair of outputs][s][2][16 inputs][16 outputs].
+  /// Index into a task's sums: [r][tile of inputs][pair of outputs][s][2][16 inputs][16 outputs].
   std::int64_t sums_index(std::int64_t r, std::int64_t tile, std::int64_t pair) const {
     return ((r * 2 * plan_.input_pairs + tile) * plan_.output_pairs + pair) * shape_.kernel * 2 *
            kTileSide * kTileSide;
   }
 
-  /// This thread's share of dw: tiles of inputs are dealt out.
+  /// Writes this thread's share of dw; threads take tiles of inputs in turn.
   void write_out(int thread) {
     const std::int64_t chunk_tiles = 2 * plan_.input_pairs;
     const std::int64_t chunks = plan_.input_chunks * plan_.output_chunks;

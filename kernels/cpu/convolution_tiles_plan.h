@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Divides the work of convolution_tiles.cpp so that data which is read again stays in the level-2
-// cache.
+// Divides the work of convolution_tiles.cpp so that reread data stays in the level-2 cache.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +12,10 @@
 
 namespace regatta::cpu::tiles {
 
-inline constexpr std::int64_t kImages = kTileTerms;  // images whose products are added up together
+inline constexpr std::int64_t kImages = kTileTerms;  // images over which one product of tiles sums
 inline constexpr std::int64_t kPair = 32;            // channels of two tiles
-// Per thread: sums of 128 x 128 channels for 9 taps take 576 KiB, the tiles that they are computed
-// from at most 1 MiB; both stay in 2 MiB of level-2 cache.
+// Sums of 128 x 128 channels for 9 taps take 576 KiB per thread, the tiles from which they are
+// computed at most 1 MiB; both stay in 2 MiB of level-2 cache.
 inline constexpr std::int64_t kChunk = 128;
 inline constexpr std::int64_t kBlockBytes = 1 << 20;
 
@@ -45,14 +44,14 @@ inline GradientShape gradient_shape(const KernelRequest& request) {
 }
 
 /// A task is one chunk of inputs x one chunk of outputs x one part of the groups of images. A block
-/// is the amount that is converted and multiplied at a time.
+/// is converted and multiplied at a time.
 struct GradientPlan {
   std::int64_t groups;
   std::int64_t input_chunks, input_pairs;    ///< pairs in a chunk
-  std::int64_t output_chunks, output_pairs;  ///< of the outputs
+  std::int64_t output_chunks, output_pairs;  ///< the same for outputs
   std::int64_t image_parts;
   std::int64_t block_rows;    ///< of dy
-  std::int64_t block_groups;  ///< more than one only where block_rows are all rows
+  std::int64_t block_groups;  ///< above 1 only if block_rows are all rows
   std::int64_t slots;         ///< size of the ring of rows of x that a group keeps
 
   std::int64_t tasks() const { return input_chunks * output_chunks * image_parts; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The inner loops of convolution_tiles.cpp: images to tiles, and products of tiles. Only for code
-// compiled for AMX that runs where has_amx_bf16().
+// compiled for AMX that runs if has_amx_bf16().
 #pragma once
 
 #include <immintrin.h>
@@ -15,7 +15,7 @@ namespace regatta::cpu::tiles {
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16")
 
-/// x of 32 channels at one pixel for one group of images, as two tiles 16 inputs x 32 images.
+/// Transposes 32 channels of x at one pixel of a group to two tiles, 16 inputs x 32 images each.
 inline void transpose_x(const std::uint16_t* x, std::int64_t image, int images, __mmask32 channels,
                         std::uint16_t* first, std::uint16_t* second) {
   transpose_words(x, image, images, channels, [&](int c, __m512i values) {
@@ -24,7 +24,7 @@ inline void transpose_x(const std::uint16_t* x, std::int64_t image, int images, 
   });
 }
 
-/// The same of dy, as two tiles 32 images x 16 outputs.
+/// Interleaves 32 channels of dy likewise to two tiles, 32 images x 16 outputs each.
 inline void interleave_dy(const std::uint16_t* dy, std::int64_t image, int images,
                           __mmask32 channels, std::uint16_t* tiles) {
   constexpr std::int64_t kTileElements = kTileBytes / sizeof(std::uint16_t);
@@ -39,7 +39,7 @@ inline void interleave_dy(const std::uint16_t* dy, std::int64_t image, int image
   }
 }
 
-// Tiles by what they hold in accumulate(): sums of tap s in 2 s and 2 s + 1, then x, then dy.
+// Tile registers in accumulate(): sums of tap s in 2 s and 2 s + 1, x in 6, dy in 7.
 
 template <int kTaps>
 void load_sums(const float* sums) {
@@ -76,8 +76,7 @@ void store_sums(float* sums) {
   }
 }
 
-/// One row of x against one row of dy for all taps s: column w of x meets columns w + padding - s
-/// of dy.
+/// Multiplies rows of x and dy for all taps s: column w of x with column w + padding - s of dy.
 template <int kTaps>
 [[gnu::always_inline]] inline void multiply_row(const std::byte* x, const std::byte* dy,
                                                 const GradientShape& shape) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions by Winograd's algorithm F(4 x 4, 3 x 3), for nodes that are marked
+// Convolutions by Winograd's algorithm F(4 x 4, 3 x 3), for marked nodes
 // (kernels/graph/winograd.h): 36 products of matrices for every 16 results, by oneDNN, where a
-// direct sum takes 144. Images are cut into tiles of 4 x 4 pixels; each thread takes its share of
-// all tiles, in blocks: brings one to its points (winograd_tiles.h), multiplies, brings the
-// products back. What is in between is f32 and lies in memory that the lane's kernels use in turn.
-// Threads wait for each other when weights are transformed and at the end, never between blocks.
+// direct sum takes 144. Images are cut into tiles of 4 x 4 pixels. Each thread processes its share
+// of all tiles in blocks: it transforms a block to its points (winograd_tiles.h), multiplies, and
+// transforms the products back. Intermediate values are f32 in memory that the lane's kernels use
+// in turn. Threads wait for each other only when weights are transformed and at the end.
 //   forward:           M[36, tiles, O] = V[36, tiles, I] U[36, O, I]'
-//   backward data:     M[36, tiles, I] = V[36, tiles, O] U[36, O, I], of turned weights
+//   backward data:     M[36, tiles, I] = V[36, tiles, O] U[36, O, I], of flipped weights
 //   backward weights:  U[36, O, I] = sum over blocks of D[36, tiles, O]' V[36, tiles, I]
-// An image's result does not depend on what else is in the batch, nor on the number of threads;
-// gradients of weights are sums of each thread's, in order.
+// An image's result depends neither on the rest of the batch nor on the number of threads;
+// gradients of weights are each thread's sums, added in order.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -29,7 +29,7 @@ namespace {
 
 using namespace winograd;
 
-/// The data of a block's tiles, 6 x 6 pixels each from one above and left of it on.
+/// Transforms a block's data: 6 x 6 pixels for each tile, from one pixel above and left of it.
 template <typename T>
 void data_to_points(const Tiles& tiles, const Images& images, const Range& range,
                     const Planes& planes) {
@@ -44,7 +44,7 @@ void data_to_points(const Tiles& tiles, const Images& images, const Range& range
 
 enum class Pass : std::uint8_t { Forward, BackwardData };
 
-/// Forward, and backward data, which is the same of turned weights.
+/// Forward, and backward data, which is the same with flipped weights.
 template <typename T>
 class ImagesByWinograd final : public Kernel {
  public:
@@ -203,7 +203,7 @@ class WeightsByWinograd final : public Kernel {
     (first ? mine.first : mine.others)->run(room_, gradients, data, sums_.at(room_.at(mine.sums)));
   }
 
-  /// Rows of the largest block that this one does not have.
+  /// Clears the rows that the largest block has but this one does not.
   void clear_rows(const Planes& planes, std::int64_t used) const {
     for (std::int64_t row = used; row < data_.rows; ++row) {
       for (std::int64_t k = 0; k < kPoints; ++k) {
@@ -228,7 +228,7 @@ class WeightsByWinograd final : public Kernel {
     }
   }
 
-  /// All threads' sums of an output into the first one's.
+  /// Adds all threads' sums of an output to the first thread's.
   void add_up(std::int64_t output) {
     const Planes total = sums_.at(room_.at(threads_[0].sums));
     for (std::size_t thread = 1; thread < threads_.size(); ++thread) {

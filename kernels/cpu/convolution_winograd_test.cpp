@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nodes that are marked for Winograd's algorithm against the reference's direct sum.
-// How much larger its rounding is: a result of F(4, 3) is sum over k of A_ik (G g)_k (B d)_k, each
-// of whose products errs relative to its size. With inputs of one variance the variance of that
-// error is sum over k of A_ik^2 |G_k|^2 |B_k|^2, of a direct sum 3; of gradients of weights, whose
-// tiles are F(3, 4) by the same points, sum over k of A_ik^2 |G_k|^2 |B_k|^2 and 4. The largest
-// quotients for the points 0, +-11/16, +-23/16 are 7.2 and 6.0 in one dimension; in two they are
-// squared, and the root of that is the growth of the error. (For 0, +-1, +-2, as in Lavin & Gray
-// 2015, arXiv:1509.09308, it is 31; that it hangs on the points: Barabasz et al. 2018,
-// arXiv:1803.10986.) With images and weights in bf16 the transforms and sums are f32 all the same:
-// a result is rounded once, as that of a direct sum is.
+// Nodes marked for Winograd's algorithm, compared with the reference's direct sum. Its larger
+// rounding is bounded as follows. A result of F(4, 3) is sum over k of A_ik (G g)_k (B d)_k, where
+// each product errs relative to its size. With inputs of one variance, the variance of that error
+// is sum over k of A_ik^2 |G_k|^2 |B_k|^2, that of a direct sum is 3. For gradients of weights,
+// with tiles F(3, 4) by the same points, they are sum over k of A_ik^2 |G_k|^2 |B_k|^2 and 4. The
+// largest quotients for the points 0, +-11/16, +-23/16 are 7.2 and 6.0 in one dimension; in two
+// they are squared, and the root of that is the growth of the error. (For 0, +-1, +-2, as in Lavin
+// & Gray 2015, arXiv:1509.09308, it is 31; Barabasz et al. 2018, arXiv:1803.10986, show that it
+// depends on the points.) With bf16 images and weights, transforms and sums are still f32: a result
+// is rounded once, like that of a direct sum.
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cpu/test_support.h"
 #include "kernels/graph/error.h"
@@ -32,7 +32,7 @@ struct Shape {
 };
 
 // One image smaller than a tile, unequal sides that tiles do not fill, channels that registers do
-// not fill; then several blocks of images, uneven ones among them, and one of many channels.
+// not fill; then several blocks of images, also of unequal size, and one with many channels.
 constexpr Shape kShapes[] = {{1, 3, 2, 16, 16},  {2, 7, 9, 24, 40},   {3, 31, 31, 24, 64},
                              {43, 9, 7, 16, 32}, {9, 32, 32, 32, 16}, {300, 3, 3, 32, 32},
                              {2, 4, 4, 256, 512}};
@@ -70,7 +70,7 @@ OpCase marked(const OpCase& op_case) {
 }
 
 TEST(Winograd, AgreesWithTheReferenceInAllPasses) {
-  // Kernels share memory, as those of a lane do, and find in it what others left: here, NaN.
+  // The kernels share scratch memory, as in a lane, and must not rely on its contents: here, NaN.
   const Scratch::Scope lane;
   constexpr std::size_t kBytes = 64 << 20;
   Scratch::of_the_lane()->reserve(kBytes,

@@ -2,8 +2,8 @@
 //
 // Times of single ops on the shapes of resnet9, resnet9_thin and the parabola. Arguments end in the
 // number of threads; memory-bound ops report the bytes that they must read and write.
-//   BM_Parabola       the tiny ops, and all kernels of a step one after the other
-//   compare_dense     plain loops against oneDNN: where kSmallProduct comes from
+//   BM_Parabola       the tiny ops, and all kernels of a step in order
+//   compare_dense     plain loops against oneDNN, from which kSmallProduct was chosen
 //   BM_Convolution    the convolutions of a network, summed by pass
 #include <benchmark/benchmark.h>
 
@@ -32,7 +32,7 @@ OpCase sgd(const Dims& dims, double momentum) {
           "sgd"};
 }
 
-/// The nodes of a step, each on data of its own: their times do not depend on the values.
+/// The nodes of a step, each with its own data; values do not affect the time.
 std::vector<OpCase> parabola_step() {
   const Array x = random_array({50, 1}, 1), hidden = random_array({50, 5}, 2);
   const Array w1 = random_array({5, 1}, 3), w2 = random_array({1, 5}, 4);
@@ -279,7 +279,7 @@ BENCHMARK(BM_MaxPoolBackward)->Apply(memory_bound_arguments);
 void BM_Sgd(benchmark::State& state) {
   const OpCase op_case = sgd({6'573'120}, 0.9);
   run_one(state, op_case, static_cast<int>(state.range(0)));
-  // Reads gradient, parameter and velocity, writes the last two.
+  // Each update reads gradient, parameter and velocity, and writes the last two.
   state.SetBytesProcessed(5 * op_case.inputs[0].type.bytes() * state.iterations());
 }
 BENCHMARK(BM_Sgd)->Arg(1)->Arg(2)->Unit(benchmark::kMicrosecond)->UseRealTime();

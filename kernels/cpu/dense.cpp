@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dense: y = x wᵀ; dx = dy w; dw = dyᵀ x. The size decides which implementation runs
-// (dense_paths.h).
+// dense: y = x wᵀ; dx = dy w; dw = dyᵀ x. The size determines the implementation (dense_paths.h).
 #include "kernels/cpu/dense_paths.h"
 
 namespace regatta::cpu {
 namespace {
 
-/// The three tensors have B I, I O and B O elements in some order: their product is the square of
-/// the B I O multiply-adds.
+/// Whether the product is small. Its three tensors have B I, I O and B O elements in some order;
+/// the product of these numbers is the square of the B I O multiply-adds.
 bool is_small(const KernelRequest& request) {
   const Tensor& a = request.inputs[0];
   const Tensor& b = request.inputs[1];

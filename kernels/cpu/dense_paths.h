@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two implementations of dense: plain loops in f32 on one thread, for products too small for a
+// The two implementations of dense: plain loops in f32 on one thread for products too small for a
 // library call; oneDNN for all others.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace regatta::cpu {
 
-/// Products with at most this many multiply-adds run in plain loops. Measured by compare_dense in
+/// The most multiply-adds of a product that runs in plain loops. Measured by compare_dense in
 /// cpu_kernels_bench.cpp on 1 thread (Sapphire Rapids, oneDNN 2.6.3): a call of oneDNN takes at
 /// least 310 to 440 ns; loops take 40 to 100 ns for 250 multiply-adds, 190 to 260 for 2,560, 500 to
 /// 630 for 4,096.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A layer with up to kWidest inputs and outputs has its loops over them unrolled by the compiler,
-// because their bounds are constants there: a loop of five turns costs more than its arithmetic.
-// Extent 0 stands for any number.
+// Dense layers in plain loops. For up to kWidest inputs and outputs, bounds are constants and the
+// compiler unrolls the loops: a loop of five turns costs more than its arithmetic. Extent 0 stands
+// for any number.
 #include "kernels/cpu/dense_paths.h"
 
 #include <array>
@@ -41,7 +41,7 @@ void forward(const Product& p) {
   }
 }
 
-/// x takes dx, y holds dy.
+/// Computes dx into x from dy in y.
 template <int kInputs, int kOutputs>
 void backward_data(const Product& p) {
   const std::int64_t inputs = kInputs > 0 ? kInputs : p.inputs;
@@ -58,7 +58,7 @@ void backward_data(const Product& p) {
   }
 }
 
-/// w takes dw, y holds dy.
+/// Computes dw into w from dy in y.
 template <int kInputs, int kOutputs>
 void backward_weights(const Product& p) {
   const std::int64_t inputs = kInputs > 0 ? kInputs : p.inputs;
@@ -87,7 +87,7 @@ constexpr Loops loops() {
   return nullptr;
 }
 
-/// Entry (inputs - 1) * kWidest + (outputs - 1).
+/// The loops by extents, at index (inputs - 1) * kWidest + (outputs - 1).
 template <Pass kPass, int... kIndex>
 constexpr auto unrolled_loops(std::integer_sequence<int, kIndex...>) {
   return std::array{loops<kPass, kIndex / kWidest + 1, kIndex % kWidest + 1>()...};

@@ -11,8 +11,8 @@ struct Shape {
   std::int64_t batch, inputs, outputs;
 };
 
-// The parabola's two layers; every unrolled corner; loops that are not unrolled; products by
-// oneDNN; widths on both sides of 8.
+// The parabola's two layers; the corner cases of unrolled loops; loops that are not unrolled;
+// products by oneDNN; widths on both sides of 8.
 constexpr Shape kShapes[] = {{50, 1, 5}, {50, 5, 1},   {1, 1, 1},     {3, 8, 8},
                              {7, 9, 3},  {2, 3, 24},   {16, 24, 31},  {1, 64, 10},
                              {33, 7, 2}, {64, 64, 10}, {129, 65, 33}, {40, 300, 24}};

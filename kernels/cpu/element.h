@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element types in kernels: loops for those that kernels compute with
-// (kernels/runtime/element.h).
+// Loops for the element types with which kernels compute (kernels/runtime/element.h).
 #pragma once
 
 #include <memory>
@@ -16,7 +15,7 @@ using regatta::Bf16;
 using regatta::load;
 using regatta::store;
 
-/// build(T{}) with the element type; null for types without loops.
+/// Calls build(T{}) with the element type; null for types without loops.
 template <typename Build>
 std::unique_ptr<Kernel> with_element(ElementType element, const Build& build) {
   switch (element) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factories in the CPU's table, by source file. A factory copies what it needs out of the
+// The factories in the CPU's table, by source file. A factory copies the data it needs out of the
 // request. Formulas and shapes are in kernels/graph/ops. A factory returns null for element types
 // that it does not support; the table reports the error.
 #pragma once

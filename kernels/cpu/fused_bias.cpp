@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fused_bias: y = a(x + b), one pass. Its backward: db = sum of dz over all rows, and dx = dz where
-// it is asked for, with dz = dy times the activation's derivative at x + b, one pass.
+// fused_bias: y = a(x + b), in one pass. Its backward op: dz = dy times the activation's derivative
+// at x + b, db = sum of dz over all rows, and dx = dz if it is an output, in one pass.
 #include <vector>
 
 #include "kernels/cpu/element.h"
@@ -12,7 +12,7 @@
 namespace regatta::cpu {
 namespace {
 
-/// b, repeated to a wide row.
+/// b repeated to a wide row.
 class WideBias {
  public:
   WideBias(const float* b, const WideRow& row)
@@ -30,7 +30,7 @@ class WideBias {
   Buffer<float> wide_;
 };
 
-/// Elements of a part, whole rows.
+/// The elements of a part, whole rows.
 Range part_of(const Tensor& x, std::int64_t channels, int parts, int part) {
   const Range rows = share(x.elements() / channels, parts, part);
   return {rows.begin * channels, rows.end * channels};
@@ -113,7 +113,7 @@ class FusedBiasBackward {
   WideRow row_;
   WideBias bias_;
   int parts_;
-  std::vector<ChannelSums<1>> sums_;  ///< one a part
+  std::vector<ChannelSums<1>> sums_;  ///< one for each part
 };
 
 }  // namespace

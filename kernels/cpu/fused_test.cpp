@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fused ops against the reference's chains of single ops, for every device that has kernels
+// Fused ops compared with the reference's chains of single ops, for every device that has kernels
 // (test_support.h).
 #include <algorithm>
 #include <utility>
@@ -20,12 +20,12 @@ struct Shape {
   std::int64_t group;
 };
 
-// Odd sides (the last row or column is left over), channels that fill registers and that do not,
-// groups that go up in the threads and groups that do not, on both sides of the limit for threads.
+// Odd sides (the last row or column is left over), channels that fill registers or do not, numbers
+// of groups that the threads divide or do not, on both sides of the limit for threads.
 constexpr Shape kShapes[] = {{1, 5, 4, 1, 1},    {2, 7, 5, 3, 1},   {6, 3, 3, 24, 2},
                              {4, 15, 15, 64, 2}, {5, 9, 12, 64, 5}, {3, 13, 13, 65, 1},
                              {4, 9, 9, 130, 4}};
-// By several threads, which deal out groups in one way, whatever the activation.
+// Large enough for several threads, which divide groups in the same way for every activation.
 constexpr Shape kLarge{6, 31, 31, 24, 2};
 
 constexpr Fusion kFusions[] = {
@@ -62,14 +62,14 @@ std::vector<std::pair<Shape, Fusion>> cases() {
   return all;
 }
 
-/// All different within windows: at a near tie, bf16 and f32 would pick different pixels.
+/// Values that are distinct in each window: at a near tie, bf16 and f32 would pick differently.
 Array distinct_array(const Shape& s, unsigned seed) {
   Array array = random_array({s.batch, s.height, s.width, s.channels}, seed);
   for (std::int64_t i = 0; i < array.type.elements(); ++i) {
     const std::int64_t pixel = i / s.channels;
     const std::int64_t h = pixel / s.width % s.height, w = pixel % s.width;
     const auto step = static_cast<float>((h % 3) * 3 + w % 3 + 1);
-    // Multiples of 1/2 by position in the window, less than 1/4 of noise.
+    // A multiple of 1/2 by position in the window, plus noise below 1/4.
     array.f32()[i] = std::floor(array.f32()[i] * 16) / 64 + 0.5F * std::fmod(step * 4, 9.0F) - 2;
   }
   return array;
@@ -92,12 +92,12 @@ OpCase forward(const Shape& s, const Fusion& fusion, bool residual) {
   return op_case;
 }
 
-// y is a few deviations of 1 from the mean at most.
+// y is at most a few deviations of 1 from the mean.
 constexpr Bound kBound{.absolute = 8e-6, .relative = 4e-6};
-/// What the short polynomials of activation_function.h add in bf16.
+/// The additional error of activation_function.h's short polynomials in bf16.
 constexpr double kShort = 1e-4;
 
-/// The op with bf16 in inputs 0 and, where given, `others`, against f32; y and dx are rounded, the
+/// Compares the op with bf16 in the inputs `halved` with the same in f32: y and dx are rounded, the
 /// statistics are not, and positions are the same.
 void expect_agrees_in_bf16(const OpCase& op_case, const std::vector<std::size_t>& halved,
                            const Bound& bound) {
@@ -116,7 +116,7 @@ TEST(FusedNormalize, AgreesWithTheReference) {
   for (const auto& [s, fusion] : cases()) {
     const OpCase op_case = forward(s, fusion, false);
     expect_agrees(op_case, kBound);
-    if (fusion.pool == Pool::After) continue;  // y in bf16 has ties that f32 has not
+    if (fusion.pool == Pool::After) continue;  // y in bf16 has ties that f32 does not have
     expect_agrees_in_bf16(op_case, {0}, {kBound.absolute + kShort, kBound.relative});
   }
 }
@@ -130,7 +130,7 @@ TEST(FusedNormalize, AddsAResidual) {
   }
 }
 
-/// The inputs of the backward op, with statistics and positions from the reference's forward op.
+/// A case of the backward op, with statistics and positions from the reference's forward op.
 OpCase backward(const Shape& s, const Fusion& fusion) {
   const OpCase before = forward(s, fusion, false);
   const OpResult result = run_op(reference_table(), before, 1);
@@ -155,7 +155,7 @@ TEST(FusedNormalizeBackward, AgreesWithTheReference) {
   for (const auto& [s, fusion] : cases()) {
     const OpCase op_case = backward(s, fusion);
     const Bound sums = sum_of(s.batch * s.height * s.width);  // dscale and dshift
-    // Where one pixel is left of a group, deviations are sqrt(epsilon) and dx is large.
+    // If a group has only one pixel, deviations are sqrt(epsilon) and dx is large.
     const Bound bound{16 * sums.absolute + kBound.absolute, 16 * kBound.relative};
     expect_agrees(op_case, bound);
     std::vector<std::size_t> halved{0, 1};
@@ -189,7 +189,7 @@ TEST(FusedNormalize, PicksTheFirstOfEqualsLikeMaxPool) {
   for (ElementType element : {ElementType::F32, ElementType::BF16}) {
     for (Pool pool : {Pool::Before, Pool::After}) {
       OpCase op_case = forward(s, {Activation::Relu, pool, 2}, false);
-      // Few different values; a scale of 1 and a shift of -1/2 make many results equal to zero.
+      // Few distinct values; a scale of 1 and a shift of -1/2 make many results zero.
       for (std::int64_t i = 0; i < op_case.inputs[0].type.elements(); ++i) {
         op_case.inputs[0].f32()[i] = static_cast<float>(i * 7 % 5 / 2);
       }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Mean and variance of each group and channel in one pass, and the running statistics. Deviations
-// are taken from a pivot near the mean (that of the group's first rows), so that f32 sums of their
-// squares do not cancel; blocks are merged in double:
+// are taken from a pivot near the mean (the mean of the group's first rows), so that the f32 sums
+// of their squares do not cancel; blocks are merged in double:
 //   d = x - pivot;  mean = pivot + sum d / m;  variance = (sum d² - (sum d)² / m) / m.
 // Threads: parts of a group may be added concurrently; everything else runs on one thread.
 #pragma once
@@ -18,7 +18,7 @@ namespace regatta::cpu {
 
 class GroupStatistics {
  public:
-  /// `request`: of any normalisation op; all have scale, shift, the outputs mean and inverse
+  /// `request` is that of any normalisation op: all have scale, shift, the outputs mean and inverse
   /// deviation, and the variables at the same positions.
   GroupStatistics(const KernelRequest& request, const Groups& groups)
       : groups_(groups),
@@ -42,7 +42,7 @@ class GroupStatistics {
 
   const Line& line(std::int64_t group) const { return lines_[static_cast<std::size_t>(group)]; }
 
-  /// Takes the pivot from the first rows of the group.
+  /// Sets a group's pivot from its first rows.
   template <typename T>
   void find_pivot(std::int64_t group, const T* x, std::int64_t rows) const {
     const std::int64_t channels = groups_.channels, used = std::min(kPivotRows, rows);
@@ -77,7 +77,7 @@ class GroupStatistics {
     std::copy_n(scratch_[static_cast<std::size_t>(part)].totals(0), 2 * groups_.channels, target);
   }
 
-  /// Writes the outputs and the line of a group whose parts are all added.
+  /// Writes the outputs and the line of a group after all of its parts have been added.
   void finish(std::int64_t group) {
     const std::int64_t channels = groups_.channels;
     const auto m = static_cast<double>(groups_.rows);
@@ -90,7 +90,7 @@ class GroupStatistics {
       }
       const double mean = static_cast<double>(pivot(group)[c]) + sum / m;
       const double variance = std::max(0.0, (squares - sum * sum / m) / m);
-      // Rounded before it is used, so that backward sees the same line.
+      // Rounded before its use, so that the backward op uses the same line.
       const auto inverse = static_cast<float>(1 / std::sqrt(variance + epsilon_));
       mean_[group * channels + c] = static_cast<float>(mean);
       inverse_[group * channels + c] = inverse;
@@ -101,7 +101,7 @@ class GroupStatistics {
     line(group).repeat();
   }
 
-  /// After all groups: running = (1 - momentum) running + momentum * their mean.
+  /// Called after all groups: running = (1 - momentum) running + momentum * mean over groups.
   void update_running() const {
     update(*running_mean_, [&](std::int64_t g, std::int64_t c) {
       return static_cast<double>(mean_[g * groups_.channels + c]);
@@ -148,9 +148,9 @@ class GroupStatistics {
   double momentum_;
   Buffer<double> sums_;      ///< [group, slice, (sum, squares), channel]
   Buffer<double> variance_;  ///< [group, channel]
-  std::vector<Line> lines_;  ///< one a group
+  std::vector<Line> lines_;  ///< one for each group
   std::vector<Buffer<float>> pivots_;
-  std::vector<ChannelSums<2>> scratch_;  ///< one a part
+  std::vector<ChannelSums<2>> scratch_;  ///< one for each part
 };
 
 }  // namespace regatta::cpu

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Divides the groups of a normalisation among threads: whole groups if the threads divide their
-// number evenly, otherwise one slice of every group for each thread, whose sums are merged in the
-// order of the slices.
+// Divides the groups of a normalisation among threads: whole groups if the number of threads
+// divides that of groups; otherwise each thread has one slice of every group, and sums are merged
+// in the order of the slices.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct Groups {
         parts(parts_for(threads, x.elements())),
         sliced(group_count % parts != 0) {}
 
-  /// Elements of a part's slice of a group, or of the whole group if groups are not sliced.
+  /// The elements of a part's slice of a group, or of the whole group if groups are not sliced.
   Range elements(std::int64_t group, int part) const {
     const Range mine = sliced ? share(rows, parts, part) : Range{0, rows};
     return {(group * rows + mine.begin) * channels, (group * rows + mine.end) * channels};
   }
 
-  /// The same, cut between examples of the batch, for kernels that read neighbouring pixels.
+  /// A part's slice as whole examples, for kernels that read neighbouring pixels.
   Range whole_examples(std::int64_t group, int part) const {
     const Range mine = sliced ? share(examples, parts, part) : Range{0, examples};
     return {group * examples + mine.begin, group * examples + mine.end};
@@ -38,8 +38,9 @@ struct Groups {
     return {some_examples.begin * size, some_examples.end * size};
   }
 
-  /// Calls measure(group, part), then finish(group), then apply(group, part). Unsliced, a thread
-  /// finishes one group before the next, so that apply() finds in cache what measure() read.
+  /// Calls measure(group, part), then finish(group), then apply(group, part). A thread finishes
+  /// groups that are not sliced one by one, so that apply() rereads measure()'s data from the
+  /// cache.
   template <typename Measure, typename Finish, typename Apply>
   void run(const Measure& measure, const Finish& finish, const Apply& apply) const {
     if (!sliced) {
@@ -62,7 +63,7 @@ struct Groups {
     });
   }
 
-  /// The slices of a group, and the slice that a part measures.
+  /// The number of slices of a group, and the index of the slice that a part measures.
   std::int64_t slices() const { return sliced ? parts : 1; }
   std::int64_t slice(std::int64_t group, int part) const {
     return group * slices() + (sliced ? part : 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// input: the slice of a step's global batch, prepared ahead; see batch.h for what it holds. A slice
-// that is the same in every step is written when the kernel is built (the memory of inputs is not
-// shared with other values).
+// input: the slice of a step's global batch, prepared ahead; batch.h describes its contents. A
+// slice that is the same in every step is written once, when the kernel is built (the memory of
+// inputs is not shared with other values).
 #include <array>
 #include <cstring>
 
@@ -70,11 +70,11 @@ class Input final : public Kernel {
   Tensor targets_;
   const AbortFlag* abort_;
   int parts_;
-  EpochOrder order_;  ///< of the prefetcher's thread
+  EpochOrder order_;  ///< used by the prefetcher's thread
   std::array<Staging, 2> staging_;
-  std::array<std::uint64_t, 2> digests_{};  ///< of what is in the buffers
-  std::uint64_t consumed_ = 0;              ///< of the batch that was handed out last
-  Prefetcher prefetcher_;                   // last: its thread uses all of the above
+  std::array<std::uint64_t, 2> digests_{};  ///< of the batches in the buffers
+  std::uint64_t consumed_ = 0;              ///< digest of the batch handed out last
+  Prefetcher prefetcher_;                   // last member: its thread uses all of the above
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of the input op: small data sets whose examples can be told by their labels,
-// augmentations, and an input with its kernel.
+// For tests of the input op: small data sets with labels that identify the examples, augmentations,
+// and an input with its kernel.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ inline DataSet images(std::int64_t count) {
   return data;
 }
 
-/// Features i and i + 1/2, target -i for example i.
+/// A data set in which example i has the features i and i + 1/2 and the target -i.
 inline DataSet features(std::int64_t count) {
   DataSet data{.name = "features", .count = count};
   for (std::int64_t i = 0; i < count; ++i) {
@@ -82,7 +82,7 @@ class InputOp {
   }
   std::unique_ptr<Kernel> build() const { return cpu_table().build(request()); }
 
-  /// The batch of a step, prepared directly.
+  /// Prepares the batch of a step directly, without the kernel.
   void fill(std::int64_t step) {
     EpochOrder order;
     fill_batch(BatchPlan(request()), step, order,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The input op: every example once an epoch, the same bits however the batch is dealt, augmentation
-// against a naive implementation.
+// The input op: every example once an epoch, the same bits however the batch is divided, and
+// augmentation compared with a naive implementation.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -34,7 +34,7 @@ TEST(Input, LeavesAnIncompleteLastBatchOut) {
   const DataSet data = images(20);
   InputOp input(&data, {.batch = 6, .offset = 0, .global_batch = 6}, plain());
   const std::vector<std::int32_t> second = example_order(kSeed, 1, 20);
-  input.fill(3);  // three steps an epoch: the first of epoch 1
+  input.fill(3);  // epochs have three steps: the first of epoch 1
   EXPECT_EQ(input.labels(), std::vector<std::int32_t>(second.begin(), second.begin() + 6));
 }
 
@@ -56,7 +56,7 @@ TEST(Input, GivesReplicasSlicesThatMakeUpTheGlobalBatchBitByBit) {
   }
 }
 
-/// The same by whole images: border, crop, mirror, normalise, cut out.
+/// The same pipeline on whole images: border, crop, mirror, normalise, cut out.
 std::vector<float> naive(const DataSet& data, std::int64_t example, const Augmentation& a,
                          const AugmentationDraw& draw) {
   const std::int64_t padded = kSide + 2 * a.pad;
@@ -180,7 +180,7 @@ TEST(Input, PrefetchesWhatIsPreparedDirectly) {
   const InputSlice slice{.batch = 4, .offset = 2, .global_batch = 6};
   InputOp prefetched(&data, slice, everything()), direct(&data, slice, everything());
   const auto kernel = prefetched.build();
-  // Consecutive steps, and jumps such as a kernel never sees from an executor.
+  // Consecutive steps, and jumps that an executor never makes.
   for (std::int64_t step : {0, 1, 2, 3, 4, 5, 6, 7, 8, 3, 4, 100, 101, 0}) {
     kernel->run({.step = step});
     direct.fill(step);
@@ -188,7 +188,7 @@ TEST(Input, PrefetchesWhatIsPreparedDirectly) {
   }
 }
 
-/// What a kernel counts in the steps, in this order.
+/// The digest that a kernel counts over `steps`, run in this order.
 std::uint64_t order_of(const InputOp& input, const std::vector<std::int64_t>& steps) {
   LaneCounters counters;
   const auto kernel = input.build();
@@ -216,7 +216,7 @@ TEST(Input, DigestsWhatItYields) {
   EXPECT_NE(order_of_images(whole, plain()), of_images);
   EXPECT_EQ(order_of_points(first) + order_of_points(second), order_of_points(whole));
   EXPECT_NE(order_of_points(first) + order_of_points(wrong), order_of_points(whole));
-  // A full batch is written once, and consumed in each step.
+  // A full batch is written once and counted in each step.
   const InputSlice all{.batch = 24, .offset = 0, .global_batch = 24};
   const InputSlice half{.batch = 12, .offset = 0, .global_batch = 24};
   const InputSlice other_half{.batch = 12, .offset = 12, .global_batch = 24};
@@ -271,7 +271,7 @@ TEST(Input, YieldsTheDataSetInOrderAndUnaugmentedForEvaluation) {
   }
 }
 
-/// The kind of error that building the input's kernel throws.
+/// The kind of error thrown when the input's kernel is built.
 ErrorKind error_of(const InputOp& input) {
   try {
     input.build();

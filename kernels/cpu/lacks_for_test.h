@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests that skip where the processor cannot compute what they are about.
+// For tests that skip on a processor without the instructions that they need.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -10,7 +10,7 @@
 
 namespace regatta {
 
-/// Why whole models cannot be computed in `element` on this processor; empty: they can.
+/// The reason why this processor cannot compute whole models in `element`; empty if it can.
 inline std::string why_cpu_lacks(ElementType element) {
   constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());

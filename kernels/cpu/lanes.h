@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A vector of f32 that fills one register, for loops whose speed must not depend on the compiler's
-// vectoriser. Arithmetic, comparisons and selections are those of the compiler's vector types and
-// work for any instruction set. A type wider than a register would pass through memory. One
-// operation names an instruction: rounding to bf16, which costs a tenth of the integer arithmetic
-// in element.h where the machine has it for whole registers.
+// A vector of f32 that fills one register, for loops that must not depend on the compiler's
+// vectoriser for their speed. Arithmetic, comparisons and selections are those of the compiler's
+// vector types and work for any instruction set. A type wider than a register would pass through
+// memory. Only one operation names an instruction: rounding to bf16, which costs a tenth of
+// element.h's integer arithmetic if the machine has it for whole registers.
 #pragma once
 
 #ifdef __AVX512BF16__
@@ -31,7 +31,7 @@ using LaneIntegers __attribute__((vector_size(kLanes * 4))) = std::int32_t;
 using LaneHalves __attribute__((vector_size(kLanes * 2))) = std::uint16_t;
 using LaneBytes __attribute__((vector_size(kLanes))) = std::uint8_t;
 
-/// The number of lanes that a load or store touches; the others are zero.
+/// The number of lanes that a load or store accesses; the others are zero.
 struct AllLanes {
   static constexpr std::size_t count = kLanes;
 };
@@ -39,7 +39,7 @@ struct SomeLanes {
   std::size_t count;
 };
 
-/// body(i, lanes) for 0, kLanes, 2 kLanes, … below `count`; the last call may have fewer lanes.
+/// Calls body(i, lanes) for i = 0, kLanes, … below `count`; the last call may have fewer lanes.
 template <typename Body>
 inline void for_each_lanes(std::int64_t count, const Body& body) {
   std::int64_t i = 0;
@@ -59,10 +59,10 @@ inline Lanes to_f32(LaneHalves halves) {
   return std::bit_cast<Lanes>(__builtin_convertvector(halves, LaneIntegers) << 16);
 }
 
-/// A register of f32 as elements of T in memory.
+/// Converts a register of f32 to elements of T as stored in memory.
 inline Lanes rounded_to(float, Lanes lanes) { return lanes; }
 /// Rounds to the nearest, ties to even; a NaN stays a NaN. The machine's instruction treats numbers
-/// below f32's normal range as zeros.
+/// below f32's normal range as zero.
 inline LaneHalves rounded_to(Bf16, Lanes lanes) {
 #ifdef __AVX512BF16__
   return std::bit_cast<LaneHalves>(_mm512_cvtneps_pbh(std::bit_cast<__m512>(lanes)));
@@ -102,15 +102,15 @@ inline void store_bytes(std::uint8_t* to, LaneIntegers values, Count lanes) {
   std::memcpy(to, &bytes, lanes.count);
 }
 
-/// The same f32 in all lanes.
+/// A register with `value` in all lanes.
 inline Lanes all(float value) { return Lanes{} + value; }
 
-// Functions that vector_math.h needs for both f32 and lanes.
+// Overloads that let vector_math.h work on f32 and on lanes.
 inline float select(bool where, float yes, float no) { return where ? yes : no; }
 inline Lanes select(LaneIntegers where, Lanes yes, Lanes no) { return where ? yes : no; }
 inline Lanes select(LaneIntegers where, float yes, Lanes no) { return where ? all(yes) : no; }
 inline Lanes select(LaneIntegers where, Lanes yes, float no) { return where ? yes : all(no); }
-/// 2^n of integers n in f32's normal range.
+/// 2^n for an integer n in f32's exponent range.
 inline float power_of_two(float n) {
   return std::bit_cast<float>((static_cast<std::int32_t>(n) + 127) << 23);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A normalisation with known statistics is a line for each channel; Line applies it together with
-// the fused ops.
+// A normalisation with known statistics is a linear function of each channel; Line applies it
+// together with the fused ops.
 #pragma once
 
 #include "kernels/cpu/activation_function.h"
@@ -11,8 +11,8 @@
 
 namespace regatta::cpu {
 
-/// body(offset, i, lanes) for the elements [begin, end), whole rows: `offset` counts all elements,
-/// `i` those of the wide row.
+/// Calls body(offset, i, lanes) for the elements [begin, end), whole rows: `offset` counts all
+/// elements, `i` those of the wide row.
 template <typename Body>
 inline void for_each_row_lanes(const WideRow& row, const Range& elements, const Body& body) {
   for_each_wide_row(row, elements.begin, elements.end, [&](auto offset, auto count) {
@@ -20,13 +20,13 @@ inline void for_each_row_lanes(const WideRow& row, const Range& elements, const 
   });
 }
 
-/// slope * (x - mean) + shift, with wide rows of constants.
+/// Computes slope * (x - mean) + shift, with constants repeated to wide rows.
 class Line {
  public:
   explicit Line(const WideRow& row)
       : row_(row), constants_(make_buffer<float>(static_cast<std::size_t>(3 * row.width))) {}
 
-  /// Sets a channel. Call repeat() after all are set.
+  /// Sets a channel's constants. Call repeat() after all are set.
   void set(std::int64_t channel, float mean, float slope, float shift) {
     constants_[static_cast<std::size_t>(channel)] = mean;
     constants_[static_cast<std::size_t>(row_.width + channel)] = slope;
@@ -36,15 +36,15 @@ class Line {
     for (int i = 0; i < 3; ++i) repeat_channels(row_, constants_.get() + i * row_.width);
   }
 
-  /// x - mean; `i` counts in the wide row.
+  /// Returns x - mean; `i` is the position in the wide row.
   Lanes centered(std::int64_t i, Lanes x) const { return x - at(i); }
   Lanes slope(std::int64_t i) const { return at(row_.width + i); }
-  /// The line for a centered x.
+  /// The linear function of an x that is already centered.
   Lanes line(std::int64_t i, Lanes centered) const {
     return slope(i) * centered + at(2 * row_.width + i);
   }
 
-  /// y = function(line(x)) [+ residual], element by element.
+  /// Computes y = function(line(x)) [+ residual], element by element.
   template <typename Function, typename T>
   void apply(const T* x, const T* residual, T* y, const Range& elements) const {
     if (residual == nullptr) {
@@ -61,8 +61,8 @@ class Line {
     }
   }
 
-  /// y = max_pool(function(line(x))) of one image. Values are rounded before they are compared, so
-  /// that ties resolve as if the values had been stored. picked and positions may be null.
+  /// Computes y = max_pool(function(line(x))) of one image. Values are rounded before they are
+  /// compared, so ties are those of stored values. `picked` and `positions` may be null.
   template <typename Function, typename T>
   void apply_and_pool(const Windows& windows, const T* x, T* y, T* picked,
                       std::uint8_t* positions) const {
@@ -84,10 +84,10 @@ class Line {
   Lanes at(std::int64_t i) const { return load_lanes(constants_.get() + i, AllLanes{}); }
 
   WideRow row_;
-  Buffer<float> constants_;  ///< mean, slope, shift, a wide row each
+  Buffer<float> constants_;  ///< mean, slope and shift, a wide row each
 };
 
-/// The largest value of each window of one image and its position (null: not wanted).
+/// Finds each window's largest value in an image, and its position unless `positions` is null.
 template <typename T>
 void pool_image(const Windows& windows, const T* x, T* picked, std::uint8_t* positions) {
   windows.for_each([&](auto corner, auto pooled, auto side) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// slow += (1 - d) (w - slow); w = slow, with d = decay(examples seen when this step has ended); d =
-// 1 in a step that is not in the node's period, but the run's last (kernels/graph/node_steps.h).
+// slow += (1 - d) (w - slow); w = slow, with d = decay(examples seen at the end of this step). d =
+// 1 in the run's last step if the node's period does not include it (kernels/graph/node_steps.h).
 #include "kernels/cpu/factories.h"
 #include "kernels/cpu/shared_update.h"
 #include "kernels/runtime/schedule.h"

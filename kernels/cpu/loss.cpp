@@ -3,7 +3,7 @@
 // softmax_cross_entropy with smoothing e over K classes: loss = -sum_k t_k log p_k / divisor, with
 // t_k = (1 - e) [k = label] + e / K; dlogits = (p - t) / divisor.
 // mean_squared_error: loss = sum over examples of the mean over outputs of (p - t)², / divisor.
-// Losses are added up in double, in the order of the examples, on one thread: they are small.
+// Losses are small: one thread adds them in double, in the order of the examples.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@
 namespace regatta::cpu {
 namespace {
 
-/// Sums of squares kept side by side: what makes the loop vectorise in a fixed order.
+/// The number of sums of squares kept side by side, so that the loop vectorises in a fixed order.
 constexpr std::int64_t kLanes = 16;
 
 template <typename T>
@@ -36,7 +36,7 @@ class SoftmaxCrossEntropy {
   }
 
  private:
-  /// Also writes the example's probabilities.
+  /// Returns the loss of example b and writes its probabilities.
   double loss_of(std::int64_t b) const {
     const T* row = logits_ + b * classes_;
     float* p = probabilities_ + b * classes_;
@@ -88,7 +88,7 @@ KernelPointer build_softmax_cross_entropy_backward(const KernelRequest& request)
   });
 }
 
-/// Lane i takes the errors i, i + kLanes, ...; then lanes are added in order.
+/// Lane i sums the errors i, i + kLanes, …; then the lanes are added in order.
 double sum_of_squared_errors(const float* prediction, const float* target, std::int64_t count) {
   double lanes[kLanes] = {};
   std::int64_t i = 0;
@@ -110,7 +110,7 @@ double sum_of_squared_errors(const float* prediction, const float* target, std::
   return sum;
 }
 
-/// Of equal logits the first is the answer. A NaN beats nothing: a diverged model scores 0.
+/// The first of equal logits is the prediction. A NaN is never larger: a diverged model scores 0.
 template <typename T>
 bool is_correct(const T* row, std::int64_t classes, std::int32_t label) {
   const float mine = load(row[label]);

@@ -18,7 +18,7 @@ Attributes loss_attributes(double smoothing, std::int64_t divisor) {
   return {{"label_smoothing", smoothing}, {"divisor", divisor}};
 }
 
-// exp and log err by an ulp or two; sums are in double.
+// exp and log err by a unit or two in the last place; sums are in double.
 constexpr Bound kBound{.absolute = 1e-7, .relative = 1e-6};
 
 TEST(SoftmaxCrossEntropy, AgreesWithTheReference) {
@@ -111,7 +111,7 @@ TEST(MeanSquaredError, AgreesWithTheReferenceForwardAndBackward) {
 TEST(CountCorrect, AgreesWithTheReferenceOnTiesAndNaN) {
   for (const Shape& s : kShapes) {
     Array logits = random_array({s.batch, s.classes}, 1);
-    // Few different values: many ties.
+    // Few distinct values give many ties.
     for (std::int64_t i = 0; i < logits.type.elements(); ++i) {
       logits.f32()[i] = std::round(2 * logits.f32()[i]);
     }

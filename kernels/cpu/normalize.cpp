@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // normalize and fused_normalize: statistics in one pass over each group, y in a second. A pool
-// before belongs to the first pass, so that the second reads only what was picked; a pool after
+// before belongs to the first pass, so that the second reads only the picked values; a pool after
 // belongs to the second. Activation and residual cost no pass.
 #include <vector>
 
@@ -102,7 +102,7 @@ class Normalize {
   T* y_;
   T* picked_;
   std::uint8_t* positions_;
-  Groups groups_;  ///< of what is normalised
+  Groups groups_;  ///< of the values that are normalised
   GroupStatistics statistics_;
 };
 

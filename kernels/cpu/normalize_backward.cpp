@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // normalize_backward and fused_normalize_backward. With h = (x - mean) * inverse deviation, dz = dy
-// times the activation's derivative at scale h + shift (dy itself where there is no activation) and
-// sums over the m values of a group and channel:
+// times the activation's derivative at scale h + shift (dy itself without an activation), and sums
+// over the m values of a group and channel:
 //   dx = scale * inverse * (dz - sum dz / m - h * sum (dz h) / m);
 //   dshift = sum dz, dscale = sum dz h over all groups.
-// One pass takes the sums, a second writes dx as slope * (dz - offset) - pull * (x - mean). The
-// first leaves dz in dx, because gelu's derivative takes longer than a look into the cache. With a
-// pool, dz exists for what was picked only: the first pass reads nothing else, and both compute dz.
-// A pool before then hands dx on to the picked pixels; after a pool, all pixels were normalised.
+// One pass computes the sums, a second writes dx as slope * (dz - offset) - pull * (x - mean). The
+// first leaves dz in dx, because gelu's derivative costs more than a read from the cache. With a
+// pool, dz exists only for picked values: the first pass reads nothing else, and both compute dz.
+// With a pool before, dx is nonzero only at picked pixels; with a pool after, at all pixels.
 #include <type_traits>
 #include <vector>
 
@@ -22,7 +22,7 @@ namespace {
 
 using Pool = Fusion::Pool;
 
-/// Where the inputs are: the single op has no shift and no pool.
+/// The positions of the inputs: the single op has no shift and no pool.
 struct Inputs {
   explicit Inputs(const KernelRequest& request)
       : fused(request.node.op == Op::FusedNormalizeBackward),
@@ -87,7 +87,7 @@ class NormalizeBackward {
   }
 
  private:
-  /// Does dz differ from dy?
+  /// Whether dz differs from dy.
   static constexpr bool kKeeps = !std::is_same_v<Function, NoActivation>;
 
   const Line& line(std::int64_t group) const { return lines_[static_cast<std::size_t>(group)]; }
@@ -128,7 +128,7 @@ class NormalizeBackward {
 
   void finish(std::int64_t group) {
     const std::int64_t channels = groups_.channels;
-    // Of all values that were normalised, picked later or not.
+    // The number of all normalised values, picked or not.
     const auto m = static_cast<double>(
         pool_ == Pool::After ? groups_.examples * windows_.height * windows_.width : groups_.rows);
     double* totals = totals_.get() + 2 * group * channels;
@@ -152,7 +152,7 @@ class NormalizeBackward {
     repeat_channels(row_, pull);
   }
 
-  /// The derivative by x, or by what was picked; `i` counts in the wide row.
+  /// The derivative by x or by the picked value; `i` is the position in the wide row.
   Lanes back(std::int64_t group, std::int64_t i, Lanes dz, Lanes centered) const {
     const float* offset = wide_[static_cast<std::size_t>(group)].get();
     const float* pull = offset + row_.width;
@@ -185,7 +185,7 @@ class NormalizeBackward {
     }
   }
 
-  /// Pool before: what was picked takes its derivative, the other pixels zero.
+  /// With a pool before: writes derivatives to the picked pixels and zero to the others.
   void hand_on(std::int64_t group, std::int64_t example) const {
     const std::int64_t base = example * windows_.pooled_image();
     T* dx = dx_ + example * windows_.image();
@@ -201,7 +201,7 @@ class NormalizeBackward {
     windows_.for_each_rest([&](auto at, auto count) { std::fill_n(dx + at, count, T{}); });
   }
 
-  /// Pool after: every pixel was normalised, the picked one has a dz that is not zero.
+  /// With a pool after: writes dx of every pixel, of which only the picked one has a nonzero dz.
   void spread(std::int64_t group, std::int64_t example) const {
     const std::int64_t base = example * windows_.pooled_image();
     const T* x = x_ + example * windows_.image();
@@ -232,9 +232,9 @@ class NormalizeBackward {
   Pool pool_;
   Windows windows_;
   const T* dy_;
-  const T* source_;  ///< x, or what was picked of it: of dy's shape
+  const T* source_;  ///< x, or its picked values: of dy's shape
   const std::uint8_t* positions_;
-  const T* x_;  ///< of dx's shape where there is no pool before
+  const T* x_;  ///< of dx's shape unless there is a pool before
   const float* scale_;
   Inputs inputs_;
   T* dx_;
@@ -244,9 +244,9 @@ class NormalizeBackward {
   WideRow row_;
   Buffer<double> sums_;                  ///< [group, slice, (dz, dz (x - mean)), channel]
   Buffer<double> totals_;                ///< [group, (dshift, dscale), channel]
-  std::vector<Line> lines_;              ///< one a group
-  std::vector<Buffer<float>> wide_;      ///< one a group: offset, pull
-  std::vector<ChannelSums<2>> scratch_;  ///< one a part
+  std::vector<Line> lines_;              ///< one for each group
+  std::vector<Buffer<float>> wide_;      ///< one for each group: offset, pull
+  std::vector<ChannelSums<2>> scratch_;  ///< one for each part
 };
 
 }  // namespace

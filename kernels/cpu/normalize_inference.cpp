@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// normalize_inference and fused_normalize_inference: one pass with the statistics that are given.
+// normalize_inference and fused_normalize_inference: one pass with given statistics.
 #include <cmath>
 #include <vector>
 
@@ -55,7 +55,7 @@ class NormalizeInference {
       if (pool_ == Pool::After) {
         line_.apply_and_pool<Function, T>(windows_, x, y, nullptr, nullptr);
       } else {
-        // y holds what was picked until it is overwritten, one image at a time.
+        // y holds the picked values until it is overwritten, one image at a time.
         const Range image{b * windows_.pooled_image(), (b + 1) * windows_.pooled_image()};
         pool_image<T>(windows_, x, y, nullptr);
         line_.apply<Function, T>(y_, residual_, y_, image);

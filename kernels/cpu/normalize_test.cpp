@@ -12,8 +12,8 @@ struct Shape {
   std::int64_t group;
 };
 
-// One example, odd channels and sides, one and several groups, groups that go up in the threads and
-// groups that do not (those are cut into slices), on both sides of the threshold for threads.
+// One example, odd channels and sides, one and several groups, numbers of groups that the threads
+// divide or do not (then groups are sliced), on both sides of the threshold for threads.
 constexpr Shape kShapes[] = {{1, 5, 5, 1, 1},    {2, 7, 5, 3, 1},    {6, 3, 3, 5, 2},
                              {4, 8, 8, 24, 4},   {4, 16, 16, 64, 2}, {6, 16, 16, 64, 2},
                              {3, 17, 17, 65, 3}, {5, 9, 9, 130, 1},  {8, 32, 32, 16, 4}};
@@ -45,8 +45,8 @@ TEST(Normalize, AgreesWithTheReference) {
 }
 
 TEST(Normalize, KeepsItsPrecisionFarFromZero) {
-  // At 100 an f32 is 2^-17 from the next one; E[x²] - E[x]² in f32 would leave no correct digit of
-  // a variance of 1/3. The mean itself may be off by half of that distance, and y with it.
+  // Near 100 the step between f32 values is 2^-17; E[x²] - E[x]² in f32 would leave no correct
+  // digit of a variance of 1/3. The mean, and y with it, may be off by half of that step.
   for (const Shape& s : kShapes) {
     expect_agrees(forward(s, 100), {.absolute = 4e-5, .relative = 4e-6});
   }

@@ -19,7 +19,7 @@ namespace {
                               : ""));
 }
 
-/// The result of `call`. Throws: RunError(Unsupported).
+/// The result of `call`. Throws: RunError(Unsupported) for oneDNN's errors.
 template <typename Call>
 auto checked(const std::source_location& where, const Call& call) {
   try {
@@ -34,8 +34,8 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
-/// Primitives run on the calling thread and its OpenMP threads; the stream keeps no state of
-/// theirs.
+/// The stream of all primitives. They run on the calling thread and its OpenMP threads; the stream
+/// keeps no state of either.
 dnnl::stream& stream() {
   static dnnl::stream cpu(engine());
   return cpu;
@@ -47,8 +47,8 @@ dnnl::primitive_attr own_scratchpad() {
   return attributes;
 }
 
-// What differs between versions: 2.x describes an operation first, 3.x describes and chooses in one
-// call; and two getters have other names.
+// Differences between versions: 2.x describes an operation before choosing an implementation, 3.x
+// does both in one call; two getters have other names.
 #if DNNL_VERSION_MAJOR >= 3
 template <typename Primitive, typename... Arguments>
 auto implementation(const dnnl::primitive_attr& attributes, const Arguments&... arguments) {
@@ -89,8 +89,8 @@ Choice choose_convolution(const Convolution& c) {
   const dnnl::memory::dims strides{c.stride, c.stride};
   const dnnl::memory::dims padding{c.padding, c.padding};
   const auto algorithm = dnnl::algorithm::convolution_direct;
-  // Backward passes are hinted at by the forward one, whose weights have the images' type even
-  // where the gradient of bf16 weights is f32.
+  // Backward passes take the forward pass as a hint; its weights have the images' type even if the
+  // gradient of bf16 weights is f32.
   const Descriptor weights = c.pass == Pass::Forward
                                  ? c.weights
                                  : Descriptor(dims_of(c.weights), type_of(c.x), Format::any);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interface to oneDNN. Differences between its versions 2.x and 3.x stay in onednn.cpp, and
-// every call is checked: an error becomes RunError(Unsupported) with oneDNN's message and the
-// caller's line. A Program is a kernel made of primitives; scratch memory and arguments are bound
-// when it is built. Threads: primitives use the OpenMP setting of the thread that builds and runs
-// them.
+// The interface to oneDNN. Differences between its versions 2.x and 3.x stay in onednn.cpp. Every
+// call is checked: an error becomes RunError(Unsupported) with oneDNN's message and the caller's
+// line. A Program is a kernel made of primitives; its scratch memory and arguments are bound when
+// it is built. Threads: primitives use the OpenMP setting of the thread that builds and runs them.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +19,12 @@ namespace regatta::cpu::onednn {
 using Descriptor = dnnl::memory::desc;
 using Format = dnnl::memory::format_tag;
 
-/// Dimensions in oneDNN's logical order (images NCHW, weights OIHW, matrices rows first), elements
-/// laid out as `format` says.
+/// Describes a tensor: dimensions in oneDNN's logical order (images NCHW, weights OIHW, matrices
+/// rows first), elements laid out by `format`.
 Descriptor describe(const dnnl::memory::dims& dims, ElementType element, Format format,
                     std::source_location where = std::source_location::current());
 
-/// f32 whose elements lie `strides` apart.
+/// Describes a tensor of f32 with these strides, in elements.
 Descriptor describe_strided(const dnnl::memory::dims& dims, const dnnl::memory::dims& strides,
                             std::source_location where = std::source_location::current());
 
@@ -33,14 +32,14 @@ enum class Layout : std::uint8_t {
   Plain,     ///< the layout of the graph's tensor
   Preferred  ///< the layout that the implementation prefers
 };
-/// Images, in the graph [B, H, W, C].
+/// Describes images, which the graph stores as [B, H, W, C].
 Descriptor describe_images(const TensorType& images);
 
-/// Weights of a convolution, in the graph [O, K, K, I / groups]. With several groups, oneDNN has
-/// them as the first dimension.
+/// Describes weights of a convolution, which the graph stores as [O, K, K, I / groups]. With
+/// several groups, oneDNN has the group as first dimension.
 Descriptor describe_weights(const TensorType& weights, std::int64_t groups, Layout layout);
 
-/// A chosen primitive, with the layouts that it wants for its three tensors.
+/// A chosen primitive and the layouts that it requires for its tensors.
 struct Choice {
   dnnl::primitive primitive;
   Descriptor x;        ///< of a product: the left factor
@@ -62,10 +61,10 @@ struct Convolution {
 Choice choose(const Convolution& convolution,
               std::source_location where = std::source_location::current());
 
-/// Whether results replace the contents of the target or are added to them.
+/// Whether results replace the target or are added to it.
 enum class Store : std::uint8_t { Replace, Add };
 
-/// y = x weights, or y += x weights. With three dimensions, one product for each index of the
+/// y = x weights, or y += x weights; with three dimensions, one product for each index of the
 /// first.
 struct Product {
   Descriptor x;
@@ -78,10 +77,10 @@ Choice choose(const Product& product, std::source_location where = std::source_l
 class Program final : public Kernel {
  public:
   dnnl::memory bind(const Descriptor& layout, void* data);
-  /// `data` in the layout `wanted`: itself, or a buffer that each run fills from it first.
+  /// Memory in the layout `wanted`: `data` itself, or a buffer that each run first fills from it.
   dnnl::memory read_as(const Descriptor& wanted, const Descriptor& layout, void* data);
   /// Memory in the layout `wanted` for results that belong in `data`: `data` itself, or a buffer
-  /// that copy() must move there.
+  /// from which copy() must move them.
   dnnl::memory write_as(const Descriptor& wanted, const Descriptor& layout, void* data);
 
   struct Argument {
@@ -90,7 +89,7 @@ class Program final : public Kernel {
   };
   void add(const dnnl::primitive& primitive, const Descriptor& scratchpad,
            std::vector<Argument> arguments);
-  /// Adds a primitive whose arguments include the scratchpad, if it needs one.
+  /// Appends a primitive; its arguments include the scratchpad, if it needs one.
   void add(const dnnl::primitive& primitive, std::vector<Argument> arguments);
   /// Appends a copy from `source` to `target` unless they are the same memory.
   void copy(const dnnl::memory& source, const dnnl::memory& target);

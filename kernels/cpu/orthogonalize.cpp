@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modified Gram-Schmidt of the columns of a matrix, sums in f64: matrices are thin, and of one
-// thread, so that every worker gets the same bits.
+// Modified Gram-Schmidt on the columns of a matrix, with sums in f64. It uses one thread, so that
+// every worker gets the same bits; matrices are thin.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNothingLeft = 1e-6;  // builder.h
 
-/// Columns of a matrix [rows, columns], of which one is worked on.
+/// The columns of a matrix [rows, columns], with operations on single columns.
 class Columns {
  public:
   explicit Columns(const Tensor& matrix)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// max_pool: the largest pixel of each window and its position (row-major, the first of equals);
+// max_pool: the largest pixel of each window and its position (row-major, the first of equals).
 // average_pool: the sum of each window / kernel². Windows are clipped at the image's border.
-// Backward gathers: each pixel of dx adds up the windows that cover it, in their order, so that
-// it is written once, by one thread, without clearing first.
+// Backward ops gather: each pixel of dx sums the windows that cover it, in order, so one thread
+// writes it once and it need not be cleared.
 #include <algorithm>
 
 #include "kernels/cpu/element.h"
@@ -14,7 +14,7 @@
 namespace regatta::cpu {
 namespace {
 
-/// Channels worked on together; their sums or maxima stay in the first-level cache.
+/// Channels processed together; their sums or maxima stay in the first-level cache.
 constexpr std::int64_t kBlock = 64;
 
 struct Geometry {
@@ -45,7 +45,7 @@ Geometry geometry_of(const KernelRequest& request, const TensorType& x, const Te
           .parts = parts_for(request.threads, x.elements())};
 }
 
-/// The pixels of window `index` along one axis that lie in the image.
+/// The pixels of window `index` along one axis, clipped to the image.
 Range window(const Geometry& n, std::int64_t index, std::int64_t side) {
   const std::int64_t begin = index * n.stride - n.padding;
   return {std::max<std::int64_t>(begin, 0), std::min(begin + n.kernel, side)};
@@ -63,7 +63,7 @@ struct Block {
   std::int64_t image, row, column, channel, count;
 };
 
-/// body(block) for every block of all images of `rows` x `columns` pixels, rows dealt to the parts.
+/// Calls body(block) for every block of images of `rows` x `columns` pixels; parts divide rows.
 template <typename Body>
 void for_each_block(const Geometry& n, std::int64_t rows, std::int64_t columns, const Body& body) {
   parallel_parts(n.parts, [&](int part) {
@@ -164,7 +164,7 @@ class AveragePool {
   T* y_;
 };
 
-/// Of both poolings: an average has no positions and every window gives all its pixels a share.
+/// Backward of both poolings. An average has no positions: each window adds to all its pixels.
 template <typename T>
 class PoolBackward {
  public:
@@ -203,7 +203,7 @@ class PoolBackward {
     for (std::int64_t i = 0; i < count; ++i) store(dx[i], factor * sums[i]);
   }
 
-  /// Adds the gradients of those windows at `source` whose largest pixel is at `position`.
+  /// Adds the gradients of those windows at `source` that have their largest pixel at `position`.
   void add_where(std::int64_t source, std::int32_t position, std::int64_t count,
                  float* sums) const {
     const T* dy = dy_ + source;

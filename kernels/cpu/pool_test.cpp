@@ -12,8 +12,8 @@ struct Shape {
   std::int64_t kernel, stride, padding;
 };
 
-// Windows that tile the image, overlap, leave pixels out, and hang over the border; odd channels;
-// more than a block of channels; enough work for two threads.
+// Windows that tile the image, overlap, leave out pixels or cross the border; odd channels; more
+// than a block of channels; enough work for two threads.
 constexpr Shape kShapes[] = {{1, 4, 4, 1, 2, 2, 0},    {2, 7, 5, 3, 2, 2, 0},
                              {2, 9, 9, 5, 3, 2, 1},    {1, 8, 8, 24, 3, 1, 1},
                              {3, 5, 5, 64, 5, 5, 0},   {2, 7, 7, 65, 2, 3, 1},

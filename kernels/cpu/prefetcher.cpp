@@ -9,7 +9,7 @@
 namespace regatta::cpu {
 namespace {
 
-/// How often a wait looks at the abort flag.
+/// The interval at which a wait checks the abort flag.
 constexpr std::chrono::milliseconds kGlance{50};
 
 }  // namespace
@@ -36,7 +36,7 @@ void Prefetcher::take(std::int64_t step, const AbortFlag* abort,
   while (!changed_.wait_for(lock, kGlance, [&] { return ready_ > step; })) {
     if (abort != nullptr && abort->raised.load(std::memory_order_relaxed)) throw Aborted();
   }
-  // While the buffer is used, the thread may fill the other one only.
+  // While one buffer is in use, the thread may fill only the other one.
   lock.unlock();
   use(buffer_of(step));
   lock.lock();
@@ -54,7 +54,7 @@ void Prefetcher::work() {
     lock.unlock();
     fill_(step, buffer_of(step));
     lock.lock();
-    // take() may have asked for another step meanwhile: then what was prepared is not used.
+    // If take() has requested another step meanwhile, the prepared batch is not used.
     if (ready_ == step) ++ready_;
     changed_.notify_all();
   }

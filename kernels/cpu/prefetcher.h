@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prepares the batches of the next steps on a thread of its own, into two staging buffers.
-// Threads: take() by one lane; the prefetcher's thread fills a buffer that is not handed out.
+// Prepares the batches of the next steps on its own thread, into two staging buffers. Threads:
+// take() by one lane; the prefetcher's thread fills a buffer that is not handed out.
 #pragma once
 
 #include <array>
@@ -41,10 +41,10 @@ class Prefetcher {
   Fill fill_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::int64_t wanted_ = 0;  ///< the step that take() will ask for next
+  std::int64_t wanted_ = 0;  ///< the step expected in the next take()
   std::int64_t ready_ = 0;   ///< steps wanted_ … ready_ - 1 are prepared
   bool quit_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last member: it uses all of the above
 };
 
 }  // namespace regatta::cpu

@@ -2,9 +2,9 @@
 //
 // quorum: a worker's push at a server. The lane of the push that completes a step computes the
 // weighted sums over all pushes that count, in the order of the members and by the arithmetic of
-// `sum`; they replace that worker's own gradients. The push of a lost worker is dropped, because
+// `sum`, and writes them over that worker's own gradients. A lost worker's push is dropped, because
 // not all of it has reached all servers.
-// arrival: 1 when all of a worker's gradients have come, else 0.
+// arrival: 1 if all of a worker's gradients have arrived, else 0.
 #include <algorithm>
 #include <vector>
 
@@ -71,7 +71,7 @@ class QuorumPush {
     });
   }
 
-  /// One of the terms is where the sum goes.
+  /// Sums one block of all terms; the target may be one of them.
   void sum_block(std::int64_t begin, std::int64_t count, float* target) const {
     alignas(64) float sums[kBlock];
     std::fill_n(sums, count, 0.0F);
@@ -87,7 +87,7 @@ class QuorumPush {
   std::int64_t member_;
   std::span<const Tensor> gradients_;
   std::span<const Tensor> sums_;
-  std::span<const Tensor> heard_;  ///< arrivals where it decides, else the verdict
+  std::span<const Tensor> heard_;  ///< arrivals at the server that decides, else its verdict
   Absence* absence_;
   int threads_;
   float* yields_ = nullptr;

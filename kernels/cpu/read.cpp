@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// read of a variable that others update at any time: a copy, and the version that was finished
-// before the copy began, with the time. With locks, each block of kShardElements is of one version,
-// which is the noted one or newer; blocks may differ. With relaxed atomics the same holds for each
-// element, except for lost updates. (A variable that is not shared is read as a view, without a
-// kernel.)
+// read of a variable that others update at any time: copies it and notes the version that was
+// finished before the copy began, with the time. With locks, each block of kShardElements is of one
+// version, the noted one or a newer one; blocks may differ. With relaxed atomics the same holds for
+// each element, except for lost updates. (A variable that is not shared is read as a view, without
+// a kernel.)
 #include <algorithm>
 #include <cstring>
 

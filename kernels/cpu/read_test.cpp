@@ -12,7 +12,7 @@
 namespace regatta::cpu::test {
 namespace {
 
-/// A variable of more than two shards, and a reader of it.
+/// A variable of more than two shards, with a reader.
 class SharedRead {
  public:
   explicit SharedRead(Sharing sharing) : value_(random_array({2 * kShardElements + 5}, 1)) {

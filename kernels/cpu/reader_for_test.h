@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of variables that threads share: a reader's kernel and the values that it read.
+// For tests of variables that threads share: a reader's kernel and the values that it has read.
 #pragma once
 
 #include <cstdint>

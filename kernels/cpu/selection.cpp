@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// top_k by counting: the magnitude of the last element that is selected is found 11, 10 and 10 bits
-// at a time, each time among those that agree so far; then one pass takes what is larger, and of
-// what is equal the first ones. Where few of many elements are selected, candidates.h finds those
-// that counting is left with. Of one thread.
+// top_k by counting on one thread. It finds the magnitude of the last selected element 11, 10 and
+// 10 bits at a time, each time among the elements that agree so far; then one pass selects larger
+// elements and the first of the equal ones. If few of many elements are selected, candidates.h
+// first reduces the elements to count.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -18,14 +18,13 @@ namespace {
 constexpr std::int64_t kBlock = 64;
 constexpr std::size_t kBuckets = 2048;
 
-/// Of elements given by their bits, of which those of the `selected` largest magnitudes are looked
-/// for.
+/// Selects the `selected` elements of largest magnitude among elements given by their bits.
 class Selection {
  public:
   Selection(Bits elements, std::int64_t selected)
       : bits_(elements.first), elements_(elements.count), left_(selected) {}
 
-  /// visit(index) for each that is selected, by ascending index.
+  /// Calls visit(index) for each selected element, by ascending index.
   template <typename Visit>
   void each(const Visit& visit) {
     first_digits();
@@ -44,7 +43,7 @@ class Selection {
   }
 
  private:
-  /// Four tables, so that equal digits in a row do not wait for each other.
+  /// Counts in four tables, so that equal digits in a row do not wait for each other.
   void first_digits() {
     std::array<std::array<std::uint32_t, kBuckets>, 4> counts{};
     std::int64_t i = 0;
@@ -60,7 +59,7 @@ class Selection {
     choose(counts[0], 20);
   }
 
-  /// Among those whose bits from `known` on are found.
+  /// Finds the digit at `shift` among elements that agree with found_ from bit `known` up.
   void next_digits(int known, int shift) {
     std::array<std::uint32_t, kBuckets> counts{};
     const std::uint32_t prefix = found_ >> known;
@@ -79,7 +78,7 @@ class Selection {
     choose(counts, shift);
   }
 
-  /// From the largest digit down to the one that has the last element looked for.
+  /// Counts from the largest digit down to that of the last selected element.
   void choose(const std::array<std::uint32_t, kBuckets>& counts, int shift) {
     std::size_t digit = kBuckets - 1;
     while (left_ > counts[digit]) left_ -= counts[digit--];
@@ -88,8 +87,8 @@ class Selection {
 
   const std::uint32_t* bits_;
   std::int64_t elements_;
-  std::int64_t left_;        ///< in the end, of those whose magnitude is found_
-  std::uint32_t found_ = 0;  ///< in the end, the least magnitude that is selected
+  std::int64_t left_;        ///< at the end: the number selected of magnitude found_
+  std::uint32_t found_ = 0;  ///< at the end: the least selected magnitude
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// top_k and scatter_add agree with the reference bit for bit, also where magnitudes are equal,
-// infinite, or not numbers; together with the rest they give back what there was.
+// top_k and scatter_add agree with the reference bit for bit, also for magnitudes that are equal,
+// infinite or NaN; together with the rest they restore the original values.
 #include <bit>
 #include <limits>
 
@@ -43,8 +43,8 @@ TEST(Selection, AgreesWithTheReference) {
   }
 }
 
-/// Few of many: a sample says where to look. It may mislead: it sees every third element of
-/// `misleading` only, whose others are larger, and of `equal` none is larger than another.
+/// Selects few of many elements, where a sample guides the search. The sample sees only every third
+/// element: in `misleading` the others are larger, in `equal` all have one magnitude.
 TEST(Selection, AgreesWithTheReferenceWhateverASampleSays) {
   constexpr std::int64_t kMany = 16'384;
   Array misleading = random_array({kMany}, 6), equal = random_array({kMany}, 7);
@@ -61,7 +61,7 @@ TEST(Selection, AgreesWithTheReferenceWhateverASampleSays) {
   }
 }
 
-/// So many that a GPU takes them by all of its multiprocessors.
+/// Enough elements for a GPU to use all of its multiprocessors.
 TEST(Selection, AgreesWithTheReferenceForMany) {
   expect_same_bits(top_k(random_array({600'001}, 9), 6'000));
 }

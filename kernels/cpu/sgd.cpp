@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// g' = g + weight * weight_decay * w;  v = momentum * v + g';  w -= rate * d, with the direction
-// d = g' without momentum (the velocity is left alone), v with it, g' + momentum * v by Nesterov.
+// g' = g + weight * weight_decay * w;  v = momentum * v + g';  w -= rate * d. Direction d: without
+// momentum g' (the velocity stays unchanged), with momentum v, by Nesterov g' + momentum * v.
 #include "kernels/cpu/factories.h"
 #include "kernels/cpu/shared_update.h"
 #include "kernels/runtime/schedule.h"

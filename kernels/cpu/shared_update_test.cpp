@@ -22,12 +22,12 @@ class SharedSgd {
   SharedSgd(Sharing sharing, std::int64_t elements)
       : parameter_({ElementType::F32, {elements}}), gradient_(parameter_.type) {
     storage_.tensor = parameter_.tensor();
-    velocity_.tensor = gradient_.tensor();  // never touched: there is no momentum
+    velocity_.tensor = gradient_.tensor();  // never accessed: there is no momentum
     storage_.sharing = velocity_.sharing = sharing;
     storage_.counts = &counts_;
     const auto shards = static_cast<std::size_t>((elements - 1) / kShardElements + 1);
     if (sharing == Sharing::Locked) storage_.shards = std::vector<std::mutex>(shards);
-    for (std::int64_t i = 0; i < elements; ++i) gradient_.f32()[i] = -1;  // each adds the rate, 1
+    for (std::int64_t i = 0; i < elements; ++i) gradient_.f32()[i] = -1;  // adds the rate, 1
     node_.attributes = {{"momentum", 0.0},
                         {"nesterov", std::int64_t{0}},
                         {"weight_decay", 0.0},
@@ -36,7 +36,7 @@ class SharedSgd {
                         {"schedule_values", std::vector<double>{1}}};
   }
 
-  /// One loop: `steps` updates from the version that it last saw.
+  /// One loop's counters after `steps` updates, each from the version that it saw last.
   LaneCounters loop(std::int64_t steps) {
     SeenVersion seen;
     const std::vector<SeenVersion*> versions{&seen, nullptr};
@@ -85,8 +85,8 @@ TEST(Sgd, LosesNothingUnderLocks) {
   }
 }
 
-/// Each update adds one to every element, so that an element counts the updates it has had. Blocks
-/// may be of different versions, what is inside one may not.
+/// Each update adds one to every element, so an element counts its updates. Blocks may be of
+/// different versions; the elements of one block may not.
 TEST(Read, OfAVariableUnderUpdateMixesNothingInABlockAndHasAllThatItsVersionCounts) {
   constexpr std::size_t kBlock = kShardElements, kBlocks = 3, kPulls = 1000;
   SharedSgd shared(Sharing::Locked, kBlock * kBlocks);
@@ -127,7 +127,7 @@ TEST(Sgd, CountsEveryRelaxedUpdateAndNeverInventsOne) {
   EXPECT_EQ(shared.counts().version, 2U * kSteps);
   EXPECT_LE(shared.counts().canary, 2U * kSteps);
   for (std::int64_t i = 0; i < kElements; ++i) {
-    // Updates may be lost, but each loop's last runs of updates cannot all be.
+    // Updates may be lost, but not all of each loop's last ones.
     ASSERT_GT(shared.parameter()[i], 0.0F) << i;
     ASSERT_LE(shared.parameter()[i], static_cast<float>(2 * kSteps)) << i;
   }
@@ -155,7 +155,7 @@ TEST(Sgd, CountsHowManyVersionsWereMissed) {
                                          .variables = variables,
                                          .versions_seen = versions});
   LaneCounters counters;
-  kernel->run({.step = 0, .examples = 0, .counters = &counters});  // sees version 0 of 4
+  kernel->run({.step = 0, .examples = 0, .counters = &counters});  // misses the updates 1 to 4
   EXPECT_EQ(counters.staleness[4], 1U);
   shared.counts().version = 1000;
   kernel->run({.step = 1, .examples = 0, .counters = &counters});
@@ -168,10 +168,10 @@ TEST(Sgd, CountsHowOldWhatItWasComputedFromHasBecome) {
   const LaneCounters counters = shared.loop(2);
   EXPECT_EQ(counters.age.count(), 2);
   EXPECT_GE(counters.age.sum(), 2 * 20'000'000);
-  EXPECT_LT(counters.age.sum(), 10'000'000'000);  // a busy machine sleeps longer, but not so long
+  EXPECT_LT(counters.age.sum(), 10'000'000'000);  // a busy machine sleeps longer, but not this long
 }
 
-/// Two replicas each add one to every element, step by step, and average with the other meanwhile.
+/// Two replicas each add one to every element, step by step, while each averages with the other.
 TEST(Average, LosesNoUpdateOfEitherReplica) {
   constexpr std::int64_t kElements = kShardElements + 3, kSteps = 200;
   SharedSgd first(Sharing::Locked, kElements), second(Sharing::Locked, kElements);
@@ -215,8 +215,8 @@ TEST(Average, IsTheMeanAtBothAndAnotherVersion) {
   EXPECT_EQ(updates_of(first.storage(), std::memory_order_relaxed), 0U);
 }
 
-/// As one loop of two that averages with a replica elsewhere: it sends what it read, the other
-/// updates meanwhile, and the mean comes back.
+/// One of two loops that averages with a replica in another process: it sends the value it read,
+/// the other replica updates meanwhile, and the mean comes back.
 TEST(AverageWith, AndAssignAreTheAverageOfReplicasThatAreApart) {
   constexpr std::int64_t kElements = kShardElements + 3, kSteps = 100;
   SharedSgd own(Sharing::Locked, kElements), peer(Sharing::Locked, kElements);
@@ -244,7 +244,7 @@ TEST(AverageWith, AndAssignAreTheAverageOfReplicasThatAreApart) {
   other.join();
   for (SharedSgd* each : {&own, &peer}) EXPECT_EQ(each->counts().averages, std::uint64_t{kSteps});
   EXPECT_EQ(own.counts().version, 0U);
-  EXPECT_EQ(seen.number, std::uint64_t{kSteps});  // its own averages are no news
+  EXPECT_EQ(seen.number, std::uint64_t{kSteps});  // its own averages are not missed versions
   for (std::int64_t i = 0; i < kElements; ++i) {
     ASSERT_NEAR(own.parameter()[i] + peer.parameter()[i], kSteps, 0.01) << i;
   }

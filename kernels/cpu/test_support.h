@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For tests of ops: runs one op by the kernels under test and by the reference, and bounds their
-// difference. Tests that use subjects() do not depend on a device: kernels/cuda links them, too,
-// for its own kernels.
+// difference. Tests that use subjects() do not depend on a device: kernels/cuda links them for its
+// own kernels.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,14 +25,14 @@ struct OpResult {
 
 /// A device configuration under test.
 struct Subject {
-  std::string name;  ///< ends messages: " on 2 threads"
+  std::string name;  ///< end of messages: " on 2 threads"
   std::function<OpResult(const OpCase&, std::int64_t steps)> run;  ///< from step 0 on
 };
 
-/// All subjects, at least one. Each test program defines its own (subjects_for_test.cpp).
+/// All subjects, at least one. Each test program defines its own list (subjects_for_test.cpp).
 const std::vector<Subject>& subjects();
 
-/// The context of a step in tests; each step has ten examples.
+/// The context of a test's step; each step has ten examples.
 inline StepContext context_of(std::int64_t step) { return {.step = step, .examples = 10 * step}; }
 
 /// Runs steps 0 … steps - 1 of the op and returns the final tensors.
@@ -52,20 +52,20 @@ inline const KernelTable& reference_table() {
   return table;
 }
 
-/// |actual - expected| <= absolute + relative * |expected|.
+/// The condition |actual - expected| <= absolute + relative * |expected|.
 struct Bound {
   double absolute = 0;
   double relative = 0;
 };
 
-/// The rounding of a sum of `terms` products of values in [-1, 1]: partial sums grow to about
-/// sqrt(terms), each addition errs by 2^-24 of that, errors add up like a random walk: about
+/// Error bound of a sum of `terms` products of values in [-1, 1]: partial sums grow to about
+/// sqrt(terms), each addition errs by 2^-24 of that, and errors add up like a random walk: about
 /// 2^-24 * terms. Eight times that leaves room for the worst of many elements.
 inline Bound sum_of(std::int64_t terms) {
   return {.absolute = 8 * 0x1p-24 * static_cast<double>(terms), .relative = 0x1p-22};
 }
 
-/// One rounding to bf16 (8 bits of mantissa) of a result that is otherwise within `bound`.
+/// Error bound of a result within `bound` after rounding to bf16 (8 bits of mantissa).
 inline Bound rounded_to_bf16(const Bound& bound) {
   return {.absolute = bound.absolute + 0x1p-16, .relative = bound.relative + 0x1p-8};
 }
@@ -78,7 +78,7 @@ inline void expect_close(const std::vector<Array>& actual, const std::vector<Arr
     for (std::int64_t i = 0; i < actual[a].type.elements(); ++i) {
       const double want = static_cast<double>(expected[a].at(i));
       const double difference = std::abs(static_cast<double>(actual[a].at(i)) - want);
-      // Written so that a NaN fails.
+      // A NaN fails this comparison.
       ASSERT_TRUE(difference <= bound.absolute + bound.relative * std::abs(want))
           << what << ": output " << a << " element " << i << " is " << actual[a].at(i)
           << ", expected " << want;
@@ -97,7 +97,7 @@ inline void expect_same_bits(const std::vector<Array>& first, const std::vector<
   }
 }
 
-/// Every subject agrees with the reference, and with itself bit by bit.
+/// Checks that every subject agrees with the reference, and with its own second run bit by bit.
 inline void expect_agrees(const OpCase& op_case, const Bound& bound) {
   const OpResult expected = run_op(reference_table(), op_case, 1);
   for (const Subject& subject : subjects()) {
@@ -111,7 +111,7 @@ inline void expect_agrees(const OpCase& op_case, const Bound& bound) {
   }
 }
 
-/// The same op on bf16 in inputs 0 … count - 1 agrees with the reference on the same values in f32.
+/// Checks the op with bf16 in inputs 0 … count - 1 against the reference with the same in f32.
 inline void expect_agrees_in_bf16(const OpCase& op_case, std::size_t count, const Bound& bound) {
   const OpResult expected = run_op(reference_table(), op_case, 1);
   OpCase halved{.op = op_case.op, .attributes = op_case.attributes, .name = op_case.name};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For benchmarks of kernels: times ops with a given number of threads, each on a core of its own.
+// For benchmarks of kernels: times ops with a given number of threads, each pinned to a core.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -16,15 +16,15 @@
 
 namespace regatta::cpu::test {
 
-/// A core for each thread, while there are so many: threads that begin on one core stay there for
-/// some milliseconds, in which they take several times as long.
+/// Pins each thread to a core, if there are enough: threads that begin on one core stay there for
+/// some milliseconds and take several times as long.
 inline void pin_team(int threads) {
   if (threads > static_cast<int>(std::thread::hardware_concurrency())) return;
 #pragma omp parallel num_threads(threads)
   pin_thread({omp_get_thread_num()});
 }
 
-/// Kernels of one step after the other.
+/// Runs one step's kernels in order.
 inline void run_all(benchmark::State& state, std::vector<std::unique_ptr<BuiltOp>>& ops,
                     int threads) {
   omp_set_num_threads(threads);
@@ -37,7 +37,7 @@ inline void run_all(benchmark::State& state, std::vector<std::unique_ptr<BuiltOp
   }
 }
 
-/// Reports the bytes that the op must read and write.
+/// Runs one op and reports the bytes that it must read and write.
 inline void run_one(benchmark::State& state, const OpCase& op_case, int threads) {
   std::vector<std::unique_ptr<BuiltOp>> ops;
   ops.push_back(std::make_unique<BuiltOp>(cpu_table(), op_case, threads));

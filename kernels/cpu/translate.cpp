@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // translate: an image moved by whole pixels, reflected at its border, and mirrored or not. Pixels
-// are copied as bytes, whatever their type; the sources of a row are worked out once.
+// of any type are copied as bytes; the sources of a row are computed once.
 #include <cstring>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Transposes blocks of a matrix in AVX-512 registers. Only for code compiled for AVX-512 (a region
-// of `#pragma GCC target`) that runs where has_avx512().
+// of `#pragma GCC target`) that runs if has_avx512().
 #pragma once
 
 #include <immintrin.h>
@@ -41,11 +41,11 @@ using Rows16 = __m512i[16];
   }
 }
 
-/// The column of 32 where unpacking words leaves element d of its lower result; in the upper result
-/// the column is 4 larger.
+/// The column of 32 that element d of the lower result holds after unpacking words; in the upper
+/// result the column is 4 larger.
 constexpr int unpacked_column(int d) { return 8 * (d / 4) + d % 4; }
 
-/// Transposes the 32 x 32 elements of 16 bits at `source`, whose rows are `stride` elements apart.
+/// Transposes the 32 x 32 elements of 16 bits at `source`, in rows `stride` elements apart.
 /// Reads the first `rows` rows and the columns set in the mask; all others count as zeros. Calls
 /// write(c, the 32 elements) for each column c.
 template <typename Write>
@@ -70,7 +70,7 @@ template <typename Write>
   }
 }
 
-/// The mask of the first `count` of 32 elements, for any count.
+/// The mask of the first `count` of 32 elements; `count` may exceed 32.
 inline __mmask32 first_of_32(std::int64_t count) {
   return count >= 32 ? ~__mmask32{0} : (__mmask32{1} << count) - 1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attributes of updates, for their tests.
+// Attributes for tests of updates.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace regatta::cpu::test {
 
-/// A schedule from 0 to 100 examples.
+/// Adds a schedule from 0 to 100 examples.
 inline Attributes with_schedule(Attributes attributes, const std::vector<double>& values) {
   attributes.set("schedule_examples", std::vector<double>{0, 100});
   attributes.set("schedule_values", values);

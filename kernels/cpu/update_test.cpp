@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sgd, adam, lookahead against the reference, for every device that has kernels (test_support.h).
+// sgd, adam and lookahead against the reference, for every device with kernels (test_support.h).
 #include "kernels/cpu/test_support.h"
 #include "kernels/cpu/update_for_test.h"
 
@@ -17,7 +17,7 @@ OpCase sgd(const Dims& dims, double momentum, std::int64_t nesterov) {
           "sgd"};
 }
 
-/// A handful of roundings a step of numbers around 1.
+/// A few roundings a step of numbers around 1.
 constexpr Bound kBound{.absolute = 2e-6, .relative = 1e-6};
 
 void expect_agrees_over_steps(const OpCase& op_case) {
@@ -77,7 +77,7 @@ OpCase lookahead(const Dims& dims) {
           "lookahead"};
 }
 
-/// In steps of its period, and in others, as if each were the run's last.
+/// Runs steps of its period, and others, each as if it were the run's last.
 TEST(Lookahead, AgreesWithTheReferenceOverTwoPeriods) {
   for (const Dims& dims : kSizes) expect_agrees_over_steps(lookahead(dims));
 }

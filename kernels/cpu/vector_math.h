@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Math functions without branches, for one f32 (they vectorise in a loop, unlike libm's) or for
-// lanes.h's registers. A NaN argument gives a NaN: selections are written so that a comparison with
-// NaN keeps the argument. Largest errors against libm in double over every seventh f32, absolute
-// and in units of the last place: tanh 3.0e-7, 5.0; erf 3.9e-7, 6.5; exp 5.0e-8, 1.0.
-// activation_test.cpp checks bounds.
+// lanes.h's registers. A NaN argument gives a NaN: the selections keep the argument if it is
+// compared with NaN. Largest errors against libm in double over every seventh f32, absolute and in
+// units of the last place: tanh 3.0e-7, 5.0; erf 3.9e-7, 6.5; exp 5.0e-8, 1.0. vector_math_test.cpp
+// checks bounds.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ inline V clamp_symmetric(V x, float bound) {
 
 /// tanh as a quotient of polynomials of degrees 13 and 6; x is factored out, so that tiny arguments
 /// do not underflow. Source: Eigen, generic_fast_tanh_float (MathFunctionsImpl.h); beyond the bound
-/// f32 yields 1.
+/// the result in f32 is 1.
 template <typename V>
 inline V fast_tanh(V argument) {
   const V x = clamp_symmetric(argument, 7.90531110763549805F);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Windows of a max_pool that do not overlap, for fused ops: finds the largest value of each window,
-// and maps back to it. Rows and columns at the bottom and the right may belong to no window.
+// Windows of a max_pool that do not overlap, for fused ops: finds the largest value of each window
+// and writes gradients to its pixel. Bottom rows and right columns may be in no window.
 #pragma once
 
 #include "kernels/cpu/lanes.h"
@@ -9,7 +9,7 @@
 
 namespace regatta::cpu {
 
-/// One image. Units: pixels; offsets in elements.
+/// The windows of one image. Units: pixels; offsets in elements.
 struct Windows {
   Windows() = default;
   Windows(const TensorType& x, std::int64_t window)
@@ -23,8 +23,8 @@ struct Windows {
   std::int64_t image() const { return height * width * channels; }
   std::int64_t pooled_image() const { return rows * columns * channels; }
 
-  /// body(first element of the window, element of the pooled image, side) for every window. Common
-  /// sides are compile-time constants.
+  /// Calls body(first element of the window, element of the pooled image, side) for every window.
+  /// Common sides are compile-time constants.
   template <typename Body>
   void for_each(const Body& body) const {
     if (side == 2) {
@@ -34,7 +34,7 @@ struct Windows {
     }
   }
 
-  /// body(first element, count) for every run of pixels that no window covers.
+  /// Calls body(first element, count) for every run of pixels outside of all windows.
   template <typename Body>
   void for_each_rest(const Body& body) const {
     const std::int64_t covered = columns * side;
@@ -60,15 +60,14 @@ struct Windows {
   }
 };
 
-/// The largest of a window, the pixel that it was computed from and its position.
+/// The largest value of a window, the pixel from which it was computed, and the pixel's position.
 struct Largest {
   Lanes value;
   Lanes pixel;
   LaneIntegers position;
 };
 
-/// The largest value(pixel) of the window at `corner`, for kLanes channels. The first of equals
-/// wins.
+/// The largest value(pixel) of the window at `corner`, the first of equals, for kLanes channels.
 template <typename T, typename Side, typename Count, typename Value>
 inline Largest largest(const Windows& n, const T* corner, Side side, Count lanes,
                        const Value& value) {
@@ -88,7 +87,7 @@ inline Largest largest(const Windows& n, const T* corner, Side side, Count lanes
   return best;
 }
 
-/// Writes `values` to the pixel of the window that was picked, and zeros to its others.
+/// Writes `values` to the picked pixel of the window, and zeros to the others.
 template <typename T, typename Side, typename Count>
 inline void store_to_picked(const Windows& n, T* corner, Side side, Count lanes, Lanes values,
                             const std::uint8_t* positions) {

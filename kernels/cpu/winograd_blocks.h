@@ -15,8 +15,8 @@
 
 namespace regatta::cpu::winograd {
 
-// The bytes of a block's points and products. Larger blocks do not stay in a core's cache; smaller
-// ones make each product less efficient (convolution_bench.cpp).
+// Size of a block's points and products. Larger blocks do not stay in a core's cache; smaller ones
+// make each product less efficient (convolution_bench.cpp).
 inline constexpr std::int64_t kBlockBytes = 1 << 20;
 inline constexpr std::int64_t kFewestTiles = 64;
 
@@ -30,15 +30,15 @@ struct Tiles {
         count(images.dim(0) * down * across) {}
 
   struct Tile {
-    std::int64_t image, row, column;  ///< of its first pixel
+    std::int64_t image, row, column;  ///< of the tile's first pixel
   };
   Tile at(std::int64_t index) const {
     const std::int64_t in_image = index % (down * across);
     return {index / (down * across), in_image / across * kTile, in_image % across * kTile};
   }
 
-  /// The part inside the image of the square with `reach` pixels a side that begins `before` pixels
-  /// above and left of the tile.
+  /// The part inside the image of a square with a side of `reach` pixels that begins `before`
+  /// pixels above and left of the tile.
   Inside inside(const Tile& tile, std::int64_t before, std::int64_t reach) const {
     const auto clip = [&](std::int64_t first, std::int64_t extent) {
       return std::pair(static_cast<int>(std::max<std::int64_t>(0, before - first)),
@@ -54,12 +54,12 @@ struct Tiles {
   std::int64_t count;
 };
 
-/// Images that are transformed to points or from them.
+/// Images that are transformed to points or computed from them.
 struct Images {
   Tensor tensor;
   std::int64_t channels() const { return tensor.type.dim(3); }
   std::int64_t line() const { return tensor.type.dim(2) * channels(); }
-  /// The pixel `before` pixels above and left of a tile, as if the image went on beyond its border.
+  /// The pixel `before` pixels above and left of a tile, also beyond the image's border.
   template <typename T>
   T* corner(const Tiles::Tile& tile, std::int64_t before) const {
     const std::int64_t row = tile.image * tensor.type.dim(1) + tile.row - before;
@@ -71,20 +71,19 @@ inline std::int64_t quotient_up(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
 
-/// Divides a batch's tiles into blocks, the same number for each thread, of sizes that differ by
-/// one.
+/// Divides tiles into blocks of sizes that differ by one, the same number for each thread.
 struct Blocks {
-  /// `wanted`: tiles of a block.
+  /// `wanted` is the number of tiles in a block.
   Blocks(std::int64_t tile_count, int thread_count, std::int64_t wanted)
       : tiles(tile_count),
         threads(thread_count),
         each(quotient_up(quotient_up(tiles, threads), wanted)) {}
 
-  /// Rows of a block's matrices: as in the largest block, made odd so that the 36 matrices, which
-  /// lie a multiple of the channels apart, do not fall in the same few sets of a cache.
+  /// The number of rows of a block's matrices: that of the largest block, made odd so that the 36
+  /// matrices, a multiple of the channels apart, do not fall into the same few cache sets.
   std::int64_t rows() const { return quotient_up(tiles, each * threads) | 1; }
 
-  /// body(tiles) for the blocks of a thread, in order.
+  /// Calls body(tiles) for the blocks of a thread, in order.
   template <typename Body>
   void for_each_of(int thread, const Body& body) const {
     for (std::int64_t block = 0; block < each; ++block) {
@@ -94,11 +93,11 @@ struct Blocks {
 
   std::int64_t tiles;
   int threads;
-  std::int64_t each;  ///< of a thread
+  std::int64_t each;  ///< blocks of a thread
 };
 
-/// The number of tiles in a block: as many as fit in a core's cache, but enough that the memory
-/// traffic that a block has once (`others` for each of its points) does not exceed that of its
+/// The number of tiles in a block: as many as fit in a core's cache, but enough that a block's
+/// constant memory traffic (`others` for each of its points) does not exceed the traffic of its
 /// points.
 inline std::int64_t tiles_of_a_block(std::int64_t channels, std::int64_t others) {
   const std::int64_t near = kBlockBytes / (kPoints * channels * std::int64_t{sizeof(float)});

@@ -15,8 +15,8 @@
 
 namespace regatta::cpu::winograd {
 
-/// Rows and columns of the matrix of one point. The 36 matrices are contiguous: oneDNN is many
-/// times slower on matrices that lie apart.
+/// Rows and columns of one point's matrix. The 36 matrices are contiguous: oneDNN is many times
+/// slower on separate matrices.
 struct Extent {
   std::int64_t rows, columns;
   std::int64_t plane() const { return rows * columns; }
@@ -30,7 +30,7 @@ struct Extent {
   }
 };
 
-/// Limits primitives to one OpenMP thread while it lives.
+/// Limits primitives to one OpenMP thread during its lifetime.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
@@ -42,8 +42,8 @@ class OneThread {
   int before_;
 };
 
-/// Memory in the lane's scratch: laid out first, with addresses that are known once the scratch is
-/// reserved.
+/// Memory in the lane's scratch: parts are laid out first; their addresses are known once the
+/// scratch is reserved.
 class Room {
  public:
   struct Part {

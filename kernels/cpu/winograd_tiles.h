@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The transforms of Winograd's algorithm F(4 x 4, 3 x 3) and of its gradient of weights,
-// F(3 x 3, 4 x 4), as products of polynomials at the points 0, ±p, ±q and infinity (Toom and Cook;
-// Lavin & Gray 2015, arXiv:1509.09308). In one dimension, with B, G and A as there:
+// The transforms of Winograd's algorithm F(4 x 4, 3 x 3) and of its gradient of weights, F(3 x 3, 4
+// x 4), as products of polynomials at the points 0, ±p, ±q and infinity (Toom and Cook; Lavin &
+// Gray 2015, arXiv:1509.09308). In one dimension, with their matrices B, G and A:
 //   y = A' ((G g) * (B' d)),  d: 6 of x, g: 3 weights, y: 4 results;
 //   for the gradient g: 4 of dy, y: 3 weights.
-// In two, each is applied to columns and to rows: 6 x 6 values, called points here. Lanes of a
-// register are channels. p = 11/16 and q = 23/16 give the least rounding error among points
-// whose powers are exact in f32 (convolution_winograd_test.cpp derives it; Barabasz et al. 2018,
-// arXiv:1803.10986, show how the error depends on the points).
+// In two dimensions, each is applied to columns and to rows, which gives 6 x 6 values, here called
+// points. The lanes of a register are channels. p = 11/16 and q = 23/16 have the least rounding
+// error among points with powers that are exact in f32 (derived in convolution_winograd_test.cpp;
+// Barabasz et al. 2018, arXiv:1803.10986, show how the error depends on the points).
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline constexpr float kP2 = kP * kP, kQ2 = kQ * kQ;
 template <std::size_t kCount>
 using Line = std::array<Lanes, kCount>;
 
-/// B' d.
+/// Returns B' d.
 inline Line<6> points_of_data(const Line<6>& d) {
   const Lanes even_p = d[4] - kQ2 * d[2], odd_p = kP * (d[3] - kQ2 * d[1]);
   const Lanes even_q = d[4] - kP2 * d[2], odd_q = kQ * (d[3] - kP2 * d[1]);
@@ -42,12 +42,12 @@ inline Line<6> points_of_data(const Line<6>& d) {
           d[5] - (kP2 + kQ2) * d[3] + kP2 * kQ2 * d[1]};
 }
 
-// 1 / the product of a point's differences to the others.
+// 1 / the product of a point's differences from the others.
 inline constexpr float kAtZero = 1 / (kP2 * kQ2);
 inline constexpr float kAtP = 1 / (2 * kP2 * (kP2 - kQ2));
 inline constexpr float kAtQ = 1 / (2 * kQ2 * (kQ2 - kP2));
 
-/// G g of three weights.
+/// Returns G g for three weights.
 inline Line<6> points_of_factor(const Line<3>& g) {
   const Lanes even_p = g[0] + kP2 * g[2], odd_p = kP * g[1];
   const Lanes even_q = g[0] + kQ2 * g[2], odd_q = kQ * g[1];
@@ -55,7 +55,7 @@ inline Line<6> points_of_factor(const Line<3>& g) {
           kAtQ * (even_q + odd_q), kAtQ * (even_q - odd_q), g[2]};
 }
 
-/// G g of four gradients.
+/// Returns G g for four gradients.
 inline Line<6> points_of_factor(const Line<4>& g) {
   const Lanes even_p = g[0] + kP2 * g[2], odd_p = kP * (g[1] + kP2 * g[3]);
   const Lanes even_q = g[0] + kQ2 * g[2], odd_q = kQ * (g[1] + kQ2 * g[3]);
@@ -63,7 +63,7 @@ inline Line<6> points_of_factor(const Line<4>& g) {
           kAtQ * (even_q + odd_q), kAtQ * (even_q - odd_q), g[3]};
 }
 
-/// A' m: four results.
+/// Computes A' m, four results.
 inline void results(const Line<6>& m, Line<4>& y) {
   const Lanes even_p = m[1] + m[2], odd_p = kP * (m[1] - m[2]);
   const Lanes even_q = m[3] + m[4], odd_q = kQ * (m[3] - m[4]);
@@ -71,7 +71,7 @@ inline void results(const Line<6>& m, Line<4>& y) {
        kP2 * odd_p + kQ2 * odd_q + m[5]};
 }
 
-/// A' m: three gradients of weights.
+/// Computes A' m, three gradients of weights.
 inline void results(const Line<6>& m, Line<3>& y) {
   const Lanes even_p = m[1] + m[2], even_q = m[3] + m[4];
   y = {m[0] + even_p + even_q, kP * (m[1] - m[2]) + kQ * (m[3] - m[4]),
@@ -93,8 +93,8 @@ struct Inside {
   int top, bottom, left, right;
 };
 
-/// body(channel) for runs of kLanes channels. If kLanes does not divide the channels, the last run
-/// overlaps the one before and repeats its results. There are at least kLanes channels.
+/// Calls body(channel) for runs of kLanes channels. If kLanes does not divide the channels, the
+/// last run overlaps the previous one and repeats its results. There are at least kLanes channels.
 template <typename Body>
 inline void for_each_run(std::int64_t channels, const Body& body) {
   for (std::int64_t c = 0; c < channels; c += kLanes) body(std::min(c, channels - kLanes));
@@ -115,7 +115,7 @@ inline void to_points(const T* corner, const Strides& strides, std::int64_t chan
   const bool whole =
       inside.top == 0 && inside.left == 0 && inside.bottom == kEnd && inside.right == kEnd;
   for_each_run(channels, [&](std::int64_t c) {
-    std::array<Line<kSide>, kReach> columns;  // by point of rows: all columns
+    std::array<Line<kSide>, kReach> columns;  // by point of rows; all columns
     for (int j = 0; j < kEnd; ++j) {
       Line<kSide> pixels{};
       const T* at = corner + j * strides.pixel + c;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stub for this folder in a build without CUDA: asking for a GPU throws an error that says so.
+// Stub of this folder in a build without CUDA: requests for a GPU throw an error that says so.
 #include "kernels/graph/error.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"

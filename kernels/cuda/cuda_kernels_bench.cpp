@@ -3,8 +3,8 @@
 // Times the kernels of this folder on a GPU, in bf16, on the shapes of airbench94 at batch 1024.
 // Reports the time of a launch among many in the queue, the bytes of inputs and outputs (the least
 // memory traffic) and, for convolutions and products, flop/s (2 a multiply-add). Each convolution
-// appears twice: with the engine that trials find fastest and with the heuristics' first; the label
-// says which.
+// appears twice, with the engine that trials find fastest and with the heuristics' first; the label
+// names the engine.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -101,7 +101,7 @@ OpCase loss() {
           "softmax_cross_entropy"};
 }
 
-/// Bytes are those of the buckets, which are inputs and outputs: each is read and written once.
+/// Counts the buckets' bytes twice, as inputs and outputs: each is read and written once.
 OpCase sum_of_replicas(std::int64_t members) {
   OpCase op_case{
       Op::AllReduce,
@@ -129,7 +129,7 @@ constexpr Convolution kConvolutions[] = {
     {"block 2, second", 7, 256, 256, 3, 1}, {"block 3, first", 7, 256, 256, 3, 1},
     {"block 3, second", 3, 256, 256, 3, 1}};
 
-/// Forward, gradient of the input, gradient of the weights.
+/// A convolution, its gradient of the input and its gradient of the weights.
 std::vector<OpCase> passes(const Convolution& c) {
   const Array x = images(c.side, c.inputs, 1), y = images(c.result_side(), c.outputs, 2);
   const Array w = to_bf16(random_array({c.outputs, c.kernel, c.kernel, c.inputs}, 3));
@@ -145,7 +145,7 @@ std::vector<OpCase> passes(const Convolution& c) {
           {Op::ConvolutionBackwardWeights, of_weights, {y, x}, {}, "convolution_backward_weights"}};
 }
 
-/// The same of y [batch, outputs] = x [batch, inputs] wᵀ.
+/// The same three passes for y [batch, outputs] = x [batch, inputs] wᵀ.
 std::vector<OpCase> passes_of_dense(std::int64_t batch, std::int64_t inputs, std::int64_t outputs) {
   const Array x = to_bf16(random_array({batch, inputs}, 1));
   const Array w = to_bf16(random_array({outputs, inputs}, 2));
@@ -155,7 +155,7 @@ std::vector<OpCase> passes_of_dense(std::int64_t batch, std::int64_t inputs, std
           {Op::DenseBackwardWeights, {}, {dy, x}, {}, "dense_backward_weights"}};
 }
 
-/// A batch of pictures with all that augmentation has.
+/// A batch of pictures with all augmentations.
 OpCase input() {
   const auto element = static_cast<std::int64_t>(ElementType::BF16);
   return {Op::Input,
@@ -217,7 +217,7 @@ struct Measured {
   EngineRule engines = EngineRule::Heuristic;
 };
 
-/// Launches among others; the queue is emptied before it grows long.
+/// Times launches among others; the queue is emptied before it grows long.
 void measure(benchmark::State& state, const Measured& measured) {
   constexpr std::int64_t kQueued = 100;
   const OpCase& op_case = measured.op_case;
@@ -229,7 +229,7 @@ void measure(benchmark::State& state, const Measured& measured) {
   for (const Array& array : op.outputs()) bytes += array.type.bytes();
   for (const Array& array : op_case.variables) bytes += 2 * array.type.bytes();
   op.begin_step({});
-  op.run({});  // after the host has looked: what it looked at goes back to the GPU
+  op.run({});  // moves data that the host has read back to the GPU
   op.finish();
   for (auto _ : state) {
     for (std::int64_t i = 0; i < kQueued; ++i) op.run({});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table, and its error where it has no kernel. The CPU's tests of ops check the kernels'
-// results (subjects_for_test.cpp).
+// Tests the kernel table and its error for a missing kernel. The CPU's tests of ops check the
+// kernels' results (subjects_for_test.cpp).
 #include <set>
 
 #include "kernels/cpu/test_support.h"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Turns the language CUDA on where REGATTA_CUDA asks for it, and adds its flags to regatta_flags.
-# After it REGATTA_CUDA_FOUND says whether kernels are built, by nvcc or, EMULATED, by the C++
-# compiler for queues that are emulated, and REGATTA_NCCL_FOUND whether there is what NCCL's transport
-# is compiled with, which nvcc is not. cudart is linked statically and loads the
-# driver when it is first called, so that what is built here runs where there is none.
+# Enables the language CUDA if REGATTA_CUDA asks for it, and adds its flags to regatta_flags. Sets
+# REGATTA_CUDA_FOUND if kernels are built, by nvcc or (EMULATED) by the C++ compiler for emulated
+# queues, and REGATTA_NCCL_FOUND if the headers that NCCL's transport needs are there, which it
+# compiles without nvcc. cudart is linked statically and loads the driver at its first call, so the
+# programs also run where there is none.
 if(NOT REGATTA_CUDA MATCHES "^(AUTO|ON|OFF|HEADERS|EMULATED)$")
   message(FATAL_ERROR "REGATTA_CUDA is '${REGATTA_CUDA}'; use AUTO, ON, OFF, HEADERS or EMULATED")
 endif()
@@ -62,14 +62,14 @@ find_package(CUDAToolkit REQUIRED)
 set(REGATTA_CUDA_FOUND ON)
 message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
 
-# CMake 3.25 knows no CUDA_STANDARD 20. What nvcc writes for g++ would not pass -Wpedantic.
+# CMake 3.25 knows no CUDA_STANDARD 20. Code that nvcc generates for g++ would fail -Wpedantic.
 # -lineinfo: the compute sanitizer and the profiler name lines.
 set(cuda_flags -std=c++20 --extended-lambda --expt-relaxed-constexpr -lineinfo)
 foreach(flag ${warnings} ${sanitizer})
   list(APPEND cuda_flags -Xcompiler=${flag})
 endforeach()
 if(REGATTA_STRICT)
-  # No kernel keeps what fits no register in memory.
+  # No kernel may use local memory, for spilled registers or otherwise.
   list(APPEND cuda_flags -Werror=all-warnings -Xcompiler=-Werror
     -Xptxas=--warn-on-spills,--warn-on-local-memory-usage)
 endif()

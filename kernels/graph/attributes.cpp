@@ -44,7 +44,7 @@ const Attributes::Values Attributes::kNone;
 
 void Attributes::set(std::string_view name, Value value) {
   Values values;
-  values.reserve(this->values().size() + (has(name) ? 0 : 1));  // no room is left over
+  values.reserve(this->values().size() + (has(name) ? 0 : 1));  // exactly the room that is needed
   values.insert(values.end(), this->values().begin(), this->values().end());
   auto place = std::lower_bound(values.begin(), values.end(), name,
                                 [](const auto& entry, auto key) { return entry.first < key; });

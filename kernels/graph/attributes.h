@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The constants of a node: a small sorted list of names and values. Read when a graph is checked
-// and when a kernel is built, never while a step runs.
+// The constants of a node: a small list of names and values, sorted by name. They are read when a
+// graph is checked and when a kernel is built, never while a step runs.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ class Attributes {
 
   /// Adds the attribute or replaces its value.
   void set(std::string_view name, Value value);
-  /// Leaves the others; one that is not there may be erased.
+  /// Erases the attribute if it is there.
   void erase(std::string_view name);
   bool has(std::string_view name) const;
 
-  /// The value of an attribute that must be there with this type; a missing one is a bug.
+  /// Returns the value of an attribute, which must exist and have this type; otherwise aborts.
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
   const std::string& text(std::string_view name) const;
@@ -49,7 +49,7 @@ class Attributes {
   const Value* find(std::string_view name) const;
 
   static const Values kNone;
-  std::shared_ptr<const Values> values_;  ///< of all copies until one is changed; null: none
+  std::shared_ptr<const Values> values_;  ///< shared by copies; null: none
 };
 
 /// `kernel=3, padding=1, stride=1`.

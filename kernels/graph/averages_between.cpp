@@ -69,7 +69,7 @@ class Lowering {
     return builder;
   }
 
-  /// The loop of a replica at a peer.
+  /// The place at `peer` of the loop of `replica`.
   Place place_at(const Place& replica, const Place& peer) const {
     for (const Place& each : {replica, peer}) {
       if (!is_elsewhere(each, {.replica = each.replica}, binding_)) continue;

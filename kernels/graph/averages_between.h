@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Averages of replicas that are in several processes. Where an `average` may draw a peer of another
-// process, what its replica has read of the variable travels there in the steps of that draw,
-// average_with makes the mean at the peer, and the mean travels back, to be assigned where the
-// average stood. The peer's nodes belong to the replica's loop, at a place of their own
-// (Role::Peer), so they wait for nothing that the peer does. The mean is that of an average in
-// memory, as no other changes the variable of a replica that averages.
+// Averages of replicas that are in several processes. An `average` draws one peer in each step. In
+// the steps that draw a peer of another process, the replica sends it the value it has read of the
+// variable, average_with computes the mean at the peer, and the mean travels back to be assigned
+// in place of the `average`. The peer's nodes belong to the replica's loop, at a place of their own
+// (Role::Peer), so they wait for no node of the peer. The mean equals that of an average in memory,
+// because no other replica changes the variable of a replica that averages.
 //
-// The first process leads all loops, from one count of examples (gate.h). A replica elsewhere sends
-// it the loss of each step; then it claims the replica's next one, which begins without waiting.
+// Process 0 leads all loops, from one count of examples (gate.h). A replica of another process
+// sends it the loss of each step, then claims its next step, which begins without waiting.
 #pragma once
 
 #include "kernels/graph/graph.h"
@@ -16,11 +16,11 @@
 
 namespace regatta {
 
-/// The step with such nodes; as it was where no average leaves a process.
+/// Returns the step with such nodes; an equal step if no average crosses processes.
 /// Throws: RunError(Usage) if the stages of a replica are in several processes.
 Step averages_between(const Step& step, const Binding& binding);
 
-/// The binding, which knows the places of peers as well.
+/// Returns a binding that also binds the places of peers.
 Binding with_peers(const Binding& binding);
 
 }  // namespace regatta

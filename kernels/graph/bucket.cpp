@@ -14,7 +14,7 @@
 namespace regatta {
 namespace {
 
-/// One collective of the source: its members' nodes, in member order.
+/// A collective of the source, with the nodes of its members in member order.
 struct Collective {
   std::vector<NodeId> members;
   std::vector<Place> places;
@@ -52,8 +52,8 @@ std::vector<Collective> collectives(const Graph& graph) {
   return all;
 }
 
-/// Indices into `all` of the collectives that share a bucket. Chains of different members (such as
-/// those of different stages) fill their own buckets.
+/// Returns for each bucket the indices into `all` of its collectives. Collectives of different
+/// members (those of different stages, for example) fill separate buckets.
 std::vector<std::vector<std::size_t>> fill(const std::vector<Collective>& all,
                                            std::int64_t bucket_bytes) {
   std::vector<std::vector<std::size_t>> buckets;
@@ -73,7 +73,7 @@ std::vector<std::vector<std::size_t>> fill(const std::vector<Collective>& all,
   return buckets;
 }
 
-/// A member's node of a bucket stands where the last of its merged nodes stood.
+/// A member's node of a bucket, at the position of the last of its merged nodes.
 struct MergedNode {
   std::vector<NodeId> parts;
   std::int64_t group = 0;

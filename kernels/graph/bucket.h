@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A rewrite that runs after all strategies: merges all_reduce nodes of the same members into
-// buckets, so that many small gradients travel as one message. The layout depends on the graph and
-// the bucket size only.
+// buckets, so that many small gradients travel as one message. The layout depends only on the graph
+// and the bucket size.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builder::node(), through which all typed functions go; those live in ops/.
+// Builder::node(), which all typed functions call; those are in ops/.
 #include "kernels/graph/builder.h"
 
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Appends nodes to a graph by one typed function for each op. Attributes are written here and in
-// ops/ only. The builder remembers what consecutive nodes share: place, layer, phase.
+// Appends nodes to a graph through one typed function for each op. Attributes are written only here
+// and in ops/. The builder keeps the settings of consecutive nodes: place, layer, phase, period.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ struct Window {
   std::int64_t padding = 0;
 };
 
-/// Batch normalisation over groups of `group` examples with running statistics:
-/// running = (1 - momentum) * running + momentum * mean over the groups (variance unbiased).
+/// Batch normalisation over groups of `group` examples, with running statistics: running = (1 -
+/// momentum) * running + momentum * mean over the groups (variance unbiased).
 struct Normalization {
   std::int64_t group = 0;
   double epsilon = 1e-5;
   double momentum = 0.1;
 };
 
-/// The loss is the sum over examples / `divisor`; the divisor is the global batch.
+/// Softmax cross entropy: the sum over examples / `divisor`, which is the global batch.
 struct CrossEntropy {
   double label_smoothing = 0;
   std::int64_t divisor = 1;
@@ -45,7 +45,7 @@ struct Augmentation {
   Border border = Border::Reflected;
   Flip flip = Flip::None;
   std::int64_t cutout = 0;   ///< side of a square set to the mean; 0 is none
-  std::vector<double> mean;  ///< of each channel, in units of a byte (0 to 255)
+  std::vector<double> mean;  ///< mean of each channel, in units of a byte (0 to 255)
   std::vector<double> deviation;
 };
 
@@ -53,8 +53,7 @@ struct Augmentation {
 /// evaluation.
 enum class ExampleOrder : std::uint8_t { Shuffled, Sequential };
 
-/// Which examples an input node yields at step k: [offset, offset + batch) of the k-th global
-/// batch.
+/// The examples that an input node yields at step k: [offset, offset + batch) of global batch k.
 struct InputSlice {
   std::int64_t batch = 0;
   std::int64_t offset = 0;
@@ -63,18 +62,18 @@ struct InputSlice {
   ElementType element = ElementType::F32;  ///< of the images: f32 or bf16
 };
 
-/// A piecewise linear function of the examples seen before a step; constant outside its points.
-/// Units: examples. Used for learning rates.
+/// A piecewise linear function of the examples seen before a step, constant outside its points;
+/// used for learning rates. Units: examples.
 struct Schedule {
   std::vector<double> examples;
   std::vector<double> values;
   static Schedule constant(double value) { return {{0}, {value}}; }
 };
 
-/// v = momentum * v + (g + weight_decay * w); w -= rate * (nesterov ? g + wd * w + momentum * v :
-/// v). Source: PyTorch's torch.optim.SGD. `weight` is the share of the global batch behind the
-/// gradient; it multiplies the decay, so that an asynchronous push of m examples counts m / global
-/// batch.
+/// Stochastic gradient descent: v = momentum * v + (g + weight_decay * w); w -= rate * (nesterov ?
+/// g + wd * w + momentum * v : v). Source: PyTorch's torch.optim.SGD. `weight`: the fraction of the
+/// global batch that the gradient covers. It multiplies the decay, so that an asynchronous push of
+/// m examples counts m / global batch.
 struct SgdOptions {
   Schedule rate;
   double momentum = 0;
@@ -83,9 +82,9 @@ struct SgdOptions {
   double weight = 1;
 };
 
-/// Source: Kingma and Ba, arXiv:1412.6980, algorithm 1. `weight` is the share of the global batch
-/// behind the gradient, whose size Adam divides away: it multiplies the rate, so that an
-/// asynchronous push of m examples counts m / global batch.
+/// Adam. Source: Kingma and Ba, arXiv:1412.6980, algorithm 1. `weight`: the fraction of the global
+/// batch that the gradient covers. Adam divides the gradient's size away, so the weight multiplies
+/// the rate: an asynchronous push of m examples counts m / global batch.
 struct AdamOptions {
   Schedule rate;
   double beta1 = 0.9;
@@ -97,9 +96,9 @@ struct AdamOptions {
 /// How a parameter is updated.
 using Optimizer = std::variant<SgdOptions, AdamOptions>;
 
-/// Every `period` steps: slow += (1 - d) * (w - slow); w = slow, with d = decay(examples seen,
-/// this step's included). After the last of `total_examples`, due or not: w = slow.
-/// Source: airbench94, K. Jordan; the idea: arXiv:1907.08610.
+/// Lookahead. Every `period` steps: slow += (1 - d) * (w - slow); w = slow, with d = decay(examples
+/// seen, including this step's). After the last of `total_examples`, due or not: w = slow. Source:
+/// airbench94, K. Jordan; the idea: arXiv:1907.08610.
 struct LookaheadOptions {
   std::int64_t period = 5;
   std::int64_t global_batch = 1;
@@ -107,23 +106,22 @@ struct LookaheadOptions {
   Schedule decay;
 };
 
-/// Shifts an image, then mirrors it if asked: pixel (row, column) of the shifted image is pixel
-/// (row + rows, column + columns) of the input, reflected at its border.
-/// Units: pixels.
+/// Shifts an image, then mirrors it if requested: pixel (row, column) of the shifted image is pixel
+/// (row + rows, column + columns) of the input, reflected at its border. Units: pixels.
 struct Translation {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   enum class Mirror : std::uint8_t { No, Yes } mirror = Mirror::No;
 };
 
-/// A node's part in a collective.
+/// One member's part in a collective.
 struct AllReduceMember {
   std::int64_t group = 0;   ///< names the collective
   std::int64_t member = 0;  ///< this node's index, 0 to members - 1
   std::int64_t members = 1;
   std::string algorithm;     ///< `ring`, `reduce_to_one`, `hierarchical_copy`, ...
-  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the members allow
-  std::int64_t round = 0;    ///< collectives of one round need nothing of each other
+  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the number of members allows
+  std::int64_t round = 0;    ///< collectives of one round do not depend on one another
 };
 
 /// A worker's part in a quorum.
@@ -137,24 +135,24 @@ struct QuorumSeat {
 /// Outputs of top_k.
 struct TopKValues {
   Value selected;  ///< values, then indices
-  Value rest;      ///< x, with zeros for what was selected
+  Value rest;      ///< x, with zeros in place of the selected values
 };
 
-/// What a quorum yields.
+/// Outputs of a quorum.
 struct QuorumValues {
   std::vector<Value> sums;  ///< one for each gradient: the mean over the examples that counted
   Value verdict;            ///< f32 [1]: 1 when this worker's push counts, else 0
 };
 
-/// The rate's schedule in the updates of a trainable, for strategies whose own moves follow it.
-/// Throws: aborts when none of the updates has one.
+/// Returns the rate's schedule of a trainable's updates, for strategies with steps of their own
+/// that follow it. Throws: aborts if none of the updates has one.
 Schedule learning_rate(const Graph& graph, const Trainable& trainable);
 
 class Builder {
  public:
   explicit Builder(Graph& graph) : graph_(graph) {}
 
-  // What the next nodes share.
+  // Settings of the nodes that are appended next.
   Builder& at(Place place) {
     place_ = place;
     return *this;
@@ -163,8 +161,9 @@ class Builder {
     phase_ = phase;
     return *this;
   }
-  /// Of nodes, updates among them. A node takes values from nodes that take part in every step or
-  /// have its own period (verify.h); from one period to another a variable carries them.
+  /// The steps in which the next nodes take part. Inputs of a node must come from nodes that take
+  /// part in every step or have the same period (verify.h); a variable carries values from one
+  /// period to another.
   Builder& only(const Period& period) {
     period_ = period;
     return *this;
@@ -180,14 +179,14 @@ class Builder {
   bool wants(std::size_t index) const { return wanted_.at(index); }
   void want(std::vector<bool> wanted) { wanted_ = std::move(wanted); }
 
-  /// Images and labels: Shapes: [batch, H, W, C] and [batch] i32.
+  /// Images and labels. Shapes: [batch, H, W, C] and [batch] i32.
   std::vector<Value> input_images(const InputSlice& slice, const TensorType& example,
                                   const Augmentation& augmentation);
-  /// Features and targets: Shapes: [batch, features] and [batch, targets] f32.
+  /// Features and targets. Shapes: [batch, features] and [batch, targets] f32.
   std::vector<Value> input_features(const InputSlice& slice, std::int64_t features,
                                     std::int64_t targets);
-  /// A view, or a copy of a variable that is shared: who uses a view behind an assignment of the
-  /// variable has the new value.
+  /// A view; a copy if the variable is shared. A node that uses the view after the variable was
+  /// assigned reads the new value.
   Value read(VariableId variable);
 
   /// y = x wᵀ. Shapes: x [B, I], w [O, I], y [B, O].
@@ -197,9 +196,9 @@ class Builder {
   Value tanh(Value x);
   Value relu(Value x);
   Value gelu(Value x);  ///< exact: x Φ(x)
-  /// Output channel o reads the input channels of its group only. With one group for each channel
-  /// the convolution is depthwise.
-  /// Shapes: x [B, H, W, I], w [O, K, K, I / groups], y [B, H', W', O].
+  /// Output channel o reads the input channels of its group only; with one group for each channel
+  /// the convolution is depthwise. Shapes: x [B, H, W, I], w [O, K, K, I / groups], y [B, H', W',
+  /// O].
   Value convolution(Value x, Value weights, const Window& window, std::int64_t groups = 1);
   Value max_pool(Value x, const Window& window);
   Value average_pool(Value x, const Window& window);
@@ -216,7 +215,7 @@ class Builder {
   Value flatten(Value x);
   /// Rows [offset, offset + count) of the slowest dimension.
   Value slice(Value x, std::int64_t offset, std::int64_t count);
-  /// Joins the values along the slowest dimension. No gradient.
+  /// Joins the values along the slowest dimension. It has no gradient.
   Value concatenate(std::vector<Value> values);
   Value cast(Value x, ElementType element);
   /// Shapes: x [B, H, W, C].
@@ -225,27 +224,27 @@ class Builder {
   Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropy& options);
   /// Loss: sum over examples of the mean over outputs of (p - t)², / divisor. Shapes: [B, O].
   Value mean_squared_error(Value prediction, Value target, std::int64_t divisor);
-  /// The number of examples whose largest logit is that of their label; a scalar f32.
+  /// The number of examples with the largest logit at their label; a scalar f32.
   Value count_correct(Value logits, Value labels);
 
   Value sum(std::vector<Value> values, double factor = 1);
-  /// Columns from left to right: what is left of each when its parts along those before are taken
-  /// away, at length one. A column that then has less than a millionth of its length becomes zero.
-  /// Shapes: x [A, R] f32. Source: modified Gram-Schmidt.
+  /// Orthonormal columns, from left to right: each column minus its projections on the columns
+  /// before it, scaled to length one. A column left with less than a millionth of its length
+  /// becomes zero. Shapes: x [A, R] f32. Source: modified Gram-Schmidt.
   Value orthogonalize(Value x);
-  /// x / divisor, without a gradient. Shapes: x [...] f32, divisor [1] f32.
+  /// x / divisor; it has no gradient. Shapes: x [...] f32, divisor [1] f32.
   Value quotient(Value x, Value divisor);
   /// The `count` elements of largest magnitude (ops/selection.cpp). Shapes: selected [2 count].
   TopKValues top_k(Value x, std::int64_t count);
-  /// The sums of what was selected, part by part in their order; zero elsewhere. Shapes: selected
-  /// [parts * 2 count].
+  /// The sums of the elements that several top_k selected, part by part in their order; zero
+  /// elsewhere. Shapes: selected [parts * 2 count].
   Value scatter_add(Value selected, std::int64_t count, std::vector<std::int64_t> dims);
-  /// One member's node of a group: each output is the sum of that input over the group's members.
-  /// Members stand at different places and name the same group and algorithm.
+  /// One member's node of a collective: each output is the sum of that input over all members.
+  /// Members are at different places and name the same group and algorithm.
   Value all_reduce(Value value, const AllReduceMember& member);
 
-  /// 1 when all gradients of one worker have reached a server, 0 when the worker is lost.
-  /// Shapes: [1] f32.
+  /// 1 when all gradients of one worker have reached a server, 0 if the worker is lost. Shapes: [1]
+  /// f32.
   Value arrival(std::vector<Value> gradients);
   /// One worker's push to the server that decides whether it counts. `arrivals`: outputs of
   /// arrival() at the other servers.
@@ -258,16 +257,16 @@ class Builder {
   NodeId sgd(Value gradient, VariableId parameter, VariableId velocity, const SgdOptions& options);
   NodeId adam(Value gradient, VariableId parameter, VariableId first, VariableId second,
               const AdamOptions& options);
-  /// The value becomes the variable's.
+  /// Assigns the value to the variable.
   NodeId assign(Value value, VariableId variable);
-  /// `own` and one of `others`, the same variable of other replicas in their order, drawn for each
-  /// step (draw_peer() in random.h), both become their mean. `replica`: the number of the own.
+  /// Draws one of `others` in each step (draw_peer() in random.h); it and `own` both become their
+  /// mean. `others`: the same variable of the other replicas, in order. `replica`: owner of `own`.
   NodeId average(VariableId own, const std::vector<VariableId>& others, std::int64_t replica);
-  /// The mean of a value and a variable, which becomes the variable's. Shapes: all alike, f32.
+  /// Assigns the mean of value and variable to the variable and returns it. Shapes: all equal, f32.
   Value average_with(Value value, VariableId variable);
   NodeId lookahead(VariableId parameter, VariableId slow, const LookaheadOptions& options);
 
-  /// Appends any node at the builder's place, layer and phase. Returns its first output.
+  /// Appends a node of any op at the builder's place, layer and phase. Returns its first output.
   Value node(Op op, std::vector<Value> inputs, Attributes attributes = {},
              std::vector<VariableId> variables = {}, std::int64_t member = 0);
 

@@ -68,7 +68,7 @@ MemberTraffic traffic_of_messages(const CollectiveShape& shape, std::int64_t mem
   return traffic;
 }
 
-/// `count` members from `first` on, behind the one that begins.
+/// `root` first, then the other members of [first, first + count).
 std::vector<std::int64_t> behind(std::int64_t root, std::int64_t first, std::int64_t count) {
   std::vector<std::int64_t> members;
   if (count > 0) members.push_back(root);
@@ -97,7 +97,7 @@ std::span<const std::string_view> all_reduce_algorithms() { return kAlgorithms; 
 
 Range share(std::int64_t count, std::int64_t parts, std::int64_t index) {
   const std::int64_t base = count / parts;
-  const std::int64_t larger = count % parts;  // the first shares have one more
+  const std::int64_t larger = count % parts;  // the first shares have one element more
   const std::int64_t begin = index * base + std::min(index, larger);
   return {begin, begin + base + (index < larger ? 1 : 0)};
 }
@@ -108,7 +108,7 @@ std::vector<Piece> pieces(std::span<const TensorType> bucket, std::int64_t membe
   for (const TensorType& type : bucket) elements += type.elements();
   const Range own = share(elements, members, share_at(member, members));
   std::vector<Piece> all;
-  std::int64_t first = 0;  // of the tensor, in the bucket
+  std::int64_t first = 0;  // first element of the tensor, in the bucket
   for (std::size_t i = 0; i < bucket.size(); ++i) {
     const Range within{std::max(own.begin - first, std::int64_t{0}),
                        std::min(own.end - first, bucket[i].elements())};

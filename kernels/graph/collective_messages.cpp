@@ -11,7 +11,7 @@ namespace {
 
 using Messages = std::vector<CollectiveMessage>;
 
-/// Member `index` of a tree or ring.
+/// Member at position `index` of a tree or ring.
 using MemberAt = std::function<std::int64_t(std::int64_t index)>;
 
 std::size_t place(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -20,7 +20,7 @@ void append(Messages& messages, const CollectiveMessage& message) {
   if (message.elements.size() > 0) messages.push_back(message);
 }
 
-/// Steps: a parent adds its children when the sums of both are there, then sums go down.
+/// A parent adds its children's sums once both are complete; then the total goes down.
 void append_tree(Messages& messages, std::int64_t members, Range elements,
                  const MemberAt& member_at) {
   std::vector<std::int64_t> height(place(members), 0);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All_reduces that are schedules of messages, as data: who sends which elements to which member in
-// which step, and whether they are added or copied there. Traffic is computed from them, transports
-// run them (kernels/comm/collective), tests play them without either.
+// All_reduces that are schedules of messages, as plain data: which member sends which elements to
+// which other in which step, and whether they are added or copied there. Traffic is computed from
+// them, transports run them (kernels/comm/collective), and tests simulate them without either.
 //
-// double_tree: two binary trees with half of the buffer each, both at the same time; a tree adds up
-// to its root and passes the sum down again. Of n members with the lowest bit b of r set, the
-// parent of r in the first tree is (r ^ b) | 2 b, or r ^ b where that is n or more; 0 is the root.
-// The second tree is the first mirrored (n even) or moved by one member (n odd), so that who is
-// inside one tree is mostly a leaf of the other. Source: Sanders, Speck, Träff, "Two-tree
-// algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 2009; NCCL,
-// trees.cc. torus: X columns and Y rows, member y X + x at column x of row y. Rows are rings that
-// reduce_scatter, then columns rings that all_reduce a row's share, then rows all_gather.
-// Source: Mikami et al., "Massively distributed SGD", arXiv 1811.05233.
+// double_tree: two binary trees, each for half of the buffer, run at the same time; a tree adds up
+// to its root and passes the sum down again. Let r be a member other than 0, n the number of
+// members, b the lowest bit set in r: its parent in the first tree is (r ^ b) | 2 b, or r ^ b if
+// that is n or more; 0 is the root. The second tree is the first one mirrored (n even) or shifted
+// by one member (n odd), so that an inner member of one tree is mostly a leaf of the other. Source:
+// Sanders, Speck, Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
+// Parallel Computing 2009; NCCL, trees.cc. torus: X columns and Y rows, member y X + x at column x
+// of row y. Each row is a ring that runs reduce_scatter, then each column a ring that runs
+// all_reduce on a row's share, then each row all_gather. Source: Mikami et al., "Massively
+// distributed SGD", arXiv 1811.05233.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,10 @@
 
 namespace regatta {
 
-/// The use of elements that arrive.
+/// Whether arriving elements are added to the receiver's or replace them.
 enum class Taking : std::uint8_t { Add, Copy };
 
-/// Elements of the buffer, from member to member.
+/// A message: elements of the buffer that one member sends to another.
 struct CollectiveMessage {
   std::int64_t step = 0;
   std::int64_t from = 0;
@@ -35,15 +36,15 @@ struct CollectiveMessage {
   Taking taking = Taking::Copy;
 };
 
-/// Whether the algorithm is such a schedule.
+/// Whether the algorithm is such a schedule of messages.
 bool is_by_messages(std::string_view algorithm);
 
-/// By step; a member takes what reaches it in one step in this order. A message holds what its
-/// sender has when all earlier steps are done: in one step no member sends elements that it takes.
-/// Slices without elements are not sent.
+/// Messages in the order of their steps; a member receives those of one step in this order. A
+/// message holds the values that its sender has after all earlier steps: in one step no member
+/// sends elements that it receives. Empty slices are not sent.
 std::vector<CollectiveMessage> messages_of(const CollectiveShape& shape);
 
-/// In the first tree of double_tree; -1 for its root, member 0.
+/// Parent in the first tree of double_tree; -1 for its root, member 0.
 std::int64_t tree_parent(std::int64_t member, std::int64_t members);
 
 struct TorusShape {
@@ -51,11 +52,11 @@ struct TorusShape {
   std::int64_t rows = 1;
 };
 
-/// Of so many members: as near to square as there are divisors, with rows at least as long as
+/// The shape of a torus of `members` that is nearest to a square, with rows at least as long as
 /// columns. A prime number of members is one row, a ring.
 TorusShape nearest_to_square(std::int64_t members);
 
-/// Of a collective by a torus.
+/// The shape of a collective by a torus.
 TorusShape torus_shape(const CollectiveShape& shape);
 
 }  // namespace regatta

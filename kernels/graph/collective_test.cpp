@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collectives that span processes: the root of each process, and the traffic. (partition_test.cpp
-// has collectives within one process.)
+// Collectives that span processes: the root of each process, and the traffic. partition_test.cpp
+// covers collectives within one process.
 #include "kernels/graph/collective.h"
 
 #include <gtest/gtest.h>
@@ -172,7 +172,7 @@ TEST(Messages, OfATorusAreRowsThenColumnsThenRows) {
   EXPECT_EQ(nearest_to_square(5).rows, 1);
 }
 
-/// 6 members in 2 columns: three rows of two.
+/// 6 members in 2 columns, so three rows of two.
 TEST(Messages, OfATorusHaveTheColumnsThatAreGiven) {
   CollectiveShape shape = shape_of(kTorus, 6, 6);
   EXPECT_EQ(torus_shape(shape).columns, 3);
@@ -188,7 +188,7 @@ TEST(Messages, OfATorusHaveTheColumnsThatAreGiven) {
             "5: 0>1=[3:6] 1>0=[0:3] 2>3=[3:6] 3>2=[0:3] 4>5=[3:6] 5>4=[0:3]");
 }
 
-/// A member sends 2 (n - 1) / n of its buffer whatever the columns; messages differ.
+/// A member sends 2 (n - 1) / n of its buffer for any number of columns; the messages differ.
 TEST(MemberTraffic, OfATorusHasTheMessagesOfItsColumns) {
   for (const std::int64_t columns : {1, 2, 3, 4, 6, 12}) {
     CollectiveShape shape = shape_of(kTorus, 12, 1200);
@@ -202,7 +202,7 @@ TEST(MemberTraffic, OfATorusHasTheMessagesOfItsColumns) {
   }
 }
 
-/// Else what a message holds would depend on who is faster.
+/// Otherwise the contents of a message would depend on which member is faster.
 TEST(Messages, SendNothingInAStepThatTheSenderTakesInIt) {
   for (const std::string_view algorithm : {kDoubleTree, kTorus}) {
     for (std::int64_t n = 1; n <= 17; ++n) {

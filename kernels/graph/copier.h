@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies nodes from one graph into another, as most rewrites do, and records the target of each
-// value and variable.
+// Copies nodes from one graph into another, as most rewrites do, and records which value and
+// variable of the target replaces each of the source.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,7 @@ class Copier {
   }
 
   bool knows(Value from) const;
-  /// Throws: aborts when nothing was mapped.
+  /// Throws: aborts if the value or variable is not mapped.
   Value value(Value from) const;
   VariableId variable(VariableId from) const;
 
@@ -29,10 +29,10 @@ class Copier {
   Node translate(NodeId id) const;
   /// Appends the translated node to `target` and maps its outputs.
   NodeId copy(NodeId id, Graph& target);
-  /// Gives `target`, which has none, all variables as they are.
+  /// Copies all variables unchanged to `target`, which must have none.
   void copy_variables(Graph& target);
-  /// What `step`, a copy of the source's, names of the source becomes what was copied of it:
-  /// losses, and parameters, gradients and updates of trainables.
+  /// Replaces the source's values, variables and updates in the losses and trainables of `step`, a
+  /// copy of the source's step, by their copies.
   void rename(Step& step) const;
   /// Maps all outputs of a source node to those of a target node.
   void map_outputs(NodeId from, NodeId to);
@@ -41,10 +41,10 @@ class Copier {
   std::size_t slot(Value from) const;
 
   const Graph& source_;
-  std::vector<std::size_t> first_;  ///< by node: where its outputs stand in values_
+  std::vector<std::size_t> first_;  ///< by node: index of its first output in values_
   std::vector<Value> values_;
   std::vector<VariableId> variables_;
-  std::vector<NodeId> copies_;  ///< by copy()
+  std::vector<NodeId> copies_;  ///< by node: the node that copy() appended
 };
 
 }  // namespace regatta

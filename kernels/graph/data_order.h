@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A digest of what input kernels consumed: which example stood at which place of which step's
-// global batch, and how it was augmented. Modulo 2^64:
+// A digest of the examples that input kernels consumed: which example was at which place of which
+// step's global batch, and how it was augmented. Modulo 2^64:
 //   sum over steps of weight(step) * sum over examples of digest(place, example, draw)
-// Being a sum, it is equal for one worker and for many that share the batches, in whatever order
-// they add their parts, and a constant batch costs a product a step. constexpr, because GPU kernels
-// compute it too.
+// A sum is the same for one worker and for many that share the batches, in any order of addition,
+// and a constant batch costs one product a step. constexpr, because GPU kernels use it too.
 #pragma once
 
 #include <cstdint>
@@ -21,23 +20,23 @@ constexpr std::uint64_t scrambled(std::uint64_t word) {
   return word ^ (word >> 31);
 }
 
-/// Odd, so that no product with it is lost. `step` is the index in the loop.
+/// Returns an odd weight, so that no product with it is lost. `step`: index in the loop.
 constexpr std::uint64_t order_weight(std::int64_t step) {
   return scrambled(static_cast<std::uint64_t>(step)) | 1U;
 }
 
-/// Of an example at a place of the global batch.
+/// Digest of an example at a place of the global batch.
 constexpr std::uint64_t order_digest(std::int64_t place, std::int64_t example) {
   return scrambled(scrambled(static_cast<std::uint64_t>(place)) ^
                    static_cast<std::uint64_t>(example));
 }
 
-/// Two numbers below 2^31 as one.
+/// Packs two numbers below 2^31 into one.
 constexpr std::uint64_t paired(std::int32_t high, std::int32_t low) {
   return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
 }
 
-/// The same of an image that was augmented, or could have been. Draw: AugmentationDraw (random.h).
+/// Digest of an image with its augmentation. Draw: AugmentationDraw (random.h).
 template <typename Draw>
 constexpr std::uint64_t order_digest(std::int64_t place, std::int64_t example, const Draw& draw) {
   const std::uint64_t flip = draw.flip ? std::uint64_t{1} << 63 : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The digest of what was consumed: a change of step, place, example or augmentation shows, and how
-// the batches are dealt does not.
+// The digest of consumed examples changes with the step, place, example and augmentation, and does
+// not depend on how the batches are divided.
 #include "kernels/graph/data_order.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ std::uint64_t digest_of(const std::vector<Consumed>& all) {
   return sum;
 }
 
-/// Three steps of four examples, with other draws each.
+/// Three steps of four examples, each with another draw.
 std::vector<Consumed> sample() {
   std::vector<Consumed> all;
   for (std::int32_t i = 0; i < 12; ++i) {
@@ -61,8 +61,8 @@ TEST(DataOrder, DependsOnStepPlaceExampleAndDraw) {
     change(changed);
     EXPECT_TRUE(digests.insert(digest_of(changed)).second) << digests.size();
   };
-  add([](auto& all) { std::swap(all[2].example, all[3].example); });  // in a step
-  add([](auto& all) { std::swap(all[2].example, all[6].example); });  // at one place
+  add([](auto& all) { std::swap(all[2].example, all[3].example); });  // within a step
+  add([](auto& all) { std::swap(all[2].example, all[6].example); });  // at one place of two steps
   add([](auto& all) { std::swap(all[2].draw, all[3].draw); });
   add([](auto& all) { std::swap(all[2].draw.flip, all[3].draw.flip); });
   add([](auto& all) { std::swap(all[2].step, all[6].step); });

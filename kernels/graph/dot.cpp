@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kShared = "shared memory";
 constexpr const char* kCrossing = "#c00000";
-constexpr const char* kKept = "#999999";  ///< what backward needs of forward
+constexpr const char* kKept = "#999999";  ///< forward values that backward needs
 
 struct Box {
   std::string cluster;
@@ -28,7 +28,7 @@ struct Box {
 
 struct Arrow {
   bool crosses = false;
-  std::int64_t bytes = 0;  ///< that cross by messages
+  std::int64_t bytes = 0;  ///< bytes that cross by messages
   std::string style;       ///< further attributes
 };
 
@@ -43,13 +43,13 @@ const char* color_of(Phase phase) {
   return "#ffffff";
 }
 
-/// A server's places are one machine, whichever replica they serve.
+/// Puts all places of a server into one cluster, whichever replica they serve.
 std::string cluster_of(Place place) {
   if (place.role == Role::Server) place.replica = 0;
   return to_string(place);
 }
 
-/// What workers share stands in their memory, unless each has one of its own.
+/// Puts variables that workers share into a common cluster, unless each worker has its own.
 std::string cluster_of(const Graph& graph, const Variable& variable) {
   if (variable.sharing == Sharing::None || variable.place.role != Role::Worker) {
     return cluster_of(variable.place);
@@ -61,7 +61,7 @@ std::string cluster_of(const Graph& graph, const Variable& variable) {
   return has_others ? cluster_of(variable.place) : kShared;
 }
 
-/// `dense` of dense_backward_weights, which its box says anyway.
+/// `dense` for dense_backward_weights; the box shows the phase already.
 std::string short_name(Op op) {
   const std::string name(to_string(op));
   return name.substr(0, name.find("_backward"));
@@ -119,7 +119,7 @@ class Drawing {
  private:
   using Ends = std::pair<std::size_t, std::size_t>;  // boxes
 
-  /// `key`: equal for what shares a box.
+  /// `key`: equal for nodes that share a box.
   std::size_t box(const std::string& key, const Box& otherwise) {
     const auto [found, is_new] = box_of_.try_emplace(key, boxes_.size());
     if (is_new) boxes_.push_back(otherwise);
@@ -200,7 +200,7 @@ class Drawing {
     if (kept && !is_variable && !arrow.crosses) arrow.style = "color=\"" + std::string(kKept) + '"';
   }
 
-  /// Members of a collective exchange in both directions and stand side by side.
+  /// Members of a collective exchange in both directions and are drawn side by side.
   void join(const Node& node, std::size_t at) {
     const auto [member, is_first] = last_member_.try_emplace(node.attributes.integer("group"), at);
     if (!is_first) {
@@ -239,7 +239,7 @@ class Drawing {
   }
 
   const Graph& graph_;
-  std::vector<std::string> layer_;  // by variable: that of the first node which uses it
+  std::vector<std::string> layer_;  // by variable: layer of the first node that uses it
   bool serves_many_ = false;
   std::map<std::string, std::size_t> box_of_;
   std::vector<Box> boxes_;

@@ -72,7 +72,7 @@ TEST(Dot, DrawsWhatCrossesPlacesBoldWithItsBytesAndOnce) {
   const std::string dot = to_dot(graph);
   EXPECT_EQ(count(dot, "subgraph"), 2);
   EXPECT_THAT(dot, HasSubstr("label=\"replica0.stage1\""));
-  // y, the targets and the gradient of y, 48 bytes each; y and the targets serve two boxes there.
+  // y, the targets and the gradient of y, 48 bytes each; two boxes there use y and the targets.
   EXPECT_EQ(count(dot, "penwidth=2"), 3);
   EXPECT_EQ(count(dot, "label=\" 48 B\""), 3);
 }
@@ -82,7 +82,7 @@ TEST(Dot, GathersWhatReplicasShareInMemory) {
   graph.change_variable(0, [&](Variable& each) { each.sharing = Sharing::Relaxed; });
   const std::string dot = to_dot(graph);
   EXPECT_THAT(dot, HasSubstr("label=\"shared memory\""));
-  EXPECT_THAT(dot, Not(HasSubstr(" B\"")));  // memory is no message
+  EXPECT_THAT(dot, Not(HasSubstr(" B\"")));  // sharing memory sends no message
   EXPECT_EQ(count(dot, "penwidth=2"), 2);    // read and update
 }
 

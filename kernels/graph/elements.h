@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elements of an owner that gives each by value, as a range.
+// A random-access range over elements that the owner returns by value.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,8 @@ namespace regatta {
 template <auto kAt>
 class Elements;
 
-/// `kAt` gives the element of a number. Iterators are valid while the owner is, also without this.
+/// `kAt`: the owner's member that returns element i. Iterators outlive this range but not the
+/// owner.
 template <typename Owner, typename T, T (Owner::*kAt)(int) const>
 class Elements<kAt> {
  public:
@@ -24,7 +25,7 @@ class Elements<kAt> {
     using value_type = T;
     using difference_type = std::ptrdiff_t;
     using reference = T;
-    /// Holds the element while one of its members is used.
+    /// Holds the element while `->` accesses one of its members.
     class Pointer {
      public:
       explicit Pointer(T element) : element_(std::move(element)) {}

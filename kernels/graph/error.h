@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two ways to fail. check() is for bugs: it aborts with file and line, in every build type.
-// RunError is for a run that cannot go on (bad argument, missing data, diverged loss): it is
-// caught in one place of the harness and becomes a failed row of the result.
+// The two ways to fail. check() is for bugs: it aborts with file and line in every build type.
+// RunError is for a run that cannot go on (bad argument, missing data, diverged loss): one place of
+// the harness catches it and records a failed run.
 #pragma once
 
 #include <source_location>
@@ -12,7 +12,7 @@
 
 namespace regatta {
 
-/// Aborts the process with the caller's file and line when `condition` is false.
+/// Aborts the process with the caller's file and line if `condition` is false.
 void check(bool condition, std::string_view rule,
            std::source_location where = std::source_location::current());
 
@@ -26,13 +26,13 @@ enum class ErrorKind {
   Unsupported,  ///< this build or machine has no implementation
   Io,           ///< a file could not be written
   Device,       ///< an accelerator or its driver is missing, full or failed
-  Cancelled,    ///< what lent the machines to the run took them back
+  Cancelled,    ///< the cluster that lent the machines took them back
 };
 
 /// `usage`, `data`, ...
 std::string_view to_string(ErrorKind kind);
 
-/// A run that cannot go on. `text` is one line that says what happened and what to do.
+/// A run that cannot go on. `text`: one line with the failure and its remedy.
 class RunError : public std::runtime_error {
  public:
   RunError(ErrorKind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}

@@ -10,7 +10,7 @@
 namespace regatta {
 namespace {
 
-/// Where the rate of an update becomes zero for good.
+/// The examples seen at which the rate of an update becomes zero for good.
 std::int64_t end_of_learning(const Node& update) {
   const std::vector<double>& values = update.attributes.reals("schedule_values");
   const std::vector<double>& examples = update.attributes.reals("schedule_examples");
@@ -24,10 +24,10 @@ std::int64_t end_of_learning(const Node& update) {
 
 bool learns(const Node& node) { return node.op == Op::Sgd || node.op == Op::Adam; }
 
-/// A tensor of a bucket that members share out: the collective's group, and the tensor's number.
+/// A tensor of a bucket that members divide: the collective's group and the tensor's number.
 using BucketTensor = std::pair<std::int64_t, std::size_t>;
 
-/// Until when the sums of each tensor are needed, by whichever members have pieces of it.
+/// Until when the sums of each tensor are needed, over all members that have pieces of it.
 std::map<BucketTensor, std::int64_t> scattered(const Graph& graph) {
   std::map<Value, std::int64_t> read;
   for (const Node& node : graph.nodes()) {
@@ -53,12 +53,12 @@ std::map<BucketTensor, std::int64_t> scattered(const Graph& graph) {
 std::vector<std::int64_t> expiries(const Step& step) {
   const Graph::Nodes nodes = step.graph.nodes();
   std::vector<std::int64_t> expiry(nodes.size(), kNeverExpires);
-  std::map<Value, std::int64_t> needed;  // values that are read, until when
+  std::map<Value, std::int64_t> needed;  // until when each value is read
   const std::map<BucketTensor, std::int64_t> of_buckets = scattered(step.graph);
   for (Value loss : step.losses) needed[loss] = kNeverExpires;
   for (std::size_t id = nodes.size(); id-- > 0;) {
     const Node& node = nodes[id];
-    std::vector<std::int64_t> outputs;  // until when each is needed; 0: never read
+    std::vector<std::int64_t> outputs;  // until when each is needed; 0: it is never read
     for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
       const auto found = needed.find({static_cast<NodeId>(id), i});
       outputs.push_back(found == needed.end() ? 0 : found->second);
@@ -71,11 +71,11 @@ std::vector<std::int64_t> expiries(const Step& step) {
       expiry[id] = read;
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      // What crosses places goes on, so that bytes stay as computed and both sides agree; what it
-      // carries is made only as long as it is needed.
+      // Values that cross places always travel, so that the traffic stays as computed and both
+      // sides agree; the nodes before them run only as long as the values are needed.
       const bool passes = op_info(node.op).crosses && i < outputs.size();
       std::int64_t until = passes ? outputs[i] : expiry[id];
-      if (node.op == Op::AllGather) until = kNeverExpires;  // of parameters, or values it waits for
+      if (node.op == Op::AllGather) until = kNeverExpires;  // parameters, or values it waits for
       if (node.op == Op::ReduceScatter) {
         until = of_buckets.at({node.attributes.integer("group"), i});
       }

@@ -2,8 +2,8 @@
 //
 // A recipe may train a parameter for a part of the run only: its learning rate is zero from some
 // point of its schedule to the last. From then on its update changes nothing, and the executor
-// skips the update and the backward nodes that only make its gradient. A schedule whose last point
-// alone is zero ends there: the step at that point is computed as any other.
+// skips the update and the backward nodes that compute only its gradient. A schedule that is zero
+// at its last point alone does not expire: the step at that point is computed like any other.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace regatta {
 
 inline constexpr std::int64_t kNeverExpires = std::numeric_limits<std::int64_t>::max();
 
-/// The expiry of each node: steps that begin with at least this many examples seen skip the node.
-/// Units: examples.
+/// Returns the expiry of each node: steps that begin with at least this many examples seen skip the
+/// node. Units: examples.
 std::vector<std::int64_t> expiries(const Step& step);
 
 }  // namespace regatta

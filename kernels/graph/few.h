@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A short list: up to a few elements it holds itself, more are on the heap.
+// A vector that holds a few elements in place; more go to the heap.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace regatta {
 
-/// Up to `kOwn` elements are inside. Iterators and references end with the next change of its size,
-/// and when it is moved from.
+/// Holds up to `kOwn` elements in place. Iterators and references are invalid after a change of
+/// size and after a move.
 template <typename T, std::size_t kOwn>
 class Few {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -44,14 +44,14 @@ class Few {
   }
   ~Few() { free(); }
 
-  /// The range may not be of this list.
+  /// The range must not belong to this list.
   template <typename Iterator>
   void assign(Iterator begin, Iterator end) {
     size_ = 0;
     for (; begin != end; ++begin) push_back(*begin);
   }
   void push_back(const T& value) {
-    const T copy = value;  // which may be of this list
+    const T copy = value;  // `value` may be an element of this list
     if (size_ == capacity_) grow();
     std::construct_at(data() + size_, copy);
     ++size_;
@@ -90,7 +90,7 @@ class Few {
     space_.more = more;
     capacity_ = capacity;
   }
-  /// The other has none from now on.
+  /// Takes over the elements of `other`, which is empty afterwards.
   void take(Few& other) noexcept {
     if (other.capacity_ > kOwn) {
       space_.more = other.space_.more;

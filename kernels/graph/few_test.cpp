@@ -30,11 +30,11 @@ TEST(Few, TakesAnElementOfItsOwn) {
   Two list{1, 2};
   list.push_back(list.front());
   list.push_back(list.front());
-  list.push_back(list[1]);  // where there is no room for it
+  list.push_back(list[1]);  // a list that has no room for it
   EXPECT_EQ(all(list), (std::vector<int>{1, 2, 1, 1, 2}));
 }
 
-// From inside and from the heap onto lists of both kinds.
+// Copies and moves lists of both kinds, in place and on the heap, onto lists of both kinds.
 TEST(Few, IsCopiedAndMoved) {
   const Two small{1}, large{1, 2, 3, 4, 5};
   for (const Two* from : {&small, &large}) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A struct's fields as one list beside the struct. What reads, writes or merges the struct follows
-// from its list:
+// A struct's fields as one list beside the struct, from which reading, writing and merging follow:
 //   template <FieldsOf<Account> T, typename Field>
 //   void for_each_field(T& account, Field&& field) {
 //     field("updates", account.updates, Merging<AddUp>());
 //   }
-// The third argument (merging.h) says how the field of two accounts becomes one; a struct that is
-// never merged has two.
+// The third argument (merging.h) is the rule that merges this field of two accounts; a struct that
+// is never merged omits it.
 #pragma once
 
 #include <concepts>
@@ -16,11 +15,11 @@
 
 namespace regatta {
 
-/// `T` is `Part` or `const Part`.
+/// True if `T` is `Part` or `const Part`.
 template <typename T, typename Part>
 concept FieldsOf = std::same_as<std::remove_const_t<T>, Part>;
 
-/// For `requires`.
+/// A field visitor that does nothing, for `requires`.
 struct IgnoreField {
   template <typename... T>
   void operator()(const char*, T&&...) const {}

@@ -14,9 +14,9 @@
 namespace regatta {
 namespace {
 
-/// Copies a step with blocks in place of their members. The forward node stands where its last
-/// member stood, because a residual may come late; the backward node where its first member stood,
-/// which had all inputs already.
+/// Copies a step with fused blocks in place of their members. The forward node replaces its last
+/// member, because a residual may come late; the backward node replaces its first member, when all
+/// its inputs exist.
 class Fuser {
  public:
   explicit Fuser(const Step& step)
@@ -68,8 +68,8 @@ class Fuser {
   Copier copier_;
   const std::vector<FusedBlock> blocks_;
   std::set<NodeId> members_;
-  std::map<NodeId, const FusedBlock*> forward_;   ///< by the place in the source's order
-  std::map<NodeId, const FusedBlock*> backward_;  ///< the same of gradients
+  std::map<NodeId, const FusedBlock*> forward_;   ///< by the position in the source's order
+  std::map<NodeId, const FusedBlock*> backward_;  ///< by the position in the source's order
   std::map<const FusedBlock*, Value> picked_;
 };
 

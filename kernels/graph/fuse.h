@@ -8,7 +8,7 @@
 
 namespace regatta {
 
-/// Replaces every match of a pattern, largest patterns first. The nodes of a match stand at one
+/// Replaces every match of a pattern, largest patterns first. The nodes of a match are at one
 /// place, and only the match and its own backward nodes use the values in between:
 ///   [max_pool] normalize [relu | gelu] [max_pool | add]    with its backward nodes, if any
 ///   [max_pool] normalize_inference [relu | gelu] [max_pool | add]

@@ -15,8 +15,8 @@ namespace {
 
 constexpr Window kHalve{.kernel = 2, .stride = 2, .padding = 0};
 
-/// A step of images [4, 6, 6, 2] with a parameter `w` of a 1x1 convolution first and a loss last;
-/// `between` takes the convolution's result. Trains what it is asked to.
+/// A step that begins with images [4, 6, 6, 2] and a 1x1 convolution with parameter `w`, and ends
+/// with a loss; `between` maps the convolution's result to the loss's input. Trains all parameters.
 class Model {
  public:
   Model() : builder_(step_.graph) {}
@@ -27,7 +27,7 @@ class Model {
     parameters_.push_back(value);
     return value;
   }
-  /// What is there already is not trained.
+  /// Excludes the parameters made so far from training.
   void freeze() { parameters_.clear(); }
   Value statistic(const std::string& name) { return builder_.read(variable(name, {2})); }
   Value normalize(Value x) {
@@ -70,7 +70,7 @@ class Model {
   std::vector<Value> gradients_;
 };
 
-/// The ops of a step in order, without reads, input and what the loss needs.
+/// The ops of a step in order, without reads, input, reshape and those of the loss.
 std::string ops_of(const Step& step) {
   std::string text;
   for (const Node& node : step.graph.nodes()) {
@@ -189,7 +189,7 @@ TEST(Fuse, LeavesAloneWhatIsUsedElsewhereAndTakesTheRest) {
   const Value pooled = model.builder().max_pool(model.images(), kHalve);
   const Value z = model.normalize(pooled);
   const Step fused = fuse(model.train(model.builder().add(model.builder().gelu(z), z)));
-  // z feeds two: neither the activation nor the sum goes in, the pool does.
+  // z has two users: the pool is fused, the activation and the sum are not.
   EXPECT_EQ(ops_of(fused),
             "convolution fused_normalize gelu add gelu_backward add fused_normalize_backward "
             "convolution_backward_weights");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of a fused op besides its first one (normalisation or bias), stored as attributes of
-// its node. fuse() writes them; the op's rules and kernels read them.
+// The parts of a fused op besides its normalisation or bias, stored as attributes of its node.
+// fuse() writes them; the op's rules and kernels read them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace regatta {
 
-/// Parts are computed in this order: pool, normalise, activate, pool.
+/// The parts are computed in this order: pool, normalise, activate, pool.
 struct Fusion {
   enum class Activation : std::uint8_t { None, Relu, Gelu };
   /// Position of a max_pool: before the normalisation or after the activation.
@@ -18,11 +18,11 @@ struct Fusion {
 
   Activation activation = Activation::None;
   Pool pool = Pool::None;
-  /// Side and stride of the pool's windows: they do not overlap. Units: pixels.
+  /// Side and stride of the pool's windows, which do not overlap. Units: pixels.
   std::int64_t window = 1;
 };
 
-/// Missing attributes take their defaults.
+/// Reads the attributes; missing ones take their defaults.
 Fusion fusion_of(const Attributes& attributes);
 
 /// Sets the attributes that differ from their defaults.

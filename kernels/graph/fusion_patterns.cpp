@@ -14,7 +14,7 @@ namespace {
 using Activation = Fusion::Activation;
 using Pool = Fusion::Pool;
 
-/// Which nodes use each value; a value that the step itself names has the user kOutside.
+/// The nodes that use each value; kOutside stands for the step's own lists (losses, gradients).
 class Users {
  public:
   static constexpr NodeId kOutside = -1;
@@ -34,7 +34,7 @@ class Users {
     return found == users_.end() ? none : found->second;
   }
 
-  /// The first user that is one of `ops`; -1 when there is none.
+  /// The first user with one of `ops`; -1 if there is none.
   NodeId first(Value value, std::initializer_list<Op> ops) const {
     for (NodeId user : of(value)) {
       if (user == kOutside) continue;
@@ -48,7 +48,7 @@ class Users {
   std::map<Value, std::vector<NodeId>> users_;
 };
 
-/// Which neighbours of a normalisation to look for.
+/// The neighbours of a normalisation to search for.
 struct Wanted {
   Pool pool = Pool::None;
   bool activation = false;
@@ -93,7 +93,7 @@ class Matcher {
   }
 
  private:
-  /// The nodes of a pattern around a normalisation; -1 where there is none.
+  /// The nodes of a pattern around a normalisation; -1 for absent ones.
   struct Chain {
     NodeId normalize = -1;
     NodeId pool = -1;
@@ -104,7 +104,7 @@ class Matcher {
     Fusion fusion;
   };
 
-  /// Without closed(): the pattern's values may still be used elsewhere.
+  /// The block before closed(): its values may still be used elsewhere.
   std::optional<FusedBlock> normalization(NodeId id, const Wanted& wanted) const {
     const std::optional<Chain> chain = find_chain(id, wanted);
     if (!chain) return {};
@@ -170,7 +170,7 @@ class Matcher {
     return fused;
   }
 
-  /// Nothing where the backward nodes are not those of the chain, one after the other.
+  /// Empty if the backward nodes are not those of the chain, one after the other.
   std::optional<FusedNode> backward_of(const Chain& chain, NodeId id) const {
     const Node& backward = graph_.node(id);
     const Node& normalize = graph_.node(chain.normalize);
@@ -211,7 +211,7 @@ class Matcher {
     return fused;
   }
 
-  /// Is `gradient` what the activation's own backward node yields?
+  /// Whether `gradient` is the result of the activation's own backward node.
   bool undoes_activation(Value gradient, NodeId activation) const {
     const Node& node = graph_.node(gradient.node);
     const Value x = graph_.node(activation).inputs[0], y{activation, 0};
@@ -247,8 +247,8 @@ class Matcher {
     return FusedBlock{.forward = forward, .backward = backward};
   }
 
-  /// The block, if all nodes stand at one place, none but its results are used elsewhere, and those
-  /// only where the fused nodes have come.
+  /// The block if all nodes are at one place, only its results are used elsewhere, and those only
+  /// after the fused nodes.
   std::optional<FusedBlock> closed(std::optional<FusedBlock> block) const {
     if (!block) return {};
     std::set<NodeId> members(block->forward.members.begin(), block->forward.members.end());

@@ -14,8 +14,8 @@ namespace regatta {
 /// A value of the source and the index of the fused node's output that replaces it.
 using FusedOutput = std::pair<Value, int>;
 
-/// Nodes of the source that become one. Inputs are values of the source, except that a default
-/// value stands for the pixels that a last max_pool picked, which the source does not have.
+/// Nodes of the source that become one. Inputs are values of the source; a default Value stands for
+/// the pixels that a max_pool behind the activation picked, which the source does not have.
 struct FusedNode {
   Node node;
   std::vector<NodeId> members;
@@ -27,7 +27,7 @@ struct FusedBlock {
   std::optional<FusedNode> backward;
 };
 
-/// Blocks that share no node, in the order of their normalisations and biases.
+/// Returns blocks that share no node, in the order of their normalisations and biases.
 std::vector<FusedBlock> find_blocks(const Step& step);
 
 }  // namespace regatta

@@ -9,7 +9,7 @@
 namespace regatta {
 namespace {
 
-/// Which nodes lie on a way from the values that are differentiated for.
+/// Marks the nodes that depend on one of `with_respect_to`.
 std::vector<bool> nodes_that_matter(const Graph& graph, std::span<const Value> with_respect_to) {
   std::vector<bool> matters(graph.nodes().size());
   for (Value value : with_respect_to) matters[static_cast<std::size_t>(value.node)] = true;
@@ -21,7 +21,7 @@ std::vector<bool> nodes_that_matter(const Graph& graph, std::span<const Value> w
   return matters;
 }
 
-/// The gradients known so far; several uses of a value are added up.
+/// The gradients known so far; those of several uses of a value are added up.
 class Gradients {
  public:
   void accumulate(Builder& builder, Value value, Value gradient) {

@@ -45,7 +45,7 @@ std::string_view to_string(Sharing sharing) {
 
 std::vector<Stretch> Variable::stretches() const {
   if (!part_of) return {{.in_part = 0, .in_whole = 0, .count = type.elements()}};
-  std::int64_t before = 1;  // combinations of the dimensions before that of the rows
+  std::int64_t before = 1;  // combinations of the dimensions before the one of the rows
   std::int64_t row = type.elements() / type.dim(part_of->along);
   for (std::size_t d = 0; d < part_of->along; ++d) {
     before *= type.dim(d);
@@ -77,7 +77,7 @@ NodeId Graph::add(Node node) {
   return static_cast<NodeId>(nodes_->size()) - 1;
 }
 
-/// A list that is equal to the first input's is held once with it.
+/// Sets the output types; shares the first input's list if it is equal.
 void Graph::set_outputs(Node& node, std::vector<TensorType> types) const {
   if (node.outputs.all() == types) return;
   if (!node.inputs.empty()) node.outputs = stored(node.inputs.front().node).body->outputs;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A training step as plain data: nodes, values between them, and variables that outlive a step.
-// Nodes stand in an order in which they can run: a node's inputs come from earlier nodes, and of
-// two nodes that use one variable the earlier comes first. Nothing here opens a device or a thread.
+// Nodes are in an order in which they can run: a node's inputs come from earlier nodes, and of two
+// nodes that use one variable the earlier comes first. This layer opens no device or thread.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace regatta {
 
-/// Copies share nodes and variables until one of them changes. They may be read in any thread; one
-/// is changed only where no other thread copies or drops one. One that was moved from has nothing
-/// more, and is assigned before it is used again.
-/// Nodes and variables are given by value: the graph holds what replicas have in common once
-/// (stored.h). What a node's attributes and output types refer to lives as long as the graph.
+/// Copies share nodes and variables until one of them changes. Any thread may read them; a graph
+/// may be changed only while no other thread copies or destroys a copy. A moved-from graph must be
+/// assigned before it is used again. Nodes and variables are returned by value, because the graph
+/// stores the common parts of replicas only once (stored.h). Attributes and output types of a
+/// returned node stay valid as long as the graph.
 class Graph {
  public:
   /// Appends a node; its output types are inferred from its inputs and attributes.
@@ -32,33 +32,33 @@ class Graph {
   VariableId add(Variable variable);
   /// Appends a variable of another graph.
   VariableId copy_variable(const Graph& other, VariableId id);
-  /// Has the other's variables, under their numbers.
-  /// Throws: aborts when this graph has variables.
+  /// Copies all variables of the other graph, with their numbers. Throws: aborts if this graph has
+  /// variables.
   void copy_variables_of(const Graph& other);
 
   Node node(NodeId id) const;
   Variable variable(VariableId id) const;
   using Nodes = Elements<&Graph::node>;
   using Variables = Elements<&Graph::variable>;
-  /// All of them, while the graph lives and its nodes stay as they are.
+  /// All of them; valid while the graph lives and does not change.
   Nodes nodes() const { return {*this, nodes_->size()}; }
   Variables variables() const { return {*this, variables_->size()}; }
   const TensorType& type(Value value) const {
     return stored(value.node).body->outputs.at(static_cast<std::size_t>(value.output));
   }
-  /// What node() and variable() say of them.
+  /// The fields of node() and variable() that are often read.
   Op op_of(NodeId id) const { return stored(id).body->op; }
   const Place& place_of(NodeId id) const { return stored(id).place; }
   std::size_t outputs_of(NodeId id) const { return stored(id).body->outputs.size(); }
   const TensorType& type_of_variable(VariableId id) const { return stored_variable(id).body->type; }
   const Place& place_of_variable(VariableId id) const { return stored_variable(id).place; }
 
-  /// Makes room for so many.
+  /// Reserves memory for `count` nodes or variables.
   void reserve_nodes(std::size_t count) { own(nodes_).reserve(count); }
   void reserve_variables(std::size_t count) { own(variables_).reserve(count); }
 
-  /// For rewrites that set a coordinate of existing nodes and variables. The place is used at once:
-  /// a copy of the graph that is made later would be written to, too.
+  /// For rewrites that set a coordinate of existing nodes and variables. Use the reference at once:
+  /// writing through it after the graph was copied would change the copy, too.
   Place& place(NodeId id) { return own(nodes_).at(static_cast<std::size_t>(id)).place; }
   void change_variable(VariableId id, const std::function<void(Variable&)>& change);
 
@@ -68,7 +68,7 @@ class Graph {
     return variables_->at(static_cast<std::size_t>(id));
   }
   void set_outputs(Node& node, std::vector<TensorType> types) const;
-  /// What may be changed: no other graph has it.
+  /// Returns the vector for writing, copied first if other graphs share it.
   template <typename T>
   static T& own(std::shared_ptr<T>& shared) {
     if (shared.use_count() > 1) shared = std::make_shared<T>(*shared);
@@ -89,18 +89,18 @@ struct Trainable {
 
 /// A loop (loops.h) as one process sees it.
 struct LoopPart {
-  int number = 0;                ///< in the whole graph
-  int model = 0;                 ///< that it trains, in the whole graph
+  int number = 0;                ///< number in the whole graph
+  int model = 0;                 ///< number of the model that it trains, in the whole graph
   std::int64_t examples = 0;     ///< of one step, over all processes
-  std::vector<int> processes{};  ///< that take part in the loop, ascending
+  std::vector<int> processes{};  ///< processes that take part in the loop, ascending
 };
 
-/// What a process knows of the whole graph after partition(). Empty in a step that is not
+/// A process's view of the whole graph, made by partition(). Empty in a step that is not
 /// partitioned.
 struct Partition {
   int process = 0;
-  int loops = 0;                ///< in the whole graph
-  int models = 1;               ///< that the whole graph trains (loops.h)
+  int loops = 0;                ///< number of loops in the whole graph
+  int models = 1;               ///< number of models that the whole graph trains (loops.h)
   std::vector<int> loop_of;     ///< by node: an index into `parts`
   std::vector<LoopPart> parts;  ///< the loops that this process takes part in
   std::vector<int> model_of;    ///< by variable: the model it belongs to
@@ -110,15 +110,15 @@ struct Partition {
   }
 };
 
-/// A graph that runs once per training step, and what its caller needs to know of it.
+/// A graph that runs once per training step, with its losses, trainables and batch.
 struct Step {
   Graph graph;
   std::vector<Trainable> trainables;  ///< in the order of the forward pass, replica by replica
   std::vector<Value> losses;      ///< scalars, one a replica; their sum is the loss of the batch
   std::int64_t global_batch = 0;  ///< examples
   std::int64_t normalization_group = 1;  ///< examples that must stay together in one replica
-  /// By which a loop may lead the slowest, where anything bounds that; in a part, where variables
-  /// are shared. Units: steps.
+  /// Steps by which a loop may be ahead of the slowest; empty: no bound. Parts of a partitioned
+  /// step have it only where variables are shared.
   std::optional<std::int64_t> staleness_bound = {};
   Partition partition;
 };

@@ -229,7 +229,7 @@ TEST(VerifyDeathTest, AbortsWithTheRewriteAndTheRule) {
   EXPECT_DEATH(verify(step, "my_rewrite"), "after my_rewrite: trainable w is never assigned");
 }
 
-/// With another schedule of the update.
+/// The step with another schedule of the update.
 Step with_rate(const Step& step, const std::vector<double>& examples,
                const std::vector<double>& values) {
   Step result = step;
@@ -250,7 +250,7 @@ TEST(Expiry, IsNotWhereAScheduleEnds) {
   EXPECT_TRUE(std::all_of(at.begin(), at.end(), [](auto each) { return each == kNeverExpires; }));
 }
 
-// The rate of the update ends at 70 examples; a loss, and what it needs, never does.
+// The update's rate ends at 70 examples; a loss and the nodes before it never expire.
 TEST(Expiry, FollowsFromAnUpdateToTheBackwardNodesThatMakeItsGradientAlone) {
   const Step step = small_step();
   const std::vector<std::int64_t> never = expiries(step);

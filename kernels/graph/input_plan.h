@@ -33,12 +33,12 @@ struct SlicePosition {
 };
 
 struct InputPlan {
-  /// Throws: RunError(Data) where the data set is not what the node needs, RunError(Usage) where
-  /// it has fewer examples than a global batch or an image does not allow the augmentation.
+  /// Throws: RunError(Data) if the data set does not match the node; RunError(Usage) if it has
+  /// fewer examples than a global batch or its images do not allow the augmentation.
   InputPlan(const Attributes& attributes, const DataSet* data_set, std::uint64_t stream_seed);
 
-  /// True when every step yields the same examples: a full batch without augmentation. The order is
-  /// then that of epoch 0 throughout, so that each replica still gets a random share.
+  /// True if every step yields the same examples: a full batch without augmentation. The order is
+  /// then always that of epoch 0, so that each replica still gets a random share.
   bool is_constant() const { return slice.global_batch == data->count && !augments; }
   bool is_shuffled() const { return slice.order == ExampleOrder::Shuffled; }
   SlicePosition position() const {

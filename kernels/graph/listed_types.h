@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Types of a node's outputs that its inputs do not tell: of what it receives. They are its
-// attributes `elements`, `ranks` and `dims`, the last of all types one behind the other.
+// Output types of a node that its inputs do not determine: those of a receive. They are stored in
+// the attributes `elements`, `ranks` and `dims`; `dims` holds those of all types in turn.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which loops a whole graph has, and what takes part in each: processes, examples, a model.
+// The loops of a whole graph, and for each its processes, examples and model.
 #pragma once
 
 #include <map>

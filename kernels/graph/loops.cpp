@@ -23,7 +23,7 @@ class Components {
     return index;
   }
   void join(int a, int b) { parent(root(a)) = root(b); }
-  /// The component of each, numbered from 0 in order of first appearance.
+  /// The component of each element, numbered from 0 in order of first appearance.
   std::vector<int> numbers() {
     std::vector<int> result;
     std::map<int, int> numbers;
@@ -64,7 +64,7 @@ std::vector<int> models(const Graph& graph) {
   const std::vector<int> loop_of = loops(graph);
   const int count = loop_of.empty() ? 0 : 1 + *std::max_element(loop_of.begin(), loop_of.end());
   Components components(static_cast<std::size_t>(count));
-  std::map<VariableId, int> user;  // a loop
+  std::map<VariableId, int> user;  // loop of the first node that uses it
   for (std::size_t id = 0; id < loop_of.size(); ++id) {
     for (VariableId v : graph.nodes()[id].variables) {
       components.join(loop_of[id], user.try_emplace(v, loop_of[id]).first->second);

@@ -12,15 +12,15 @@
 
 namespace regatta {
 
-/// The loop of each node, numbered from 0 in order of first appearance.
+/// Returns the loop of each node, numbered from 0 in order of first appearance.
 std::vector<int> loops(const Graph& graph);
 
-/// The model that each loop trains, by loop, numbered from 0 in order of first appearance. Loops
-/// that share a variable train one model together; a loop that shares none trains one of its own.
+/// Returns the model that each loop trains, numbered from 0 in order of first appearance. Loops
+/// that share a variable train one model; a loop that shares none trains one of its own.
 std::vector<int> models(const Graph& graph);
 
-/// Whether loops update variables that they share at any time: then no loop's steps are those of
-/// the model. Updates behind a quorum are steps of all.
+/// Whether loops update shared variables at any time; then no loop counts the steps of the model.
+/// False under a quorum, where updates are steps of all loops.
 bool loops_step_apart(const Graph& graph);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How two accounts of one run become one, field by field (fields.h). Accounts are of two parts of
-// the run that were measured at the same time (nodes, processes), or of two periods of it.
+// Merges two accounts of one run, field by field (fields.h). The accounts cover two parts of the
+// run at the same time (nodes, processes), or two periods of it.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 
 namespace regatta {
 
-/// What two accounts are of.
+/// The kind of accounts that are merged.
 enum class Across {
   Parts,
-  Periods,  ///< the later one is merged with the former one
+  Periods,  ///< the earlier one is merged into the later one
 };
 
-/// The rule of a field for either case: one of the structs below.
+/// The rule of a field in either case: one of the structs below.
 template <typename AcrossParts, typename AcrossPeriods = AcrossParts>
 struct Merging {};
 
@@ -32,15 +32,15 @@ void merge(T& all, const T& part) {
   });
 }
 
-/// For vectors of numbers: element by element, as if the shorter one went on with zeros.
+/// Merges vectors of numbers element by element; the shorter one is extended with zeros.
 template <Across across, typename Rule, typename T>
 void merge_elements(std::vector<T>& all, const std::vector<T>& part) {
   if (all.size() < part.size()) all.resize(part.size());
   for (std::size_t i = 0; i < part.size(); ++i) Rule::template merge<across>(all[i], part[i]);
 }
 
-/// Numbers and histograms add up. A struct's fields follow its own list. Structs in a vector are
-/// merged where they have the same key_of(), by which the vector is then sorted.
+/// Adds numbers and histograms. A struct is merged by its own list of fields. Structs in vectors
+/// are merged if they have the same key_of(), and the result is sorted by that key.
 struct AddUp {
   template <Across across, typename T>
   static void merge(T& all, const T& part) {
@@ -98,7 +98,7 @@ struct KeepLeast {
   }
 };
 
-/// All elements of both.
+/// Unites two sets.
 struct Unite {
   template <Across across, typename T>
   static void merge(T& all, const T& part) {
@@ -106,7 +106,7 @@ struct Unite {
   }
 };
 
-/// What was measured before stands before.
+/// Puts the earlier measurements in front.
 struct Prepend {
   template <Across across, typename T>
   static void merge(std::vector<T>& all, const std::vector<T>& former) {
@@ -114,7 +114,7 @@ struct Prepend {
   }
 };
 
-/// The first account's field stays: both are equal, or the later one counts.
+/// Keeps the first account's field: both are equal, or the later one counts.
 struct KeepOwn {
   template <Across across, typename T>
   static void merge(T&, const T&) {}

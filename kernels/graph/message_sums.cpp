@@ -10,7 +10,7 @@ namespace {
 
 using Arrival = std::pair<Value, Place>;
 
-/// A value of a message where it arrives.
+/// A value of a message, where it arrives.
 struct Slot {
   std::size_t message = 0;
   std::size_t index = 0;
@@ -63,15 +63,15 @@ class Finder {
   }
 
  private:
-  /// Whether the value may become the sum: nothing else reads or keeps its memory.
+  /// Whether the value's memory may become the sum: no other node reads or keeps it.
   bool can_be_added_onto(Value value, const Node& adder) const {
     const Node& maker = graph_.node(value.node);
     return maker.place == adder.place && maker.phase == Phase::Backward &&
            !op_info(maker.op).view && readers_.at(value) == 1;
   }
 
-  /// The messages whose `index`-th values the node adds up, if need be onto a first value of its
-  /// own place, and no other reads; else none.
+  /// The messages with `index`-th values that the node adds up, possibly onto a first local value,
+  /// and that no other node reads; empty if there are none.
   std::vector<std::size_t> terms_of(NodeId id, std::size_t index) const {
     const Node& node = graph_.node(id);
     if (!is_plain_sum(node)) return {};
@@ -92,7 +92,7 @@ class Finder {
   const Graph& graph_;
   const std::vector<Message>& messages_;
   std::map<Arrival, Slot> slots_;
-  std::map<Value, int> readers_;  ///< by value, wherever they are
+  std::map<Value, int> readers_;  ///< number of readers of each value, at any place
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace regatta {
 namespace {
 
-/// What a server's variable holds, or a cast of it.
+/// Whether the value is a server's variable or a cast of one.
 bool is_pull(const Graph& graph, Value value) {
   const Node& node = graph.node(value.node);
   const bool cast = node.op == Op::Cast && graph.place_of(node.inputs[0].node) == node.place;
@@ -17,7 +17,7 @@ bool is_pull(const Graph& graph, Value value) {
   return source.op == Op::Read && node.place.role == Role::Server;
 }
 
-/// A message that takes more values.
+/// A message to which more values may be added.
 struct Open {
   std::size_t message = 0;
   std::int64_t bytes = 0;
@@ -29,7 +29,7 @@ std::vector<Message> messages(const Graph& graph, const Binding& binding) {
   std::vector<Message> all;
   std::set<std::pair<Value, Place>> known;
   const auto periods = periods_of_travel(graph);
-  // By places, whether it is a pull, and the steps that it travels in.
+  // Keyed by the two places, whether it is a pull, and the steps in which it travels.
   std::map<std::tuple<Place, Place, bool, Period>, Open> open;
   for (const Node& node : graph.nodes()) {
     for (Value input : node.inputs) {

@@ -3,9 +3,9 @@
 // Which values of a placed graph cross from one process to another, and which of them travel
 // together. partition() turns each message into a send and a receive.
 //
-// Values travel together only where this cannot deadlock. That holds for variables of a server as
-// the step begins (a pull) and for values that go to a server (a push): in a step, no server sends
-// anything that depends on what it receives in that step.
+// Values travel together only where this cannot deadlock: variables of a server as the step begins
+// (a pull) and values that go to a server (a push), because within a step no server sends a value
+// that depends on values it receives in that step.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace regatta {
 
-/// A message of fewer bytes stays in the lane that computes: a hand-over costs about 10 us.
+/// A message of fewer bytes is sent by the computing thread: handing it over costs about 10 us.
 inline constexpr std::int64_t kInlineBytes = 64 * 1024;
 
 struct Message {
@@ -28,8 +28,8 @@ struct Message {
   bool of_server() const { return from.role == Role::Server || to.role == Role::Server; }
 };
 
-/// The position is the message's number; it is the same in every process with this graph and
-/// binding.
+/// Returns all messages; a position is the message's number, the same in every process with this
+/// graph and binding.
 std::vector<Message> messages(const Graph& graph, const Binding& binding);
 
 }  // namespace regatta

@@ -8,7 +8,7 @@
 namespace regatta {
 namespace {
 
-/// Levenshtein's distance, one row at a time.
+/// Levenshtein distance, one row at a time.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The error for an unknown name: one line that suggests the nearest valid one.
+// The error for an unknown name: one line that suggests the nearest valid name.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace regatta {
 
-/// The name with the smallest edit distance; empty when none is near (more than half is different).
+/// Returns the name with the smallest edit distance; empty if more than half would have to change.
 std::string nearest_name(const std::string& given, std::span<const std::string> names);
 
 /// RunError(Usage): "unknown strategy 'al_reduce'; did you mean 'all_reduce'? (valid: ...)".

@@ -19,25 +19,25 @@ namespace regatta {
 enum class Role : std::uint8_t { Worker, Host, Server, Peer };
 inline constexpr Role kLastRole = Role::Peer;
 
-/// Coordinates of a node or variable. They are bound to devices after all rewrites. Each rewrite
-/// sets its own coordinate and leaves the others alone.
+/// Coordinates of a node or variable, bound to devices after all rewrites. Each rewrite sets its
+/// own coordinate and leaves the others alone.
 struct Place {
-  int replica = 0;  ///< data parallel; at a server or a peer: the replica whose loop is there
-  int stage = 0;    ///< model parallel, a stage or a shard; of a server: its number; at a peer: the
-                    ///< replica that it is
+  int replica = 0;  ///< data parallel; at a server or a peer: the replica that runs there
+  int stage = 0;    ///< model parallel: a stage or a shard; at a server: its number; at a peer: the
+                    ///< number of the peer's replica
   Role role = Role::Worker;
   bool operator==(const Place&) const = default;
   auto operator<=>(const Place&) const = default;
 };
 
-/// `replica0`, `replica1.stage2`, `host`, `server0`, `server1.replica2`, `peer1.replica2`: the loop
-/// of replica 2 at replica 1.
+/// `replica0`, `replica1.stage2`, `host`, `server0`, `server1.replica2`, `peer1.replica2` (the loop
+/// of replica 2 at replica 1).
 std::string to_string(const Place& place);
 
 using NodeId = int;
 using VariableId = int;
 
-/// One output of one node. A default-constructed Value refers to none.
+/// One output of one node. A default-constructed Value refers to no node.
 struct Value {
   NodeId node = -1;
   int output = 0;
@@ -54,12 +54,12 @@ struct Node {
   Op op = Op::Read;
   Attributes attributes;
   Few<Value, 2> inputs;
-  Few<VariableId, 4> variables;    ///< op.h says which ops assign them
-  SharedList<TensorType> outputs;  ///< their types
+  Few<VariableId, 4> variables;    ///< op.h lists the ops that assign them
+  SharedList<TensorType> outputs;  ///< types of the outputs
   Place place;
-  std::int64_t member = 0;  ///< of a collective or a quorum: which of its members this is
+  std::int64_t member = 0;  ///< index among the members of a collective or a quorum
   Phase phase = Phase::Forward;
-  std::string layer;  ///< the layer of the model, kept by backward and update nodes
+  std::string layer;  ///< layer of the model; backward and update nodes keep it
 };
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which steps a node has by its period, by what has been seen, and as the run's last.
+// The steps of a node by its period, by the examples seen, and as the run's last.
 #include "kernels/graph/node_steps.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace regatta {
 namespace {
 
-/// Whether it is due in steps of a loop that begin with so many examples seen.
+/// Whether the node is due in the steps of a loop that begin with these numbers of examples seen.
 std::vector<bool> due(const NodeSteps& steps, const std::vector<std::int64_t>& seen) {
   std::vector<bool> all;
   std::int64_t before = 0;
@@ -37,7 +37,7 @@ TEST(NodeSteps, EndsWhenSoManyExamplesHaveBeenSeen) {
 TEST(NodeSteps, OfLookaheadIsItsPeriodAndTheLastStepOfTheRun) {
   const NodeSteps steps{.period = {.every = 3}, .run_examples = 50, .global_batch = 10};
   EXPECT_EQ(due(steps, {0, 10, 20, 30, 40}), (std::vector<bool>{false, false, true, false, true}));
-  // Behind a quorum a step may apply more examples than a global batch.
+  // Under a quorum a step may apply more examples than a global batch.
   EXPECT_TRUE(steps.is_due({.step = 3, .examples = 30, .before = 20, .batch = 20}));
 }
 

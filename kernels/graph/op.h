@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ops and what the graph knows of each: name, inference of output types, gradient, and whether
-// it assigns its variables. One explicit table (op.cpp); the rules of an op live in ops/. The
-// kernel table (kernels/runtime) says which code computes an op on a device.
+// The ops and the properties that the graph uses: name, inference of output types, gradient, and
+// whether the op assigns its variables. One explicit table (op.cpp); the rules of an op are in
+// ops/. The kernel table (kernels/runtime) lists the code that computes an op on a device.
 #pragma once
 
 #include <cstdint>
@@ -54,33 +54,33 @@ enum class Op : std::uint8_t {
   NormalizeBackward,
   SoftmaxCrossEntropyBackward,
   MeanSquaredErrorBackward,
-  // several of the above as one (fuse.h)
+  // several of the above fused into one (fuse.h)
   FusedNormalize,
   FusedNormalizeBackward,
   FusedNormalizeInference,
   FusedBias,
   FusedBiasBackward,
   // between places
-  Sum,   ///< of n values times a factor: the mean of n where the factor is 1 / n
+  Sum,   ///< n values added and scaled; the mean if the factor is 1 / n
   Copy,  ///< to another device of the same process
   Send,  ///< to another process
-  Sent,  ///< all that values travel in has left: they may be overwritten
+  Sent,  ///< waits until its values are sent: they may be overwritten then
   Receive,
   AllReduce,
-  ReduceScatter,  ///< the sums of an all_reduce, of which each member keeps a share
-  AllGather,      ///< the shares of all members, at each of them
+  ReduceScatter,  ///< an all_reduce of which each member keeps only its share of the sums
+  AllGather,      ///< collects the shares of all members at each member
   Arrival,        ///< at a server: all gradients of a worker have arrived
-  Quorum,         ///< at a server: whether a worker's push counts, and the sum once enough do
-  Orthogonalize,  ///< the columns of a matrix, each of length one or zero
-  Quotient,       ///< of a value and one number
-  TopK,           ///< the elements of largest magnitude, and what is left without them
-  ScatterAdd,     ///< adds what several top_k have selected
+  Quorum,         ///< at a server: decides whether a worker's push counts, and sums once enough do
+  Orthogonalize,  ///< makes the columns of a matrix orthonormal or zero
+  Quotient,       ///< divides a value by one number
+  TopK,           ///< the elements of largest magnitude, and x without them
+  ScatterAdd,     ///< adds the elements that several top_k have selected
   // updates
   Sgd,
   Adam,
-  Assign,       ///< a value becomes the variable's
-  Average,      ///< a replica's variable and another's both take the mean
-  AverageWith,  ///< a variable takes its mean with a value, and gives it
+  Assign,       ///< stores a value in a variable
+  Average,      ///< stores the mean of a replica's variable and another replica's in both
+  AverageWith,  ///< stores the mean of a variable and a value in the variable; yields the mean
   Lookahead,
 };
 
@@ -97,7 +97,7 @@ class Builder;
 struct Node;
 struct Value;
 
-/// Appends backward nodes. `gradients` are those of the node's outputs; a default Value is zero.
+/// Appends backward nodes. `gradients` belong to the node's outputs; a default Value is zero.
 /// Returns one gradient for each input; a default Value means that the input has none.
 using GradientRule = std::vector<Value> (*)(Builder& builder, Value node_output0, const Node& node,
                                             std::span<const Value> gradients);
@@ -107,7 +107,7 @@ struct OpInfo {
   std::string_view name;
   InferRule infer;
   GradientRule gradient;  ///< null: no gradient flows through this op
-  bool assigns;           ///< assigns the variables it names; otherwise reads them
+  bool assigns;           ///< assigns its variables; otherwise reads them
   bool view;              ///< output 0 shares memory with input 0 (Read: with the variable)
   bool crosses;           ///< communication between places
 };
@@ -115,9 +115,9 @@ struct OpInfo {
 const OpInfo& op_info(Op op);
 std::span<const OpInfo> all_ops();
 inline std::string_view to_string(Op op) { return op_info(op).name; }
-/// Whether it averages variables of replicas with one another.
+/// Whether the op averages variables of replicas with one another.
 inline bool is_average(Op op) { return op == Op::Average || op == Op::AverageWith; }
-/// The op whose gradient a backward op computes; any other op itself.
+/// The forward op that belongs to a backward op; `op` itself if it is no backward op.
 Op forward_of(Op op);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All_reduces of a placed step whose algorithm is `auto`: it stays open until somebody who knows
-// what messages cost picks one for each. No transport has such a sum.
+// All_reduces of a placed step with the algorithm `auto`: a caller with costs of messages chooses
+// one for each. No transport implements `auto`.
 #pragma once
 
 #include <span>
@@ -14,15 +14,15 @@
 namespace regatta {
 
 struct OpenSum {
-  CollectiveShape shape;      ///< all in one process; refers to the graph
-  std::vector<Place> places;  ///< of the members, in their order
+  CollectiveShape shape;      ///< all members in one process; refers to the graph
+  std::vector<Place> places;  ///< place of each member, in their order
 };
 
-/// In the order of their groups.
+/// Returns the open sums in the order of their groups.
 std::vector<OpenSum> open_sums(const Graph& graph);
 
-/// The step with an algorithm for each open sum, in their order.
-/// Throws: RunError(Usage) where they are not as many.
+/// Returns the step with one of `picked` for each open sum, in their order. Throws: RunError(Usage)
+/// if their numbers differ.
 Step with_algorithms(const Step& step, std::span<const std::string> picked);
 
 }  // namespace regatta

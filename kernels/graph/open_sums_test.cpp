@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums without an algorithm: found in the order of their groups, and given one each.
+// Sums without an algorithm: listed in the order of their groups, then given one each.
 #include "kernels/graph/open_sums.h"
 
 #include <gtest/gtest.h>

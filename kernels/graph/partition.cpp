@@ -66,7 +66,7 @@ class Partitioner {
         under_way_(step.graph),
         copier_(step.graph),
         nodes_(step.graph.nodes().size(), -1) {
-    // What is not made any more would become a sum of all steps.
+    // A local term that expires is no longer recomputed: later steps would add onto the old sum.
     std::erase_if(sums_, [this](const MessageSum& sum) {
       if (!binding_.adds_messages(messages_[sum.messages.front()].to)) return true;
       return sum.onto && expiries_[static_cast<std::size_t>(sum.onto->node)] != kNeverExpires;
@@ -176,8 +176,8 @@ class Partitioner {
     copier_.map_outputs(id, nodes_[at(id)]);
   }
 
-  /// Sends each message whose last value the node has made. Behind it the sender waits for what has
-  /// been received by then, in the order of the whole graph: so no two wait for each other.
+  /// Sends each message that the node completes, then ends the sends that have been received before
+  /// this point of the whole graph's order: so no two processes wait for each other.
   void send_what_left(NodeId id) {
     const auto found = leaves_in_.find(id);
     if (found == leaves_in_.end()) return;
@@ -218,8 +218,7 @@ class Partitioner {
     add(process_of(first), std::move(node), loops_.of(first));
   }
 
-  /// `onto`: sums that the message's values are added onto, in place; else they are values by
-  /// themselves.
+  /// Receives message `m`; with `onto`, adds its values onto those, in place.
   std::vector<Value> receive(std::size_t m, int loop, std::vector<Value> onto = {}) {
     const Message& message = messages_[m];
     std::vector<TensorType> types;
@@ -241,7 +240,7 @@ class Partitioner {
     return values;
   }
 
-  /// Receives the first message of a sum, alone or onto a local value, and each other one onto
+  /// Receives the first message of a sum, alone or onto a local value, and each other message onto
   /// those before it.
   void add_up(const MessageSum& sum) {
     const NodeId first = sum.sums.front().node;
@@ -254,7 +253,7 @@ class Partitioner {
     }
   }
 
-  /// The value as it is at `place`, having travelled there if it must.
+  /// The value at `place`; receives or copies it there if needed.
   Value arrived(Value value, const Place& place) {
     const Place& source = step_.graph.place_of(value.node);
     const int process = binding_.process_of(place);
@@ -309,14 +308,15 @@ class Partitioner {
   std::vector<MessageSum> sums_;
   std::map<NodeId, const MessageSum*> sum_of_;  ///< by node of the placed graph
   std::map<std::pair<Value, Place>, Period> periods_;
-  std::vector<std::size_t> unsent_;  ///< by message: values that are not made yet
+  std::vector<std::size_t> unsent_;  ///< by message: values not made yet
   std::map<std::pair<Value, Place>, std::size_t> message_of_;
   std::map<NodeId, std::set<std::size_t>> leaves_in_;
   SendsUnderWay under_way_;
   std::map<std::int64_t, std::vector<std::int64_t>> processes_of_group_;
-  Copier copier_;  ///< of each value and variable, in the part of its process
+  Copier copier_;  ///< maps each value and variable to the part of its process
   std::vector<Step> parts_;
-  std::vector<NodeId> nodes_;  ///< by node of the placed graph, in the part of its process; -1
+  std::vector<NodeId> nodes_;  ///< by node of the placed graph: its node in the part of its
+                               ///< process; -1 if none
   std::map<std::pair<Value, Place>, Value> travelled_;
 };
 

@@ -70,7 +70,7 @@ TEST(Partition, GivesEachPartTheVariablesOfItsProcess) {
   EXPECT_EQ(parts[1].graph.variable(0), whole.graph.variable(1));
 }
 
-/// Inputs of replicas 1 and 2, added up at replica 0.
+/// Inputs at replicas 1 and 2, added up at replica 0.
 Step sum_of_two(double factor) {
   Step step;
   Builder builder(step.graph);
@@ -122,7 +122,7 @@ TEST(Partition, HasWhatArrivesAddedOntoAGradientOfItsOwn) {
             std::string::npos);
 }
 
-/// Ops with the messages that they begin or end.
+/// The ops, with the numbers of the messages that they begin or end.
 std::string ops_of(const Graph& graph) {
   std::string text;
   for (const Node& node : graph.nodes()) {
@@ -139,7 +139,7 @@ std::string ops_of(const Graph& graph) {
   return text;
 }
 
-/// What a send reads may be overwritten when it is over: at the latest before a variable that it
+/// The values of a send may be overwritten once it is over: at the latest before a variable that it
 /// reads is assigned, otherwise when the step ends.
 TEST(Partition, EndsWhatItSends) {
   Step step;
@@ -162,7 +162,7 @@ TEST(Partition, EndsWhatItSends) {
             "read send(0) send(1) tanh send(2) sent(0,1) sgd tanh sent(2)");
 }
 
-/// With a factor, with a term that has another reader, with one that does not travel.
+/// Sums with a factor, with a term that has another reader, with a term that does not travel.
 TEST(Partition, LeavesOtherSumsAsTheyAre) {
   const auto has_sum = [](const Step& step, const Binding& binding) {
     return to_text(partition(step, binding)[0].graph).find("= sum(") != std::string::npos;
@@ -300,7 +300,7 @@ TEST(Loops, AreConnectedByCollectivesAndSplitBySharedVariables) {
   builder.read(w);
   builder.at({.replica = 1, .stage = 0, .role = Role::Worker}).read(w);
   EXPECT_EQ(loops(graph), (std::vector<int>{0, 1}));
-  builder.read(w);  // at the same place as the one before
+  builder.read(w);  // at the same place as the read before
   EXPECT_EQ(loops(graph), (std::vector<int>{0, 1, 1}));
 }
 

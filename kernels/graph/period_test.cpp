@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which steps a period has, and what a graph with periods must hold to.
+// The steps of a period, and the rules for a graph with periods.
 #include "kernels/graph/period.h"
 
 #include <gtest/gtest.h>
@@ -68,11 +68,11 @@ TEST(Period, OfADrawHasTheStepsInWhichTheReplicaDrawsThatPeer) {
     EXPECT_EQ(period_of(node), period);
   }
   std::sort(steps.begin(), steps.end());
-  EXPECT_EQ(steps, due_steps({}, 300));  // each has one peer
+  EXPECT_EQ(steps, due_steps({}, 300));  // each step draws one peer
 }
 
-/// The mean of two replicas' variable, in the steps of `made`, by default every third; assigned in
-/// those that `assigned` has.
+/// The mean of two replicas' variable, made in the steps of `made`, by default every third, and
+/// assigned in those of `assigned`.
 Step averages(const Period& assigned, const Period& made = {.every = 3}) {
   Step step;
   Builder builder(step.graph);
@@ -133,7 +133,7 @@ TEST(Period, CountsBytesInTheStepsThatItHas) {
   EXPECT_EQ(most_sent_in_a_step(graph, 2).at(first), 0);
 }
 
-/// Of a variable to another replica, which reads it in some steps.
+/// A replica sends a variable to another replica, which reads it in some steps.
 TEST(Period, OfAMessageIsThatOfItsReader) {
   Step step;
   Builder builder(step.graph);

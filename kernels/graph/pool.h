@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that are alike, held once: as long as anybody holds one, the next gets the same.
+// Interns equal values: hold() returns the existing copy while one is alive.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace regatta {
 
-/// `kHash` is alike for values that are. Threads: any.
+/// `kHash` must be equal for equal values. Threads: any.
 template <typename T, std::size_t (*kHash)(const T&)>
 class Pool {
  public:
@@ -26,19 +26,19 @@ class Pool {
       each = held ? std::next(each) : held_.erase(each);
     }
     if (held_.size() >= next_sweep_) sweep();
-    // By itself, so that no memory of it stays for those who no longer hold it.
+    // Allocated apart from its control block: weak pointers do not keep its memory.
     std::shared_ptr<const T> added(new T(std::move(value)));
     held_.emplace(hash, added);
     return added;
   }
-  /// Also counts some that are no longer held.
+  /// Number of values; may include some that are no longer alive.
   std::size_t size() const {
     const std::lock_guard lock(mutex_);
     return held_.size();
   }
 
  private:
-  /// Forgets what is no longer held, when there may be as much of it as of the rest.
+  /// Drops dead entries; runs when they may be as many as the live ones.
   void sweep() {
     std::erase_if(held_, [](const auto& each) { return each.second.expired(); });
     next_sweep_ = kLeast + 2 * held_.size();

@@ -16,7 +16,7 @@ using Texts = Pool<std::string, length>;
 TEST(Pool, HoldsEqualValuesOnce) {
   Texts texts;
   const auto first = texts.hold("first");
-  const auto other = texts.hold("other");  // of the same hash
+  const auto other = texts.hold("other");  // has the same hash
   EXPECT_EQ(texts.hold("first"), first);
   EXPECT_NE(other, first);
   EXPECT_EQ(*first, "first");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random numbers as pure functions of a key and a counter (Philox4x32-10), so that every process
-// and device draws the same bits in any order. Functions that GPU kernels use too are constexpr.
+// and device draws the same bits in any order. Functions that GPU kernels use are constexpr.
 // Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 #pragma once
 
@@ -32,7 +32,7 @@ constexpr Counter4 philox(Counter4 counter, std::array<std::uint32_t, 2> key) {
   return counter;
 }
 
-/// Uniform in [0, bound) from a word, without bias worth measuring (32-bit multiply).
+/// Maps a word to [0, bound) uniformly, with negligible bias (32-bit multiply).
 constexpr std::uint32_t below_word(std::uint32_t word, std::uint32_t bound) {
   return static_cast<std::uint32_t>((std::uint64_t{word} * bound) >> 32);
 }
@@ -77,23 +77,23 @@ class RandomStream {
   std::uint32_t purpose_;
 };
 
-/// 64-bit FNV-1a, for names and checksums; `hash` continues an earlier one.
+/// 64-bit FNV-1a, for names and checksums; `hash` continues an earlier call.
 std::uint64_t fnv1a(const void* data, std::size_t size, std::uint64_t hash = 0xcbf29ce484222325ULL);
 std::uint64_t fnv1a(std::string_view text);
 
-/// The order of examples in an epoch: a permutation of 0 … count - 1 by (seed, epoch).
+/// Returns the order of examples in an epoch: a permutation of 0 … count - 1 by (seed, epoch).
 std::vector<std::int32_t> example_order(std::uint64_t seed, std::int64_t epoch, std::int64_t count);
-/// example_order() into `order`, whose size is the number of examples.
+/// example_order() into `order`; its size is the number of examples.
 void draw_example_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int32_t> order);
 
-/// Which of its `peers` a replica turns to in one of its steps: each of them as likely as another.
-/// The same whatever the seed of a run, as other schedules of exchanges are.
+/// Draws one of `peers` for a step of a replica, uniformly. It does not depend on the run's seed,
+/// as no other schedule of exchanges does.
 constexpr std::uint32_t draw_peer(std::uint32_t replica, std::int64_t step, std::uint32_t peers) {
   const RandomStream stream(0, Purpose::Peers, replica);
   return stream.below(peers, static_cast<std::uint32_t>(step));
 }
 
-/// What augmentation does to one example, by (seed, epoch, example).
+/// The augmentation of one example, by (seed, epoch, example).
 struct AugmentationDraw {
   std::int32_t shift_x = 0;  ///< crop origin in the padded image, 0 … 2 pad. Units: pixels
   std::int32_t shift_y = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The main() of a fuzz target (NAME_fuzz.cpp) in a build without libFuzzer: gives it each file of a
-// folder, or one file, as libFuzzer's does.
+// The main() of a fuzz target (NAME_fuzz.cpp) in a build without libFuzzer: runs the target on a
+// file, or on each file of a folder, as libFuzzer's main() does.
 // usage: NAME_fuzz FOLDER|FILE
 #include <algorithm>
 #include <cstdint>
@@ -27,7 +27,8 @@ std::vector<fs::path> inputs_at(const fs::path& path) {
   return inputs;
 }
 
-/// In memory of just the file's size, so that the address sanitizer sees a byte read beside it.
+/// Runs the target on a buffer of exactly the file's size, so that the address sanitizer catches a
+/// read beyond it.
 void run(const fs::path& input) {
   const std::size_t size = fs::file_size(input);
   const auto bytes = std::make_unique<std::uint8_t[]>(size);
@@ -46,7 +47,7 @@ int main(int argc, char** argv) {
   }
   const std::vector<fs::path> inputs = inputs_at(argv[1]);
   for (const fs::path& input : inputs) {
-    std::cout << input.string() << std::endl;  // the last is the one that ended the program
+    std::cout << input.string() << std::endl;  // the last line names the file that crashed
     run(input);
   }
   std::cout << inputs.size() << " inputs\n";

@@ -10,7 +10,7 @@
 namespace regatta {
 namespace {
 
-/// The variable that a value is a view of; -1: it is none.
+/// The variable that a value is a view of; -1 if it is no view of one.
 VariableId variable_behind(const Graph& graph, Value value) {
   for (;;) {
     const Node& node = graph.node(value.node);

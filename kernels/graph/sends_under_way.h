@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which sends of a graph, as it is run from its first node to its last, may still read their
-// values, and where they have to end: before a variable that they read is assigned, otherwise when
-// the step ends or, where the memory of the value is wanted before, when it has been received. For
+// The sends of a graph that may still read their values, as its nodes are visited from first to
+// last, and the points at which they have to end: before a variable that they read is assigned,
+// otherwise when the step ends, or on receipt if the memory of the value is wanted sooner. For
 // partition().
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace regatta {
 
 /// Sends that end together: values of one place and loop, and the messages that they travel in, all
-/// of them in the same steps.
+/// in the same steps.
 struct SendsToEnd {
   std::vector<Value> values;
   std::vector<std::int64_t> messages;  ///< ascending
@@ -29,20 +29,20 @@ class SendsUnderWay {
   explicit SendsUnderWay(const Graph& graph) : graph_(graph) {}
 
   void begin(Value value, std::int64_t message, const Period& period);
-  /// Before the node assigns its variables.
+  /// Ends the sends that read variables which the node assigns.
   std::vector<SendsToEnd> end_before(const Node& node);
-  /// The message is taken from here on.
+  /// Records that the message is received at this point of the order.
   void received(Value value, std::int64_t message, const Period& period);
-  /// Those of `place` that have been received, of values large enough that their memory is wanted.
+  /// Ends the received sends of `place` with values large enough that their memory is needed.
   std::vector<SendsToEnd> end_received(const Place& place);
-  /// When the step ends; `loop_of`: by node.
+  /// Ends the rest, when the step ends. `loop_of`: by node.
   std::vector<SendsToEnd> end_all(const std::vector<int>& loop_of);
 
  private:
   using Messages = std::vector<std::int64_t>;
 
   const Graph& graph_;
-  /// By the variable behind; -1: none.
+  /// by the variable that the value is a view of; -1 if it is none
   std::map<VariableId, std::map<std::pair<Value, Period>, Messages>> all_;
   std::map<Place, std::vector<SendsToEnd>> received_;  ///< by sender
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values whose copies hold them together: in a graph of many replicas nearly everything is a copy.
+// Values that their copies share: in a graph of many replicas nearly every value is a copy.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace regatta {
 
-/// One value, or none, for which `T()` stands. It does not change but by assignment.
+/// One immutable value that copies share; empty reads as `T()`. Only assignment replaces it.
 template <typename T>
 class Shared {
  public:
@@ -33,7 +33,7 @@ class Shared {
   std::shared_ptr<const T> value_;
 };
 
-/// Elements that do not change. Copies hold them once.
+/// An immutable list that copies share.
 template <typename T>
 class SharedList {
  public:
@@ -59,7 +59,7 @@ class SharedList {
 
  private:
   inline static const std::vector<T> kNone{};
-  std::shared_ptr<const std::vector<T>> values_;  ///< null: none
+  std::shared_ptr<const std::vector<T>> values_;  ///< null if empty
 };
 
 }  // namespace regatta

@@ -18,7 +18,7 @@ void combine(std::size_t& hash, const T& value) {
   hash ^= std::hash<T>()(value) + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
 }
 
-/// Zeros of both signs are equal, but not alike.
+/// Zeros of both signs are equal, but not interchangeable.
 void combine(std::size_t& hash, double value) {
   combine(hash, std::bit_cast<std::uint64_t>(value));
 }
@@ -58,7 +58,7 @@ std::size_t hash_of_variable(const Variable& variable) {
   return hash;
 }
 
-/// A message has a number of its own, so that no two nodes are alike.
+/// Whether the node has a message number, so that no two of its op are equal.
 bool is_of_message(Op op) { return op == Op::Send || op == Op::Sent || op == Op::Receive; }
 
 Pool<NodeBody, hash_of_node>& node_pool() {

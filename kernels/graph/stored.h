@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a graph holds its nodes and variables. Those of replicas differ in little: what they have in
-// common is held once, over all graphs, and numbers of nodes and variables in it count from the
-// first one that the node names.
+// How a graph stores its nodes and variables. Replicas differ little, so their common part is
+// stored once for all graphs; numbers of nodes and variables in it are relative to the first one
+// that the node names.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,12 @@
 
 namespace regatta {
 
-/// What copies of a node have in common.
+/// The common part of equal nodes of several replicas.
 struct NodeBody {
   struct Input {
     Value value;
-    bool is_counted = true;  ///< its node, from that of the first input, which is at the same place
+    bool is_counted = true;  ///< node id is relative to the first input's; only for inputs at the
+                             ///< same place as that
     bool operator==(const Input&) const = default;
   };
 
@@ -31,7 +32,7 @@ struct NodeBody {
   SharedList<TensorType> outputs;
   std::string layer;
   std::vector<Input> inputs;
-  std::vector<VariableId> variables;  ///< counted from the first
+  std::vector<VariableId> variables;  ///< relative to the first one
   bool operator==(const NodeBody&) const = default;
 };
 
@@ -48,7 +49,7 @@ struct StoredVariable {
   Place place;
 };
 
-/// `earlier`: the graph's nodes, among them the inputs.
+/// Returns the stored form of a node. `earlier`: the graph's nodes, which include the inputs.
 StoredNode store(Node node, std::span<const StoredNode> earlier);
 Node node_of(const StoredNode& stored);
 

@@ -29,7 +29,7 @@ std::vector<StoredNode> earlier_nodes() {
   return nodes;
 }
 
-/// Of a replica, with values of its own and of the server.
+/// A node of a replica, with inputs from that replica and from the server.
 Node node_at(int replica) {
   const NodeId first = 10 * replica;
   return {.op = Op::AllReduce,

@@ -12,7 +12,7 @@ namespace regatta {
 
 enum class ElementType : std::uint8_t { F32, BF16, U8, I32 };
 
-/// Units: bytes.
+/// Size of one element. Units: bytes.
 std::int64_t size_of(ElementType element);
 
 /// `f32`, `bf16`, `u8`, `i32`.

@@ -16,7 +16,7 @@ std::string value_text(Value value) {
   return text;
 }
 
-/// So that the text, and a graph's hash with it, tells different values apart.
+/// A hash of the values, so that graphs with different values differ in text and hash.
 std::string hash_of(const std::vector<float>& values) {
   char text[17];
   const std::uint64_t hash = fnv1a(values.data(), values.size() * sizeof(float));

@@ -18,7 +18,7 @@ std::int64_t output_bytes(const Node& node) {
 
 constexpr std::int64_t kMultiplyAddsPerByte = 15;  // traffic.h
 
-/// Of one step in which the nodes of a period take part, by place.
+/// Traffic of one step in which the nodes of a period take part, by place.
 using TrafficByPeriod = std::map<Place, std::map<Period, MemberTraffic>>;
 
 TrafficByPeriod traffic_by_period(const Graph& graph) {
@@ -52,7 +52,7 @@ void add(TrafficByPlace& sums, const TrafficByPlace& parts) {
 
 TrafficByPlace traffic(const Graph& graph, std::int64_t steps) {
   TrafficByPlace all;
-  std::map<Period, std::int64_t> due;  // draws take a while to count
+  std::map<Period, std::int64_t> due;  // counting the steps of a draw takes long
   for (const auto& [place, periods] : traffic_by_period(graph)) {
     for (const auto& [period, one] : periods) {
       const auto [entry, is_new] = due.try_emplace(period);
@@ -72,8 +72,8 @@ std::int64_t bytes_sent(const Graph& graph, std::int64_t steps) {
   return bytes;
 }
 
-/// Of the first step, and of those in which each period is due for the first time behind its start:
-/// exact where the exchanges of a graph that are rarer than a step have one period.
+/// Looks at the first step and at the first due step of each period; exact if all exchanges that
+/// skip steps have one period.
 std::map<Place, std::int64_t> most_sent_in_a_step(const Graph& graph, std::int64_t steps) {
   std::set<std::int64_t> looked_at{0};
   for (const Node& node : graph.nodes()) {

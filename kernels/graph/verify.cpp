@@ -80,7 +80,8 @@ std::string broken_collective_rule(const Graph& graph, const Members& members) {
     if (!places.insert(node.place).second) return "two of its members stand at one place";
   }
   const auto count = static_cast<std::size_t>(first.attributes.integer("members"));
-  const bool apart = first.attributes.has("processes");  // other members are other processes'
+  const bool apart = first.attributes.has("processes");  // the other members may be in other
+                                                         // processes
   return apart || members.size() == count ? "" : "not all of its members are there";
 }
 

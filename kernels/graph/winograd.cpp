@@ -12,17 +12,17 @@ namespace {
 constexpr std::string_view kMark = "winograd";
 
 // Measured by kernels/cpu/convolution_bench.cpp on an AMD Zen 5 (AVX-512, oneDNN 2.6.3, 2 threads),
-// every pass of every layer of airbench94, resnet9 and resnet9_thin. In f32 all gain, 1.02 times
-// (256 -> 256 channels on 3 x 3 pixels, backward data) to 3.1 times (512 -> 512 on 4 x 4, forward),
-// of 16 channels on, which one register holds. In bf16, which is multiplied as f32 there, gain
-// those of more channels whose images are whole tiles, 1.07 to 1.8 times: 64 -> 128 on 32 x 32 and
-// on 8 x 8, 128 -> 128 and 128 -> 256 on 16 x 16 (backward weights of the last: 0.98), 256 -> 512
-// on 8 x 8 and 512 -> 512 on 4 x 4 (backward data of the last: 0.78).
+// every pass of every layer of airbench94, resnet9 and resnet9_thin. In f32 all layers of 16
+// channels (one register) or more gain, from 1.02 times (256 -> 256 channels on 3 x 3 pixels,
+// backward data) to 3.1 times (512 -> 512 on 4 x 4, forward). bf16 is multiplied as f32 there;
+// layers of more channels with images of whole tiles gain 1.07 to 1.8 times: 64 -> 128 on 32 x 32
+// and on 8 x 8, 128 -> 128 and 128 -> 256 on 16 x 16 (backward weights of the last: 0.98), 256 ->
+// 512 on 8 x 8 and 512 -> 512 on 4 x 4 (backward data of the last: 0.78).
 constexpr std::int64_t kFewestChannels = 16;  // of x and of y
 constexpr std::int64_t kFewestChannelsOfBf16 = 64;
 constexpr std::int64_t kTileSide = 4;  // pixels
 
-/// The tensors of a convolution, whichever of them its node computes.
+/// The tensors of a convolution, whether forward or backward.
 struct Shape {
   const TensorType& x;
   const TensorType& weights;

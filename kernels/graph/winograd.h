@@ -3,26 +3,25 @@
 // Chooses the convolutions to compute by Winograd's algorithm F(4 x 4, 3 x 3): 36 products for a
 // tile of 4 x 4 pixels where the direct sum takes 144 (Lavin & Gray 2015, arXiv:1509.09308). Its
 // rounding differs from the direct sum's, so kernels do not choose it themselves: a rewrite marks
-// nodes, and ranks compare the marks as part of the graph.
-// The rule depends on channels and sides only, not on times, the batch or the number of threads, so
-// that every strategy, process and share of a batch gets the same choice. A strategy that divides
-// channels changes what gains: marks are made behind all strategies.
+// nodes, and ranks compare the marks as part of the graph. The rule depends only on channels and
+// sides, not on times, the batch or the number of threads, so that every strategy, process and
+// share of a batch gets the same choice. A strategy that divides channels changes which
+// convolutions gain, so marks are set after all strategies.
 #pragma once
 
 #include "kernels/graph/graph.h"
 
 namespace regatta {
 
-/// Whether Winograd's algorithm, its transforms included, is faster for this node: window 3 x 3,
+/// Whether Winograd's algorithm, including its transforms, is faster for this node: window 3 x 3,
 /// stride 1, padding 1, one group, and enough channels for its element type (winograd.cpp).
 bool gains_by_winograd(const Graph& graph, NodeId id);
 
 /// The step with a mark on every node, forward and backward, for which gains_by_winograd() holds.
 Step by_winograd(const Step& step);
 
-/// Marks the node without asking gains_by_winograd(). It must be a convolution, forward or
-/// backward, with window 3 x 3, stride 1, padding 1, one group and at least 16 channels of x and of
-/// y.
+/// Marks the node without asking gains_by_winograd(). It must be a forward or backward convolution
+/// with window 3 x 3, stride 1, padding 1, one group and at least 16 channels of x and of y.
 void mark_for_winograd(Node& node);
 
 bool is_by_winograd(const Node& node);

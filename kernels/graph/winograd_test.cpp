@@ -18,7 +18,7 @@ struct Layer {
   std::int64_t batch = 4;
 };
 
-/// A convolution of bytes to `inputs` channels, the layer behind it, a loss and all gradients.
+/// A step that convolves bytes to `inputs` channels, then the layer, a loss and all gradients.
 Step step_of(const Layer& layer) {
   Step step;
   Builder builder(step.graph);
@@ -49,7 +49,7 @@ Step step_of(const Layer& layer) {
   return step;
 }
 
-/// Ops of the nodes that the rewrite marks.
+/// The ops of the nodes that the rewrite marks.
 std::vector<Op> marked(const Layer& layer) {
   std::vector<Op> ops;
   const Step step = by_winograd(step_of(layer));

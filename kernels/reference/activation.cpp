@@ -15,7 +15,7 @@ double normal_density(double x) {
   return std::exp(-0.5 * x * x) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
-/// y[i] = function(x[i]).
+/// Kernel for y[i] = function(x[i]).
 KernelPointer forward(const KernelRequest& request, double (*function)(double)) {
   const Tensor x = request.inputs[0], y = request.outputs[0];
   return make_kernel([=](const StepContext&) {
@@ -25,7 +25,7 @@ KernelPointer forward(const KernelRequest& request, double (*function)(double)) 
   });
 }
 
-/// dx[i] = dy[i] * slope(s[i]), where s is the saved x or y.
+/// Kernel for dx[i] = dy[i] * slope(s[i]), where s is the saved x or y.
 KernelPointer backward(const KernelRequest& request, double (*slope)(double)) {
   const Tensor dy = request.inputs[0], saved = request.inputs[1], dx = request.outputs[0];
   return make_kernel([=](const StepContext&) {
@@ -42,7 +42,7 @@ KernelPointer tanh(const KernelRequest& request) {
 }
 
 KernelPointer relu(const KernelRequest& request) {
-  // Written so that a NaN stays one.
+  // This order keeps a NaN.
   return forward(request, [](double x) { return x < 0 ? 0.0 : x; });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, quotient, sum of n times a factor; concatenate; cast between f32 and bf16; copy; read
-// of a shared variable (one that is not shared is a view and has no kernel).
+// add, scale, quotient, sum of n inputs times a factor; concatenate; cast between f32 and bf16;
+// copy; read of a shared variable (one that is not shared is a view and has no kernel).
 #include <cstring>
 #include <vector>
 
@@ -114,7 +114,7 @@ KernelPointer assign(const KernelRequest& request) {
   return make_kernel([=, variable = request.variables[0]](const StepContext&) {
     std::memcpy(variable->tensor.data, x.data, static_cast<std::size_t>(x.type.bytes()));
     if (variable->sharing == Sharing::None) return;
-    ++variable->counts->averages;  // what it takes is a mean with another replica's
+    ++variable->counts->averages;  // it assigns a mean with another replica's value
     if (seen != nullptr) ++seen->number;
   });
 }

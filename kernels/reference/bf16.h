@@ -13,10 +13,10 @@ inline float from_bf16(std::uint16_t value) {
   return std::bit_cast<float>(std::uint32_t{value} << 16);
 }
 
-/// Rounds to the nearest, ties to an even mantissa; overflows to infinity; a NaN stays one, quiet.
+/// Rounds to the nearest, ties to an even mantissa; overflows to infinity; a NaN stays a quiet NaN.
 inline std::uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  // Rounding could carry a NaN's mantissa over into that of an infinity or of zero.
+  // Rounding could carry a NaN's mantissa over into infinity or zero.
   if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
   const std::uint32_t last_kept_bit = (bits >> 16) & 1U;
   return static_cast<std::uint16_t>((bits + 0x7FFFU + last_kept_bit) >> 16);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // convolution: y[b,p,q,o] = sum over r,s,i of x[b, p*stride+r-padding, q*stride+s-padding, i]
-// w[o,r,s,i], zero outside x, i counted within the group of o. It is a sum of products, each of one
-// x and one w into one y; the backward ops visit the same products, with dx += dy w and dw += dy x.
+// w[o,r,s,i], zero outside x, i counted within the group of o. Each product multiplies one x by one
+// w into one y; the backward ops visit the same products, with dx += dy w and dw += dy x.
 #include <algorithm>
 #include <vector>
 
@@ -61,7 +61,7 @@ void for_each_product(const Shape& n, Visit visit) {
   }
 }
 
-/// Sums in double, rounded to f32 once.
+/// Sums in double that are rounded to f32 once.
 class Sums {
  public:
   explicit Sums(const Tensor& destination)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fused ops as chains of the single ops' kernels, with their own memory for the values in
-// between.
+// The fused ops as chains of the single ops' kernels, with memory for the intermediate values.
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -16,7 +15,7 @@ using Activation = Fusion::Activation;
 using Pool = Fusion::Pool;
 using Factory = KernelPointer (*)(const KernelRequest&);
 
-/// Kernels that run one after the other.
+/// Kernels that run in sequence.
 class Chain {
  public:
   Tensor make(const TensorType& type) {
@@ -52,7 +51,7 @@ Factory activate(const Fusion& fusion) {
   return fusion.activation == Activation::Relu ? relu : gelu;
 }
 
-/// Appends the activation's backward node: relu wants its result, gelu its argument.
+/// Appends the activation's backward node: relu takes its result, gelu its argument.
 Tensor activate_backward(Chain& chain, const Fusion& fusion, Tensor dy, Tensor z) {
   if (fusion.activation == Activation::None) return dy;
   const Tensor dz = chain.make(z.type);
@@ -66,7 +65,7 @@ Tensor activate_backward(Chain& chain, const Fusion& fusion, Tensor dy, Tensor z
   return dz;
 }
 
-/// picked = x at the positions of windows that do not overlap.
+/// Kernel for picked = x at the positions of windows that do not overlap.
 KernelPointer pick(const KernelRequest& request) {
   const Tensor x = request.inputs[0], positions = request.inputs[1], picked = request.outputs[0];
   const std::int64_t side = request.node.attributes.integer("kernel");
@@ -83,8 +82,8 @@ KernelPointer pick(const KernelRequest& request) {
   });
 }
 
-/// What follows a normalisation: activation, then residual or pool. Returns the last tensor, which
-/// is `y` unless nothing follows.
+/// Appends the ops after a normalisation, the last of which writes `y`: the activation, then a
+/// pool, a residual or a copy.
 void finish_forward(Chain& chain, const Fusion& fusion, Tensor z, const Tensor* residual, Tensor y,
                     Tensor positions) {
   if (fusion.activation != Activation::None) {
@@ -144,7 +143,7 @@ KernelPointer fused_normalize_inference(const KernelRequest& request) {
   return make_kernel(std::move(chain));
 }
 
-/// scale (x - mean) inverse + shift of statistics that are known.
+/// Kernel for scale (x - mean) inverse + shift with known statistics.
 KernelPointer line(const KernelRequest& request) {
   const Tensor x = request.inputs[0], scale = request.inputs[1], shift = request.inputs[2];
   const Tensor mean = request.inputs[3], inverse = request.inputs[4], z = request.outputs[0];
@@ -169,7 +168,7 @@ KernelPointer fused_normalize_backward(const KernelRequest& request) {
   const Tensor z = chain.make(source.type);
   chain.add(line, {}, {source, scale, shift, mean, inverse}, {z});
   Tensor dz = activate_backward(chain, fusion, dy, z);
-  // What the normalisation saw, and its gradient.
+  // The normalisation's input, and its gradient.
   Tensor x = source, dn = dx;
   if (fusion.pool == Pool::After) {
     x = request.inputs[7];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A step before and after fuse(), run by the interpreter: losses, gradients and running statistics
-// are the same. The model holds every pattern; it is small, because the loops are slow.
+// Runs a step before and after fuse() by the interpreter: losses, gradients and running statistics
+// are equal. The model contains every pattern; it is small, because the loops are slow.
 #include <algorithm>
 
 #include "kernels/graph/fuse.h"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every gradient rule, with the reference kernels, against central differences on random shapes:
+// Every gradient rule, by the reference kernels, against central differences on random shapes:
 //   d loss / d x  ~  (loss(x + h) - loss(x - h)) / 2h.
 //
-// How close they must be. The loss is stored as f32 and values on the way to it are too, so each
-// loss is off by a few roundings, 2^-24 of its size each, and the quotient by a few 2^-24 loss / h:
-// kRoundings = 8 of them are allowed, 2e-4 for a loss of 2 and h = 5e-3. What is cut off the Taylor
-// series is h² / 6 times the third derivative, 4e-6 of it; third derivatives here are up to some
-// hundred times the gradients in the worst case (normalize with four values a group), so 0.5 % of
-// the tensor's largest gradient is allowed. A wrong term is wrong by far more, because the test
-// also demands that the largest gradient stands out of the rounding tenfold.
+// Tolerances: the loss and the values on the way to it are stored as f32, so each loss is off by a
+// few roundings of 2^-24 of its size, and the quotient by a few 2^-24 loss / h. kRoundings = 8 of
+// them are allowed, 2e-4 for a loss of 2 and h = 5e-3. Truncating the Taylor series costs h² / 6
+// times the third derivative, 4e-6 of it; third derivatives here are up to some hundred times the
+// gradients in the worst case (normalize with four values a group), so 0.5 % of the tensor's
+// largest gradient is allowed. A wrong term is off by far more, because the test also requires the
+// largest gradient to exceed the rounding tenfold.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ constexpr double kRoundings = 8;
 constexpr double kRelative = 5e-3;
 constexpr unsigned kTrials = 40;
 
-/// A graph that ends in a loss, its leaves' contents, and which leaves to differentiate for.
+/// A graph that ends in a loss, its leaves' contents, and the leaves to differentiate for.
 class Problem {
  public:
   explicit Problem(unsigned seed) : random_(seed) {}
@@ -43,18 +43,18 @@ class Problem {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
   }
 
-  /// A leaf with elements uniform in [-1, 1] that the test differentiates for.
+  /// A leaf with elements uniform in [-1, 1] for which the test differentiates.
   Value leaf(const std::string& name, const Dims& dims) {
     checked_.push_back(unchecked(name, dims));
     return checked_.back();
   }
-  /// Elements that stay off zero by more than h, where relu has a kink.
+  /// A leaf of elements more than h away from zero, where relu has a kink.
   Value leaf_off_zero(const std::string& name, const Dims& dims) {
     const Value value = leaf(name, dims);
     for (float& x : initial_[name]) x += std::copysign(0.05F, x);
     return value;
   }
-  /// Elements that differ from each other by more than 2h, so that no maximum changes hands.
+  /// A leaf of elements that differ by more than 2h, so that no maximum moves to another element.
   Value leaf_without_ties(const std::string& name, const Dims& dims) {
     const Value value = leaf(name, dims);
     std::vector<float>& x = initial_[name];
@@ -71,7 +71,7 @@ class Problem {
   }
 
   void end_with(Value loss) { loss_ = loss; }
-  /// Ends the graph with the mean squared error of `y`, seen as [B, ...], to a random target.
+  /// Ends the graph with the mean squared error of `y`, viewed as [B, ...], to a random target.
   void end_with_error_of(Value y) {
     const TensorType& type = graph_.type(y);
     const std::int64_t batch = type.dim(0), outputs = type.elements() / type.dim(0);
@@ -181,13 +181,13 @@ void convolution(Problem& p) {
   p.end_with_error_of(p.builder().convolution(x, weights, window));
 }
 
-/// Every window has a pixel of the image.
+/// A random window that always covers a pixel of the image.
 Window window_on_pixels(Problem& p) {
   const std::int64_t kernel = p.integer(1, 3);
   return {.kernel = kernel, .stride = p.integer(1, 3), .padding = p.integer(0, kernel - 1)};
 }
 
-/// One to three groups of one or two inputs and outputs each; one of each is depthwise.
+/// One to three groups of one or two inputs and outputs each; with one of each it is depthwise.
 void grouped_convolution(Problem& p) {
   Dims image = random_image(p);
   const std::int64_t groups = p.integer(1, 3), group_inputs = p.integer(1, 2);
@@ -219,7 +219,7 @@ void normalize(Problem& p) {
   p.end_with_error_of(p.builder().normalize(x, scale, shift, mean, variance, {.group = group}));
 }
 
-/// A value used three times, so that its gradients have to be added up.
+/// Uses a value three times, so that its gradients must be summed.
 void add(Problem& p) {
   const Value x = p.leaf("x", {p.integer(1, 4), p.integer(1, 4)});
   const Value y = p.builder().add(p.builder().tanh(x), x);
@@ -286,8 +286,8 @@ TEST_P(GradientRule, AgreesWithCentralDifferences) {
 INSTANTIATE_TEST_SUITE_P(Of, GradientRule, testing::ValuesIn(kCases),
                          [](const auto& test) { return std::string(test.param.name); });
 
-// Rounding is a staircase without a useful derivative: the rule passes the gradient straight
-// through, in the element type of the input.
+// Rounding has no useful derivative: the rule passes the gradient through unchanged, in the element
+// type of the input.
 TEST(GradientOfCast, PassesStraightThroughAndIsRoundedToBf16) {
   Graph graph;
   Builder builder(graph);
@@ -299,7 +299,7 @@ TEST(GradientOfCast, PassesStraightThroughAndIsRoundedToBf16) {
 
   Interpreter interpreter(graph, 0, {{"x", {1, 2}}, {"target", {0.3F, 0.7F}}});
   interpreter.run_all({});
-  // d = 2 (x - target) / 2, on its way through bf16.
+  // d = 2 (x - target) / 2, rounded to bf16.
   EXPECT_EQ(interpreter.value(dx)[0], reference::from_bf16(reference::to_bf16(1 - 0.3F)));
   EXPECT_EQ(interpreter.value(dx)[1], reference::from_bf16(reference::to_bf16(2 - 0.7F)));
   EXPECT_NE(interpreter.value(dx)[0], 1 - 0.3F);

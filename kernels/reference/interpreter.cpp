@@ -159,7 +159,7 @@ void Interpreter::arrive(NodeId id) {
   }
 }
 
-/// The sums of tensor `k` of the bucket, or a member's piece of them, become an output.
+/// Writes the sums of the bucket's tensor `k`, or a member's piece of them, to an output.
 void Interpreter::deliver(NodeId id, std::size_t k, const std::vector<float>& sums) {
   const Node& node = graph_.node(id);
   if (node.op == Op::AllReduce) {
@@ -191,7 +191,7 @@ std::vector<Piece> Interpreter::pieces_of(NodeId id) const {
   return pieces(bucket_of(graph_, node), node.attributes.integer("members"), node.member);
 }
 
-/// The variables that order `id` among other nodes: what it names and what its inputs are views of.
+/// The variables that order `id` among other nodes: its own and those that its inputs are views of.
 std::set<VariableId> Interpreter::ordered_variables(NodeId id) const {
   const Node& node = graph_.node(id);
   std::set<VariableId> used(node.variables.begin(), node.variables.end());
@@ -223,7 +223,7 @@ void Interpreter::run(std::span<const NodeId> nodes, const StepContext& context)
   };
 
   while (!all_done()) {
-    std::set<VariableId> held;  // used by a node that was put off: its order has to stay
+    std::set<VariableId> held;  // used by a deferred node; their order must stay
     bool progressed = false;
     for (NodeId id : nodes) {
       if (state(id) == State::Done) continue;

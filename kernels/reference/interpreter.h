@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a graph node by node with the reference kernels, in any order that the caller chooses: tests
-// replay interleavings of asynchronous loops with it and get the same bits every time. Every value
-// has its own memory, except views (read of a variable that is not shared, reshape, slice), which
-// alias. Input nodes do nothing: the caller sets their values. An all_reduce runs when the last
-// member's node does: then every member's outputs get the sums, added in the order of members;
-// until then they hold the previous step's sums.
+// replay interleavings of asynchronous loops and get the same bits every time. Every value has its
+// own memory, except views (read of a variable that is not shared, reshape, slice), which alias.
+// Input nodes do nothing: the caller sets their values. An all_reduce runs with the last member's
+// node: then every member's outputs get the sums, added in the order of members; until then they
+// hold the previous step's sums.
 // Threads: one.
 #pragma once
 
@@ -26,22 +26,22 @@
 
 namespace regatta {
 
-/// First values by name of the variable; all variables of a name (one a replica) get the same.
+/// Initial values by variable name; all variables of a name (one a replica) get the same.
 using InitialValues = std::map<std::string, std::vector<float>>;
 
 class Interpreter {
  public:
-  /// Variables not named in `initial` start as initialize() says. The graph outlives this.
-  /// Throws: RunError(Unsupported) when the reference does not compute one of the graph's ops.
+  /// Variables that `initial` does not name start with the values of initialize(). The graph
+  /// outlives this. Throws: RunError(Unsupported) if the reference lacks one of the ops.
   Interpreter(const Graph& graph, std::uint64_t seed, const InitialValues& initial = {});
 
   /// Runs one node, even if its inputs are not computed yet.
   void run_node(NodeId id, const StepContext& context);
   /// Runs each of `nodes` once, in this order, except that a node which depends on an unfinished
-  /// collective is delayed until the collective's other members have run.
-  /// Throws: aborts when a collective's members are not all among the nodes.
+  /// collective is delayed until the collective's other members have run. Aborts the program if a
+  /// collective's members are not all among the nodes.
   void run(std::span<const NodeId> nodes, const StepContext& context);
-  /// One step of the whole graph: one step of each loop.
+  /// Runs one step of the whole graph: one step of each loop.
   void run_all(const StepContext& context);
 
   void set(Value value, std::span<const float> elements);
@@ -51,7 +51,7 @@ class Interpreter {
   VariableStorage& storage(VariableId id) { return *variables_.at(static_cast<std::size_t>(id)); }
   float* value(Value value) const { return tensor(value).f32(); }
   float* variable(VariableId id) { return storage(id).tensor.f32(); }
-  /// Staleness of all loops together, unless the caller's contexts bring their own counters.
+  /// Staleness of all loops together, unless the caller's contexts have their own counters.
   const LaneCounters& counters() const { return counters_; }
 
  private:

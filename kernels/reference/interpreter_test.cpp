@@ -55,8 +55,8 @@ TEST(Interpreter, VariablesStartAsInitializeSaysUnlessGivenByName) {
   EXPECT_EQ(interpreter.variable(given)[3], 4);
 }
 
-/// Replica r: y = twice the sum over replicas of v, and then v -= 0.1, which does not depend on the
-/// sum but must not come before it. All of replica 0 stands before replica 1 in the graph.
+/// Replica r computes y = twice the sum over replicas of v, and then v -= 0.1, which does not
+/// depend on the sum but must not run before it. All of replica 0 precedes replica 1 in the graph.
 struct TwoReplicas {
   Graph graph;
   std::vector<VariableId> variables;
@@ -94,8 +94,8 @@ TEST(Interpreter, AllReduceIsDoneWhenItsLastMemberHasRun) {
   EXPECT_EQ(elements(interpreter, {example.reductions[0], 0}), (Floats{11, 22}));
 }
 
-// Neither the value that needs the sum nor the update of the variable that the reduction still has
-// to look at may run where they stand in the graph.
+// Neither the value that needs the sum nor the update of a variable that the reduction has yet to
+// read may run at its position in the graph.
 TEST(Interpreter, NodesBehindAnUnfinishedCollectiveArePutOff) {
   TwoReplicas example;
   Interpreter interpreter(example.graph, 0, example.initial());
@@ -107,7 +107,7 @@ TEST(Interpreter, NodesBehindAnUnfinishedCollectiveArePutOff) {
   EXPECT_FLOAT_EQ(interpreter.variable(example.variables[1])[1], 20 - 0.1F);
 }
 
-/// Two members, five elements: member 0 has the sums of the last two, member 1 of the first three.
+/// Two members, five elements: member 0 gets the sums of the last two, member 1 of the first three.
 TEST(Interpreter, ReduceScatterLeavesSharesAndAllGatherBringsThemTogether) {
   Graph graph;
   InitialValues initial;
@@ -149,8 +149,9 @@ TEST(InterpreterDeathTest, AStepWithoutAllMembersOfItsCollectiveIsABug) {
                "members of a collective are missing");
 }
 
-// Two loops of gradient descent on w² / 2 (gradient w) share w. Loop 1 reads before loop 0 updates
-// and updates after it: w = 1 - 0.1 * 1 - 0.1 * 1, one update missed. In turn: 0.9 * 0.9.
+// Two loops of gradient descent on w² / 2 (gradient w) share w. If loop 1 reads before loop 0
+// updates and updates after it, w = 1 - 0.1 * 1 - 0.1 * 1, one update missed. One after the other,
+// they give w = 0.9 * 0.9.
 TEST(Interpreter, InterleavingsOfAsynchronousLoopsDifferAsTheyShould) {
   Graph graph;
   const VariableId w = add_variable(graph, "w", {1}, Sharing::Relaxed);

@@ -98,7 +98,7 @@ KernelPointer count_correct(const KernelRequest& request) {
     for (std::int64_t b = 0; b < logits.type.dim(0); ++b) {
       const float* row = logits.f32() + b * classes;
       const std::int32_t label = labels.as<std::int32_t>()[b];
-      // Of equal logits the first is the answer. A NaN beats nothing: a diverged model scores 0.
+      // The first of equal logits is the prediction. A NaN is never larger: then the score is 0.
       bool wins = true;
       for (std::int64_t k = 0; k < classes; ++k) {
         if (k < label) wins = wins && row[label] > row[k];

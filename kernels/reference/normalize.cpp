@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Batch normalisation over groups of examples; formulas stand in kernels/graph/ops/normalize.cpp.
+// Batch normalisation over groups of examples; formulas are in kernels/graph/ops/normalize.cpp.
 // Backward, with h = (x - mean) * inverse and sums over the m values of a group's channel:
 //   dshift = sum dy, dscale = sum dy h, dx = scale * inverse * (dy - sum dy / m - h * sum(dy h) /
 //   m).
@@ -13,7 +13,7 @@
 namespace regatta::reference {
 namespace {
 
-/// The values of one channel in one group: count of them, `stride` apart.
+/// The values of one channel in one group: `count` values, `stride` apart.
 struct Population {
   std::int64_t first = 0;
   std::int64_t count = 0;

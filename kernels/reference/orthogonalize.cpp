@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Classical Gram-Schmidt in f64, twice, of which the second time mends what rounding has left.
+// Classical Gram-Schmidt in f64, twice: the second pass removes the first one's rounding errors.
 #include <cmath>
 #include <vector>
 
@@ -17,7 +17,7 @@ double product(const Column& a, const Column& b) {
   return sum;
 }
 
-/// What is left of `column` beside `others`, which are orthonormal or zero, at length one.
+/// The part of `column` orthogonal to `others`, at length one. `others` are orthonormal or zero.
 Column rest_of(const Column& column, const std::vector<Column>& others) {
   Column rest = column;
   for (int time = 0; time < 2; ++time) {

@@ -10,7 +10,7 @@
 namespace regatta::reference {
 namespace {
 
-/// Those that slide over an image.
+/// Windows that slide over an image.
 struct Windows {
   std::int64_t batch, height, width, channels;  // of x
   std::int64_t rows, columns;                   // of y
@@ -29,8 +29,8 @@ Windows windows_of(const Attributes& attributes, const TensorType& x, const Tens
           .padding = attributes.integer("padding")};
 }
 
-/// Calls visit(index in y, index in x, position) for every pixel of every window that lies inside
-/// the image; the pixels of one window come together, in the order of their positions.
+/// Calls visit(index in y, index in x, position) for every pixel of every window that is inside the
+/// image; the pixels of one window come together, in the order of their positions.
 template <typename Visit>
 void for_each_pixel(const Windows& n, Visit visit) {
   for (std::int64_t b = 0; b < n.batch; ++b) {

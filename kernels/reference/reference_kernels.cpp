@@ -15,7 +15,7 @@ bool has_bf16(std::span<const Tensor> tensors) {
                      [](const Tensor& t) { return t.type.element == ElementType::BF16; });
 }
 
-/// The loops read and write float; a request with bf16 operands gets no kernel from them.
+/// Wraps a factory of loops that handle only float, so that bf16 operands get no kernel.
 KernelFactory f32_only(Factory factory) {
   return [factory](const KernelRequest& request) -> std::unique_ptr<Kernel> {
     if (has_bf16(request.inputs) || has_bf16(request.outputs)) return nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Slow obvious loops, one per op: the truth that tests compare other devices with. One thread, f32,
-// long sums in double. bf16 exists in cast, copy and read only. Input has no entry (kernels/cpu).
+// Slow, obvious loops, one for each op: the expected values for tests of other devices. One thread,
+// f32, long sums in double. bf16 exists only in cast, copy and read. Input is in kernels/cpu.
 #pragma once
 
 #include "kernels/runtime/kernel.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reference kernels against numbers worked out by hand from the formulas in the literature.
+// The reference kernels against numbers worked out by hand from the literature's formulas.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -82,7 +82,7 @@ TEST(Convolution, ReadsTheInputsOfItsGroupOnly) {
   EXPECT_EQ(elements(interpreter, y), (Floats{1, 10, 200, 2000, 3, 30, 400, 4000}));
 }
 
-// As in every framework it is a correlation: the kernel is not mirrored. Channels vary fastest.
+// Convolution is correlation, as in every framework: no mirrored kernel. Channels vary fastest.
 TEST(Convolution, DoesNotMirrorTheKernelAndMixesChannels) {
   Graph graph;
   Builder builder(graph);
@@ -184,8 +184,8 @@ TEST(Normalize, TakesStatisticsOverGroupsAndKeepsTheUnbiasedVariance) {
   EXPECT_FLOAT_EQ(*interpreter.variable(net.variance), 0.9F + 0.1F * 5);
 }
 
-// Three groups dealt to two replicas as 2 and 1, for three steps. Weighted by their groups, the
-// replicas' running statistics are those of one replica that saw all; weighted equally, not.
+// Three groups divided between two replicas as 2 and 1, for three steps. Running statistics average
+// to those of one replica with all data if weighted by the replicas' groups, but not if equally.
 TEST(Normalize, RunningStatisticsOfSharesAverageToThoseOfTheWhole) {
   NormalizeGraph whole({6, 2, 1, 1}, 2), large({4, 2, 1, 1}, 2), small({2, 2, 1, 1}, 2);
   const InitialValues start{{"scale", {1}}, {"shift", {0}}, {"mean", {0.5F}}, {"variance", {2}}};
@@ -304,7 +304,7 @@ TEST(Bf16, KeepsZerosInfinitiesAndNaNs) {
   EXPECT_EQ(reference::to_bf16(kInfinity), 0x7F80);
   EXPECT_EQ(reference::to_bf16(-kInfinity), 0xFF80);
   EXPECT_EQ(reference::to_bf16(std::numeric_limits<float>::max()), 0x7F80);
-  // NaNs whose payload lies in the bits that are cut off, or that rounding would carry over.
+  // NaNs with a payload in the bits that are cut off, or that rounding would carry over.
   for (std::uint32_t bits : {0x7F800001U, 0x7FFFFFFFU, 0xFFFFFFFFU, 0x7FC00000U}) {
     EXPECT_TRUE(std::isnan(reference::from_bf16(rounded(bits)))) << std::hex << bits;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All elements in the order in which they are selected; the first ones by ascending index.
+// top_k, by sorting all elements by magnitude and the selected ones by index; and scatter_add.
 #include <algorithm>
 #include <bit>
 #include <cstdint>

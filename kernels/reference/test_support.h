@@ -23,7 +23,7 @@ inline VariableId add_variable(Graph& graph, std::string name, Dims dims,
       .name = std::move(name), .type = {ElementType::F32, std::move(dims)}, .sharing = sharing});
 }
 
-/// The value of a new variable, whose elements the test chooses.
+/// The value of a new variable; the test sets its elements.
 inline Value leaf(Builder& builder, std::string name, Dims dims) {
   return builder.read(add_variable(builder.graph(), std::move(name), std::move(dims)));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates; formulas and sources stand at their options in kernels/graph/builder.h. Computed in
-// double, stored as f32. Shared variables are assigned plainly: the reference runs one node at a
-// time, so nothing can come between; it counts versions and staleness as other devices do.
+// Updates, computed in double and stored as f32; formulas and sources are at their options in
+// kernels/graph/builder.h. Shared variables are assigned plainly, because the reference runs one
+// node at a time; versions and staleness are counted as on other devices.
 #include <algorithm>
 #include <cmath>
 
@@ -15,14 +15,14 @@
 namespace regatta::reference {
 namespace {
 
-/// Counts a finished update of every shared variable a node assigns.
+/// Counts a finished update of every shared variable that a node assigns.
 void count_versions(std::span<VariableStorage* const> variables) {
   for (VariableStorage* variable : variables) {
     if (variable->sharing != Sharing::None) ++variable->counts->version;
   }
 }
 
-/// What a gradient update notes down: how many updates of the parameter were missed since its read.
+/// Counts the updates of the parameter that a gradient update has missed since its read.
 class Staleness {
  public:
   explicit Staleness(const KernelRequest& request)
@@ -43,7 +43,7 @@ std::vector<VariableStorage*> assigned(const KernelRequest& request) {
   return {request.variables.begin(), request.variables.end()};
 }
 
-/// From 1. Loops that share a variable count their updates together.
+/// The number of an update, from 1. Loops that share a variable count their updates together.
 std::int64_t number_of_update(const VariableStorage& parameter, const StepContext& context) {
   if (parameter.sharing == Sharing::None) return context.step + 1;
   return static_cast<std::int64_t>(parameter.counts->version) + 1;

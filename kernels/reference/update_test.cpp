@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Optimizer updates against steps worked out by hand from the formulas in kernels/graph/builder.h.
+// Optimizer updates compared with steps worked out by hand from the formulas in
+// kernels/graph/builder.h.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -31,7 +32,7 @@ struct Training {
     second_slot = test::add_variable(graph, "second_slot", {1});
   }
 
-  /// The parameter, from 1, after each step on the next of `gradients`.
+  /// The parameter, initially 1, after a step on each of `gradients`.
   Floats run(const Floats& gradients, const StepContext& start = {}) const {
     Interpreter interpreter(graph, 0, {{"parameter", {1}}});
     StepContext context = start;
@@ -120,8 +121,8 @@ TEST(Adam, WeightMultipliesTheStep) {
   expect_near(training.run({1, -0.5F}), {0.975F, 0.9683416F});
 }
 
-// A gradient of 1 each time. Three updates by loops of their own, each in its step 0, are the same
-// as three steps of one loop: corrected, both moments are 1.
+// The gradient is always 1. Three updates by separate loops, each in its step 0, equal three steps
+// of one loop: corrected, both moments are 1.
 TEST(Adam, CorrectsByTheUpdatesOfAllLoopsThatShareTheParameter) {
   Training training(Sharing::Relaxed);
   training.builder.adam(training.gradient, training.parameter, training.slot, training.second_slot,
@@ -131,7 +132,7 @@ TEST(Adam, CorrectsByTheUpdatesOfAllLoopsThatShareTheParameter) {
   EXPECT_NEAR(interpreter.variable(training.parameter)[0], 0.7F, 1e-5F);
 }
 
-// Sgd takes 1 off in each step; slow starts at 0. In step 1 (the second) w = -1 and the decay at
+// Sgd subtracts 1 in each step; slow starts at 0. In step 1 (the second) w = -1 and the decay at
 // 20 + 10 examples is 0.75: slow = 0 + 0.25 (-1 - 0) = -0.25 = w. Then w = -1.25, -2.25 and
 // slow = -0.25 + 0.25 (-2.25 + 0.25) = -0.75.
 TEST(Lookahead, RunsOnceAPeriodWithTheDecayAfterTheBatch) {
@@ -145,7 +146,7 @@ TEST(Lookahead, RunsOnceAPeriodWithTheDecayAfterTheBatch) {
   expect_near(training.run({1, 1, 1, 1}, {.examples = 20}), {0, -0.25F, -1.25F, -0.75F});
 }
 
-// The first step is the last of the run, and no multiple of the period: w is what slow is.
+// The first step is the run's last and no multiple of the period: w becomes slow.
 TEST(Lookahead, EndsWithTheSlowCopy) {
   Training training;
   training.builder.sgd(training.gradient, training.parameter, training.slot,

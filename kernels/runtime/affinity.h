@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pins threads to cores. A thread inherits the cores of the one that starts it, so threads that a
-// kernel starts stay on the cores of its run.
+// Pins threads to cores. A new thread inherits the cores of the thread that starts it, so threads
+// that a kernel starts stay on the cores of the run.
 #pragma once
 
 #include <sched.h>

@@ -11,11 +11,11 @@
 namespace regatta {
 namespace {
 
-/// Shorter delays add up first: to begin and end one takes some 10 ns.
+/// Shorter delays add up first: to begin and end one takes about 10 ns.
 constexpr double kLeastNs = 1'000;
-/// Shorter delays keep the core, as computing would; in longer ones other lanes may have it.
+/// Shorter delays spin, keeping the core like computing; longer ones leave it to other lanes.
 constexpr double kSpinNs = 100'000;
-/// How late Linux wakes a thread: its timer slack. The rest of a delay is spun.
+/// Linux wakes a thread this much late (timer slack). The rest of a delay is spun.
 constexpr double kWakesLateNs = 50'000;
 constexpr double kLongestNapNs = 50e6;  // between two looks at the abort flag
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A straggler's delay. After each span of computing the lane stands still for (factor - 1) times
-// that span, before others see its results. The lane measures these spans in any case, so that a
-// straggler computes exactly what it would compute without a delay. Where one delay was too long or
-// too short, because the thread woke late or because so short a one was left out, the next makes up
-// for it: over a run compute time and delay together are `factor` times the compute time, to within
-// the last delay's error.
+// A straggler's delay. After each span of computing the lane pauses for (factor - 1) times that
+// span, before others see its results. The lane measures these spans in any case, so a straggler
+// computes exactly the same as without a delay. A delay is too long if the thread wakes late, and
+// is left out if it is very short; the next one makes up for that. Over a run, compute time and
+// delays together are `factor` times the compute time, to within the last delay's error.
 // Threads: the lane.
 #pragma once
 
@@ -20,10 +19,10 @@ class ComputeDelay {
   /// `abort` ends a delay early; it outlives this.
   ComputeDelay(double factor, const AbortFlag* abort);
 
-  /// To be called at once after a span of computing that ended at `end`. Returns when the delay
-  /// ended. Units: ticks. Throws: Aborted.
+  /// Called right after a span of computing that ended at `end`. Returns the end of the delay.
+  /// Units: ticks. Throws: Aborted.
   std::uint64_t after(std::uint64_t span, std::uint64_t end);
-  /// All delays so far. Units: ticks.
+  /// Sum of all delays so far. Units: ticks.
   std::uint64_t total() const { return total_; }
 
  private:

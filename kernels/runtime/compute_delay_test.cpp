@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A straggler's delay by a clock of the test's own: microseconds and milliseconds add up to what is
-// owed, and an abort ends a long one.
+// Tests a straggler's delays against the steady clock: delays of microseconds and milliseconds add
+// up to the owed time, and an abort ends a long one.
 #include "kernels/runtime/compute_delay.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ struct Spans {
   int count = 0;
 };
 
-/// Of delays, in terms of what was computed.
+/// Sums of delays as multiples of the computed time.
 struct Delayed {
   double measured = 0;  ///< by the steady clock
   double told = 0;      ///< by ComputeDelay
@@ -47,8 +47,8 @@ bool is_near(const Delayed& delayed, double factor) {
          std::abs(delayed.told - delayed.measured) <= kTolerance / 4;
 }
 
-/// A thread that loses its core, in the last delays or between two, comes late: the first of some
-/// tries that is near, or the last.
+/// The first of some tries that is near the factor, or else the last: a thread may lose its core in
+/// the last delays or between two, and so come late.
 Delayed delay_spans_on_a_busy_machine(double factor, const Spans& spans) {
   constexpr int kTries = 50;
   Delayed delayed = delay_spans(factor, spans);
@@ -70,7 +70,7 @@ TEST(ComputeDelay, MakesSpansOfAnyLengthTheirFactorTimesAsLong) {
   }
 }
 
-/// Delays that came too long are made up for by the next ones.
+/// Later delays make up for one that was too long.
 TEST(ComputeDelay, OwesLessAfterADelayThatWasTooLong) {
   ComputeDelay delay(2, nullptr);
   const auto ticks_of = [](std::int64_t ns) {

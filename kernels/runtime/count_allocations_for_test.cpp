@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file of its own, so that the compiler does not inline one half of a pair of new and delete.
+// A file of its own, so that the compiler does not inline only one half of a new and delete pair.
 #include "kernels/runtime/count_allocations_for_test.h"
 
 #include <link.h>
@@ -16,13 +16,13 @@ namespace {
 
 std::atomic<std::int64_t> allocations{0};
 
-/// Where a library's code lies.
+/// The addresses of a library's code.
 struct CodeRange {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
 };
 
-/// Of libraries whose allocations are not ours; an array, because this is what a vector would call.
+/// Libraries whose allocations do not count. An array, because a vector would call operator new.
 struct Libraries {
   std::array<CodeRange, 256> ranges;
   std::size_t count = 0;
@@ -71,7 +71,7 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
   if (void* memory = std::aligned_alloc(unit, (size + unit - 1) / unit * unit)) return memory;
   throw std::bad_alloc();
 }
-// Here too, though it would come to the first by itself: sanitizers have their own.
+// Overridden too, though its default calls the one above: sanitizers bring their own.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   count(__builtin_return_address(0));
   return std::malloc(size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: a program linked with this counts every operator new, from any thread, but for those
-// that oneDNN calls, which makes a few small blocks whenever a primitive runs, and gRPC with the
-// library below it, for every chunk. malloc is not counted.
+// For tests: a program linked with this counts each call of operator new, in any thread, except
+// those of oneDNN, which allocates a few small blocks whenever a primitive runs, and of gRPC and
+// the library below it, which allocate for each chunk. malloc is not counted.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ class Aborted : public std::exception {
   const char* what() const noexcept override { return "the run was ended by another lane"; }
 };
 
-/// Between two looks of a thread that spins: another thread of its core gets on.
+/// Pauses between two polls of a spinning thread, so that the core's other thread gets on.
 inline void pause_briefly() {
 #if defined(__x86_64__)
   _mm_pause();

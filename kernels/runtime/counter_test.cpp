@@ -22,10 +22,10 @@ class CounterWaits : public testing::TestWithParam<Patience> {};
 TEST_P(CounterWaits, MissesNoWakeUp) {
   constexpr std::uint64_t kTurns = 2000;
   std::array<Counter, 2> counters;
-  std::uint64_t shared = 0;  // not atomic: the counters order who touches it
+  std::uint64_t shared = 0;  // not atomic: the counters order the accesses
   const auto take_turns = [&](std::size_t self) {
     for (std::uint64_t turn = 1; turn <= kTurns; ++turn) {
-      // Thread 1 waits for the turn of thread 0, and thread 0 for the one before of thread 1.
+      // Thread 1 waits for thread 0's turn, and thread 0 for thread 1's turn before.
       EXPECT_TRUE(counters[1 - self].wait_for(self == 1 ? turn : turn - 1, GetParam()));
       ++shared;
       counters[self].advance_to(turn);

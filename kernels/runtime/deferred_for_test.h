@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of recorded steps: the CPU's kernels made to behave like a GPU's, which only enqueue
-// work and read in the queue what changes from step to step.
+// For tests of recorded steps: makes the CPU's kernels behave like a GPU's, which only enqueue work
+// that later reads, in the queue, the values that change from step to step.
 #pragma once
 
 #include <cstring>
@@ -15,7 +15,7 @@
 
 namespace regatta::testing_support {
 
-/// A queue that takes functions, and can be recorded.
+/// A queue that takes functions and can be recorded.
 class DeferringQueue : public LaneQueue, public FunctionQueue {
  public:
   void set_step(const StepContext& context) override { context_ = context; }
@@ -33,7 +33,7 @@ class DeferringQueue : public LaneQueue, public FunctionQueue {
   }
 
  protected:
-  /// Outside of a recording.
+  /// Takes work outside of a recording.
   virtual void start(std::function<void()> work) = 0;
 
  private:
@@ -55,7 +55,7 @@ class DeferredKernel final : public Kernel {
   DeferringQueue& queue_;
 };
 
-/// Defers the kernels that the table has for ops that compute and for copies.
+/// Defers all kernels that the table has so far, of ops that compute and of copies.
 inline void defer_kernels(KernelTable& table) {
   for (const OpInfo& info : all_ops()) {
     if (!table.has(info.op)) continue;

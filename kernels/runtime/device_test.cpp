@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device whose kernels do nothing until their lane's queue is finished. Runs on it match the CPU
-// bit for bit only if results are never read earlier.
+// Tests on a device with kernels that do nothing until their lane's queue is finished. Runs match
+// the CPU bit for bit only if no result is read earlier.
 #include "kernels/runtime/device.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using testing_support::TrialOptions;
 constexpr std::int64_t kNoStep = -1;
 constexpr std::chrono::microseconds kLate{100};
 
-/// Keeps work until finish(), and a list of what it was asked.
+/// Keeps work until finish(), and logs the calls.
 class LateQueue final : public LaneQueue {
  public:
   explicit LateQueue(std::int64_t breaks_at) : breaks_at_(breaks_at) {}
@@ -50,7 +50,7 @@ class LateQueue final : public LaneQueue {
   void finish() override {
     calls_.emplace_back("finish");
     if (step_ == breaks_at_) throw RunError(ErrorKind::Device, "the late device is on fire");
-    std::this_thread::sleep_for(kLate);  // who does not wait sees what was there before
+    std::this_thread::sleep_for(kLate);  // a reader that does not wait sees old values
     for (const auto& work : work_) work();
     work_.clear();
   }
@@ -63,7 +63,7 @@ class LateQueue final : public LaneQueue {
   std::vector<std::string> calls_;
 };
 
-/// The CPU's memory and late queues. Counts what is not given back.
+/// The CPU's memory and late queues. Counts memory that is not released.
 class LateDevice final : public Device {
  public:
   explicit LateDevice(std::int64_t breaks_at = kNoStep - 1) : breaks_at_(breaks_at) {}
@@ -116,7 +116,7 @@ class LateKernel final : public Kernel {
   LateQueue& queue_;
 };
 
-/// The CPU's kernels, late, and what communicates, at once.
+/// Runs a step with late CPU kernels; communication happens at once.
 class LateRun {
  public:
   LateRun(const Step& step, const DataSet& data, const TrialOptions& run, Device& device)
@@ -185,7 +185,7 @@ TEST(Device, LossesAndOtherLanesSeeFinishedWorkOnly) {
   }
 }
 
-/// Large buckets have a communication lane of their own, and stages hand activations over.
+/// Large buckets have a communication lane of their own, and stages hand over activations.
 TEST(Device, LanesOfOneDeviceSeeFinishedWorkOnly) {
   for (const char* strategy : {"all_reduce", "model_parallel"}) {
     TrialOptions options;

@@ -30,16 +30,16 @@ enum class EngineRule : std::uint8_t {
 /// kernels/cuda: the same ops, in the queues of a GPU.
 void add_cuda_kernels(KernelTable& table, EngineRule engines = EngineRule::Heuristic);
 
-/// GPU number `device` of those that the driver shows. Throws: RunError that says what is missing
-/// and what to do: no CUDA in this build, no driver or one that is too old, no GPU.
+/// GPU number `device` of those that the driver lists. Throws: RunError that names the missing part
+/// and a remedy: no CUDA in this build, no driver or one that is too old, no GPU.
 std::unique_ptr<Device> make_cuda_device(int device);
 
 /// Several GPUs, in that order. Their queues read each other's memory directly where the hardware
-/// can. Throws: as make_cuda_device().
+/// can. Throws: like make_cuda_device().
 std::vector<std::unique_ptr<Device>> make_cuda_devices(std::span<const int> devices);
 
 /// Pinned host memory for the CPU's kernels, which queues of all GPUs copy to and from. It has no
-/// queues. Throws: as make_cuda_device(), when memory is allocated.
+/// queues. Throws: like make_cuda_device(), when memory is allocated.
 std::unique_ptr<Device> make_pinned_host();
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run ends at the first value that is not finite and names it: a loss, a gradient under a finite
-// loss, a variable.
+// Tests that a run ends at the first value that is not finite and names it: a loss, a gradient
+// under a finite loss, a variable.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -45,14 +45,14 @@ DataSet curve_with_an_infinite_point(std::size_t at) {
 }
 
 TEST(Executor, NamesTheReplicaWhoseGradientIsNotFiniteThoughItsLossIs) {
-  const DataSet broken = curve_with_an_infinite_point(49);  // of the last replica
+  const DataSet broken = curve_with_an_infinite_point(49);  // in the last replica's share
   for (const char* strategy :
        {"single", "all_reduce", "sharded", "in_graph", "central_storage", "async_shared", "ad_psgd",
         "parameter_server", "parameter_server_async"}) {
     TrialOptions options;
     options.strategy = strategy;
     options.options.replicas = std::string(strategy) == "single" ? 1 : 3;
-    options.steps = 200'000;  // every asynchronous replica gets its turn before these are over
+    options.steps = 200'000;  // enough for every asynchronous replica to get its turn
     const std::string place = std::string(strategy) == "single" ? "replica0" : "replica2";
     try {
       Trial run(parabola(200'000), broken, options);
@@ -90,9 +90,9 @@ TEST(Executor, LetsNoGradientThatIsNotFiniteSpread) {
   }
 }
 
-/// The point of one microbatch is so far off that its prediction is finite and the square of that
-/// is not. When the sum of all losses is known, the memory of the first microbatches has been used
-/// again; each is diagnosed by what came to the last stage for it.
+/// One microbatch has a point so far off that its prediction is finite but the prediction's square
+/// is not. When the sum of all losses is known, the memory of the first microbatches has been
+/// reused; each is diagnosed from the values that the last stage received for it.
 TEST(Executor, NamesTheFirstTensorOfAnyMicrobatch) {
   constexpr std::int64_t kRows = 64, kMicrobatches = 6;
   for (const char* schedule : {"gpipe", "1f1b", "zero_bubble"}) {

@@ -32,16 +32,16 @@
 namespace regatta {
 namespace {
 
-/// Looks before a wait sleeps, about 20 us, where every lane has a core of its own.
+/// Polls before a wait sleeps, about 20 us, if every lane has a core of its own.
 constexpr int kSpins = 400;
-/// Looks with an offer of the core between, where lanes share cores: three lanes of the parabola on
-/// two cores take 30 us a step so, 80 us when they sleep at once.
+/// Polls with a yield after each, if lanes share cores: three lanes of the parabola on two cores
+/// then take 30 us a step, and 80 us if they sleep at once.
 constexpr int kYields = 50;
 
 /// A loop may come to its turn long after it could have run. Units: ns.
 constexpr std::int64_t kPatienceWithOrder = 3'600'000'000'000;
 
-/// Kernels wait for a whole team, without end for one that is smaller.
+/// Fails if OpenMP grants fewer threads: kernels would wait for the missing ones for ever.
 void require_team(int threads) {
   int size = 1;
 #pragma omp parallel num_threads(threads)
@@ -172,10 +172,10 @@ class Executor::Impl {
   std::vector<Gate> gates_;
   std::set<KernelChoice> choices_;
   std::vector<std::vector<float>> losses_;         // by loss of the step
-  std::vector<std::atomic<float>> latest_losses_;  ///< the same; not a number before its first
+  std::vector<std::atomic<float>> latest_losses_;  ///< NaN before a loss's first step
   LaneQueues queues_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::vector<std::unique_ptr<CapturedLoop>> captured_;  ///< by loop; empty where none is
+  std::vector<std::unique_ptr<CapturedLoop>> captured_;  ///< by loop; empty without capture
 
  private:
   void begin_loop_at(int loop, const LoopPosition& position) {
@@ -191,7 +191,7 @@ class Executor::Impl {
     }
   }
 
-  /// Communication sleeps at once: its device's compute lane needs the core.
+  /// Communication sleeps at once, because its device's compute lane needs the core.
   Patience patience_of(const LanePlan& plan) const {
     Patience patience{.abort = &failures_.flag(plan.loop)};
     if (options_.order != nullptr) patience.limit_ns = kPatienceWithOrder;
@@ -239,7 +239,7 @@ class Executor::Impl {
     const KernelMemory& request = kernel_memories_.of(id, lane.plan().loop);
     const Patience patience = patience_of(lane.plan());
     LaneQueue* const carrier = carrier_of(node, number);
-    devices_.device(node.place).make_current();  // a carrier is another's, and a kernel may ask it
+    devices_.device(node.place).make_current();  // carrier_of() may have made another current
     auto kernel = devices_.kernels(node.place)
                       .build({.id = id,
                               .node = node,
@@ -262,7 +262,7 @@ class Executor::Impl {
       choices_.insert(
           {.node = std::string(to_string(node.op)) + ' ' + node.layer, .choice = choice});
     }
-    if (lane.queue() == nullptr) {  // a GPU's memory would have to travel to be looked at
+    if (lane.queue() == nullptr) {  // checking a GPU's memory would mean copying it
       kernel = guarded(std::move(kernel), step_.graph, id, request.outputs, leaving_backward_);
     }
     if (options_.order != nullptr) {
@@ -338,7 +338,7 @@ class Executor::Impl {
             .absence = quorums_.absence(loops_.number(loop))};
   }
 
-  /// The loop's first worker that computes, or else what computes at all.
+  /// The compute lane of the loop's first worker, or else the loop's first compute lane.
   static Lane* leader(const std::vector<Lane*>& loop) {
     const auto rank = [](const Lane* lane) {
       if (lane->plan().communication) return 2;

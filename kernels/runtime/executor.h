@@ -44,11 +44,11 @@ struct ExecutorOptions {
   std::uint64_t seed = 1;
   const DataSet* data = nullptr;
   std::int64_t max_examples = 0;     ///< of the whole run: sizes the histories
-  std::map<int, double> stragglers;  ///< worker to factor on its compute time
-  std::size_t trace_events = 0;      ///< kept a lane; 0 is no trace
+  std::map<int, double> stragglers;  ///< factor on compute time, by worker
+  std::size_t trace_events = 0;      ///< capacity for each lane; 0: no trace
   OnLoss loss = OnLoss::End;
   TicketPost* tickets = nullptr;  ///< needed where loops span processes; outlives the executor
-  AccessOrder* order = nullptr;   ///< of loops; null: as their threads come; outlives the executor
+  AccessOrder* order = nullptr;   ///< of the loops' accesses; null: none; outlives the executor
   PlanOptions plan;
   LaunchSteps launch = LaunchSteps::ByKernel;
 };
@@ -82,21 +82,21 @@ class Executor {
   /// Throws: RunError(Unsupported, Device), naming the op or the places, when a step cannot be
   /// recorded.
   void prepare();
-  /// Continues from the positions of another executor of this part; loops that are not named begin
+  /// Continues from the positions of another executor of this part; loops that are not listed begin
   /// with their first step. The caller sets the variables. Called before the first step.
   void begin_at(const Positions& positions);
   /// Advances until all loops together have seen `examples`, counted from the first step ever.
   /// Throws: RunError of the first lane that failed, naming the step and the tensor or the missing
   /// process.
   void run(std::int64_t examples);
-  /// Leaves the cores to others until the next run(): the teams of the lanes' threads end, which
-  /// would spin on them for some milliseconds.
+  /// Frees the cores until the next run(): ends the teams of the lanes' threads, which would spin
+  /// for some milliseconds.
   void rest();
   /// Ends the run: run() throws this error, at once or when it is called next.
   /// Threads: any.
   void interrupt(const RunError& error);
   std::int64_t examples_seen() const;
-  /// Reasons of the lost workers without which the run went on. Not while run() runs.
+  /// The reasons why workers were lost, if the run went on without them. Not while run() runs.
   std::vector<std::string> lost() const;
 
   const Step& step() const;
@@ -105,13 +105,13 @@ class Executor {
   /// A variable in the memory of its device.
   Tensor variable_on_device(VariableId id) const;
   Device& device_of(VariableId id) const;
-  /// Gives the devices what the caller has written to host variables. Not while run() runs.
+  /// Copies the caller's changes of host variables to the devices. Not while run() runs.
   void write_variables();
 
   std::vector<WorkerReport> workers() const;
   std::vector<LoopReport> loops() const;
-  /// Sum of what each loss last was, for a look at the run: their steps may differ. Empty before
-  /// the first step. Threads: any.
+  /// Sum of each loss's latest value, to monitor the run: their steps may differ. Empty before the
+  /// first step. Threads: any.
   std::optional<double> latest_loss() const;
   /// Values of loss `index` by step.
   std::span<const float> loss_history(std::size_t index) const;
@@ -121,11 +121,11 @@ class Executor {
   std::int64_t lost_updates() const;
   /// The choices that kernels made when they were built.
   const std::set<KernelChoice>& kernel_choices() const;
-  /// Arenas and variables, and what kernels in queues hold beside them.
+  /// Bytes of arenas and variables, and of memory that kernels in queues hold outside them.
   std::int64_t planned_bytes() const;
-  /// Arenas and variables without sharing of memory between values.
+  /// Bytes that arenas and variables would take if values shared no memory.
   std::int64_t unshared_bytes() const;
-  /// The rows of all lanes, by the steady clock. Not while run() runs.
+  /// The trace rows of all lanes, timed by the steady clock. Not while run() runs.
   std::vector<TraceRow> trace() const;
 
  private:

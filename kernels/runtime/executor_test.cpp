@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The executor: a parabola against an independent plain loop, memory that is shared safely, and
-// steps that allocate nothing.
+// Tests the executor: a parabola against an independent plain loop, memory that is shared safely,
+// and steps that allocate nothing.
 #include "kernels/runtime/executor.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ using testing_support::thin;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
-/// Two groups of normalisation.
+/// airbench94_narrow with two groups of normalisation in a batch.
 Step images(ElementType element) {
   Recipe recipe;
   recipe.global_batch = 64;
@@ -91,7 +91,7 @@ std::vector<double> to_double(const std::vector<float>& values) {
   return {values.begin(), values.end()};
 }
 
-/// The parabola with momentum, its hidden bias learning in the first steps of the run only.
+/// The parabola with momentum; its hidden bias learns in the first `learning_steps` steps only.
 Step partly_frozen(std::int64_t steps, std::int64_t learning_steps) {
   Step step = parabola(steps);
   Graph graph;
@@ -109,7 +109,7 @@ Step partly_frozen(std::int64_t steps, std::int64_t learning_steps) {
   return step;
 }
 
-/// Of the first variable with this name.
+/// The first element of the first variable with this name.
 float first_element(Trial& trial, const std::string& name) {
   for (VariableId v = 0; v < static_cast<VariableId>(trial.graph().variables().size()); ++v) {
     if (trial.graph().variable(v).name == name) return trial.executor().variable(v).tensor.f32()[0];
@@ -138,7 +138,7 @@ TEST(Executor, LeavesOutWhatNoLongerMatters) {
     EXPECT_NE(learned["hidden.bias"][0], first);
     EXPECT_EQ(trial.parameters()["hidden.bias"][0], learned["hidden.bias"][0]);
     EXPECT_NE(trial.parameters()["output.weight"][0], learned["output.weight"][0]);
-    // A velocity would move on with any update, even at a rate of zero.
+    // Any update would change a velocity, even at a rate of zero.
     EXPECT_EQ(first_element(trial, "hidden.bias.velocity"), velocity);
     EXPECT_NE(first_element(trial, "output.weight.velocity"), other_velocity);
   }
@@ -163,12 +163,12 @@ TEST(Executor, ParabolaFollowsAnIndependentPlainLoop) {
 
 TEST(Executor, AFailureOnOneReplicaEndsTheOthers) {
   DataSet broken = curve();
-  broken.targets[49] = std::numeric_limits<float>::infinity();  // of the last replica
+  broken.targets[49] = std::numeric_limits<float>::infinity();  // in the last replica's share
   for (const char* strategy : {"all_reduce", "in_graph", "central_storage", "async_shared"}) {
     TrialOptions options;
     options.strategy = strategy;
     options.options.replicas = 3;
-    options.steps = 200'000;  // every asynchronous replica gets its turn before these are over
+    options.steps = 200'000;  // enough for every asynchronous replica to get its turn
     try {
       Trial run(parabola(200'000), broken, options);
       FAIL() << strategy;
@@ -187,7 +187,7 @@ Step placed(const Step& step, const std::string& strategy) {
   return apply(find_strategies(strategy), step, options);
 }
 
-/// Allocations of the given number of steps, after some to warm up.
+/// The number of allocations in the given number of steps, after some to warm up.
 std::int64_t allocations_of(const Step& step, const DataSet& data, std::int64_t steps) {
   KernelTable kernels("cpu");
   InProcessTransport transport;
@@ -204,7 +204,7 @@ std::int64_t allocations_of(const Step& step, const DataSet& data, std::int64_t 
   return allocation_count() - before;
 }
 
-/// Of every strategy in one process; over gRPC strategies/parameter_server_allocation_test.cpp.
+/// Covers each strategy in one process; strategies/parameter_server_allocation_test.cpp: gRPC.
 TEST(Executor, StepsAllocateNothing) {
   for (const Strategy* each : all_strategies()) {
     const std::string strategy = runnable_name(*each);
@@ -251,7 +251,7 @@ TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
   const Step part = partition(thin(64, 1), Binding{}).front();
   const Plan plan(part, PlanOptions{});
   const MemoryPlan memory = plan_memory(part.graph, plan);
-  // An input of a node and its outputs live together.
+  // A node's inputs and outputs are live at the same time.
   for (NodeId id = 0; id < std::ssize(part.graph.nodes()); ++id) {
     const Node& node = part.graph.node(id);
     for (Value input : node.inputs) {
@@ -274,7 +274,7 @@ TEST(Plan, GathersCastsOfVariablesBehindTheFirstWhereKernelsMerge) {
   PlanOptions options;
   const auto casts = [&] {
     const Plan plan(part, options);
-    std::string runs;  // c: a cast of a variable, o: others, each run once
+    std::string runs;  // c: casts of a variable, o: other nodes; one letter for a run of equal ones
     for (const Instruction& instruction : plan.lanes().front().instructions) {
       const Node& node = part.graph.node(instruction.node);
       const bool is_cast = node.op == Op::Cast && plan.storage(node.inputs[0]).variable >= 0;
@@ -310,8 +310,8 @@ TEST(Plan, AReaderBehindAViewWaitsForTheAllReduce) {
   }
 }
 
-/// Replica 1 gives back what it makes of each of two values: the second can arrive while the first
-/// is computed with. What it has sent lives until the send is over.
+/// Replica 1 returns a result for each of two values: the second value can arrive while the first
+/// is in use. A result lives until its send is over.
 TEST(Plan, ReceivesFromWorkersBesideWhatItSends) {
   Step step;
   Builder builder(step.graph);

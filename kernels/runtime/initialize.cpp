@@ -10,7 +10,7 @@
 namespace regatta {
 namespace {
 
-/// Source: PyTorch, torch.nn.init.dirac_: the middle of the window passes channel o to filter o.
+/// The middle of the window passes channel o to filter o. Source: PyTorch, torch.nn.init.dirac_.
 void set_dirac(const TensorType& type, float* weights) {
   check(type.rank() == 4, "only weights [O, K, K, I] start as dirac");
   const std::int64_t inputs = type.dim(3);
@@ -22,7 +22,7 @@ void set_dirac(const TensorType& type, float* weights) {
   }
 }
 
-/// A variable that is no part of another.
+/// Initialises a variable that is not a part of another.
 void initialize_whole(const Variable& variable, std::uint64_t seed, float* destination) {
   const Initializer& initializer = *variable.initializer;
   check(variable.type.element == ElementType::F32, "variables hold f32");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The initial value of a variable: element i is a function of (seed, name, i), independent of
-// strategy and place, or of the name whose first value it starts with. A part of a variable starts
-// with the same elements as that part of the whole.
+// strategy and place. The name is the variable's own or that of the one whose first value it
+// copies. A part of a variable starts with the same elements as that part of the whole.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ std::vector<float> first_values(const Variable& variable) {
   return values;
 }
 
-/// Another process may have it.
+/// The other variable may be in another process.
 TEST(Initialize, StartsWithTheFirstValueOfAVariableThatTheGraphDoesNotHave) {
   Initializer normal;
   normal.kind = Initializer::Kind::Normal;

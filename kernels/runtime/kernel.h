@@ -2,7 +2,7 @@
 //
 // Kernels compute nodes. A kernel is built once, with every pointer it will ever use, before the
 // clock starts; run() only computes: it allocates nothing and looks nothing up.
-// A KernelTable, filled by explicit functions, says which code computes which op on a device.
+// A KernelTable, filled by explicit functions, maps each op to the code for it on a device.
 #pragma once
 
 #include <atomic>
@@ -36,8 +36,8 @@ struct Tensor {
   std::int64_t elements() const { return type.elements(); }
 };
 
-/// The size of a shard: variables of Sharing::Locked and Quorum are locked shard by shard. A read
-/// or an update is atomic within a shard; between two shards another one may come.
+/// The size of a shard. Variables of Sharing::Locked and Quorum are locked shard by shard: a read
+/// or an update is atomic within a shard, but another may come between two shards.
 inline constexpr std::int64_t kShardElements = 16384;
 
 class Absence;
@@ -51,10 +51,10 @@ struct QueuedCounts;
 struct alignas(64) VersionCounts {
   std::uint64_t version = 0;  ///< finished updates
   std::uint64_t canary = 0;  ///< incremented like a relaxed element; lost updates: version - canary
-  std::uint64_t averages = 0;  ///< with other replicas'
+  std::uint64_t averages = 0;  ///< finished averages with other replicas
 };
 
-/// What a kernel knows of a variable. The pointers are to memory of its device.
+/// A variable as its kernels see it. The pointers are to memory of its device.
 struct VariableStorage {
   Tensor tensor;
   Sharing sharing = Sharing::None;
@@ -72,8 +72,8 @@ struct SeenVersion {
   std::uint64_t ticks = 0;   ///< for kernels in queues: nanoseconds by the device's clock
 };
 
-/// Columns of a staleness count: updates that missed 0, 1, ... versions. The last column counts
-/// that many or more.
+/// Columns of a staleness count: updates that missed 0, 1, ... versions. The last column also
+/// counts all that missed more.
 inline constexpr std::size_t kStalenessCounts = 64;
 
 /// Measurements of a lane, to which its kernels add. Threads: the lane.
@@ -87,8 +87,8 @@ struct LaneCounters {
   void count_input(std::int64_t step, std::uint64_t digest) {
     data_order += order_weight(step) * digest;
   }
-  /// Counts an update by a gradient, whose parameter was read at `seen`; `previous`: versions
-  /// before this update.
+  /// Counts an update by a gradient whose parameter was read at `seen`; `previous`: versions before
+  /// this update.
   void count_update(const SeenVersion& seen, std::uint64_t previous);
 };
 
@@ -115,7 +115,7 @@ struct KernelRequest {
   std::span<VariableStorage* const> variables;
   /// For each variable: the version noted by its reader; null where no node reads it.
   std::span<SeenVersion* const> versions_seen;
-  int threads = 1;                ///< of OpenMP that the lane may use
+  int threads = 1;                ///< OpenMP threads that the lane may use
   const DataSet* data = nullptr;  ///< for input nodes
   std::uint64_t seed = 0;
   const AbortFlag* abort = nullptr;
@@ -124,7 +124,7 @@ struct KernelRequest {
   Quorum* quorum = nullptr;    ///< of the node's server; null where there is none
   Absence* absence = nullptr;  ///< of the loop's worker; null where its loss is an error
   LaneQueue* queue = nullptr;  ///< where run() puts its work; null: run() computes itself
-  /// For a copy from another device's memory: the queue that copies. It is the lane's own or, where
+  /// For a copy from another device's memory: the queue that copies. It is the lane's own or, if
   /// the lane has none or cannot read that memory, a queue of the other device that copies to host
   /// memory and that run() finishes. Null: the kernel reads the memory itself.
   LaneQueue* carrier = nullptr;
@@ -142,9 +142,9 @@ class Kernel {
   /// The kernel's communication without the host; null where the host takes part or the kernel only
   /// computes.
   virtual QueuedExchange* queued_exchange() { return nullptr; }
-  /// Null where it has work in every step.
+  /// The kernel if it skips steps; null if it works in every step.
   virtual Occasional* occasional() { return nullptr; }
-  /// Whether one launch can do the work of both, where neither needs the other's (merge.h).
+  /// Whether one launch can do the work of both, if neither depends on the other (merge.h).
   virtual bool merges_with(const Kernel& /*other*/) const { return false; }
   /// Takes over the work of kernels that it merges with; their run() then does nothing. Called
   /// before the first run().
@@ -167,7 +167,7 @@ std::unique_ptr<Kernel> make_kernel(Function function) {
   return std::make_unique<FunctionKernel>(std::move(function));
 }
 
-/// Op to factory, for one device.
+/// Maps ops to kernel factories, for one device.
 class KernelTable {
  public:
   explicit KernelTable(std::string device) : device_(std::move(device)) {}

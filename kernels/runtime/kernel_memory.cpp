@@ -12,7 +12,7 @@ const KernelMemory& KernelMemories::of(NodeId id, int loop) {
   for (Value input : node.inputs) {
     kernel.inputs.push_back(memory_.tensor(input));
     const VariableId source = plan_.storage(input).variable;
-    if (source >= 0) add_state(kernel.evidence, source);  // never shared: a kernel reads those
+    if (source >= 0) add_state(kernel.evidence, source);  // not shared: kernels read shared ones
   }
   for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
     kernel.outputs.push_back(memory_.tensor({id, i}));
@@ -27,7 +27,7 @@ const KernelMemory& KernelMemories::of(NodeId id, int loop) {
   return kernel;
 }
 
-/// Only copies read another device's memory.
+/// Checks that only copies read another device's memory.
 void KernelMemories::check_reach(const Node& node) const {
   const Device& own = memory_.device_of(node.place);
   for (const Value& input : node.inputs) {

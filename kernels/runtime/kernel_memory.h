@@ -26,7 +26,7 @@ struct KernelMemory {
 
 class KernelMemories {
  public:
-  /// All of them outlive this.
+  /// The arguments outlive this.
   KernelMemories(const Graph& graph, const Plan& plan, Memory& memory)
       : graph_(graph), plan_(plan), memory_(memory) {}
 

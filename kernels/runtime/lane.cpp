@@ -111,7 +111,7 @@ void Lane::make_room_for_losses() {
   for (LossProbe& probe : probes_) probe.fetched = next++;
 }
 
-/// A trace has a row for each kernel.
+/// Merges the kernels of each segment. Not with a trace, which has a row for each kernel.
 void Lane::merge_in_segments() const {
   for (const Segment& segment : segments_) {
     std::vector<NodeKernel> kernels;
@@ -125,7 +125,7 @@ void Lane::merge_in_segments() const {
 void Lane::adopt_thread() const {
   omp_set_num_threads(options_.threads);
   pin_thread(options_.cores);
-  // Each of its team to one: threads that begin on one core stay there for some milliseconds.
+  // Pin each thread of the team to a core: threads that begin on one core stay there for some ms.
   const std::vector<int>& cores = options_.cores;
   if (options_.threads == 1 || std::ssize(cores) != options_.threads) return;
 #pragma omp parallel num_threads(options_.threads)
@@ -145,14 +145,14 @@ void Lane::run() {
     now = run_step(ticket, now);
   }
   if (loop_.empty() || captured_ != nullptr) return;
-  wait_for_loop();  // the end is that of all of its lanes
+  wait_for_loop();  // the loop's end is that of all its lanes
   bubble_ += for_stages_since(now);
   const std::uint64_t for_loop = ticks() - now;
   waited_ += for_loop;
   total_ += for_loop;
 }
 
-/// From `begin`, when the lane began to wait for its ticket. Returns when the step ended.
+/// `begin`: when the lane began to wait for the ticket. Returns the step's end. Units: ticks.
 std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
   const StepContext context{.step = step_,
                             .examples = ticket.examples,
@@ -195,7 +195,7 @@ void Lane::end_step(const StepContext& context, std::uint64_t span) {
   }
 }
 
-/// No lane begins a step before all lanes of its loop have finished the one before.
+/// Returns when all lanes of the loop have finished the previous step; no lane begins earlier.
 void Lane::wait_for_loop() {
   for (std::size_t i = 0; i < loop_.size(); ++i) {
     wait_for(*loop_[i], static_cast<std::uint64_t>(step_) * loop_[i]->plan_.instructions.size(),
@@ -206,7 +206,7 @@ void Lane::wait_for_loop() {
   }
 }
 
-/// Of a wait for the loop. At the begin of a run none: the stages had ended when the last one did.
+/// Time since `begin` spent waiting for other stages; 0 if they ended before, as at a run's start.
 std::uint64_t Lane::for_stages_since(std::uint64_t begin) const {
   return stages_ > 0 && stages_ended_ > begin ? stages_ended_ - begin : 0;
 }
@@ -224,7 +224,7 @@ std::uint64_t Lane::wait_for_dependencies(const Instruction& instruction, std::u
     const std::uint64_t end = ticks();
     if (peer) counters_.peer_waits.end(end);
     const std::uint64_t span = end - now;
-    // While a lane waits for its own messages, these may in turn be waiting for others to arrive.
+    // A lane's own messages, while it waits for them, may be waiting for others to arrive.
     const std::uint64_t others =
         own_messages ? std::min(span, other.counters_.peer_waits.until(end) - idle) : span;
     waited_ += others;
@@ -240,7 +240,7 @@ std::uint64_t Lane::wait_for_dependencies(const Instruction& instruction, std::u
 
 void Lane::wait_for(Lane& other, std::uint64_t progress, std::string_view what) {
   Patience patience = options_.patience;
-  // The other lane needs this core where it is the same device's.
+  // The other lane may need this core if both are of one device.
   if (other.plan_.place == plan_.place) patience.spins = 0;
   if (other.progress_.wait_for(progress, patience)) return;
   std::string awaited(what);

@@ -2,9 +2,9 @@
 //
 // One lane: a fixed list of kernels and the thread that runs it. Consecutive kernels of one
 // category form a segment; the clock is read between segments only, unless a trace needs a reading
-// for every kernel. A lane with a queue finishes it at the end of every segment, so that the time
-// of a segment is that of its own work and readers of its results (a loss probe, another lane, a
-// communication kernel on the host, the end of the step) find it done.
+// for every kernel. A lane with a queue finishes it at the end of every segment, so a segment's
+// time is that of its own work, and its results are ready for readers: a loss probe, another lane,
+// a communication kernel on the host, the end of the step.
 #pragma once
 
 #include <array>
@@ -35,21 +35,21 @@ inline constexpr std::size_t kCategories = 4;
 Category category_of(const Graph& graph, const Node& node);
 std::string_view to_string(Category category);
 
-/// The memory of a loss and its history.
+/// A loss in memory and its history.
 struct LossProbe {
   NodeId node = -1;
   const float* value = nullptr;  ///< in the memory of its device
-  float* fetched = nullptr;  ///< where the host has it after the lane's queue; null: there is none
+  float* fetched = nullptr;      ///< the host's copy once the queue is finished; null: no queue
   /// Null for a term of a loss. Entry k is step k; sized before the run.
   std::vector<float>* history = nullptr;
-  std::atomic<float>* latest = nullptr;  ///< for a look while lanes run; null as above
+  std::atomic<float>* latest = nullptr;  ///< read by monitors while lanes run; null like `history`
   std::set<NodeId> made_from = {};       ///< nodes_behind(), which a diagnosis runs again
 };
 
 /// Data of one instruction for the diagnosis of a diverged run.
 struct Evidence {
   std::vector<Tensor> outputs;
-  std::vector<std::pair<std::string, Tensor>> state;  ///< variables it alone uses, by name
+  std::vector<std::pair<std::string, Tensor>> state;  ///< not shared by loops, by name
 };
 
 struct LaneOptions {
@@ -71,7 +71,7 @@ struct Leadership {
   std::int64_t examples = 0;  ///< of one step of the loop
   std::int64_t max_steps = 0;
   int loop = 0;                         ///< in the whole graph
-  AccessOrder::Seat* claims = nullptr;  ///< its turns to claim; null: as it comes
+  AccessOrder::Seat* claims = nullptr;  ///< its turns to claim steps; null: no order is prescribed
   TicketPost* sends = nullptr;          ///< carries the leader's tickets to other processes
   TicketPost* hears = nullptr;          ///< brings tickets if another process leads the loop
   StalenessBound* bound = nullptr;      ///< null: none
@@ -125,12 +125,12 @@ class Lane {
   }
   std::uint64_t delayed() const { return delay_ ? delay_->total() : 0; }
   std::uint64_t waited() const { return waited_; }
-  std::uint64_t bubble() const { return bubble_; }  ///< of it, for other stages of the replica
+  std::uint64_t bubble() const { return bubble_; }  ///< of waited(), for other stages
   std::uint64_t exposed() const { return exposed_; }
   std::uint64_t total() const { return total_; }
   const std::vector<std::uint64_t>& step_ticks() const { return step_ticks_; }
   const std::vector<std::int64_t>& step_examples() const { return step_examples_; }
-  /// By the steady clock.
+  /// The lane's row of a trace, timed by the steady clock.
   TraceRow trace_row(const TickMap& clock) const;
   std::string name() const;
 
@@ -170,7 +170,7 @@ class Lane {
   std::uint64_t wait_for_dependencies(const Instruction& instruction, std::uint64_t now);
   void wait_for(Lane& other, std::uint64_t progress, std::string_view what);
   std::uint64_t run_segment(const Segment& segment, const StepContext& context, std::uint64_t now);
-  /// Throws: RunError for an error that the device reports, naming step and lane.
+  /// Throws: RunError that names step and lane, for an error that the device reports.
   void finish_queue();
   std::string where_in_step() const {
     return "step " + std::to_string(step_) + " on " + name() + ": ";
@@ -191,8 +191,8 @@ class Lane {
   std::vector<LossProbe> probes_;
   std::vector<Segment> segments_;
   std::vector<Lane*> all_lanes_;
-  std::vector<Lane*> loop_;  ///< the others, first those of other stages of the replica
-  std::size_t stages_ = 0;   ///< how many these are
+  std::vector<Lane*> loop_;  ///< the loop's others, first those of other stages of the replica
+  std::size_t stages_ = 0;   ///< the number of lanes of other stages
 
   Gate* gate_ = nullptr;
   CapturedLoop* captured_ = nullptr;
@@ -207,7 +207,7 @@ class Lane {
   std::array<std::uint64_t, kCategories> spent_{};
   std::uint64_t waited_ = 0;
   std::uint64_t bubble_ = 0;
-  std::int64_t stages_ended_step_ = -1;  ///< when the other stages had ended the one before it
+  std::int64_t stages_ended_step_ = -1;  ///< the step before which stages_ended_ was noted
   std::uint64_t stages_ended_ = 0;
   std::uint64_t exposed_ = 0;
   std::uint64_t total_ = 0;

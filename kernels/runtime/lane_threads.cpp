@@ -5,7 +5,7 @@
 namespace regatta {
 namespace {
 
-/// Looks at the other lanes before the core is offered to them.
+/// Polls for the other lanes before further polls yield the core.
 constexpr int kLooks = 400;
 
 }  // namespace
@@ -14,11 +14,11 @@ LaneThreads::LaneThreads(std::span<const std::unique_ptr<Lane>> lanes, FailureRu
     : rule_(std::move(rule)) {
   threads_.reserve(lanes.size());
   try {
-    const std::lock_guard lock(mutex_);  // none runs before all are there
+    const std::lock_guard lock(mutex_);  // no lane runs before all threads exist
     for (const auto& lane : lanes) {
       threads_.emplace_back([this, &lane = *lane] { serve(lane); });
     }
-  } catch (...) {  // the system grants no more
+  } catch (...) {  // the system grants no more threads
     end_threads();
     throw;
   }
@@ -77,7 +77,7 @@ void LaneThreads::serve(Lane& lane) {
       } else {
         lane.end_team();
       }
-    } catch (const Aborted&) {  // another lane has said why
+    } catch (const Aborted&) {  // another lane has reported the reason
     } catch (...) {
       if (std::exception_ptr error = rule_(lane, std::current_exception())) end(std::move(error));
     }
@@ -86,8 +86,8 @@ void LaneThreads::serve(Lane& lane) {
   }
 }
 
-/// No loop begins before all lanes are awake: else the first to wake would claim the examples of
-/// the others when steps are short.
+/// Returns when all lanes are awake: if steps are short, the first to wake would otherwise claim
+/// the examples of the others.
 void LaneThreads::start_together(std::uint64_t generation) {
   const std::uint64_t all = generation * threads_.size();
   awake_.fetch_add(1, std::memory_order_acq_rel);

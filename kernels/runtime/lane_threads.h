@@ -32,11 +32,11 @@ class LaneThreads {
   LaneThreads(const LaneThreads&) = delete;
   LaneThreads& operator=(const LaneThreads&) = delete;
 
-  /// Lets every lane run until its gate closes. Throws: the error that ended the run; so does every
-  /// later call.
+  /// Lets every lane run until its gate closes. Throws: the error that ended the run; every later
+  /// call throws it again.
   void run();
-  /// Ends the teams of threads that lanes have: between runs they would spin for some milliseconds
-  /// on cores that others need. The next run() begins with new ones.
+  /// Ends the lanes' teams of threads: between runs these would spin for some milliseconds on cores
+  /// that others need. The next run() starts new ones.
   void rest();
   /// Makes run() throw this error, now or at its next call, unless it has another one. The caller
   /// ends the lanes. Threads: any.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lanes whose threads have teams, which leave the cores to others between runs.
+// Tests that lanes' teams of threads leave the cores to others between runs.
 #include "kernels/runtime/lane_threads.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::ptrdiff_t threads_of_this_process() {
   return std::distance(begin(tasks), end(tasks));
 }
 
-/// Whether there are so many soon: a thread that ends does so a little later.
+/// Whether the process soon has this many threads; one that ends may take a little longer.
 bool soon_has_threads(std::ptrdiff_t count) {
   for (int look = 0; look < 500 && threads_of_this_process() != count; ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

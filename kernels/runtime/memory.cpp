@@ -6,12 +6,12 @@
 namespace regatta {
 namespace {
 
-/// Of everything in a block: two cache lines of a CPU, a segment of CUDA's own allocations.
+/// Alignment of all objects in a block: two cache lines of a CPU, a segment of CUDA's allocations.
 constexpr std::int64_t kBlockAlignment = 256;
 
 std::int64_t rounded_up(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
 
-/// That loops lock one by one.
+/// The number of shards that loops lock one by one; 0 if loops do not lock the variable.
 std::int64_t shards_of(const Variable& variable) {
   const bool locks = variable.sharing == Sharing::Locked || variable.sharing == Sharing::Quorum;
   return locks ? (variable.type.elements() + kShardElements - 1) / kShardElements : 0;
@@ -35,7 +35,7 @@ Memory::Spot Memory::lay_out(Device& device, std::int64_t bytes) {
   return spot;
 }
 
-/// What is mirrored comes first.
+/// Lays out mirrored objects before all others.
 void Memory::lay_out_variables() {
   std::vector<VariableId> shared;
   for (VariableId id = 0; id < static_cast<VariableId>(graph_.variables().size()); ++id) {

@@ -3,9 +3,9 @@
 // The memory of a graph: one block on each device of its places, laid out before it is allocated.
 //   block: variables and the counts of shared ones | locks | versions seen by loops | counts of
 //          lanes' queues | arenas of lanes, by the memory plan (memory_plan.h)
-// Of variables and their counts, the host has a copy (mirror) where it cannot reach the block.
-// Threads: the one that owns the executor, while no lane runs; kernels use what they are built
-// with.
+// If the host cannot reach a block, it has a copy (mirror) of its variables and their counts.
+// Threads: the one that owns the executor, while no lane runs; kernels use the pointers that they
+// are built with.
 #pragma once
 
 #include <cstddef>
@@ -39,24 +39,24 @@ class Memory {
   Memory(const Graph& graph, const Plan& plan, std::uint64_t seed, const PlacedDevices& devices);
 
   Tensor tensor(Value value) const;
-  /// The device whose memory holds a value, a variable, or the values of a place.
+  /// The device with the memory of a value, a variable, or the values of a place.
   Device& device_of(Value value) const;
   Device& device_of(VariableId id) const { return device_of(graph_.place_of_variable(id)); }
   Device& device_of(const Place& place) const { return devices_.device(place); }
   VariableStorage& variable(VariableId id) { return *variables_[static_cast<std::size_t>(id)]; }
-  /// Where a loop notes the version of a shared variable that it has read.
+  /// The loop's note of the version that it has read of a shared variable.
   SeenVersion* seen(int loop, VariableId id) const;
-  /// Null where the lane has no queue.
+  /// Null if the lane has no queue.
   QueuedCounts* queued_counts(std::size_t lane) const;
 
-  /// Up to date: reads the mirror again where lanes have run since.
+  /// The current value: rereads the mirror if lanes have run since.
   HostVariable host_variable(VariableId id);
-  /// Lanes will run: mirrors are no longer up to date.
+  /// Marks mirrors as out of date, because lanes will run.
   void expire_mirrors();
-  /// Copies what the caller has changed in host variables to their devices.
+  /// Copies the caller's changes of host variables to the devices.
   void write_variables();
 
-  /// What the variables and values of each place take.
+  /// Bytes of the variables and values of each place.
   std::map<Place, std::int64_t> planned_bytes() const {
     return regatta::planned_bytes(graph_, plan_, addresses_);
   }
@@ -68,12 +68,12 @@ class Memory {
     void operator()(void* memory) const { device->release(memory); }
   };
 
-  /// Of one device.
+  /// The memory of one device.
   struct Block {
     std::int64_t bytes = 0;     ///< laid out so far
-    std::int64_t mirrored = 0;  ///< the first of them
+    std::int64_t mirrored = 0;  ///< size of the part that is mirrored, which comes first
     std::unique_ptr<void, Release> memory{nullptr, Release{nullptr}};
-    std::optional<HostBuffer> mirror;  ///< none where the host reaches the memory
+    std::optional<HostBuffer> mirror;  ///< none if the host reaches the memory
     bool is_mirror_fresh = false;
   };
 

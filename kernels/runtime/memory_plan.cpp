@@ -19,7 +19,7 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Values that lie together and live from instruction `born` to `dead` of a lane, both included.
+/// Values stored together that live from instruction `born` to `dead` of a lane, both included.
 struct Block {
   std::vector<Value> values;
   std::int64_t bytes = 0;
@@ -28,7 +28,7 @@ struct Block {
   std::int64_t offset = 0;
 };
 
-/// How many nodes read each value. Views count as readers of what they are views of.
+/// The number of nodes that read each value. Views count as readers of the values they view.
 std::map<Value, int> reader_counts(const Graph& graph) {
   std::map<Value, int> counts;
   for (const Node& node : graph.nodes()) {
@@ -37,7 +37,7 @@ std::map<Value, int> reader_counts(const Graph& graph) {
   return counts;
 }
 
-/// What an instruction knows to have run, by the waits of its lane and of those that it waited for.
+/// The nodes that an instruction knows to have run, from waits of its lane and of awaited lanes.
 class Knowledge {
  public:
   explicit Knowledge(const Plan& plan) : plan_(plan), waits_(plan.lanes().size()) {
@@ -68,7 +68,7 @@ class Knowledge {
     int index = 0;
   };
 
-  /// By lane: the first instruction behind whose end it is known that the node has run.
+  /// For each lane, the first instruction after which it is known that the node has run.
   std::vector<int> all_knowing(NodeId id) const {
     std::vector<int> first(waits_.size(), kForever);
     std::vector<std::size_t> told{static_cast<std::size_t>(plan_.lane_of(id))};
@@ -90,21 +90,21 @@ class Knowledge {
   std::map<NodeId, std::vector<int>> knowing_;
 };
 
-/// The inputs of which a kernel reads anything: an all_gather only waits for those beyond the
+/// The number of inputs whose data a kernel reads: an all_gather only waits for those beyond the
 /// pieces of its share.
 std::size_t inputs_read(const Node& node) {
   if (node.op != Op::AllGather) return node.inputs.size();
   return pieces(node.outputs, node.attributes.integer("members"), node.member).size();
 }
 
-/// Of values that own memory.
+/// Lifetimes of the values that own memory.
 struct Lives {
-  std::map<Value, int> dead;  ///< the instruction of the lane after which the memory is free
-  std::set<Value> kept;       ///< nothing else may ever lie there
+  std::map<Value, int> dead;  ///< the last instruction of the lane before the memory is free
+  std::set<Value> kept;       ///< their memory is never shared
 };
 
-/// Inputs may have been filled once, before the first step. What is made again for a diagnosis is
-/// made where it was, so what has come to the same lane lies elsewhere.
+/// Values whose memory is never shared. Inputs may have been filled once, before the first step. A
+/// diagnosis recomputes values in place, so those that came to the same lane must be intact.
 std::set<Value> kept_values(const Graph& graph, const Plan& plan) {
   std::set<Value> kept;
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
@@ -150,7 +150,7 @@ Lives lives_of(const Graph& graph, const Plan& plan) {
   return lives;
 }
 
-/// What an all_gather makes, one behind the other.
+/// The bucket of an all_gather's outputs, which lie one behind the other.
 Block gathered(const Graph& graph, const Plan& plan, NodeId id, Lives& lives) {
   const bool kept = lives.kept.contains({id, 0});
   Block bucket{

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assigns memory to values. Each lane has an arena; two values of a lane share bytes when the first
-// is dead before the second is made. A value that another lane reads is dead when its own lane
-// knows that this has happened: by the counters that it has waited for, and by those that the lanes
-// behind these had waited for. Where it does not get to know, the value stays until the step ends.
+// Assigns memory to values. Each lane has an arena; two values of a lane share bytes if the first
+// is dead before the second is made. A value that another lane reads is dead once its own lane
+// knows that the read has happened: from the counters that it has waited for, and those that the
+// lanes behind them had waited for. If it never knows, the value stays until the step ends.
 // The inputs of an all_reduce form one contiguous bucket that is reduced in place; so do those of a
-// reduce_scatter, whose bucket is free again as soon as the lane that made it has waited for the
-// sums and used them. The outputs of an all_gather form a bucket, too; it is kept, for a diagnosis,
-// unless it says that it frees them.
+// reduce_scatter, whose bucket is free again when the lane that made it has waited for the sums and
+// used them. The outputs of an all_gather form a bucket, too, which is kept for a diagnosis unless
+// the node has the attribute `frees`.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct MemoryPlan {
 
 MemoryPlan plan_memory(const Graph& graph, const Plan& plan);
 
-/// What the variables and values of each place take. Units: bytes.
+/// Bytes of the variables and values of each place.
 std::map<Place, std::int64_t> planned_bytes(const Graph& graph, const Plan& plan,
                                             const MemoryPlan& memory);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two values lie in the same bytes only where the waits of the plan order all uses of the one
-// before the other is made. What is known before an instruction is computed here the slow way, as a
-// set of instructions.
+// Tests that two values share bytes only if the plan's waits order all uses of one before the other
+// is made. The instructions known to have run before each one are computed the slow way, as a set.
 #include "kernels/runtime/memory_plan.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@ namespace {
 
 using testing_support::chain;
 
-/// By node: the nodes that have run when it begins.
+/// For each node, the nodes that have run when it begins.
 std::vector<std::vector<bool>> known(const Graph& graph, const Plan& plan) {
   const std::size_t size = graph.nodes().size();
   std::vector<std::vector<bool>> before(size, std::vector<bool>(size));
@@ -51,7 +50,7 @@ std::vector<std::vector<bool>> known(const Graph& graph, const Plan& plan) {
   return before;
 }
 
-/// Who makes a value that owns memory, and who reads or adds to it. All_gathers only wait for
+/// The nodes that make a value that owns memory, read it or add to it. All_gathers only wait for
 /// most of their inputs.
 std::map<Value, std::set<NodeId>> users(const Graph& graph, const Plan& plan) {
   std::map<Value, std::set<NodeId>> all;
@@ -73,7 +72,7 @@ std::map<Value, std::set<NodeId>> users(const Graph& graph, const Plan& plan) {
   return all;
 }
 
-/// Returns how many pairs of values share bytes.
+/// Returns the number of pairs of values that share bytes.
 int check_sharing(const Step& part, const PlanOptions& options) {
   const Graph& graph = part.graph;
   const Plan plan(part, options);

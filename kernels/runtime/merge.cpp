@@ -15,8 +15,8 @@ bool have_common(std::span<const VariableId> some, std::span<const VariableId> o
   });
 }
 
-/// Whether `later` may not run before `earlier`: a variable of both, which one of them may assign,
-/// or a value that it reads.
+/// Whether `later` may not run before `earlier`: both use a variable that one of them may assign,
+/// or `later` reads a value that `earlier` makes.
 bool depends(const NodeKernel& later, const NodeKernel& earlier) {
   const std::span<const VariableId> used = later.node.variables;
   return have_common(used, earlier.node.variables) || have_common(used, earlier.views) ||

@@ -14,7 +14,7 @@
 namespace regatta {
 namespace {
 
-/// Writes down what it does. Merges with its own kind.
+/// Logs that it runs. Merges with its own kind.
 class Noting final : public Kernel {
  public:
   Noting(std::string kind, std::string name, std::vector<std::string>& done)
@@ -47,12 +47,12 @@ class MergeTest : public testing::Test {
     if (writes) node.outputs = {TensorType{ElementType::F32, {1}}};
     kernels_.push_back(std::make_unique<Noting>(name.substr(0, 1), name, done_));
   }
-  /// Makes a value of variables that it reads only.
+  /// Adds a kernel that makes a value and only reads variables.
   void add_reader(const std::string& name, std::vector<VariableId> views) {
     add(name, {}, {}, true);
     views_.back() = std::move(views);
   }
-  /// Of a step after merging.
+  /// The order of a step after merging.
   std::string order() {
     std::vector<NodeKernel> all;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -85,7 +85,7 @@ TEST_F(MergeTest, GathersUpdatesOfOneKindPastThoseOfOtherVariables) {
 
 TEST_F(MergeTest, LeavesWhatNeedsSomethingBetween) {
   add("s0", {0});
-  add("l0", {0, 1});  // uses variable 1, which the next one changes
+  add("l0", {0, 1});  // uses variable 1, which the next one assigns
   add("s1", {1});
   add("s2", {2});
   EXPECT_EQ(order(), "s0+s2 l0 s1");

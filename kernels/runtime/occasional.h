@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel that is left out of steps in which its node has no part (kernels/graph/node_steps.h). A
-// recorded step (capture/) has it or not, whatever the step is that it is recorded in.
+// A kernel that skips the steps in which its node has no part (kernels/graph/node_steps.h). A
+// recorded step (capture/) contains it or not, regardless of the step in which it is recorded.
 #pragma once
 
 #include <memory>
@@ -45,7 +45,7 @@ class Occasional final : public Kernel {
   NodeSteps steps_;
 };
 
-/// The kernel, left out of the steps that are not the node's.
+/// Wraps the kernel so that it runs only in the node's steps.
 inline std::unique_ptr<Kernel> in_its_steps(std::unique_ptr<Kernel> kernel,
                                             const NodeSteps& steps) {
   if (steps.is_every_step()) return kernel;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Into how many parts a lane's threads divide a loop: too little work stays on one thread.
+// Chooses the number of parts into which a lane's threads divide a loop; small loops stay on one.
 #pragma once
 
 #include <cstdint>

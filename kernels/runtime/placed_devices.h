@@ -23,7 +23,7 @@ struct DeviceKernels {
 
 class PlacedDevices {
  public:
-  /// Numbers the device of a place.
+  /// Maps a place to the index of its device.
   using Number = std::function<std::size_t(const Place&)>;
 
   /// All places on one device. Implicit, so that callers with one device need no wrapper.

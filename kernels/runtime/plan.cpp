@@ -17,14 +17,14 @@ namespace {
 std::int64_t message_bytes(const Graph& graph, const Node& node) {
   std::int64_t bytes = 0;
   for (const TensorType& type : node.outputs) bytes += type.bytes();
-  if (node.op == Op::ReduceScatter) bytes = 0;  // the bucket's, alike at all members
+  if (node.op == Op::ReduceScatter) bytes = 0;  // the bucket counts, which is equal at all members
   if (node.op == Op::Send || node.op == Op::Sent || node.op == Op::ReduceScatter) {
     for (Value input : node.inputs) bytes += graph.type(input).bytes();
   }
   return bytes;
 }
 
-/// How many of the node's first outputs take the place of the inputs of the same number.
+/// The number of the node's first outputs that replace the inputs of the same number.
 std::size_t outputs_in_place(const Node& node) {
   switch (node.op) {
     case Op::AllReduce:
@@ -39,7 +39,7 @@ std::int64_t row_bytes(const TensorType& type) { return type.bytes() / type.dim(
 
 }  // namespace
 
-/// Where a reduce_scatter leaves its sums: in the bucket.
+/// The places in the bucket where a reduce_scatter leaves its sums.
 std::vector<Storage> Plan::storage_of_pieces(const Graph& graph, const Node& node) const {
   const std::vector<TensorType> bucket = bucket_of(graph, node);
   std::vector<Storage> outputs;
@@ -117,7 +117,7 @@ void Plan::resolve_storage(const Graph& graph) {
   }
 }
 
-/// Loops are those of the whole graph, of which a process may have unconnected pieces.
+/// Uses the loops of the whole graph, of which a process may have unconnected pieces.
 void Plan::deal_to_lanes(const Step& step, const PlanOptions& options) {
   const Graph& graph = step.graph;
   const std::vector<int>& told = step.partition.loop_of;
@@ -149,8 +149,8 @@ void Plan::deal_to_lanes(const Step& step, const PlanOptions& options) {
   }
 }
 
-/// Casts of variables that nothing assigns before them, which read nothing else: behind the first
-/// of them.
+/// Moves casts of variables, unless the variable is assigned before them, behind the first such
+/// cast.
 void Plan::gather_casts(const Graph& graph, LanePlan& lane) {
   std::map<VariableId, NodeId> first_assignment;
   for (NodeId id = static_cast<NodeId>(graph.nodes().size()) - 1; id >= 0; --id) {
@@ -190,7 +190,7 @@ void Plan::depend(NodeId later, NodeId earlier) {
 }
 
 /// Values: a reader waits for the maker. Variables that are not shared: in the order of the graph,
-/// a reader waits for the last assignment before it, an assignment for all that came before it.
+/// a reader waits for the last assignment before it, and an assignment for all accesses before it.
 void Plan::find_dependencies(const Graph& graph) {
   std::map<VariableId, NodeId> last_assignment;
   std::map<VariableId, std::vector<NodeId>> readers;
@@ -226,8 +226,8 @@ void Plan::find_dependencies(const Graph& graph) {
   }
 }
 
-/// By the receive that made a value: the nodes of other lanes that read it, in the order of the
-/// graph. Only of what forward and backward passes read, of which there may be many a step.
+/// Maps a receive to the nodes of other lanes that read its value, in the order of the graph. Only
+/// for values read by forward and backward passes alone, of which a step may have many.
 std::map<NodeId, std::vector<NodeId>> Plan::readers_elsewhere(const Graph& graph) const {
   std::map<NodeId, std::vector<NodeId>> readers;
   std::set<NodeId> lasting;
@@ -245,8 +245,8 @@ std::map<NodeId, std::vector<NodeId>> Plan::readers_elsewhere(const Graph& graph
   return readers;
 }
 
-/// A lane that receives does not run ahead of the readers of what it has received, nor a lane that
-/// makes what is sent ahead of its messages.
+/// Keeps a lane that receives from running ahead of the readers of received values, and a lane that
+/// makes sent values from running ahead of its messages.
 void Plan::find_waits_for_memory(const Graph& graph) {
   const auto readers = readers_elsewhere(graph);
   for (const LanePlan& lane : lanes_) {
@@ -265,7 +265,7 @@ void Plan::find_waits_for_memory(const Graph& graph) {
       }
     }
   }
-  std::map<std::pair<int, Place>, NodeId> ended;  // by loop: the last end of a send
+  std::map<std::pair<int, Place>, NodeId> ended;  // by loop and place: the latest end of a send
   std::set<NodeId> sent;
   for (const Node& node : graph.nodes()) {
     if (node.op != Op::Send) continue;
@@ -281,7 +281,7 @@ void Plan::find_waits_for_memory(const Graph& graph) {
   }
 }
 
-/// By what another lane of theirs brings, or by the other stage's lane itself.
+/// Marks waits for other stages: for a message in another lane of the place, or for a stage's lane.
 void Plan::find_waits_for_stages(const Graph& graph) {
   for (LanePlan& lane : lanes_) {
     for (Instruction& instruction : lane.instructions) {
@@ -295,7 +295,7 @@ void Plan::find_waits_for_stages(const Graph& graph) {
   }
 }
 
-/// The terms of a sum rather than the sums of its first ones.
+/// Adds a loss and, if it is a sum, its single terms, but not its partial sums.
 void Plan::look_at(const Graph& graph, Value loss) {
   std::vector<Value> sums{loss};
   while (!sums.empty()) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Assigns the nodes of a partitioned graph to lanes. Each device (place) has a compute lane, and a
-// communication lane if its messages are large enough to be worth a hand-over; what it receives
-// from other workers and the host has one of its own, so that it arrives while a send waits for
-// its value. The order of nodes in a lane is that of the graph; a lane waits for another where a
-// value or a variable demands it, or the memory of what it exchanges with other processes: such a
-// wait is for a node before the one before, so that one message is on its way beside another.
+// communication lane if its messages are large enough to be worth a hand-over. Receives from other
+// workers and the host have a lane of their own, so that they can arrive while a send waits for its
+// value. The nodes of a lane keep the order of the graph. A lane waits for another if a value or a
+// variable demands it, or the memory of values exchanged with other processes. A wait for memory is
+// for a node before the previous exchange, so that two messages can be in flight.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ namespace regatta {
 struct Dependency {
   int lane = 0;
   int index = 0;
-  /// Another stage of the waiting lane's replica makes what is awaited.
+  /// Whether another stage of the waiting lane's replica makes the awaited value.
   bool of_stage = false;
 };
 
 struct Instruction {
   NodeId node = -1;
-  std::vector<Dependency> waits;  ///< at most one a lane
+  std::vector<Dependency> waits;  ///< at most one for each lane
   bool awaited = false;           ///< another lane waits for this one
 };
 
@@ -50,7 +50,7 @@ struct Storage {
 struct PlanOptions {
   /// Communication of fewer bytes stays in the compute lane.
   std::int64_t inline_bytes = kInlineBytes;
-  /// Whether casts of variables stand one behind the other in the lanes of a place, so that kernels
+  /// Whether the lanes of a place put casts of variables one behind the other, so that kernels
   /// merge (merge.h); empty: nowhere.
   std::function<bool(const Place&)> gathers_casts = {};
 };
@@ -67,8 +67,8 @@ class Plan {
   /// makes in place have their inputs' storage.
   const Storage& storage(Value value) const;
   int loop_count() const { return loop_count_; }
-  /// Losses, and the losses that they are sums of in the same lane: a lane looks at each when it is
-  /// made, while what it was made from is there.
+  /// The losses that lanes check for finite values, and the terms in the same lane that they sum:
+  /// each is checked when it is made, while the values it was made from are there.
   const std::vector<Value>& looked_at() const { return looked_at_; }
 
  private:
@@ -91,7 +91,7 @@ class Plan {
   int loop_count_ = 0;
 };
 
-/// Whether they are stages of one replica.
+/// Whether both are stages of one replica.
 bool are_stages(const Place& one, const Place& other);
 
 /// Whether the node is a message from another stage of the replica at its place.

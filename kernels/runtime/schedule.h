@@ -11,8 +11,8 @@
 
 namespace regatta {
 
-/// The schedule through `points` points at `seen` examples: constant before the first and after the
-/// last.
+/// The value at `seen` examples of the schedule through `points` points: constant before the first
+/// and after the last.
 constexpr double scheduled(const double* examples, const double* values, std::int64_t points,
                            std::int64_t seen) {
   const auto x = static_cast<double>(seen);

@@ -28,7 +28,7 @@ void Scratch::reserve(std::size_t bytes, Place place) {
   memory_.reset();
   memory_.reset(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
   bytes_ = bytes;
-  std::memset(memory_.get(), 0, bytes);  // no page is missing while the clock ticks
+  std::memset(memory_.get(), 0, bytes);  // touches all pages before the clock starts
   for (const Place& kernel : kernels_) kernel(memory_.get());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Temporary memory that the kernels of one lane share: they run one after the other, and nothing in
-// it lasts to the next kernel. An executor opens a Scope while it builds the kernels of a lane.
+// it lasts to the next kernel. An executor opens a Scope while it builds a lane's kernels.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace regatta {
 
-/// Threads: one builds kernels; one at a time runs them.
+/// Threads: one that builds kernels; later one at a time that runs them.
 class Scratch {
  public:
   /// While a Scope lives, the kernels that its thread builds share one Scratch.
@@ -30,8 +30,8 @@ class Scratch {
   /// The Scratch for a kernel under construction: the scope's, or a new one outside of a scope.
   static std::shared_ptr<Scratch> of_the_lane();
 
-  /// Called with the address of a kernel's memory, aligned to 64 bytes: at once, and again when a
-  /// later kernel needs a larger block. Not while a kernel runs.
+  /// Receives the address of a kernel's memory, aligned to 64 bytes: at once, and again when a
+  /// later kernel needs a larger block. Not called while a kernel runs.
   using Place = std::function<void(std::byte* begin)>;
   void reserve(std::size_t bytes, Place place);
 

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where CUDA's own installer puts libraries, which the loader need not know of.
+/// Folders of CUDA's own installer, which the loader may not know.
 constexpr std::array<const char*, 2> kFolders{"/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"};
 
 /// The first python3 on PATH; empty if there is none.
@@ -33,7 +33,7 @@ fs::path python_on_path() {
   return {};
 }
 
-/// Where that python3's packages are: its virtual environment, which need not be active, and what
+/// The folders of that python3's packages: its virtual environment, active or not, and the one that
 /// it was made from. Source: PEP 405.
 std::vector<std::string> prefixes_of_python() {
   const fs::path python = python_on_path();
@@ -48,7 +48,7 @@ std::vector<std::string> prefixes_of_python() {
   return prefixes;
 }
 
-/// Where pip put libraries: those of the environment that is active, of the python3 on PATH, of the
+/// Paths of the library in pip's folders: of the active environment, of the python3 on PATH, of the
 /// user, of the machine.
 std::vector<std::string> in_wheels(const std::string& soname) {
   std::vector<std::string> prefixes;

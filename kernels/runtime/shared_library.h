@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A library that is loaded at run time, so that one binary also runs where it is not installed and
-// can say what is missing. It stays loaded, because GPU libraries leave threads and handlers
-// behind.
+// A library that is loaded at run time, so that one binary also runs where it is missing and can
+// report this. It stays loaded, because GPU libraries leave threads and handlers behind.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +17,13 @@ class SharedLibrary {
  public:
   struct Name {
     std::string soname;   ///< including the major version that our calls need
-    std::string package;  ///< what to install, for messages
+    std::string package;  ///< package to install, for messages
   };
 
-  /// Throws: RunError(Unsupported) that names the package and where it was looked for.
+  /// Throws: RunError(Unsupported) that names the package and the places searched.
   explicit SharedLibrary(Name name);
 
-  /// Where the library was found.
+  /// The path of the loaded library.
   const std::string& path() const { return path_; }
 
   /// Fills one entry of a table of functions.
@@ -65,7 +64,7 @@ std::string why_not(const Load& load) {
   }
 }
 
-/// Throws: RunError(Device) with the call's name, the library's words and the caller's line.
+/// Throws: RunError(Device) with the call's name, the library's message and the caller's line.
 [[noreturn]] void call_failed(std::string_view call, const std::string& words,
                               const std::source_location& where);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Libraries that are found at run time or are missing.
+// Tests libraries that are found at run time or are missing.
 #include "kernels/runtime/shared_library.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(SharedLibrary, SaysWhichFunctionOrVersionIsMissing) {
             std::string::npos);
 }
 
-/// A folder of this test's own.
+/// A temporary folder for each test.
 class Wheels : public testing::Test {
  protected:
   Wheels() : folder_(mkdtemp(name_.data())), path_(std::getenv("PATH")) {}
@@ -65,7 +65,7 @@ class Wheels : public testing::Test {
     fs::remove_all(folder_);
   }
 
-  /// A library as pip puts it below `prefix`, which is not found before.
+  /// Makes a library as pip places it below `prefix`; fails if it was found before.
   fs::path made_below(const fs::path& prefix, const SharedLibrary::Name& name) {
     EXPECT_NE(refusal([&] { const SharedLibrary none(name); }), "");
     const fs::path library = prefix / "lib/python3.99/site-packages/nvidia/made/lib" / name.soname;
@@ -73,7 +73,7 @@ class Wheels : public testing::Test {
     fs::copy_file(SharedLibrary({.soname = "libm.so.6", .package = "libc"}).path(), library);
     return library;
   }
-  /// A python3 in the folder `bin` of `prefix`.
+  /// Makes a python3 in the folder `bin` of `prefix`.
   static fs::path python_in(const fs::path& prefix) {
     fs::create_directories(prefix / "bin");
     fs::copy_file("/bin/true", prefix / "bin/python3");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From what a kernel knows of its step to what its node's steps ask (kernels/graph/node_steps.h).
+// Converts a kernel's step context to the moment that NodeSteps uses (graph/node_steps.h).
 #pragma once
 
 #include "kernels/graph/node_steps.h"

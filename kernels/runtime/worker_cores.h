@@ -11,8 +11,8 @@
 
 namespace regatta {
 
-/// How many threads a place computes with. A replica's loop at a peer has little to do there,
-/// beside the peer's own: one.
+/// The number of threads that a place computes with. A replica's loop at a peer has one, because it
+/// has little to do there beside the peer's own loop.
 inline int threads_at(const Place& place, int threads_per_worker) {
   return place.role == Role::Peer ? 1 : threads_per_worker;
 }
@@ -26,7 +26,7 @@ class WorkerCores {
   int worker_of(const Place& place) const;
   /// A worker's share of the cores; all of them for other places.
   std::vector<int> cores_of(const Place& place) const;
-  /// Of OpenMP, in a lane: one where it communicates.
+  /// The number of OpenMP threads of a lane: one if it communicates.
   int threads_of(const LanePlan& lane) const {
     return lane.communication ? 1 : threads_at(lane.place, threads_per_worker_);
   }

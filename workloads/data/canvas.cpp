@@ -8,11 +8,11 @@ namespace regatta {
 namespace {
 
 /// Pixels of a row that are painted together. The innermost loops have fixed lengths and no
-/// branches, so that g++ -O2 makes vector instructions of them.
+/// branches, so that g++ -O2 vectorises them.
 constexpr int kSpan = 8;
 static_assert(kPointCount == 4 * kSpan, "a pixel has four samples");
 
-/// `weight` of 256 parts of the way from one brightness to another.
+/// Interpolates between two brightnesses; `weight` is in 1/256.
 int blend(int from, int to, int weight) { return from + (((to - from) * weight) >> 8); }
 
 /// A direction on the canvas, kUnit long.
@@ -21,8 +21,8 @@ struct Direction {
   int y;
 };
 
-/// From the canvas to one coordinate of an outline, which grows in `direction`: the rotation
-/// undone, the radius divided out. Units of x and y: quarter pixels
+/// Maps a point of the canvas to one coordinate of an outline, which grows in `direction`: undoes
+/// the rotation and divides by the radius. Units of x and y: quarter pixels
 class Axis {
  public:
   Axis(const Placement& placement, Direction direction, int radius)
@@ -39,7 +39,7 @@ class Axis {
 
   int operator()(int x, int y) const { return scaled(x, y) / kScale; }
 
-  /// Of the span at (x, y): the upper left samples of its pixels, then the other three of each.
+  /// For the span at (x, y): the upper left sample of each pixel, then the other three of each.
   PointValues samples(int x, int y) const {
     PointValues values;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -48,7 +48,8 @@ class Axis {
     return values;
   }
 
-  /// Whether samples of the span at (x, y) may be within kUnit of the centre, as all outlines are.
+  /// Whether samples of the span at (x, y) may be within kUnit of the centre, which contains all
+  /// outlines.
   bool may_meet(int x, int y) const {
     const int half_a_span = 2 * kSpan * std::abs(of_x_) + 2 * std::abs(of_y_);
     return std::abs(scaled(x + 2 * kSpan, y + 2)) < half_a_span + (kUnit + 1) * kScale;
@@ -60,7 +61,7 @@ class Axis {
   int scaled(int x, int y) const { return of_x_ * x + of_y_ * y - of_centre_; }
 
   int of_x_, of_y_, of_centre_;
-  PointValues samples_;  ///< of the span at (0, 0), times kScale
+  PointValues samples_;  ///< those of the span at (0, 0), times kScale
 };
 
 }  // namespace

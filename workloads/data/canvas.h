@@ -14,7 +14,7 @@ namespace regatta {
 
 using Colour = std::array<int, 3>;  ///< red, green, blue. Units: 0 … 255
 
-/// From one colour to another.
+/// A transition from one colour to another.
 struct Gradient {
   Colour from;
   Colour to;
@@ -24,7 +24,7 @@ struct Gradient {
 struct Placement {
   int centre_x = 0;  ///< Units: quarter pixels
   int centre_y = 0;
-  int cosine = kUnit;  ///< of the angle of rotation. Units: 1/1024
+  int cosine = kUnit;  ///< cosine of the angle of rotation. Units: 1/1024
   int sine = 0;
   int radius_u = 0;  ///< along the outline's own axes. Units: quarter pixels
   int radius_v = 0;
@@ -37,12 +37,12 @@ class Canvas {
   static constexpr int kLattice = kSide / kCell + 1;
   using Lattice = std::array<std::array<int, kLattice>, kLattice>;  ///< 0 … 256: from … to
 
-  /// Blends the colours by the lattice, which is interpolated between its points.
+  /// Blends the colours by the lattice, interpolated between its points.
   void paint_clouds(const Gradient& colours, const Lattice& lattice);
   /// Paints an outline. Edges are blended over four samples a pixel; the gradient runs along the
   /// outline's u axis.
   void paint_outline(Shape shape, const Placement& placement, const Gradient& colours);
-  /// Adds `noise`, one value a byte, and clips to 0 … 255.
+  /// Adds `noise`, one value for each byte, and clips to 0 … 255.
   void write(std::span<const int> noise, std::span<std::uint8_t> pixels) const;
 
  private:

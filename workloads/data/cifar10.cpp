@@ -33,7 +33,7 @@ struct KnownFile {
   std::string_view md5;
 };
 
-/// The training files, then the test file. Source: the files of the authors' archive.
+/// The training files, then the test file, with their MD5. Source: the authors' archive.
 constexpr std::array<KnownFile, 6> kFiles = {{
     {"data_batch_1.bin", "5dd7e06a14cb22eb9f671a540d1b7c25"},
     {"data_batch_2.bin", "5ea93a67294ea407fff1d09f752e9692"},

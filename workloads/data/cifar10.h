@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CIFAR-10 from a folder with its binary version: data_batch_1.bin … data_batch_5.bin for training,
-// test_batch.bin for evaluation. A file is 10,000 records, a record one byte of label (0 … 9) and
-// 3,072 bytes of picture: the planes R, G, B of 32 x 32 pixels, row-major.
-// Source: Krizhevsky, "Learning multiple layers of features from tiny images", 2009;
-// https://www.cs.toronto.edu/~kriz/cifar.html. `ci/fetch_cifar10 DIR` makes such a folder.
+// test_batch.bin for evaluation. A file is 10,000 records; a record is one byte of label (0 … 9)
+// and 3,072 bytes of picture: the planes R, G, B of 32 x 32 pixels, row-major. Source: Krizhevsky,
+// "Learning multiple layers of features from tiny images", 2009;
+// https://www.cs.toronto.edu/~kriz/cifar.html. `ci/fetch_cifar10 DIR` creates such a folder.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@
 
 namespace regatta {
 
-/// What is done with files other than those the authors published.
+/// The treatment of files that differ from those the authors published.
 enum class DataCheck {
   Verified,   ///< they are refused
-  Unverified  ///< they are used, and the data set says so
+  Unverified  ///< they are used, and the data set is marked
 };
 
 /// Reads one whole split.
 /// Shapes: images [50,000 or 10,000, 32, 32, 3] labels [50,000 or 10,000]
-/// Throws: RunError of kind Data when a file is missing, of another size, mislabelled, or another
-/// than the published one
+/// Throws: RunError(Data) if a file is missing, of the wrong size, mislabelled, or differs from the
+/// published one
 DataSet load_cifar10(const std::filesystem::path& folder, Split split, DataCheck check);
 
 /// The state of one of the six files.
@@ -35,11 +35,11 @@ struct FileCheck {
   bool present = false;
   std::int64_t size_bytes = 0;  ///< 0 when absent
   bool size_ok = false;
-  bool genuine = false;  ///< its MD5 is that of the file the authors published
+  bool genuine = false;  ///< its MD5 equals that of the authors' file
 };
 
-/// Looks at the six files, training files first; takes about half a second. Never throws for the
-/// state of a file: an absent or unreadable one is reported as such.
+/// Checks the six files, training files first; takes about half a second. Never throws for the
+/// state of a file: the result marks an absent or unreadable one.
 std::vector<FileCheck> check_cifar10(const std::filesystem::path& folder);
 
 }  // namespace regatta

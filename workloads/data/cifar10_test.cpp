@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Against the real files where they lie beside the repository, and against damaged ones made here.
+// Tests with the real files if they lie beside the repository, and with damaged files made here.
 #include "workloads/data/cifar10.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ TEST_F(RealCifar10, TrainingSetHasThePublishedLabelsMeansAndDeviations) {
   EXPECT_EQ(first_labels(data), (std::vector<std::int32_t>{6, 9, 9, 4, 1, 1, 2, 7, 8, 3}));
   expect_balanced(data);
 
-  // Source: reference figures of the verified files, as fractions of 255.
+  // Source: mean and deviation of the verified files, as fractions of 255.
   constexpr double kMean[3] = {0.49139968, 0.48215841, 0.44653091};
   constexpr double kDeviation[3] = {0.24703223, 0.24348513, 0.26158784};
   for (std::size_t channel = 0; channel < 3; ++channel) {
@@ -98,7 +98,7 @@ TEST_F(RealCifar10, FilesAreGenuine) {
   }
 }
 
-/// A folder of six files of the right size, all zero (every label 0), to be damaged.
+/// A folder of six files of the right size, all zero (every label 0), for tests to damage.
 class DamagedCifar10 : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MD5 digests, by OpenSSL, to tell whether data are the bytes that their authors published. They
-// protect against accidents; an adversary can forge them.
+// MD5 digests, computed by OpenSSL, to check whether data are the bytes that their authors
+// published. They protect against accidents; an adversary can forge them.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
 
 namespace regatta {
 
-/// A digest of pieces, one after the other.
+/// A digest of a sequence of pieces.
 class Digest {
  public:
   Digest();
@@ -23,14 +23,14 @@ class Digest {
   void add(const std::vector<T>& values) {
     add({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
   }
-  /// 32 lower-case hexadecimal digits. Called once, at the end.
+  /// Returns 32 lower-case hexadecimal digits. Called once, at the end.
   std::string digits();
 
  private:
   std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> state_;
 };
 
-/// Of a whole file; empty where it cannot be read to its end.
+/// Returns the MD5 of a whole file; empty if it cannot be read to its end.
 std::string md5_of(const std::filesystem::path& file);
 
 }  // namespace regatta

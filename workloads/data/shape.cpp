@@ -33,8 +33,8 @@ bool in_cross(ShapePoint p) {
   return std::min(u, v) <= kHalfWidth && std::max(u, v) <= kUnit;
 }
 
-/// A pentagram: behind at least four of five lines, each at distance cos 72° towards a tip.
-/// Inline, because a loop over points becomes vector instructions only without a call.
+/// A pentagram: points behind at least four of five lines, each at distance cos 72° towards a tip.
+/// Inline, because the compiler vectorises a loop over points only without calls.
 inline bool in_star(ShapePoint p) {
   const auto behind = [p](ShapePoint tip) {
     return tip.u * p.u + tip.v * p.v <= 316 * kUnit ? 1 : 0;
@@ -44,14 +44,14 @@ inline bool in_star(ShapePoint p) {
   return left + right + behind({0, 1024}) >= 4;
 }
 
-/// Whether the middle one of three equal parts of [-900, 900) holds `x`.
+/// Whether `x` is in the middle third of [-900, 900).
 bool in_middle(int x) { return x >= -300 && x < 300; }
 
 bool in_bars(ShapePoint p) { return in_square(p, 899) && !in_middle(p.v); }
 
 bool in_checker(ShapePoint p) { return in_square(p, 899) && in_middle(p.u) == in_middle(p.v); }
 
-/// Calls `use` with the test of `shape`, so that a loop over points chooses among the shapes once.
+/// Calls `use` with the test of `shape`, so that a loop over points selects the shape only once.
 template <typename Use>
 auto with_test(Shape shape, Use use) {
   using P = ShapePoint;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ten outlines that the data set `shapes` tells apart, as tests of a point against half-planes
-// and discs, in integer arithmetic only, so that compilers and machines cannot round differently.
-// None changes class when it is turned, mirrored or stretched a little.
+// The ten outlines of the data set `shapes`, as tests of a point against half-planes and discs, in
+// integer arithmetic only, so that compilers and machines cannot round differently. No outline
+// changes class when it is turned, mirrored or stretched a little.
 #pragma once
 
 #include <array>
 
 namespace regatta {
 
-/// The number of an enumerator is the label of its pictures.
+/// An enumerator's number is the label of its pictures.
 enum class Shape { Disc, Ring, Square, Frame, Triangle, Cross, Star, Crescent, Bars, Checker };
 
 constexpr int kShapeCount = 10;
 
-/// The length that is 1 in the coordinates of an outline.
+/// The length 1 in the coordinates of an outline.
 constexpr int kUnit = 1024;
 
 /// Every outline lies within this distance of its centre, and within kUnit along either axis.
@@ -29,11 +29,11 @@ struct ShapePoint {
 /// Whether `point` is inside the outline.
 bool covers(Shape shape, ShapePoint point);
 
-/// How many points are tested together, which is faster than one by one.
+/// The number of points that are tested together, which is faster than one by one.
 constexpr int kPointCount = 32;
 using PointValues = std::array<int, kPointCount>;
 
-/// 1 for each point (u[i], v[i]) that is inside the outline, 0 for the others.
+/// Returns 1 for each point (u[i], v[i]) that is inside the outline, 0 for the others.
 PointValues covers_each(Shape shape, const PointValues& u, const PointValues& v);
 
 }  // namespace regatta

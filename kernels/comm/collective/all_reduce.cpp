@@ -14,12 +14,12 @@
 namespace regatta {
 namespace {
 
-/// Of schedules: so much of one buffer and of what is added to it stays in a core's cache.
+/// Chunk size of schedules: a chunk and the one added to it stay in a core's cache.
 constexpr std::int64_t kChunkElements = 16 * 1024;
 
 }  // namespace
 
-/// Points of a run, by member: 1 arrived, 1 + k after its k-th transfer, `points` at the end.
+/// A member's progress in a run: 1 on arrival, 1 + k after its k-th transfer, at last `points_`.
 class AllReduceGroup::Turn {
  public:
   Turn(AllReduceGroup& group, std::int64_t member, const Patience& patience,
@@ -34,7 +34,7 @@ class AllReduceGroup::Turn {
   std::int64_t count() const { return group_.members(); }
   std::int64_t wrapped(std::int64_t index) const { return ((index % count()) + count()) % count(); }
 
-  /// Tells the others how far this member has come.
+  /// Publishes this member's progress to the others.
   void pass(std::uint64_t point) {
     group_.members_[at(member_)]->progress.advance_to(base_ + point);
   }
@@ -163,7 +163,7 @@ void AllReduceGroup::plan() {
   }
 }
 
-/// Points: 1 + k after its k-th chunk.
+/// Progress: 1 + k after the member's k-th chunk.
 void AllReduceGroup::by_schedule(Turn& turn) {
   const Plan& own = plans_[static_cast<std::size_t>(turn.member())];
   std::size_t left = 0;  // sends that have been taken
@@ -195,7 +195,7 @@ void AllReduceGroup::ring(Turn& turn) {
     turn.pass(++point);
   }
   turn.finish();
-  turn.await_end(turn.wrapped(m + 1));  // it reads this member's buffer
+  turn.await_end(turn.wrapped(m + 1));  // the next member reads this one's buffer
 }
 
 void AllReduceGroup::reduce_to_one(Turn& turn) {
@@ -215,7 +215,7 @@ void AllReduceGroup::reduce_to_one(Turn& turn) {
   turn.finish();
 }
 
-/// Points: 2 a root's half is summed, 3 a root holds the result.
+/// Progress: 2 when a root has summed its half, 3 when a root holds the result.
 void AllReduceGroup::hierarchical_copy(Turn& turn) {
   const Halves split = halves(turn.count(), request_.group);
   const std::int64_t m = turn.member();

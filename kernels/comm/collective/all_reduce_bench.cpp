@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // In-process all-reduce between threads, by algorithm, members and size. bytes_per_second is the
-// bus bandwidth of nccl-tests: 2 (n - 1) / n of the buffer by the time of one all-reduce.
-// ci/peers/compare_all_reduce sets it beside Open MPI's MPI_Allreduce in one run.
+// bus bandwidth of nccl-tests: 2 (n - 1) / n of the buffer divided by the time of one all-reduce.
+// ci/peers/compare_all_reduce compares it with Open MPI's MPI_Allreduce in one run.
 #include <benchmark/benchmark.h>
 
 #include <map>
@@ -62,7 +62,7 @@ BENCHMARK_CAPTURE(all_reduce, ring, std::string(kRing))->Apply(sizes);
 BENCHMARK_CAPTURE(all_reduce, reduce_to_one, std::string(kReduceToOne))->Apply(sizes);
 BENCHMARK_CAPTURE(all_reduce, hierarchical_copy, std::string(kHierarchicalCopy))->Apply(sizes);
 
-/// Topologies differ from four members on.
+/// Sizes for four members, the fewest for which topologies differ.
 void sizes_of_four(benchmark::internal::Benchmark* benchmark) {
   benchmark->RangeMultiplier(4)->Range(4 << 10, 4 << 20)->UseRealTime()->Threads(4);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests of an all_reduce share, whatever carries it: a member's node, what the member
-// contributes, and the memory that is exchanged.
+// Shared by the tests of every transport's all_reduce: a member's node, its contribution, and the
+// memory that is exchanged.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ inline float contribution(std::int64_t member, std::int64_t round, std::int64_t 
   return std::sin(static_cast<float>(member * 7919 + round * 104729 + i));
 }
 
-/// A value as the element type holds it.
+/// `value` as the element type stores it.
 inline float held(ElementType element, float value) {
   if (element == ElementType::F32) return value;
   Bf16 narrow{};
@@ -28,14 +28,14 @@ inline float held(ElementType element, float value) {
   return load(narrow);
 }
 
-/// How far a sum over `members` values of at most 1 may be from the true one: each member's value
-/// and each of n - 1 partial sums of at most n is rounded, by 2^-24 or in bf16 by 2^-8.
+/// Error bound of a sum over `members` values of at most 1: each member's value and each of n - 1
+/// partial sums of at most n is rounded, by 2^-24 or in bf16 by 2^-8.
 inline double bound_of_sum(ElementType element, std::int64_t members) {
   const auto n = static_cast<double>(members);
   return n * n * (element == ElementType::F32 ? 0x1p-24 : 0x1p-8);
 }
 
-/// f32 values, and the memory in which they are exchanged: their own, or one of bf16.
+/// f32 values and the memory that is exchanged: the values themselves, or a bf16 copy.
 class Exchanged {
  public:
   Exchanged(ElementType element, std::int64_t count)
@@ -44,7 +44,7 @@ class Exchanged {
   std::vector<float>& values() { return values_; }
   const std::vector<float>& values() const { return values_; }
   void* memory() { return narrow_.empty() ? static_cast<void*>(values_.data()) : narrow_.data(); }
-  /// Around an exchange.
+  /// open() goes before an exchange, close() after it.
   void open() {
     for (std::size_t i = 0; i < narrow_.size(); ++i) store(narrow_[i], values_[i]);
   }
@@ -54,10 +54,10 @@ class Exchanged {
 
  private:
   std::vector<float> values_;
-  std::vector<Bf16> narrow_;  ///< empty: f32 is exchanged
+  std::vector<Bf16> narrow_;  ///< empty if f32 is exchanged
 };
 
-/// Member of a collective whose members 0, 1, … live in `processes`.
+/// The node of a member of a collective; members 0, 1, … run in `processes`.
 inline Node node_of(const std::string& algorithm, const std::vector<std::int64_t>& processes,
                     std::int64_t member, std::int64_t group) {
   Node node{.op = Op::AllReduce,

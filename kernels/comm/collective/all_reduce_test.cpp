@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every algorithm, with real threads: sums, bits, bytes, and what happens when a member is missing.
+// Every algorithm, with real threads: sums, bits, bytes, and the error when a member is missing.
 #include "kernels/comm/collective/all_reduce.h"
 
 #include <gtest/gtest.h>
@@ -29,14 +29,14 @@ struct Case {
   ElementType element = ElementType::F32;
 };
 
-/// What one member ended up with.
+/// A member's buffer and counts after the last round.
 struct Outcome {
   std::vector<float> buffer;
   std::int64_t bytes_received = 0;
   std::int64_t messages = 0;
 };
 
-/// Gives the buffer of a member its elements before a round.
+/// Fills a member's buffer before a round.
 using Fill = std::function<void(std::int64_t member, std::int64_t round, std::vector<float>&)>;
 
 void contribute(std::int64_t member, std::int64_t round, std::vector<float>& buffer) {
@@ -118,7 +118,7 @@ TEST_P(AllReduce, CountsTheBytesOfTheFormula) {
   }
 }
 
-/// Messages played one after the other, on the contributions to a round.
+/// The result of the messages played one after the other on a round's contributions.
 std::vector<float> played(const CollectiveShape& shape, ElementType element, std::int64_t round) {
   std::vector<std::vector<float>> buffers(static_cast<std::size_t>(shape.members));
   for (std::int64_t m = 0; m < shape.members; ++m) {
@@ -181,7 +181,7 @@ std::vector<Case> cases() {
       }
     }
   }
-  for (const std::string_view algorithm : {kDoubleTree, kTorus}) {  // in several chunks
+  for (const std::string_view algorithm : {kDoubleTree, kTorus}) {  // several chunks
     all.push_back({.algorithm = std::string(algorithm), .members = 4, .elements = 35'003});
   }
   for (const std::int64_t columns : {1, 2, 3, 6}) {
@@ -216,7 +216,7 @@ std::string name_of(const testing::TestParamInfo<Case>& test) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, AllReduce, testing::ValuesIn(cases()), name_of);
 
-/// With both halves: the share that the first leaves at a member is all that the second has of it.
+/// Runs both halves in turn: all_gather needs only the share that reduce_scatter left at a member.
 class Halves : public testing::TestWithParam<Case> {};
 
 Range share_of(const Case& test, std::int64_t member) {

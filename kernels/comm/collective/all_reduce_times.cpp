@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our side of ci/peers/compare_all_reduce, by the protocols of ci/peers/mpi_all_reduce.cpp: ring
-// all-reduces in place between two threads, pinned to a core each; five calls to warm up. Prints a
-// line a size: bytes, then seconds of one call: the median of single calls, each after a barrier;
-// and the median over blocks of the mean of calls back to back.
+// Regatta's side of ci/peers/compare_all_reduce, by the protocols of ci/peers/mpi_all_reduce.cpp:
+// ring all-reduces in place between two threads, each pinned to a core, after five calls to warm
+// up. Prints a line for each size: bytes, and the seconds of one call as the median of single
+// calls, each after a barrier, and as the median over blocks of the mean of calls back to back.
 //   all_reduce_times 4096 65536 ...
 #include <algorithm>
 #include <atomic>
@@ -29,7 +29,7 @@ double median_seconds(std::vector<std::int64_t> times_ns) {
   return static_cast<double>(times_ns[times_ns.size() / 2]) * 1e-9;
 }
 
-/// Two members on threads of their own, and their buffers.
+/// Two members, each with a thread and a buffer.
 class Pair {
  public:
   explicit Pair(std::int64_t bytes)
@@ -40,7 +40,7 @@ class Pair {
     }
   }
 
-  /// Seconds of one call: the median of `blocks` blocks of `calls` calls, after a barrier each.
+  /// Seconds of one call: the median over `blocks` blocks of `calls` calls, a barrier before each.
   double seconds_of_call(int blocks, int calls) {
     std::atomic<int> arrived{0};
     std::vector<std::int64_t> times;
@@ -52,7 +52,7 @@ class Pair {
   }
 
  private:
-  /// The times of the blocks in nanoseconds, those to warm up left out.
+  /// The times of the blocks in nanoseconds, without those that warm up.
   std::vector<std::int64_t> run(int member, int blocks, int calls, std::atomic<int>& arrived) {
     pin_thread({member});
     WaitClock waits;

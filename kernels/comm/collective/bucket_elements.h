@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bucket is what members of a collective have in common: tensors of one type, one behind the
-// other.
+// A bucket is the memory that a collective exchanges: tensors of one type, contiguous in order.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 
 namespace regatta {
 
-/// All of a bucket as one tensor of one dimension; none where the host cannot sum it.
+/// The whole bucket as one tensor of one dimension; none if the host cannot sum it.
 inline std::optional<Tensor> whole_of(std::span<const Tensor> bucket) {
   const ElementType element = bucket[0].type.element;
   const bool alike = std::all_of(bucket.begin(), bucket.end(), [element](const Tensor& tensor) {

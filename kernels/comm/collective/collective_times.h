@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the members of a collective in one process come to it. Each leaves the time on a board that
-// all of them see, as cores of one host share a clock; over processes there is mpi_arrivals.h.
-// Rounds take turns with two columns of the board: a round ends for no member before all have come
-// to it, so no member is two rounds ahead of one who still reads.
+// When the members of a collective in one process arrive. Each writes its time to a board that all
+// read, as the cores of a host share a clock; mpi_arrivals.h does this across processes. Two
+// columns suffice for all rounds: a round ends for no member before all have arrived, so no member
+// is two rounds ahead of one that still reads.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +23,12 @@ class ArrivalBoard {
   explicit ArrivalBoard(std::int64_t members)
       : members_(static_cast<std::size_t>(members)), stamps_(2 * members_) {}
 
-  /// Threads: the member's lane, as below. Units: ticks.
+  /// Notes a member's arrival. Threads: the member's lane, also for lateness(). Units: ticks.
   void arrive(std::int64_t member, std::uint64_t round, std::uint64_t now) {
     stamps_[round % 2 * members_ + static_cast<std::size_t>(member)].store(
         now, std::memory_order_relaxed);
   }
-  /// Behind the first. When the collective has ended for this member.
+  /// Ticks between the first arrival and the member's, read when the collective has ended for it.
   std::uint64_t lateness(std::int64_t member, std::uint64_t round) const {
     const std::span<const Stamp> stamps =
         std::span(stamps_).subspan(round % 2 * members_, members_);
@@ -48,15 +48,15 @@ class ArrivalBoard {
   std::vector<Stamp> stamps_;
 };
 
-/// Enters how long one member waited in one collective and, by a board, how late it came.
+/// Records how long one member waited in a collective and, with a board, how late it came.
 class CollectiveTimes {
  public:
-  /// Without a board: its members are in several processes, or leave no stamps.
+  /// Without a board: the members are in several processes, or do not note arrivals.
   explicit CollectiveTimes(ExchangeTimes& times) : times_(times) {}
   CollectiveTimes(ExchangeTimes& times, ArrivalBoard& board, std::int64_t member)
       : times_(times), board_(&board), member_(member) {}
 
-  /// Around the exchange. Threads: the member's lane.
+  /// arrive() goes before the exchange, leave() after it. Threads: the member's lane.
   void arrive(const LaneCounters& counters) {
     const std::uint64_t now = ticks();
     if (board_ != nullptr) board_->arrive(member_, round_, now);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a collective tells of its members: who came late and who waited, with members that sleep.
+// Lateness and waits of a collective's members, some of which sleep before it.
 #include "kernels/comm/collective/collective_times.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(ArrivalBoard, KnowsHowFarEachMemberCameAfterTheFirst) {
   board.arrive(0, 0, 700);
   board.arrive(1, 0, 400);
   board.arrive(2, 0, 900);
-  board.arrive(1, 1, 5000);  // it is through with round 0 already
+  board.arrive(1, 1, 5000);  // member 1 has already left round 0
   EXPECT_EQ(board.lateness(0, 0), 300U);
   EXPECT_EQ(board.lateness(1, 0), 0U);
   EXPECT_EQ(board.lateness(2, 0), 500U);
@@ -50,7 +50,7 @@ struct Member {
 
 TEST(InProcessTransport, TellsWhoCameLateAndWhoWaited) {
   constexpr int kRounds = 5;
-  constexpr auto kSleep = std::chrono::milliseconds(60);  // much, so that a machine may be busy
+  constexpr auto kSleep = std::chrono::milliseconds(60);  // long enough for a busy machine
   constexpr std::int64_t kLateNs = 20'000'000;
   InProcessTransport transport;
   KernelTable table("test");

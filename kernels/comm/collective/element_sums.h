@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements of a bucket as the host adds them: two at a time, in f32, and rounded to the nearest
-// (ties to even) where the bucket is bf16. A sum of n members in bf16 is so rounded n - 1 times.
+// Adds the elements of buckets on the host: two at a time, in f32, and rounded to the nearest (ties
+// to even) if the bucket is bf16. A bf16 sum of n members is thus rounded n - 1 times.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace regatta {
 
-/// Whether the host adds elements of this type.
+/// Whether the host can add elements of this type.
 inline bool is_summed(ElementType element) {
   return element == ElementType::F32 || element == ElementType::BF16;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A member's bucket as the host exchanges it. all_reduce and reduce_scatter find there what is to
-// be summed; an all_gather brings the member's share there first.
+// A member's bucket in host memory, for an exchange by the host. all_reduce and reduce_scatter sum
+// the values that open() copies there; for an all_gather, open() copies the member's share there.
 // Threads: the member's lane.
 #pragma once
 
@@ -16,12 +16,12 @@
 
 namespace regatta {
 
-/// The tensors of a collective's kernel. The queue outlives it.
+/// The tensors of a collective's kernel. The queue outlives the bucket.
 struct Bucket {
   Op op = Op::AllReduce;
   LaneQueue* queue = nullptr;
-  std::vector<Tensor> tensors;  ///< the bucket's
-  std::vector<Tensor> share;    ///< what an all_gather brings
+  std::vector<Tensor> tensors;  ///< of the bucket
+  std::vector<Tensor> share;    ///< the member's input to an all_gather
   std::int64_t members = 1;
   std::int64_t member = 0;
 };
@@ -55,7 +55,7 @@ class HostBucket {
   void* buffer() const { return staging_.tensors()[0].data; }
   std::int64_t elements() const { return staging_.bytes() / element_bytes_; }
 
-  /// Around the exchange.
+  /// open() goes before the exchange, close() after it.
   void open() { gathers_ ? bring_share() : staging_.fetch(); }
   void close() {
     staging_.begin();

@@ -12,8 +12,8 @@ namespace {
 
 using Members = std::vector<std::int64_t>;
 
-/// Writes a schedule down in the order of the algorithm: a send waits for all receives before it, a
-/// receive for the sends before it of elements that it overwrites.
+/// Writes a schedule in the order of the algorithm: a send waits for all receives before it, a
+/// receive for those earlier sends of elements that it overwrites.
 class Writer {
  public:
   explicit Writer(const ScheduleRequest& request) : request_(request) {}
@@ -22,7 +22,7 @@ class Writer {
   std::int64_t self() const { return request_.member; }
   Range all() const { return {0, request_.elements}; }
 
-  /// At least one, so that an empty share travels as an empty message.
+  /// Splits a range into chunks; an empty range gives one, so that it travels as an empty message.
   std::vector<Range> chunks(Range range) const {
     std::vector<Range> all;
     std::int64_t begin = range.begin;
@@ -41,7 +41,7 @@ class Writer {
          .after_receives = static_cast<std::int64_t>(schedule_.receives.size())});
   }
 
-  /// After the receives before it of elements that it sends.
+  /// Adds a send that waits only for earlier receives of the elements it sends.
   void send_when_there(std::int64_t to, Range chunk) {
     const auto overlaps = [chunk](const ScheduledReceive& receive) {
       return receive.range.begin < chunk.end && chunk.begin < receive.range.end;
@@ -51,7 +51,7 @@ class Writer {
     schedule_.sends.push_back({.to = to, .range = chunk, .after_receives = receives.rend() - last});
   }
 
-  /// `message` is what the chunk is part of.
+  /// Adds the receive of `chunk`, which is part of `message`.
   void receive(std::int64_t from, Range chunk, Range message, Taking taking) {
     schedule_.receives.push_back({.from = from,
                                   .range = chunk,
@@ -63,7 +63,7 @@ class Writer {
   }
 
  private:
-  /// So many sends until the last one that overlaps with `range`.
+  /// The number of sends up to the last one that overlaps with `range`.
   std::int64_t sends_of(Range range) const {
     const auto overlaps = [range](const ScheduledSend& send) {
       return send.range.begin < range.end && range.begin < send.range.end;
@@ -76,7 +76,7 @@ class Writer {
   MessageSchedule schedule_;
 };
 
-/// `self` is the writing member's index in `members`.
+/// Writes a ring. `self` is the writing member's index in `members`.
 void write_ring(Writer& writer, const Members& members, std::int64_t self, Op op = Op::AllReduce) {
   const auto n = static_cast<std::int64_t>(members.size());
   if (n == 1) return;
@@ -121,7 +121,7 @@ void write_from_root(Writer& writer, const Part& part) {
   }
 }
 
-/// A chunk goes back as soon as all have added to it.
+/// Writes a reduction to the root, which sends each chunk back as soon as all have added to it.
 void write_reduce_to_one(Writer& writer, const Part& part) {
   if (writer.self() != part.root) {
     write_to_root(writer, part);
@@ -164,7 +164,7 @@ void write_hierarchical_copy(Writer& writer, const ScheduleRequest& request) {
   write_from_root(writer, own);
 }
 
-/// All members write chunks in one order, by step, so that none waits for another in a circle.
+/// Writes the chunks of all messages in one order, by step, so that members cannot deadlock.
 void write_messages(Writer& writer, const ScheduleRequest& request) {
   struct Chunk {
     std::int64_t step;

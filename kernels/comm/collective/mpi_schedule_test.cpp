@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schedules run in memory, without MPI: sums, bits, bytes, and that no member waits for ever
-// however few chunks may be in flight.
+// Runs schedules in memory, without MPI: sums, bits, bytes, and no deadlock however few chunks may
+// be in flight.
 #include "kernels/comm/collective/mpi_schedule.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::vector<float> contribution(std::int64_t member, std::int64_t elements) {
   return values;
 }
 
-/// One member of a simulation: a chunk leaves when it is sent, as it then is.
+/// One member of a simulation; a chunk's values are copied when it is sent.
 struct Member {
   MessageSchedule schedule;
   std::vector<float> buffer;
@@ -67,7 +67,7 @@ class Simulation {
     }
   }
 
-  /// False where members wait for each other for ever.
+  /// False on a deadlock.
   bool run() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -80,7 +80,7 @@ class Simulation {
   std::vector<float>& buffer(std::int64_t m) { return members_[at(m)].buffer; }
 
  private:
-  /// One chunk at most waits between two members: as few as can be.
+  /// Sends unless a chunk already waits between the two members: the fewest in flight.
   bool send(std::int64_t m) {
     Member& member = members_[at(m)];
     if (member.sent == std::ssize(member.schedule.sends)) return false;
@@ -117,7 +117,7 @@ class Simulation {
   std::map<std::pair<std::int64_t, std::int64_t>, std::deque<std::vector<float>>> wire_;
 };
 
-/// What the same algorithm inside one process gives.
+/// The result of the same algorithm inside one process.
 std::vector<float> in_process(const Case& test) {
   AllReduceGroup group({.algorithm = test.algorithm,
                         .members = test.members(),
@@ -162,7 +162,7 @@ TEST_P(MpiSums, LeavesTheSumOverAllMembersAtEachInTheSameBits) {
   for (std::int64_t m = 0; m < test.members(); ++m) {
     EXPECT_EQ(simulation.member(m).buffer, first) << m;
   }
-  if (test.algorithm == kHierarchicalCopy) return;  // its parts are halves inside one process
+  if (test.algorithm == kHierarchicalCopy) return;  // the parts differ: halves inside one process
   EXPECT_EQ(first, in_process(test));
 }
 
@@ -207,7 +207,7 @@ TEST_P(MpiHalves, MakeTheBitsOfTheWhole) {
   }
 }
 
-/// Nothing that is still on its way may be overwritten: MPI reads it at its own time.
+/// MPI reads a buffer at its own time, so a chunk in flight must not be overwritten.
 TEST_P(MpiSchedule, OverwritesNothingBeforeItHasLeft) {
   const Case& test = GetParam();
   for (std::int64_t m = 0; m < test.members(); ++m) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A collective between places that share a GPU: one kernel reads and writes all members' memory
-// (kernels/cuda/ops/collective.cu), in the queue of the member that joined last. Launched by
-// kernel, members meet on the host: each finishes its queue, waits until all have come, and goes on
-// when the work is done. In a step that is launched as one, queues wait for each other (Meeting,
-// kernels/runtime/capture/queued_exchange.h) without the host.
+// (kernels/cuda/ops/collective.cu), in the queue of the member that joined last. If kernels are
+// launched one by one, members meet on the host: each finishes its queue, waits for the others, and
+// continues when the work is done. If a step is launched as a whole, queues wait for each other
+// (Meeting, kernels/runtime/capture/queued_exchange.h) without the host.
 #pragma once
 
 #include <cstdint>
@@ -21,37 +21,37 @@ namespace regatta {
 
 class QueuedCollective {
  public:
-  /// `build`: the device's factory for `op`, whose outputs are the buckets of all members, in
-  /// order, and whose inputs are these or, of an all_gather, the members' shares. Empty if the
-  /// device has none.
+  /// `build` is the device's factory for `op`; empty if the device has none. Its outputs are the
+  /// buckets of all members, in order; its inputs are these buckets or, for an all_gather, the
+  /// members' shares.
   QueuedCollective(KernelFactory build, Op op, std::int64_t members, std::int64_t group);
 
-  /// Called once by each member when its kernel is built. `whole` is its bucket as one tensor
-  /// (bucket_elements.h).
+  /// Registers a member; called once by each when its kernel is built. `whole` is the member's
+  /// bucket as one tensor (bucket_elements.h).
   void join(const KernelRequest& request, const Bucket& bucket, const Tensor& whole);
 
   bool all_joined() const { return buckets_.size() == joined_; }
-  /// Why the device cannot do it; empty if it can. Valid once all have joined.
+  /// The reason why the device cannot run it; empty if it can. Valid once all have joined.
   std::string why_not() const;
-  /// One member's sums are what it has.
+  /// Whether there is no work: a single member's bucket is already the sum.
   bool is_nothing_to_do() const { return members_.size() == 1 && op_ != Op::AllGather; }
   bool is_built() const { return kernel_ != nullptr; }
   bool is_in_charge(std::int64_t member) const { return is_built() && member == in_charge_; }
 
-  /// For launches by kernel. Returns when it is done at all members; `waits` runs until all members
-  /// have come. Threads: each member's lane. Throws: RunError(Timeout) that names the missing
-  /// members, Aborted.
+  /// Runs the collective and returns when it is done at all members; `waits` runs until all members
+  /// have arrived. For kernels launched one by one. Threads: each member's lane. Throws:
+  /// RunError(Timeout) that names the missing members, Aborted.
   void run(std::int64_t member, const Patience& patience, WaitClock& waits);
 
-  /// Puts the work into the queue of the member in charge.
+  /// Puts the work into the queue of the member in charge (is_in_charge()).
   void enqueue() { kernel_->run({}); }
   Meeting& meeting() { return meeting_; }
 
  private:
   struct Member {
     LaneQueue* queue = nullptr;
-    std::vector<Tensor> share;  ///< what an all_gather brings
-    Counter arrived;            ///< runs that the member has come to
+    std::vector<Tensor> share;  ///< the member's input to an all_gather
+    Counter arrived;            ///< runs that the member has arrived at
     std::uint64_t runs = 0;
   };
 
@@ -68,7 +68,7 @@ class QueuedCollective {
   std::size_t joined_ = 0;
   std::int64_t in_charge_ = -1;
   std::unique_ptr<Kernel> kernel_;
-  Counter done_;  ///< runs
+  Counter done_;  ///< runs that are complete
   Meeting meeting_;
 };
 

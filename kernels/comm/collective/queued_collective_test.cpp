@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Members of a collective in a queue, each on a thread with a queue that does nothing before it is
-// finished: who looks too early finds what was there before. The kernel of the device is a double.
+// Collectives between queues, with a thread for each member. A queue executes nothing before it is
+// finished, so reading too early finds old values. The device's kernel is a double.
 #include "kernels/comm/collective/queued_collective.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class LateQueue final : public LaneQueue {
   std::vector<std::function<void()>> work_;
 };
 
-/// In place of the device's: adds up in the order of the members.
+/// Double of the device's all_reduce: adds in the order of the members.
 std::unique_ptr<Kernel> sum_in_queue(const KernelRequest& request) {
   EXPECT_EQ(std::ssize(request.inputs), request.node.attributes.integer("members"));
   auto& queue = dynamic_cast<LateQueue&>(*request.queue);
@@ -53,7 +53,7 @@ std::unique_ptr<Kernel> sum_in_queue(const KernelRequest& request) {
   });
 }
 
-/// In place of the device's: brings the shares of all to all.
+/// Double of the device's all_gather: copies all shares to every member.
 std::unique_ptr<Kernel> gather_in_queue(const KernelRequest& request) {
   const std::int64_t members = request.node.attributes.integer("members");
   EXPECT_EQ(std::ssize(request.inputs), members);
@@ -101,7 +101,7 @@ struct Member {
   }
 };
 
-/// All of a collective, with the kernels of a transport.
+/// All members of a collective, with the kernels of a transport.
 struct Collective {
   std::vector<std::unique_ptr<Member>> members;
   InProcessTransport transport;
@@ -118,7 +118,7 @@ struct Collective {
     }
   }
 
-  /// Rounds on a thread each; in each one, the member's queue fills its bucket just before.
+  /// Runs `rounds` rounds, each member on its own thread; its queue fills its bucket before each.
   void run(int rounds) {
     std::vector<std::thread> threads;
     for (std::size_t m = 0; m < members.size(); ++m) {
@@ -154,7 +154,7 @@ TEST(QueuedCollective, IsThereForAllMembersWhenTheyGoOn) {
   for (const std::size_t members : {2, 3, 5}) Collective(Gpus(members, "gpu 0")).run(200);
 }
 
-/// Each member's share is written just before in its queue; one member alone has its own brought.
+/// Each queue writes its member's share just before the gather; a single member gathers its own.
 TEST(QueuedCollective, GathersWhatAllHaveBrought) {
   for (const std::int64_t members : {1, 2, 3, 5}) {
     KernelTable table("test");

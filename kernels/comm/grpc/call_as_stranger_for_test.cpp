@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls a process of a run by gRPC as one of another run, version or mind would, and prints how the
-// call ended: `UNAUTHENTICATED: the token is not this run's`. The call's first message is what
-// stdin has, if that is anything.
+// Calls a process of a run by gRPC as a process of another run or version, or a malicious one,
+// would. Prints how the call ended: `UNAUTHENTICATED: the token is not this run's`. The call's
+// first message is the contents of stdin, if any.
 //   call_as_stranger ADDRESS DOOR METHOD [KEY=VALUE...] < MESSAGE
-// DOOR: the key that opens the door of the address.
+// DOOR: the key of the door at the address.
 #include <cstdio>
 #include <iostream>
 #include <iterator>

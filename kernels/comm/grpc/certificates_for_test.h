@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: an authority, a process and a stranger, made by openssl for tests alone; valid for
-// 127.0.0.1 for a hundred years.
+// Certificates for tests, made by openssl: an authority, a process signed by it, and a stranger;
+// valid for 127.0.0.1 for a hundred years.
 #pragma once
 
 #include <unistd.h>
@@ -67,7 +67,7 @@ Onv65uiU//COPo6XUs21uWxRb5ojjTfYkKHPP4f7SiJU8/VIiaLzTcE5
 -----END PRIVATE KEY-----
 )";
 
-/// Their files, for as long as this lives.
+/// The certificates as files, which live as long as this object.
 class Certificates {
  public:
   Certificates()
@@ -85,7 +85,7 @@ class Certificates {
   Certificates& operator=(const Certificates&) = delete;
 
   std::string path(const std::string& name) const { return folder_ / name; }
-  /// `process`, or `stranger`, who is his own authority.
+  /// The files of `process`, or of `stranger`, which is its own authority.
   TlsFiles files_of(const std::string& who) const {
     return {.certificate = path(who),
             .key = path(who + ".key"),

@@ -23,8 +23,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kBacklog = 256;
-constexpr milliseconds kLook{500};          // at who has stayed too long
-constexpr milliseconds kBreath{20};         // when there are no descriptors left
+constexpr milliseconds kLook{500};          // between checks for strangers that stay too long
+constexpr milliseconds kBreath{20};         // pause when there are no free descriptors
 constexpr std::size_t kMostRequest = 1024;  // bytes
 constexpr std::string_view kConnect = "CONNECT ";
 constexpr std::string_view kHeader = "\r\nProxy-Authorization: Bearer ";
@@ -71,7 +71,7 @@ int bound_socket(const DoorOptions& options) {
   return bound_socket(*found);
 }
 
-/// `code`: of errno.
+/// The error for a failed bind; `code` is its errno.
 RunError why_not_bound(const DoorOptions& options, int code) {
   ErrorKind kind = ErrorKind::Io;
   std::string advice;
@@ -106,7 +106,7 @@ bool same_secret(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-/// Names of gRPC's own (http_connect_handshaker.h), which its headers do not declare.
+/// The arguments' names are gRPC's (http_connect_handshaker.h); public headers do not declare them.
 std::vector<std::pair<std::string, std::string>> door_arguments(const std::string& address,
                                                                 std::string_view key) {
   return {{"grpc.http_connect_server", address},
@@ -177,7 +177,7 @@ void Doorkeeper::accept_one() {
   if (strangers_.size() > options_.most_strangers) send_away(strangers_.front());
 }
 
-/// No byte behind the request is taken: a client waits for the answer before it says more.
+/// Reads a stranger's request, and nothing after it: a client sends no more before the answer.
 void Doorkeeper::hear(Stranger& stranger) {
   std::array<char, kMostRequest> piece{};
   const std::size_t room = kMostRequest - stranger.said.size();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Accepts connections for a gRPC server, and only those that show the run's key reach its HTTP/2
-// stack, which a stranger could otherwise keep busy and fill (rapid reset, CVE-2023-44487; gRPC
-// 1.51 has no limit for it). gRPC itself would also accept any number of connections and stop
-// listening for good when the process runs out of file descriptors (tcp_server_posix).
+// Accepts connections for a gRPC server and hands over only those that present the run's key.
+// Others never reach its HTTP/2 stack, which a stranger could keep busy and fill (rapid reset,
+// CVE-2023-44487; gRPC 1.51 has no limit for it). gRPC itself accepts any number of connections
+// and, without free file descriptors, stops listening for good (tcp_server_posix).
 //   client  CONNECT host:port HTTP/1.0, and a header Proxy-Authorization: Bearer KEY
 //   door    HTTP/1.0 200 OK, and from there on the connection is gRPC's; or 407
-// A client of gRPC says so by itself where two channel arguments ask it to (door_arguments). Until
-// it has, a connection is a stranger. The number of strangers, their time and their bytes are
+// A gRPC client sends this request itself when two channel arguments are set (door_arguments).
+// Until then a connection is a stranger. The number of strangers, their time and their bytes are
 // limited, and a new one displaces the oldest, so strangers cannot keep out a process of the run.
 // Source: RFC 9110, 9.3.6 and 11.7.
 #pragma once
@@ -27,30 +27,30 @@
 
 namespace regatta {
 
-/// `127.0.0.1:4000`, `[::1]:4000`
+/// Joins an address and a port: `127.0.0.1:4000`, `[::1]:4000`.
 std::string with_port(const std::string& address, int port);
 
-/// What opens the door, by the run's token of which it is the first half: it crosses the network
-/// in the clear even under TLS, the other half does not.
+/// The door's key: the first half of the run's token. It crosses the network in the clear even
+/// under TLS; the other half does not.
 std::string door_key(std::string_view token);
 
-/// What a client of gRPC 1.51 and later sends through a proxy, as channel arguments by name.
-/// `address`: of the door.
+/// Channel arguments, by name, that make a client of gRPC 1.51 and later send the request to the
+/// door at `address`, as to a proxy.
 std::vector<std::pair<std::string, std::string>> door_arguments(const std::string& address,
                                                                 std::string_view key);
 
-/// In gRPC's words of a connection that the door has refused.
+/// gRPC's message for a connection that the door has refused.
 inline constexpr std::string_view kRefusedAtTheDoor = "HTTP proxy returned response code 407";
 
-/// Takes as long wherever two texts differ.
+/// Compares two texts in a time that does not depend on where they differ.
 bool same_secret(std::string_view a, std::string_view b);
 
 struct DoorOptions {
   std::string listen;  ///< address to bind to, without port
-  std::string key;     ///< of those who may come in
+  std::string key;     ///< that connections must present
   int port = 0;        ///< 0: any that is free
   std::size_t most_strangers = 64;
-  std::chrono::milliseconds patience{15'000};     ///< the time of a stranger
+  std::chrono::milliseconds patience{15'000};     ///< the longest that a stranger may stay
   std::chrono::milliseconds unsent_limit{7'000};  ///< for data that is not acknowledged
 };
 
@@ -58,8 +58,8 @@ class Doorkeeper {
  public:
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 
-  /// Binds; accepts no one yet. Throws: RunError(Usage) for an address that is not this machine's,
-  /// RunError(Io).
+  /// Binds without accepting yet. Throws: RunError(Usage) for an address that is not this
+  /// machine's, RunError(Io).
   explicit Doorkeeper(const DoorOptions& options);
   ~Doorkeeper();
   Doorkeeper(const Doorkeeper&) = delete;
@@ -68,7 +68,7 @@ class Doorkeeper {
   /// `address:port`
   const std::string& address() const { return address_; }
 
-  /// From now on hands connections to a server that runs.
+  /// Starts to accept connections, and hands them to `acceptor` of a running server.
   void open(std::unique_ptr<Acceptor> acceptor);
 
   /// Stops accepting. Called before the server shuts down.
@@ -80,7 +80,7 @@ class Doorkeeper {
  private:
   struct Stranger {
     int descriptor = -1;
-    std::string said;  ///< of its request, so far
+    std::string said;  ///< its request so far
     std::chrono::steady_clock::time_point since;
   };
   enum class Judgement { Waits, MayComeIn, MustGo };
@@ -94,10 +94,10 @@ class Doorkeeper {
 
   DoorOptions options_;
   int listener_ = -1;
-  int wake_ = -1;  ///< readable: quit
+  int wake_ = -1;  ///< readable when the thread must end
   std::string address_;
   std::unique_ptr<Acceptor> acceptor_;
-  std::deque<Stranger> strangers_;  ///< oldest first; of the thread
+  std::deque<Stranger> strangers_;  ///< oldest first; used by the thread only
   std::atomic<std::size_t> stranger_count_ = 0;
   std::thread thread_;
 };

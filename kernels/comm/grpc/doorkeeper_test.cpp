@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The door of a gRPC server: who may stay, for how long, and what does not keep it from opening.
+// The door of a gRPC server: which connections may stay, for how long, and that none blocks it.
 #include "kernels/comm/grpc/doorkeeper.h"
 
 #include <grpcpp/generic/async_generic_service.h>
@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 
 const std::string kKey = "aaaa";
 
-/// A server that answers no call, behind a door.
+/// A gRPC server without services, behind a door.
 class Doors : public testing::Test {
  protected:
   void start(const DoorOptions& options) {
@@ -55,7 +55,7 @@ class Doors : public testing::Test {
     connected_.push_back(descriptor);
     return descriptor;
   }
-  /// A connection that asks to be let in by `key`, and what it is answered.
+  /// Connects and requests entry with `key`; returns the connection and the answer.
   std::pair<int, std::string> ask(const std::string& key) {
     const int descriptor = connect();
     say(descriptor, "CONNECT 127.0.0.1:1 HTTP/1.0\r\nHost: a\r\nProxy-Authorization: Bearer ");
@@ -65,14 +65,14 @@ class Doors : public testing::Test {
   static void say(int descriptor, const std::string& text) {
     EXPECT_EQ(send(descriptor, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
   }
-  /// The first line; takes no byte behind the answer.
+  /// The first line of the answer; takes no later byte.
   static std::string answer(int descriptor) {
     std::string text;
     char byte = 0;
     while (!text.ends_with("\r\n\r\n") && recv(descriptor, &byte, 1, 0) == 1) text += byte;
     return text.substr(0, text.find('\r'));
   }
-  /// Whether the server ends it within the limit.
+  /// Whether the server ends the connection within the limit.
   static bool ended(int descriptor, milliseconds limit) {
     pollfd state{.fd = descriptor, .events = POLLRDHUP};
     return poll(&state, 1, static_cast<int>(limit.count())) > 0;
@@ -110,9 +110,9 @@ TEST_F(Doors, LetInAndLetStayWhoeverHasTheKey) {
   const int other = connect();
   const int another = connect();
   EXPECT_TRUE(ended(other, milliseconds(3000)));
-  EXPECT_TRUE(ended(another, milliseconds(3000)));  // its time is over
+  EXPECT_TRUE(ended(another, milliseconds(3000)));  // it has stayed too long
   char byte = 0;
-  EXPECT_EQ(recv(friendly, &byte, 1, 0), 1);  // of gRPC's settings of HTTP/2
+  EXPECT_EQ(recv(friendly, &byte, 1, 0), 1);  // the first byte of gRPC's HTTP/2 settings
   EXPECT_FALSE(ended(friendly, milliseconds(0)));
 }
 

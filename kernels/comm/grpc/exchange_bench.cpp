@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Push and pull between two processes on loopback: n bytes to the other and n bytes back, when they
-// have all arrived there. Three ways, in turn in one run: blocking TCP sockets; a gRPC stream of
-// ByteBuffers as plain as can be, a chunk at a time; the exchange with its kernels. Prints a line a
-// size: the median of each in microseconds, and the other two beside TCP.
+// Push and pull between two processes on loopback: n bytes to the other, and n bytes back once all
+// have arrived there. Three ways take turns in one run: blocking TCP sockets; a plain gRPC stream
+// of ByteBuffers, a chunk at a time; the exchange with its kernels. Prints a line for each size:
+// the median of each way in microseconds, and the ratios of the other two to TCP.
 //   exchange_bench [BYTES...]
 #include <arpa/inet.h>
 #include <grpcpp/create_channel.h>
@@ -40,7 +40,7 @@ int rounds_of(std::int64_t bytes) {
   return static_cast<int>(std::clamp<std::int64_t>(400'000'000 / bytes, 15, 1000));
 }
 
-/// One end of one way to carry bytes.
+/// One end of a connection that carries bytes in one of the three ways.
 class Pipe {
  public:
   virtual ~Pipe() = default;
@@ -218,7 +218,7 @@ std::vector<std::unique_ptr<Pipe>> exchange_pipes(test::End& end, int process,
 
 // Two processes.
 
-/// Process 0: sends back everything that comes, by whatever way. Tells its ports by `to_parent`.
+/// Process 0: writes its ports to `to_parent` and sends back all that it receives, by every way.
 void echo(int to_parent, const std::vector<std::int64_t>& sizes) {
   test::End end(test::options_of(0, 2));
   const auto pipes = exchange_pipes(end, 0, sizes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests and benchmarks of the exchange share: processes' ends with kernels built by hand.
+// For tests and benchmarks of the exchange: ends of a connection, with kernels built by hand.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ inline Bytes random_bytes(std::int64_t count, unsigned seed) {
   return bytes;
 }
 
-/// Several tensors of bytes.
+/// Tensors of bytes.
 using Tensors = std::vector<Bytes>;
 
 inline Tensors random_tensors(const std::vector<std::int64_t>& sizes, unsigned seed) {
@@ -42,8 +42,8 @@ inline Tensors random_tensors(const std::vector<std::int64_t>& sizes, unsigned s
   return tensors;
 }
 
-/// A Send or Receive of message `message` with process `peer`, and its memory. `from`: coordinates
-/// of the sending place, which a push needs.
+/// A Send or Receive of message `message` with process `peer`, and its memory. `from` is the
+/// sending place's coordinates, which a push needs.
 class MessageEnd {
  public:
   MessageEnd(const KernelTable& table, Op op, std::int64_t message, int peer,
@@ -68,14 +68,14 @@ class MessageEnd {
     kernel_->run({.step = step, .examples = 0, .counters = &counters});
   }
 
-  /// Copies values into the memory that the kernel knows.
+  /// Copies values into the kernel's memory.
   void set(const Tensors& values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       std::copy(values[i].begin(), values[i].end(), tensors.at(i).begin());
     }
   }
 
-  Tensors tensors;  ///< stay where they are
+  Tensors tensors;  ///< the kernel points to them
   AbortFlag abort;
   LaneCounters counters;
 
@@ -85,7 +85,7 @@ class MessageEnd {
   std::unique_ptr<Kernel> kernel_;
 };
 
-/// One process' exchange and its table.
+/// The exchange of one process, and its kernel table.
 struct End {
   explicit End(const ExchangeOptions& options) : exchange(options) { exchange.add_kernels(table); }
   std::unique_ptr<MessageEnd> send(std::int64_t message, int peer,

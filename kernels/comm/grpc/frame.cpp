@@ -13,7 +13,7 @@ constexpr std::uint32_t kMagic = 0x41544752;  // "RGTA"
 constexpr std::size_t kCheckedBytes = 60;
 constexpr std::int64_t kNumberLimit = std::numeric_limits<std::int32_t>::max();
 
-/// CRC-32C (Castagnoli), reflected. Source: RFC 3720, appendix B.4.
+/// Makes the table of CRC-32C (Castagnoli), reflected. Source: RFC 3720, appendix B.4.
 constexpr std::array<std::uint32_t, 256> make_crc_table() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t i = 0; i < table.size(); ++i) {
@@ -52,7 +52,7 @@ std::string exceeds(std::string_view field, std::uint64_t says, std::uint64_t li
          std::to_string(limit);
 }
 
-/// The numbers of a header as they stand there.
+/// A header's numbers as they are encoded, before any check.
 struct Raw {
   explicit Raw(const std::uint8_t* bytes)
       : magic(get(bytes, 4)),

@@ -6,7 +6,7 @@
 //   bytes  8-23  run id                bytes 48-55  total bytes of the message
 //   bytes 24-27  sending process       bytes 56-59  payload bytes of this chunk
 //   bytes 28-31  message number        bytes 60-63  CRC-32C of bytes 0-59
-// decode() trusts nothing that it reads, and nothing is ever allocated by what a header says.
+// decode() trusts nothing that it reads, and no size in a header causes an allocation.
 #pragma once
 
 #include <array>
@@ -41,20 +41,20 @@ struct Frame {
 using FrameBytes = std::span<std::uint8_t, kFrameBytes>;
 void encode(const Frame& frame, FrameBytes bytes);
 
-/// What the receiver knows before it looks at a header.
+/// Facts that the receiver knows without the header.
 struct FrameContext {
   RunId run_id{};
   std::int64_t from = 0;           ///< the process at the other end of the stream
-  std::int64_t payload_bytes = 0;  ///< what follows the header
+  std::int64_t payload_bytes = 0;  ///< size of the payload after the header
 };
 
-/// A frame, or why it is none: the field, what it says and what it must be.
+/// A frame, or the reason why the bytes are none: the field, its value and the expected value.
 struct Decoded {
   Frame frame;
-  std::string error;  ///< empty: the frame is sound in itself
+  std::string error;  ///< empty: the frame is valid
 };
 
-/// Threads: any.
+/// Decodes and checks a header. Threads: any.
 Decoded decode(std::span<const std::uint8_t> bytes, const FrameContext& context);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A chunk of any bytes, as it came and with the checksum that its numbers ask for: what decode()
-// takes for a frame, encode() writes in the same bytes.
+// Decodes a chunk of arbitrary bytes, as given and with the checksum made right: a frame that
+// decode() accepts, encode() must write as the same bytes.
 #include "kernels/comm/grpc/frame.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Chunk = std::span<const std::uint8_t>;
 
-/// Of the process that receives, and the process at the other end of its stream.
+/// The receiver's run, and the process at the other end of its stream.
 constexpr std::string_view kRun = "0123456789abcdef0123456789abcdef";
 constexpr std::int64_t kPeer = 3;
 
@@ -39,7 +39,7 @@ T number_at(Chunk chunk, std::size_t begin) {
   return number;
 }
 
-/// The chunk with its own magic, version and checksum.
+/// The chunk with magic, version and checksum made right.
 std::vector<std::uint8_t> sealed(Chunk chunk) {
   Frame frame{.from = number_at<std::uint32_t>(chunk, 24),
               .message = number_at<std::uint32_t>(chunk, 28),

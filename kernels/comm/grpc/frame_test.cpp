@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The header of a chunk: every field survives, and nothing that is not exactly such a header is
-// taken for one, whatever its bytes and length.
+// The header of a chunk: every field survives encoding, and bytes that differ from such a header in
+// content or length are refused.
 #include "kernels/comm/grpc/frame.h"
 
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ TEST(Frame, RefusesARunIdThatIsNot32HexDigits) {
   }
 }
 
-/// Any frame whose numbers a sender could mean, at the borders as often as between them.
+/// A random valid frame; its numbers are at the limits as often as between them.
 Frame random_frame(std::mt19937_64& random) {
   const auto number = [&](std::int64_t limit) {
     const auto kind = random() % 4;
@@ -141,7 +141,7 @@ TEST(FrameFuzz, AcceptsEveryFrameThatASenderCanMean) {
 TEST(FrameFuzz, RefusesRandomBytesOfAnyLength) {
   std::mt19937_64 random(2);
   for (int round = 0; round < kRounds; ++round) {
-    // Memory of exactly that size, so that the address sanitizer sees a read beyond it.
+    // Memory of exactly that size lets the address sanitizer find a read beyond it.
     std::vector<std::uint8_t> bytes(random() % 200);
     for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
     ASSERT_NE(decode(bytes, context_of(sound_frame())).error, "");
@@ -171,7 +171,7 @@ TEST(FrameFuzz, RefusesFramesWithAnyBytesChanged) {
   }
 }
 
-/// A stranger can make the checksum right: then the numbers themselves must be refused.
+/// A stranger can compute the right checksum: the numbers themselves must be refused.
 TEST(FrameFuzz, RefusesRandomNumbersUnderARightChecksum) {
   std::mt19937_64 random(4);
   int accepted = 0;
@@ -192,7 +192,7 @@ TEST(FrameFuzz, RefusesRandomNumbersUnderARightChecksum) {
     ASSERT_GE(read.offset, 0);
     ASSERT_GE(read.total_bytes - read.offset, read.payload_bytes);
   }
-  EXPECT_GT(accepted, 0);  // a random step, for one, is as good as any
+  EXPECT_GT(accepted, 0);  // any step is valid, for one
 }
 
 }  // namespace

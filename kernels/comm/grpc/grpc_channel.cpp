@@ -12,17 +12,17 @@
 namespace regatta::exchange {
 namespace {
 
-/// gRPC calls a write done when less than this is left of it: so the next chunk is ready in time.
+/// gRPC reports a write as done when less than this is left, so the next chunk is ready in time.
 constexpr int kWriteAheadBytes = 1 << 20;
-constexpr int kKeptBytes = 1 << 30;    // of freed memory
-constexpr int kMappedBytes = 1 << 25;  // and more are mapped, as glibc's own limit
+constexpr int kKeptBytes = 1 << 30;    // of freed memory that the process keeps
+constexpr int kMappedBytes = 1 << 25;  // larger blocks are mapped, as by glibc's own limit
 constexpr int kHandshakeLimitMs = 5000;
 constexpr int kIdleLimitMs = 10'000;
 
 using Set = std::function<void(const char*, int)>;
 
-/// What both sides need. Keepalive: without the last two, pings stop where nothing else is sent, or
-/// the server takes them for an attack and closes the connection.
+/// Sets the arguments that both sides need. Keepalive: without the last two, pings stop while
+/// nothing else is sent, or the server takes them for an attack and closes the connection.
 void set_common(const ConnectionLimits& limits, const Set& set) {
   set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, limits.most_message_bytes);
   set(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, limits.most_message_bytes);
@@ -59,7 +59,7 @@ Listener listen(const ListenOptions& options,
   set_common(options.limits,
              [&](const char* name, int value) { builder.AddChannelArgument(name, value); });
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1);
-  // Strangers may connect; without a stream they do not stay.
+  // Strangers may connect, but a connection without a stream is closed.
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeLimitMs);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleLimitMs);
   add(builder);
@@ -77,9 +77,9 @@ std::shared_ptr<grpc::Channel> connect(const ConnectOptions& options) {
     arguments.SetString(name, text);
   }
   set_common(options.limits, [&](const char* name, int value) { arguments.SetInt(name, value); });
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // shared with no other channel
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // not shared with other channels
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // would keep references to what was sent
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // retries would keep the data that was sent
   return grpc::CreateCustomChannel(options.address, channel_credentials(options.tls), arguments);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How all servers and channels of gRPC are set up, of exchanges as of the control service, both
-// sides in one place. Why each setting is there stands beside it (grpc_channel.cpp).
+// Sets up all gRPC servers and channels, of exchanges and of the control service, both sides in one
+// place. The reason for each setting is beside it (grpc_channel.cpp).
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -19,33 +19,33 @@
 
 namespace regatta::exchange {
 
-/// To be called before anything of gRPC is made; the first call changes two things for the whole
-/// process. gRPC stays initialised until it ends: taking it down may wait 10 s for a poller of its
-/// own. And freed memory stays with the process: gRPC allocates what it reads, and to fetch the
-/// same pages from the kernel at each step takes as long as to move the bytes.
+/// Changes two settings of the whole process, at the first call; to be called before any gRPC
+/// object is made. gRPC stays initialised until the process ends: its shutdown may wait 10 s for
+/// one of its own pollers. Freed memory stays with the process: gRPC allocates for every read, and
+/// fetching the same pages from the kernel at each step takes as long as moving the bytes.
 void prepare_process();
 
-/// That may be connected at a time, besides processes that connect at the same time.
+/// The most strangers connected at a time, besides ListenOptions::processes.
 inline constexpr int kMostStrangers = 64;
 
 struct ListenOptions {
   std::string listen;  ///< address to bind to, without port
   int port = 0;        ///< 0: any that is free
-  int processes = 1;   ///< that may connect at the same time
-  std::string key;     ///< that opens the door to processes of the run: door_key()
+  int processes = 1;   ///< the most that connect at the same time
+  std::string key;     ///< of the door, for processes of the run: door_key()
   TlsFiles tls;
   ConnectionLimits limits;
 };
 
-/// A server and who accepts for it.
+/// A server and the door that accepts its connections.
 struct Listener {
   std::unique_ptr<grpc::Server> server;
-  std::unique_ptr<Doorkeeper::Acceptor> acceptor;  ///< of the server, for the door
-  std::unique_ptr<Doorkeeper> door;                ///< not open yet
+  std::unique_ptr<Doorkeeper::Acceptor> acceptor;  ///< passes the door's connections to the server
+  std::unique_ptr<Doorkeeper> door;                ///< not yet open
 };
 
-/// `add` registers the service. Throws: RunError(Usage) for an address that is not this machine's,
-/// RunError(Io) when nothing can be bound there.
+/// Starts a server; `add` registers its service. Throws: RunError(Usage) for an address that is not
+/// this machine's, RunError(Io) when nothing can be bound there.
 Listener listen(const ListenOptions& options, const std::function<void(grpc::ServerBuilder&)>& add);
 
 struct ConnectOptions {
@@ -55,7 +55,7 @@ struct ConnectOptions {
   ConnectionLimits limits;
 };
 
-/// A connection of its own.
+/// Makes a channel with a connection of its own.
 std::shared_ptr<grpc::Channel> connect(const ConnectOptions& options);
 
 grpc::WriteOptions write_options(Chunk follows);

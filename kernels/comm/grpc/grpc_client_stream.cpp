@@ -22,7 +22,7 @@ class ClientStream final : public Stream,
   void start(const Hello& hello) {
     say(hello, context_);
     stub_.PrepareBidiStreamingCall(&context_, std::string(kMethod), {}, this);
-    AddHold();  // for writes, which begin on other threads
+    AddHold();  // for writes, which other threads begin
     begin_reading();
     set_up_.publish();
     StartCall();
@@ -31,7 +31,7 @@ class ClientStream final : public Stream,
  private:
   void OnReadInitialMetadataDone(bool ok) override {
     set_up_.see();
-    if (ok) {  // otherwise the status says why
+    if (ok) {  // otherwise the status holds the reason
       const std::string error = error_in_answer(context_, link().ends());
       if (!error.empty()) {
         link().lose(error);
@@ -64,7 +64,7 @@ class ClientStream final : public Stream,
     return true;
   }
   void finish(const grpc::Status& status) override {
-    if (!status.ok()) cancel();  // a client has no other way to say no
+    if (!status.ok()) cancel();  // the only way for a client to refuse
     RemoveHold();
   }
   void cancel_call() override { context_.TryCancel(); }

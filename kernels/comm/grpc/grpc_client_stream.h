@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a stream that connects: the process with the higher number.
+// The connecting end of a stream: the process with the higher number.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -12,8 +12,8 @@
 
 namespace regatta::exchange {
 
-/// Begins a call on `channel`; the link opens when the server has said who it is, and is lost when
-/// the server refuses. Null: the link is taken.
+/// Begins a call on `channel`. The link opens when the server has identified itself, and is lost
+/// when the server refuses. Null if the link already has a stream or is lost.
 std::shared_ptr<Stream> start_client_stream(const std::shared_ptr<grpc::Channel>& channel,
                                             std::shared_ptr<Link> link, const Hello& hello);
 

@@ -23,15 +23,15 @@ namespace regatta::exchange {
 namespace {
 
 constexpr std::chrono::seconds kCheckLimit{5};
-constexpr std::uintmax_t kMostPem = 1 << 20;  // bytes of a file
+constexpr std::uintmax_t kMostPem = 1 << 20;  // the largest file. Units: bytes
 
-/// What every message about TLS that does not work ends with.
+/// The end of every message about TLS that fails.
 constexpr const char* kRemedy =
     "; cert.pem must name the address (subjectAltName), belong to key.pem and be signed by ca.pem, "
     "the same for all processes: ci/make_certificates makes such files";
 
-/// gRPC logs what peers say and what fails, line by line on stderr; what matters comes as an error.
-/// Those who ask for its log by GRPC_VERBOSITY get it.
+/// Silences gRPC, which logs peers' messages and failures line by line on stderr; those that matter
+/// are raised as errors. GRPC_VERBOSITY keeps the log.
 void silence_grpc() {
   static const bool once = [] {
     if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
@@ -42,10 +42,10 @@ void silence_grpc() {
 
 struct SmallFile {
   std::string text;
-  std::string reason;  ///< why there is none
+  std::string reason;  ///< why the file cannot be read; empty if it was
 };
 
-/// Of what keeps us waiting, such as a FIFO, or has no end, such as a device, nothing is read.
+/// Reads a regular file; others would block (a FIFO) or have no end (a device).
 SmallFile read_small_file(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
@@ -80,7 +80,7 @@ std::string contents(const std::string& path, const std::string& kind) {
 std::string certificate_in(const std::string& path) { return contents(path, "CERTIFICATE"); }
 std::string key_in(const std::string& path) { return contents(path, "PRIVATE KEY"); }
 
-/// A call says why it cannot be made, in more words than the channel's state.
+/// gRPC's reason why a call cannot be made, which is more detailed than the channel's state.
 std::string words_of_a_call(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
@@ -137,7 +137,7 @@ void check_tls(const TlsFiles& files, const std::string& address) {
     throw RunError(ErrorKind::Usage, what + "no server starts with it" + kRemedy);
   }
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // as every channel of a run
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // as for every channel of a run
   const std::string error = why_not_connected(
       grpc::CreateCustomChannel(with_port(address, port), channel_credentials(files), arguments),
       files, kCheckLimit);

@@ -20,10 +20,10 @@
 namespace regatta {
 namespace {
 
-constexpr std::chrono::seconds kPolite(2);   // for the peer to take what is queued
+constexpr std::chrono::seconds kPolite(2);   // for the peer to take queued messages
 constexpr std::chrono::seconds kCancel(10);  // more than gRPC needs to notice a dead peer
 
-/// Gradients that a worker sends to a server.
+/// Whether the node receives gradients from a worker at a server.
 bool is_push(const Node& node) {
   return node.op == Op::Receive && node.place.role == Role::Server && node.attributes.has("from") &&
          sender_of(node).role == Role::Worker;
@@ -81,7 +81,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
                                             " at " + address + ": " + link->reason());
   }
 
-  /// A stranger calls, or a process of this run. Threads: gRPC's.
+  /// Decides about a call, by a stranger or by a process of this run. Threads: gRPC's.
   exchange::ServerReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
     set_up_.see();
     if (context->method() != exchange::kMethod) {
@@ -149,7 +149,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
       stream->cancel();
       over = stream->wait_until_over(kCancel);
     }
-    if (!over) return;  // it keeps itself and the link for as long as gRPC needs them
+    if (!over) return;  // the stream keeps itself and the link for as long as gRPC needs them
     link.let_go();
     stream->let_go();
   }
@@ -161,7 +161,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   const ExchangeOptions options_;
   const exchange::Hello hello_;
   std::vector<std::shared_ptr<exchange::Link>> links_;  ///< by process
-  Accounts& accounts_;                                  ///< of values
+  Accounts& accounts_;                                  ///< of messages with values
   Accounts control_;                                    ///< of tickets, which are not reported
   std::map<Place, PushLedger> ledgers_;                 ///< by server
   exchange::Listener listener_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exchanges of several processes in one: what is sent arrives, and what ends a wait. Other
-// processes are in grpc_processes_test.cpp, strangers in grpc_strangers_test.cpp.
+// Exchanges of several processes inside one: messages arrive, and every wait ends. Real processes
+// are in grpc_processes_test.cpp, strangers in grpc_strangers_test.cpp.
 #include "kernels/comm/grpc/grpc_exchange.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using test::End;
 using test::options_of;
 using test::Tensors;
 
-/// Two processes, connected; messages may be declared afterwards.
+/// Two connected processes; messages may be declared later.
 struct Pair {
   explicit Pair(std::int64_t wait_limit_ns = 20'000'000'000)
       : server(with_limit(0, wait_limit_ns)), client(with_limit(1, wait_limit_ns)) {
@@ -35,7 +35,7 @@ struct Pair {
   End client;
 };
 
-/// The error that `run` ends with.
+/// The error that `run` throws.
 template <typename Run>
 RunError error_of(Run run) {
   try {
@@ -68,7 +68,7 @@ TEST_P(Sizes, ArriveBitForBitInBothDirectionsStepAfterStep) {
     const Tensors values = test::random_tensors(sizes, static_cast<unsigned>(step));
     up->set(values);
     up->run(step);
-    // The memory is free as soon as run() returns.
+    // The tensors' memory is free as soon as run() returns.
     for (test::Bytes& tensor : up->tensors) std::fill(tensor.begin(), tensor.end(), 0xEE);
     down_end->run(step);
     EXPECT_EQ(down_end->tensors, values);
@@ -112,7 +112,7 @@ TEST(GrpcExchange, CarriesManyMessagesInAnyOrderOfReceiving) {
         std::fill(tensor.begin(), tensor.end(), value(m, step));
         sends[static_cast<std::size_t>(m)]->run(step);
       }
-      for (int m = kMessages - 1 - parity; m >= 0; m -= 2) {  // last first
+      for (int m = kMessages - 1 - parity; m >= 0; m -= 2) {  // in reverse order
         auto& receive = *receives[static_cast<std::size_t>(m)];
         receive.run(step);
         const test::Bytes expected(receive.tensors[0].size(), value(m, step));
@@ -269,7 +269,7 @@ TEST(GrpcExchange, RefusesAPeerThatIsMoreThanOneStepAhead) {
   send->run(0);
   send->run(1);
   send->run(2);
-  error_of([&] { pair.client.receive(9, 0, {4})->run(0); });  // till the third was refused
+  error_of([&] { pair.client.receive(9, 0, {4})->run(0); });  // until the third message was refused
   const RunError error = error_of([&] {
     for (std::int64_t step = 0; step < 3; ++step) receive->run(step);
   });

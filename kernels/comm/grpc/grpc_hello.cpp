@@ -14,7 +14,7 @@ constexpr const char* kVersionKey = "regatta-protocol";
 constexpr const char* kRunKey = "regatta-run";
 constexpr const char* kTokenKey = "regatta-token";
 constexpr const char* kProcessKey = "regatta-process";
-constexpr std::size_t kShownBytes = 40;  // of what a stranger sent
+constexpr std::size_t kShownBytes = 40;  // the most of a stranger's text that is quoted
 
 using Metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
 
@@ -26,7 +26,7 @@ std::string find(const Metadata& metadata, const char* key) {
 
 std::string shown(const std::string& text) { return "'" + text.substr(0, kShownBytes) + "'"; }
 
-/// -1 where `text` is no number.
+/// Parses a number; -1 if `text` is none.
 int number(const std::string& text) {
   int value = -1;
   const char* const end = text.data() + text.size();

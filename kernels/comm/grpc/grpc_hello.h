@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How two processes make sure of each other before a stream carries anything, as metadata of the
-// call: the client says protocol version, run id and token, in an exchange also its number; the
-// server refuses with a text that says what is wrong, or answers, in an exchange with run id and
-// its number.
+// Mutual identification of two processes before a stream carries data, as metadata of the call. The
+// client sends protocol version, run id and token, and in an exchange its number. The server
+// refuses with a text that gives the reason, or accepts, in an exchange with run id and its own
+// number.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -20,13 +20,13 @@ namespace regatta::exchange {
 
 inline constexpr std::string_view kMethod = "/regatta.Exchange/Stream";
 
-/// What a client says of itself, with the protocol that it speaks.
+/// Adds a client's run and protocol to the call's metadata.
 void say(const RunIdentity& run, std::string_view protocol, grpc::ClientContext& context);
-/// OK where the caller belongs to the run and speaks the protocol; else why it is refused.
+/// OK if the caller belongs to the run and uses the protocol; else the reason for the refusal.
 grpc::Status check_run(const grpc::ServerContextBase& context, const RunIdentity& run,
                        std::string_view protocol);
 
-/// Of an exchange: the run, and which process speaks.
+/// The run and the number of a process in an exchange.
 struct Hello {
   RunIdentity run;
   int process = 0;
@@ -34,21 +34,21 @@ struct Hello {
 
 void say(const Hello& hello, grpc::ClientContext& context);
 
-/// Who calls, or why it may not.
+/// The caller's number, or the reason for its refusal.
 struct Caller {
   int process = -1;
   grpc::Status status;
 };
-/// `own` is the server's; callers have numbers from own.process + 1 to processes - 1.
+/// Checks a caller. `own` is the server's hello; callers are own.process + 1 to processes - 1.
 Caller check_caller(const grpc::CallbackServerContext& context, const Hello& own, int processes);
 
 void answer(const LinkEnds& ends, grpc::CallbackServerContext& context);
-/// What is wrong with the server's answer; empty when nothing is.
+/// The error in the server's answer; empty if there is none.
 std::string error_in_answer(const grpc::ClientContext& context, const LinkEnds& ends);
 
-/// `UNAVAILABLE: Socket closed`.
+/// A status as text: `UNAVAILABLE: Socket closed`.
 std::string words_of(const grpc::Status& status);
-/// gRPC's words, or ours where the door has refused the connection.
+/// gRPC's message, or ours if the door has refused the connection.
 std::string words_of(const std::string& error);
 
 }  // namespace regatta::exchange

@@ -49,7 +49,7 @@ std::string Inbox::accept(const Frame& frame, std::vector<grpc::Slice>& payload)
   return {};
 }
 
-/// Twice the room, at least.
+/// Grows the ring to `steps`, at least twofold.
 void Inbox::make_room(std::size_t steps) {
   std::rotate(steps_.begin(), steps_.begin() + static_cast<std::ptrdiff_t>(first_), steps_.end());
   first_ = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of gRPC slices of one message that wait for its Receive kernel. Chunks must come in
-// order and without gaps, and from no later than one step ahead of the kernel, so a peer can make
-// this process hold at most two steps of the messages in the graph. Tickets may be kTicketsAhead
-// ahead: a process with a part in few steps of a loop may lag behind it. Threads: a reactor fills
-// it, one lane empties it.
+// One message's queue of gRPC slices, from which its Receive kernel takes. Chunks must come in
+// order, without gaps, and at most one step ahead of the kernel, so a peer can make this process
+// hold at most two steps of the messages in the graph. Tickets may be kTicketsAhead steps ahead: a
+// process that takes part in few steps of a loop may lag behind it. Threads: a reactor fills it,
+// one lane empties it.
 #pragma once
 
 #include <grpcpp/support/slice.h>
@@ -25,7 +25,7 @@ struct MessageArrival {
   std::uint64_t last = 0;
 };
 
-/// With n peers a replica draws one of them in one of n steps; longer than this it leaves none out.
+/// With n peers a replica draws a given one in one of n steps; no gap is longer than this.
 inline constexpr std::uint64_t kTicketsAhead = 65'536;
 
 class Inbox {
@@ -33,20 +33,20 @@ class Inbox {
   explicit Inbox(std::int64_t total_bytes, std::uint64_t steps_ahead = 1)
       : total_bytes_(total_bytes), steps_ahead_(steps_ahead) {}
 
-  /// Takes the slices of one chunk, which `frame` describes. Returns why the chunk is refused, or
-  /// an empty string. Threads: the reactor.
+  /// Takes the slices of the chunk that `frame` describes. Returns the reason if the chunk is
+  /// refused, else an empty string. Threads: the reactor.
   std::string accept(const Frame& frame, std::vector<grpc::Slice>& payload);
 
-  /// Nothing more will come: wakes the lane. Threads: any.
+  /// Ends the message for good and wakes the lane. Threads: any.
   void close();
 
-  /// Waits for bytes that the lane has not taken. False: the limit passed. Throws: Aborted.
+  /// Waits until there are bytes to take. False: the limit passed. Throws: Aborted.
   /// Threads: the lane, as below.
   bool wait(const Patience& patience);
-  /// Appends the slices that have arrived for the current step and returns their bytes. 0 after a
-  /// wait: the inbox was closed.
+  /// Appends the slices that have arrived for the current step and returns their bytes; 0 after a
+  /// wait if the inbox is closed.
   std::int64_t take(std::vector<grpc::Slice>& to);
-  /// The arrival times of the message whose end take() took last.
+  /// The arrival times of the message that take() completed last.
   const MessageArrival& arrival() const { return taken_arrival_; }
 
   std::int64_t total_bytes() const { return total_bytes_; }
@@ -55,7 +55,7 @@ class Inbox {
   std::string error_of(const Frame& frame) const;
   void make_room(std::size_t steps);
 
-  /// What has come of a step.
+  /// The chunks of one step that have arrived.
   struct Step {
     std::vector<grpc::Slice> slices;
     MessageArrival arrival;
@@ -63,15 +63,15 @@ class Inbox {
 
   const std::int64_t total_bytes_;
   const std::uint64_t steps_ahead_;
-  std::uint64_t taken_ = 0;  ///< by the lane, bytes since the first step
-  Counter arrived_;          ///< of the message, so far; the largest value once closed
+  std::uint64_t taken_ = 0;  ///< bytes taken by the lane since the first step
+  Counter arrived_;          ///< bytes arrived of the message; the largest value once closed
   MessageArrival taken_arrival_;
 
   std::mutex mutex_;
-  std::vector<Step> steps_ = std::vector<Step>(2);  ///< a ring, of the steps that may be here
-  std::size_t first_ = 0;                           ///< in the ring: the step that is received now
+  std::vector<Step> steps_ = std::vector<Step>(2);  ///< a ring of the steps that may be held
+  std::size_t first_ = 0;                           ///< index in the ring of the step received now
   std::uint64_t accepted_ = 0;                      ///< bytes since the first step
-  std::uint64_t received_steps_ = 0;                ///< of which the lane has taken everything
+  std::uint64_t received_steps_ = 0;                ///< steps that the lane has taken whole
   bool closed_ = false;
 };
 

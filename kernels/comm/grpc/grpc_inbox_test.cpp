@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far ahead of its lane a message may come.
+// Limits on how far a message may run ahead of its lane.
 #include "kernels/comm/grpc/grpc_inbox.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ std::string error_of_step(Inbox& inbox, std::int64_t step) {
   return inbox.accept(frame, payload);
 }
 
-/// The step whose message comes next.
+/// Takes the next message and returns its step.
 int taken(Inbox& inbox) {
   std::vector<grpc::Slice> slices;
   EXPECT_EQ(inbox.take(slices), kBytes);

@@ -16,10 +16,10 @@
 namespace regatta::exchange {
 namespace {
 
-/// More than it takes to notice that a peer is gone, which is the longest that gRPC holds memory.
+/// Longer than it takes to detect a lost peer, which is the longest that gRPC holds memory.
 constexpr std::int64_t kReleaseLimitNs = 60'000'000'000;
 
-/// What both kernels know of their message.
+/// A message as both of its kernels see it.
 class Message {
  public:
   Message(const KernelRequest& request, const ExchangeOptions& options, std::shared_ptr<Link> link)
@@ -35,7 +35,7 @@ class Message {
   std::int64_t number() const { return number_; }
   const Patience& patience() const { return patience_; }
 
-  /// False: the peer's absence is noted.
+  /// Waits for the connection. False: the peer is absent, which has been noted.
   bool wait_until_open(std::int64_t step) const {
     if (!link_->wait_until_open(patience_)) fail(step, "there is no connection to");
     if (!link_->is_lost()) return true;
@@ -48,7 +48,7 @@ class Message {
                                            std::to_string(patience_.limit_ns / 1'000'000) + " ms " +
                                            what + " process " + std::to_string(link_->ends().peer));
   }
-  /// Notes the peer's absence. Throws: RunError(PeerLost) where that is an error.
+  /// Notes the peer's absence. Throws: RunError(PeerLost) if absence is an error.
   void lost(std::int64_t step) const {
     const std::string what = "step " + std::to_string(step) + ", message " +
                              std::to_string(number_) + ": process " +
@@ -64,7 +64,7 @@ class Message {
   Patience patience_;
 };
 
-/// The number of a step among those of this process, which may have begun with a later one.
+/// Numbers the steps of this process from 0; its first step may be a later one of the run.
 class StepCount {
  public:
   std::int64_t number(std::int64_t step) {
@@ -87,7 +87,7 @@ class SendKernel final : public Kernel {
         parcel_(message_.link().announce(message_.number(), staging_.tensors(), chunk_bytes)),
         traffic_(traffic) {}
 
-  /// The tensors may go away only when gRPC points at them no more.
+  /// Waits until gRPC no longer points to the tensors, which may be freed afterwards.
   ~SendKernel() override {
     constexpr Patience kNow{.limit_ns = 0};
     if (parcel_.wait(kNow)) return;
@@ -151,7 +151,7 @@ class ReceiveKernel final : public Kernel {
   }
 
  private:
-  /// False: the peer's absence is noted, and no more comes.
+  /// Takes bytes of the message. False: the peer is absent, which has been noted; no more comes.
   bool take(std::int64_t step, std::int64_t missing) {
     if (!inbox_.wait(message_.patience())) message_.fail(step, missing_text(missing));
     if (inbox_.take(slices_) == 0) {
@@ -189,9 +189,9 @@ class ReceiveKernel final : public Kernel {
   MemberTraffic& traffic_;
   std::vector<grpc::Slice> slices_;
   StepCount steps_;
-  std::optional<PushAccount> push_;  ///< where it is one
+  std::optional<PushAccount> push_;  ///< only for a push
   std::size_t number_in_push_ = 0;
-  std::uint64_t taken_ = 0;  ///< the last chunk. Units: ticks
+  std::uint64_t taken_ = 0;  ///< when the last chunk was taken. Units: ticks
 };
 
 }  // namespace

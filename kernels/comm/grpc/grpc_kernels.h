@@ -2,8 +2,8 @@
 //
 // Send and Receive over a link. A Send ends when its tensors' memory is free again: gRPC has
 // written everything to the socket, or copied it where parts are small. A Receive copies chunks
-// into its tensors as they arrive, or adds them onto what is there: onto its inputs, which are the
-// same memory. Tensors of a GPU pass through host memory (staging.h).
+// into its tensors as they arrive, or adds them onto its inputs, which share the outputs' memory.
+// Tensors of a GPU pass through host memory (staging.h).
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@
 
 namespace regatta::exchange {
 
-/// What receiving a worker's push is entered into.
+/// Where the receipt of a worker's push is recorded.
 struct PushAccount {
   PushLedger& ledger;
   ExchangeTimes& times;  ///< of this message alone
 };
 
-/// `traffic` counts at the node's own place and outlives the kernel, as do `link` and `push`.
+/// `traffic` counts at the node's own place. It, `link` and `push` outlive the kernel.
 std::unique_ptr<Kernel> make_send(const KernelRequest& request, const ExchangeOptions& options,
                                   const std::shared_ptr<Link>& link, MemberTraffic& traffic);
 std::unique_ptr<Kernel> make_receive(const KernelRequest& request, const ExchangeOptions& options,

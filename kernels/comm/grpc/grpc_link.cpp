@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kOpen = 1;
 constexpr std::uint64_t kLost = 2;
 
-/// Copies the first bytes of `slices` and cuts them off. Returns how many there were.
+/// Copies the first bytes of `slices` to `header`, removes them, and returns their number.
 std::size_t cut_header(std::vector<grpc::Slice>& slices, FrameBytes header) {
   std::size_t filled = 0;
   std::size_t emptied = 0;
@@ -140,7 +140,7 @@ std::shared_ptr<Stream> Link::stream() const {
 }
 
 void Link::let_go() {
-  std::shared_ptr<Stream> stream;  // ends after the lock
+  std::shared_ptr<Stream> stream;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   stream.swap(stream_);
 }

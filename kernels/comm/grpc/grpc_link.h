@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The connection to one other process: messages expected from it (inboxes), messages queued for it
-// (parcels, first come first served), and whether it is connected. A link opens once. When its
+// (parcels, sent in the order queued), and whether it is connected. A link opens once. When its
 // stream ends for any reason, the link is lost for good and every wait for it ends. Locks: a thread
 // that holds a stream's mutex may take a link's, never the reverse.
 #pragma once
@@ -25,22 +25,22 @@ namespace regatta::exchange {
 
 class Stream;
 
-/// Who is at the two ends.
+/// The two processes at the ends of a link.
 struct LinkEnds {
   RunId run_id{};
   int process = 0;
   int peer = 0;
 };
 
-/// What Link::take_chunk() made.
+/// The result of Link::take_chunk().
 enum class Chunk { None, Last, MoreFollow };
 
 class Link {
  public:
   explicit Link(const LinkEnds& ends) : ends_(ends) {}
 
-  /// Declares a message; undeclared messages are refused. `steps_ahead`: how many steps it may come
-  /// early (grpc_inbox.h). Called before the first step.
+  /// Declares a message; undeclared messages are refused. It may come `steps_ahead` steps early
+  /// (grpc_inbox.h). Called before the first step.
   Inbox& expect(std::int64_t message, std::int64_t total_bytes, std::uint64_t steps_ahead);
   Parcel& announce(std::int64_t message, std::span<const Tensor> tensors, std::int64_t chunk_bytes);
 
@@ -48,34 +48,34 @@ class Link {
 
   /// Waits until the peer is connected. False: the limit passed. Throws: Aborted.
   bool wait_until_open(const Patience& patience) { return opened_.wait_for(1, patience); }
-  /// Queues a parcel that has begun.
+  /// Queues a parcel after its begin().
   void send(Parcel& parcel);
   bool is_lost() const;
-  /// Why the link is lost; empty if it is not.
+  /// The reason why the link is lost; empty if it is not.
   std::string reason() const;
 
   // For streams and the exchange. Threads: any.
 
   /// Makes `stream` the link's stream. False if the link already has one or is lost.
   bool take(std::shared_ptr<Stream> stream);
-  /// The peer has identified itself: lanes may send.
+  /// Called when the peer has identified itself: lanes may send.
   void open();
   bool is_open() const { return opened_.value() == 1; }
-  /// The next chunk to be written.
+  /// Fetches the next chunk to be written.
   Chunk take_chunk(grpc::ByteBuffer& chunk);
-  /// Delivers a chunk to its inbox. Returns why it is refused, or an empty string. Threads: the
-  /// reactor.
+  /// Delivers a chunk to its inbox. Returns the reason if the chunk is refused, else an empty
+  /// string. Threads: the reactor.
   std::string arrived(grpc::ByteBuffer& chunk);
-  /// Ends all waits. The first reason is kept.
+  /// Marks the link as lost and ends all waits. The first reason is kept.
   void lose(const std::string& reason);
   std::shared_ptr<Stream> stream() const;
-  /// The stream is over and may go.
+  /// Releases the stream, which is over.
   void let_go();
   const LinkEnds& ends() const { return ends_; }
 
  private:
   const LinkEnds ends_;
-  Counter opened_;  ///< 0, 1 once open, 2 once lost
+  Counter opened_;  ///< 0; 1 once open; 2 once lost
 
   mutable std::mutex mutex_;
   std::map<std::int64_t, std::unique_ptr<Inbox>> inboxes_;
@@ -85,7 +85,7 @@ class Link {
   std::string reason_;
   bool lost_ = false;
 
-  std::vector<grpc::Slice> slices_;  ///< of the chunk that came; under the stream's mutex
+  std::vector<grpc::Slice> slices_;  ///< of the last chunk received; under the stream's mutex
 };
 
 }  // namespace regatta::exchange

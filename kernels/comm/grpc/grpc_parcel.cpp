@@ -77,7 +77,7 @@ void Parcel::flush() {
   copied_.clear();
 }
 
-/// Threads: any of gRPC's. No new message begins before the last of them has come to the end.
+/// Called by gRPC for each released slice, the last before the next message begins. Threads: any.
 void Parcel::release(void* parcel) {
   auto* const self = static_cast<Parcel*>(parcel);
   if (self->holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The message of one Send kernel: its tensors one after the other, cut into chunks. A chunk is one
-// gRPC message: a header (frame.h) and slices. Larger tensors are not copied: their slices point at
-// the tensor's memory, and gRPC signals when it has released each.
+// The message of one Send kernel: its tensors in order, cut into chunks. A chunk is one gRPC
+// message: a header (frame.h) and slices. Larger tensors are not copied: their slices point to the
+// tensor's memory, and gRPC signals when it has released each.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -19,8 +19,8 @@
 
 namespace regatta::exchange {
 
-/// Parts of a tensor with fewer bytes are copied behind the header, because a slice of their own
-/// costs more.
+/// Parts of a tensor with fewer bytes than this are copied after the header, because a separate
+/// slice would cost more.
 inline constexpr std::int64_t kCopiedBytes = 4096;
 
 class Parcel {
@@ -28,15 +28,15 @@ class Parcel {
   /// `header` has the fields that all chunks share. The tensors' memory must not move.
   Parcel(const Frame& header, std::span<const Tensor> tensors, std::int64_t chunk_bytes);
 
-  /// From now on the tensors' memory is in use. Threads: the lane.
+  /// Starts a step's message; the tensors' memory is in use until wait(). Threads: the lane.
   void begin(std::int64_t step);
   /// Makes `chunk` the next one. True: more follow. Threads: the one that may write to the stream.
   bool next_chunk(grpc::ByteBuffer& chunk);
-  /// Drops the remaining chunks. Threads: the one that took the parcel out of the queue.
+  /// Drops the remaining chunks. Threads: the one that removed the parcel from the queue.
   void drop();
 
   /// Waits until the tensors' memory is free again. False: the limit passed. Throws: Aborted.
-  /// Threads: the lane, as below.
+  /// Threads: the lane, also for the accessors below.
   bool wait(const Patience& patience) { return released_.wait_for(begun_, patience); }
   bool dropped() const { return dropped_.load(std::memory_order_acquire); }
   std::int64_t total_bytes() const { return header_.total_bytes; }
@@ -55,14 +55,14 @@ class Parcel {
   Frame header_;
   const std::int64_t chunk_bytes_;
   std::vector<Piece> pieces_;
-  std::size_t piece_ = 0;             ///< where the next chunk begins
-  std::int64_t piece_offset_ = 0;     ///< in it
-  std::vector<grpc::Slice> slices_;   ///< of the chunk being made; here to keep its memory
+  std::size_t piece_ = 0;             ///< piece in which the next chunk begins
+  std::int64_t piece_offset_ = 0;     ///< position in that piece
+  std::vector<grpc::Slice> slices_;   ///< of the chunk being made; kept to reuse its memory
   std::vector<std::uint8_t> copied_;  ///< one slice of the header and small parts
 
   std::uint64_t begun_ = 0;
-  std::atomic<std::int64_t> holders_{0};  ///< slices alive, and the queue
-  Counter released_;                      ///< messages that have no holder any more
+  std::atomic<std::int64_t> holders_{0};  ///< slices alive, plus one while queued
+  Counter released_;                      ///< messages without any holder left
   std::atomic<bool> dropped_{false};
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Exchanges between real processes: this program starts itself as the other one (posix_spawn, as
-// gRPC must not be forked), and kills or stops it.
+// gRPC does not survive a fork), and kills or stops it.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
@@ -32,7 +32,7 @@ ExchangeOptions options_of(int process) {
   return options;
 }
 
-/// Process 1: sends back what it gets, until it is told otherwise by losing process 0.
+/// Process 1: sends back each message that it receives, until process 0 is lost.
 int echo(const std::string& address) {
   End end(options_of(1));
   const auto receive = end.receive(0, 0, {kBytes});
@@ -49,7 +49,7 @@ int echo(const std::string& address) {
   }
 }
 
-/// This program once more, as `echo`.
+/// A second process of this program that runs echo().
 class Child {
  public:
   explicit Child(const std::string& address) {
@@ -64,14 +64,14 @@ class Child {
     }
   }
   void signal(int number) const { EXPECT_EQ(kill(pid_, number), 0); }
-  /// Returns when all of its threads have stopped.
+  /// Stops the process and returns when all of its threads have stopped.
   void stop() const {
     signal(SIGSTOP);
     int status = 0;
     EXPECT_EQ(waitpid(pid_, &status, WUNTRACED), pid_);
     EXPECT_TRUE(WIFSTOPPED(status));
   }
-  /// Its exit code, or less than 0.
+  /// The process's exit code; negative if a signal ended it.
   int wait() {
     int status = 0;
     waitpid(pid_, &status, 0);
@@ -83,7 +83,7 @@ class Child {
   pid_t pid_ = 0;
 };
 
-/// Process 0 and its child, connected, one echo behind them.
+/// Process 0 and its child, connected, after one echo.
 class GrpcProcesses : public testing::Test {
  protected:
   GrpcProcesses() : child_(end_.exchange.serve()) {
@@ -98,7 +98,7 @@ class GrpcProcesses : public testing::Test {
     receive_->run(step);
     EXPECT_EQ(receive_->tensors[0], bytes);
   }
-  /// How long `run` takes to end with PeerLost. Units: milliseconds.
+  /// The time until `run` throws PeerLost. Units: milliseconds.
   template <typename Run>
   std::int64_t time_to_loss(Run run) {
     const std::int64_t begin = now_ns();
@@ -168,7 +168,7 @@ TEST_F(GrpcProcesses, GiveMemoryBackSoonAfterARunThatWasAbortedWhileTheOtherWasS
   large->abort.raised = true;
   lane.join();
   const std::int64_t begin = now_ns();
-  large.reset();  // gRPC must not read what is freed here
+  large.reset();  // gRPC must not read the memory freed here
   EXPECT_LT((now_ns() - begin) / 1'000'000, 5000);
 }
 

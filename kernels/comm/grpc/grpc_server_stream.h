@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a stream that is connected to: the process with the lower number.
+// The serving end of a stream: the process with the lower number.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -14,11 +14,12 @@ namespace regatta::exchange {
 
 using ServerReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-/// The reactor of a call that `link` shall be. Answers with who serves; null: the link is taken.
+/// Makes the reactor of an accepted call, which becomes the stream of `link`, and answers with this
+/// server's identity. Null if the link already has a stream or is lost.
 ServerReactor* start_server_stream(grpc::CallbackServerContext& context,
                                    std::shared_ptr<Link> link);
 
-/// A reactor that ends the call with `status`.
+/// Makes a reactor that ends the call with `status`.
 ServerReactor* refuse_call(const grpc::Status& status);
 
 }  // namespace regatta::exchange

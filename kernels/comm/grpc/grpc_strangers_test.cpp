@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a listening exchange does with those who do not belong to the run, or send what they must
-// not: each is told why, and neither the process nor its other streams suffer.
+// A listening exchange against callers that do not belong to the run or send invalid data: each
+// gets the reason, and neither the process nor its other streams suffer.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -107,7 +107,7 @@ TEST(GrpcStrangers, AreToldByTheExchangeThatConnectsToAnotherRun) {
   }
 }
 
-/// Server 0 with a sound process 2 and message 1 of 1000 bytes expected from process 1.
+/// Server 0 with a valid process 2, expecting message 1 of 1000 bytes from process 1.
 struct Scene {
   Scene() : address(server.exchange.serve()) {
     worker.exchange.connect(0, address);
@@ -115,13 +115,13 @@ struct Scene {
     to_server = worker.send(2, 0, {5000});
     expected = server.receive(1, 1, {1000});
   }
-  /// The sound process is served as ever.
+  /// Checks that the valid process is still served.
   void check_worker(std::int64_t step) {
     to_server->set(test::random_tensors({5000}, 1));
     to_server->run(step);
     from_worker->run(step);
   }
-  /// What the wait for message 1 ends with.
+  /// The reason with which the wait for message 1 fails.
   std::string lost_reason() {
     try {
       expected->run(0);
@@ -235,7 +235,7 @@ TEST(GrpcStrangers, CannotBringAProcessDownByRandomChunks) {
   }
 }
 
-/// Plain connections, which say nothing.
+/// Plain connections that send nothing.
 class Crowd {
  public:
   Crowd(const std::string& address, int count) {
@@ -253,7 +253,7 @@ class Crowd {
   ~Crowd() {
     for (int descriptor : descriptors_) close(descriptor);
   }
-  /// Connections that the server has not ended.
+  /// The number of connections that the server has not ended.
   int left() const {
     int count = 0;
     for (int descriptor : descriptors_) {
@@ -267,7 +267,7 @@ class Crowd {
   std::vector<int> descriptors_;
 };
 
-/// Looks for four seconds at most: after five gRPC itself ends who has not said hello.
+/// Polls for at most four seconds: after five, gRPC itself ends connections without a handshake.
 template <typename Condition>
 bool soon(Condition condition) {
   for (int i = 0; i < 400; ++i) {

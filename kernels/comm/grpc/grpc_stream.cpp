@@ -105,7 +105,7 @@ void Stream::on_over() {
   const std::lock_guard lock(mutex_);
   link_->lose(last_words());
   over_ = true;
-  is_over_.notify_all();  // with the lock, as the stream may go as soon as it is free
+  is_over_.notify_all();  // under the lock, as the stream may be destroyed once it is free
 }
 
 bool Stream::wait_until_over(std::chrono::milliseconds limit) {

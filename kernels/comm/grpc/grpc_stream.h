@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One bidirectional gRPC stream between two processes: reads all the time, and writes one chunk at
-// a time while its link has some. This is the common part of both ends; the two kinds of reactor
-// only forward calls (grpc_client_stream, grpc_server_stream).
+// One bidirectional gRPC stream between two processes. It always reads, and writes one chunk at a
+// time while its link has some. This is the common part of both ends; the two kinds of reactor only
+// forward calls (grpc_client_stream, grpc_server_stream).
 // gRPC has two threads for all reactors of a process, so nothing here waits. Only cancel() calls
 // gRPC while the mutex is held, because cancelling must not race with the stream's end.
 // The thread that closes the exchange destroys a stream, never a thread of gRPC: gRPC 1.51 ends its
@@ -33,33 +33,33 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   /// Writes the link's next chunk unless a write is under way.
   void write();
-  /// Ends in order: after what is queued, so that the peer receives it.
+  /// Ends the stream after the queued messages, so that the peer receives them.
   void close();
-  /// Ends at once.
+  /// Ends the stream at once.
   void cancel();
-  /// False: still going on after the limit.
+  /// Waits for the end of the stream. False: it goes on after the limit.
   bool wait_until_over(std::chrono::milliseconds limit);
-  /// After it is over. Until then the stream keeps itself alive.
+  /// Releases the stream, which keeps itself alive until then. Called after its end.
   void let_go() { self_.reset(); }
 
  protected:
-  // What a reactor does.
+  // Operations of the reactor.
   virtual void start_read(grpc::ByteBuffer* chunk) = 0;
   virtual void start_write(const grpc::ByteBuffer* chunk, Chunk follows) = 0;
-  /// Nothing more will be written. True: on_write_done() will follow.
+  /// Ends writing for good. True: on_write_done() will follow.
   virtual bool start_half_close() = 0;
-  /// Nothing more will be started.
+  /// Ends the call; no operation is started afterwards.
   virtual void finish(const grpc::Status& status) = 0;
   virtual void cancel_call() = 0;
 
-  // What a reactor tells.
+  // Notifications from the reactor.
   void begin_reading();
   void begin_writing();
   void on_read_done(bool ok);
   void on_write_done(bool ok);
   void on_over();
 
-  /// Why the stream ended; asked once, when the reactor is done.
+  /// The reason why the stream ended; called once, when the reactor is done.
   virtual std::string last_words() const = 0;
 
   Link& link() { return *link_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pushes that are added up as they arrive, over real connections.
+// Pushes that are summed as they arrive, over real connections.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 using test::End;
 using test::options_of;
 
-/// What processes 1, 2, ... send to process 0, each added onto the sum of those before it.
+/// Messages from processes 1, 2, … to process 0, each added onto the sum of those before it.
 class ArrivingSum {
  public:
   ArrivingSum(End& server, int workers, std::int64_t count)
@@ -56,7 +56,7 @@ TEST(GrpcExchange, AddsWhatHasComeWhileTheNextIsNotEvenSent) {
   End server(options_of(0, 4));
   const std::string address = server.exchange.serve();
   ArrivingSum sum(server, 3, kCount);
-  std::atomic<std::int64_t> two_are_added{0};  // steps in which they were
+  std::atomic<std::int64_t> two_are_added{0};  // steps in which two were added
   std::vector<std::thread> workers;
   for (int process = 1; process < 4; ++process) {
     workers.emplace_back([&, process] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The exchange over TLS, and what is said where files or certificates are not what they must be.
+// The exchange over TLS, and the errors for files or certificates that are not valid.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -53,7 +53,7 @@ TEST_F(GrpcTls, RefusesOneWithoutTlsAndOneThatTheAuthorityHasNotSigned) {
   ExchangeOptions plain = options_of(1, "process");
   plain.tls = {};
   ExchangeOptions believing = options_of(1, "stranger");
-  believing.tls.authority = path("authority");  // takes the server's certificate, shows its own
+  believing.tls.authority = path("authority");  // accepts the server's certificate, shows its own
   for (const ExchangeOptions& options : {plain, options_of(1, "stranger"), believing}) {
     End client(options);
     EXPECT_THROW(client.exchange.connect(0, address), RunError);
@@ -99,7 +99,7 @@ TEST_F(GrpcTls, ReadsNoFileThatHasNoEnd) {
   }
 }
 
-/// The error that check_tls() ends with.
+/// The error that check_tls() throws.
 std::string error_of(const TlsFiles& files, const std::string& address = "127.0.0.1") {
   try {
     exchange::check_tls(files, address);
@@ -138,7 +138,7 @@ TEST_F(GrpcTls, SaysWhatIsWrongWithFilesThatDoNotBelongTogether) {
         << error;
     EXPECT_NE(error.find("ci/make_certificates"), std::string::npos) << error;
   }
-  // Of 127.0.0.1 alone.
+  // The certificate is valid for 127.0.0.1 only.
   const std::string error = error_of(certificates_.files_of("process"), "127.0.0.2");
   EXPECT_NE(error.find("127.0.0.2"), std::string::npos) << error;
   EXPECT_NE(error.find("cert.pem must name the address"), std::string::npos) << error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Orders a thread that sets an object up before gRPC's threads that use it: the first calls
+// Orders a thread that sets up an object before gRPC's threads that use it: the first calls
 // publish(), the others see(). gRPC orders them as well, but the thread sanitizer cannot observe
 // that in a library that is not built for it.
 #pragma once
@@ -11,7 +11,7 @@ namespace regatta::exchange {
 
 class Published {
  public:
-  /// Writes of this thread so far are visible after later calls of see().
+  /// Makes this thread's earlier writes visible after later calls of see().
   void publish() { published_.store(true, std::memory_order_release); }
   /// Threads: gRPC's.
   void see() const { static_cast<void>(published_.load(std::memory_order_acquire)); }

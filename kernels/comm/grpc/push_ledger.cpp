@@ -16,13 +16,13 @@ std::size_t PushLedger::expect(const Place& worker) {
   return messages_.size() - 1;
 }
 
-/// Whoever notes the last message of a step sees what the others have noted.
+/// The thread that notes the last message of a step sees the notes of all others.
 void PushLedger::note(std::size_t message, std::uint64_t complete) {
   messages_[message].complete = complete;
   if (noted_.fetch_add(1, std::memory_order_acq_rel) + 1 == messages_.size()) end_step();
 }
 
-/// One worker alone is neither late nor waited for.
+/// Adds the step's lateness and barrier. A single worker is neither late nor waited for.
 void PushLedger::end_step() {
   noted_.store(0, std::memory_order_relaxed);
   ++steps_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a server measures of pushes: by hand, and over real connections with a worker that sleeps.
+// Push times at a server: given by hand, and over real connections with a worker that sleeps.
 #include "kernels/comm/grpc/push_ledger.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(PushLedger, TakesTheLastMessageOfAPushForItsEnd) {
     ledger.note(b, ticks_of_ms(5));
     ledger.note(a, ticks_of_ms(7));
   }
-  ledger.note(a, ticks_of_ms(100));  // of a step that never ends
+  ledger.note(a, ticks_of_ms(100));  // in a step that never ends
   ExchangeTimesByPlace all;
   ledger.add_to(all);
   EXPECT_NEAR(static_cast<double>(all.at({.replica = 0}).late.sum()), 4e6, 1e3);
@@ -54,7 +54,7 @@ TEST(PushLedger, CallsOneWorkerAloneNeitherLateNorWaitedFor) {
   EXPECT_EQ(all.at(kServer).barrier.count(), 0);
 }
 
-/// A server's receive of what worker `worker` sends.
+/// A server's receive of the push of worker `worker`.
 std::unique_ptr<test::MessageEnd> push_end(End& server, int worker, std::int64_t bytes) {
   return std::make_unique<test::MessageEnd>(
       server.table, Op::Receive, worker, worker, std::vector{bytes}, kServer,
@@ -64,7 +64,7 @@ std::unique_ptr<test::MessageEnd> push_end(End& server, int worker, std::int64_t
 TEST(GrpcExchange, TellsWhichPushCameLateAndWhatEachWentThrough) {
   constexpr std::int64_t kSteps = 4;
   constexpr std::int64_t kBytes = 9 << 20;                 // three chunks
-  constexpr auto kSleep = std::chrono::milliseconds(150);  // much, so that a machine may be busy
+  constexpr auto kSleep = std::chrono::milliseconds(150);  // long enough for a busy machine
   constexpr std::int64_t kLateNs = 15'000'000;
   End server(options_of(0, 3));
   const std::string address = server.exchange.serve();
@@ -87,7 +87,7 @@ TEST(GrpcExchange, TellsWhichPushCameLateAndWhatEachWentThrough) {
   const auto go_one = server.send(11, 1, {1});
   const auto go_two = server.send(12, 2, {1});
   for (std::int64_t step = 0; step < kSteps; ++step) {
-    from_two->run(step);  // so the first one's push lies in the queue
+    from_two->run(step);  // meanwhile the first worker's push waits in the queue
     from_one->run(step);
     go_one->run(step);
     go_two->run(step);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kElement = sizeof(float);
 
-/// `from` is aligned to nothing.
+/// Adds f32 values from `from`, which may have any alignment, to `sums`.
 void add_to(float* sums, const std::uint8_t* from, std::int64_t count) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) {

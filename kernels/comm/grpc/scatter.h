@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the bytes of a message into tensors, one after the other, or adds them onto the tensors.
-// The bytes come in pieces that may end inside an element and begin at any address.
+// Writes or adds the bytes of a message into tensors, in order. The bytes come in pieces that may
+// end inside an element and begin at any address.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 namespace regatta::exchange {
 
 enum class Landing : std::uint8_t {
-  Replaces,  ///< the contents
-  Adds,      ///< element by element: tensors are f32
+  Replaces,  ///< overwrites the contents
+  Adds,      ///< adds element by element; tensors are f32
 };
 
 class Scatter {
@@ -24,7 +24,7 @@ class Scatter {
 
   std::int64_t bytes() const { return bytes_; }
   void begin();
-  /// At most bytes() in total since begin().
+  /// Writes or adds the next bytes: at most bytes() in total since begin().
   void land(std::span<const std::uint8_t> piece);
 
  private:
@@ -32,7 +32,7 @@ class Scatter {
     std::uint8_t* data = nullptr;
     std::int64_t bytes = 0;
   };
-  // Of one part.
+  // Both work on a piece that lies in one part.
   void replace(const std::uint8_t* from, std::int64_t bytes);
   void add_elements(const std::uint8_t* from, std::int64_t bytes);
 
@@ -40,8 +40,8 @@ class Scatter {
   std::int64_t bytes_ = 0;
   Landing landing_;
   std::size_t part_ = 0;
-  std::int64_t offset_ = 0;                          ///< in the part
-  std::array<std::uint8_t, sizeof(float)> begun_{};  ///< an element that has not come wholly
+  std::int64_t offset_ = 0;                          ///< in that part
+  std::array<std::uint8_t, sizeof(float)> begun_{};  ///< the bytes of an incomplete element
 };
 
 }  // namespace regatta::exchange

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes that come in pieces which end inside elements, and begin at any address.
+// Bytes in pieces that end inside elements and begin at any address.
 #include "kernels/comm/grpc/scatter.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ Floats random_floats(std::int64_t count, unsigned seed) {
   return values;
 }
 
-/// Tensors of a message that hold random values.
+/// A message's tensors, with random values.
 struct Message {
   explicit Message(unsigned seed) {
     for (std::int64_t count : {1, 5, 1000, 3}) {
@@ -40,7 +40,7 @@ struct Message {
   std::vector<Tensor> tensors;
 };
 
-/// In pieces of up to `largest` bytes, each as it lies in the message.
+/// Lands the message in pieces of up to `largest` bytes, each at its address in the message.
 void land(Scatter& scatter, const std::vector<std::uint8_t>& bytes, std::size_t largest) {
   std::mt19937 generator(7);
   scatter.begin();

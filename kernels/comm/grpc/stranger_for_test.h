@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of a listening exchange: a client that does not keep to the rules.
+// For tests of a listening exchange: a client that breaks the protocol.
 #pragma once
 
 #include <grpcpp/create_channel.h>
@@ -19,7 +19,7 @@ namespace regatta::test {
 
 using Metadata = std::map<std::string, std::string>;
 
-/// As a process of the run has it.
+/// The metadata that a valid process sends.
 inline Metadata metadata_of(int process) {
   return {{"regatta-protocol", std::to_string(kFrameVersion)},
           {"regatta-run", kRunIdDigits},
@@ -29,10 +29,10 @@ inline Metadata metadata_of(int process) {
 
 struct Call {
   std::string method = "/regatta.Exchange/Stream";
-  std::string key = door_key(kToken);  ///< shown at the door
+  std::string key = door_key(kToken);  ///< presented at the door
 };
 
-/// A client that says and sends what it likes.
+/// A client that sends arbitrary metadata and messages.
 class Stranger {
  public:
   Stranger(const std::string& address, const Metadata& metadata, const Call& call = {}) {
@@ -59,7 +59,7 @@ class Stranger {
     while (next()) {
     }
   }
-  /// False: the stream has ended.
+  /// Writes a message. False: the stream has ended.
   bool write(const Bytes& bytes) {
     const grpc::Slice slice(bytes.data(), bytes.size());
     stream_->Write(grpc::ByteBuffer(&slice, 1), this);
@@ -70,7 +70,7 @@ class Stranger {
     stream_->ReadInitialMetadata(this);
     next();
   }
-  /// What the server ended the stream with.
+  /// The status with which the server ended the stream.
   grpc::Status finish() {
     finished_ = true;
     grpc::Status status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A double of a CUDA stream: what is put into it is done later on a thread of its own, or goes into
-// a graph while it is captured.
+// Double of a CUDA stream: tasks run later on its own thread, or are recorded into a graph during a
+// capture.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ struct CUstream_st;
 
 namespace regatta::nccl_double {
 
-/// Does what is put into it, in order, on a thread of its own.
+/// Runs submitted tasks in order on its own thread.
 class Stream {
  public:
   Stream() : thread_([this] { work(); }) {}
@@ -31,7 +31,7 @@ class Stream {
     tasks_.push_back(std::move(task));
     changed_.notify_all();
   }
-  /// Each task is done inside of this. Called before the first.
+  /// Calls each task through `around`. Called before the first task.
   void surround(std::function<void(const std::function<void()>&)> around) {
     const std::scoped_lock lock(mutex_);
     around_ = std::move(around);
@@ -44,14 +44,14 @@ class Stream {
     const std::scoped_lock lock(mutex_);
     return tasks_.empty();
   }
-  /// What is put in from now on goes there, with what a graph of it keeps alive.
+  /// Destination of tasks submitted during a capture, and the objects that its graph keeps alive.
   struct Capture {
     std::function<void(std::function<void()>)> take;
     std::vector<std::shared_ptr<void>>* held = nullptr;
   };
   void capture(std::optional<Capture> capture) { capture_ = std::move(capture); }
   bool is_captured() const { return capture_.has_value(); }
-  /// Of what NCCL puts in. Threads: whoever captures.
+  /// Submits NCCL's work; a captured graph holds the communicator. Threads: the capturing one.
   void submit_of(const std::shared_ptr<void>& communicator, std::function<void()> task) {
     if (!capture_) return submit(std::move(task));
     capture_->held->push_back(communicator);
@@ -61,7 +61,7 @@ class Stream {
   static Stream& of(CUstream_st* handle) { return *reinterpret_cast<Stream*>(handle); }
 
  private:
-  /// A task is taken away when it is done; an empty one is the last.
+  /// Runs tasks, each removed after it has run; an empty one ends the thread.
   void work() {
     for (;;) {
       std::unique_lock lock(mutex_);

@@ -52,7 +52,7 @@ void TicketMessages::publish(int loop, const Ticket& ticket) {
   }
 }
 
-/// A wait that ended because the loop's other process is lost says so.
+/// Runs a line's kernel. Throws: RunError(PeerLost) if the loop's other process is lost.
 void TicketMessages::run(Line& line, int loop) {
   try {
     line.kernel->run({.step = line.tickets++, .examples = 0, .counters = &line.counters});

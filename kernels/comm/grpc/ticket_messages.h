@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tickets of loops that span processes, as messages of the transport that also carries values: a
-// send from the process that leads a loop to every other process, and a receive there. Their
-// message numbers follow those of values. Their bytes are control data, like headers, and do not
-// count as traffic.
+// Carries the tickets of loops that span processes as messages of the values' transport: the
+// process that leads a loop has a send to every other process, which has a receive. Their message
+// numbers follow those of values. Their bytes are control data, like headers, and do not count as
+// traffic.
 #pragma once
 
 #include <array>
@@ -23,21 +23,21 @@ namespace regatta {
 
 class TicketMessages final : public TicketPost {
  public:
-  /// `table` has send and receive. Called before any process runs a step.
+  /// `table` provides send and receive. Called before any process runs a step.
   TicketMessages(const Step& part, const KernelTable& table);
 
   void publish(int loop, const Ticket& ticket) override;
   Ticket next(int loop) override;
   void abandon(int loop) override;
 
-  /// A process is lost: next() of its loops throws RunError(PeerLost). A loop with a quorum is an
-  /// exception: the first server ends it and tells the others by a ticket. Threads: any.
+  /// Ends next() of the lost process's loops with RunError(PeerLost), except in a loop with a
+  /// quorum: its first server ends it and informs the others by a ticket. Threads: any.
   void lose(int process, const std::string& reason);
 
  private:
-  /// One loop with one other process.
+  /// The tickets of one loop to or from one other process.
   struct Line {
-    std::array<std::int32_t, 4> words{};  ///< runs, low and high half of examples, ends
+    std::array<std::int32_t, 4> words{};  ///< runs, examples (low and high half), ends
     Node node;
     std::array<Tensor, 1> tensor;
     AbortFlag abort;
@@ -51,7 +51,7 @@ class TicketMessages final : public TicketPost {
   bool has_quorum_ = false;
   std::map<int, std::vector<int>> loops_of_;  ///< by process
   std::mutex mutex_;
-  std::map<int, std::string> lost_;  ///< by loop: why
+  std::map<int, std::string> lost_;  ///< the reason, by loop
 
   std::map<int, std::deque<Line>> lines_;  ///< by loop; not changed after the constructor
 };

@@ -21,16 +21,16 @@
 namespace regatta {
 namespace {
 
-/// A collective and who takes part.
+/// A collective and its members.
 struct Group {
   std::unique_ptr<AllReduceGroup> collective;
-  std::unique_ptr<QueuedCollective> queued;  ///< null where lanes have no queues
-  std::vector<Account*> accounts;            ///< by member; null: it has not joined yet
+  std::unique_ptr<QueuedCollective> queued;  ///< null if lanes have no queues
+  std::vector<Account*> accounts;            ///< by member; null before it joins
   std::vector<Bucket> waiting;
-  std::vector<std::optional<HostBucket>> buckets;  ///< by member, where the host exchanges them
+  std::vector<std::optional<HostBucket>> buckets;  ///< by member, if the host exchanges them
   std::optional<ArrivalBoard> board;
 
-  /// All members have joined, so that it is known who does it.
+  /// Called when all members have joined: joins their buckets if the host runs the collective.
   void settle() {
     if (queued != nullptr && (queued->is_built() || queued->is_nothing_to_do())) return;
     for (const Bucket& joined : std::exchange(waiting, {})) {
@@ -39,7 +39,7 @@ struct Group {
     }
   }
 
-  /// Now that the member's place is known, others can count what they take from there.
+  /// Opens the member's counts of bytes taken from members with a known place, and theirs from it.
   void join(std::int64_t member, Account& account) {
     accounts[static_cast<std::size_t>(member)] = &account;
     account.taken.resize(accounts.size());
@@ -71,7 +71,7 @@ class CopyKernel final : public Kernel {
   Account& account_;
 };
 
-/// By work in the receiver's queue: a kernel between places of one GPU, else what carries it.
+/// Copies in the receiver's queue: by a kernel between places of one GPU, else by the queue's copy.
 class QueuedCopyKernel final : public Kernel, public QueuedExchange {
  public:
   QueuedCopyKernel(std::unique_ptr<Kernel> copy, std::int64_t bytes, Account& account)
@@ -91,8 +91,8 @@ class QueuedCopyKernel final : public Kernel, public QueuedExchange {
   Account& account_;
 };
 
-/// From a GPU's memory to the host's, by a queue of that GPU; on to another GPU's, which cannot
-/// read it there, by the receiver's queue.
+/// Copies from a GPU's memory to host memory, by a queue of that GPU. If the destination is another
+/// GPU, which cannot read the source, the receiver's queue copies on from there.
 class FetchingCopyKernel final : public Kernel {
  public:
   FetchingCopyKernel(const KernelRequest& request, Account& account)
@@ -125,7 +125,7 @@ class FetchingCopyKernel final : public Kernel {
   const void* from_;
   void* to_;
   std::int64_t bytes_;
-  LaneQueue* onward_;  ///< of the lane; null: it is the host's
+  LaneQueue* onward_;  ///< queue of the receiving lane; null if the destination is host memory
   std::optional<HostBuffer> staging_;
   std::string what_;
   Account& account_;
@@ -139,11 +139,11 @@ std::unique_ptr<Kernel> carried(const KernelRequest& request) {
   return make_kernel([=, &queue](const StepContext&) { queue.copy(to, from, bytes); });
 }
 
-/// By the host, or where members share a GPU by a kernel of it. Then nothing travels: counted are
-/// the messages of the algorithm, whose order of additions the kernel follows.
+/// A collective run by the host, or by one kernel of the GPU that the members share. That kernel
+/// adds in the algorithm's order. It sends nothing; the algorithm's messages are counted.
 class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
  public:
-  /// `bucket` is all of it (bucket_elements.h).
+  /// `bucket` is the whole of `own` (bucket_elements.h).
   CollectiveKernel(const KernelRequest& request, const Bucket& own, const Tensor& bucket,
                    Group& group, Account& account)
       : op_(request.node.op),
@@ -195,7 +195,7 @@ class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
   }
   void count_step() override { account_.traffic += of_one_run_; }
 
-  /// Known to the member that joined last; the others' is the same.
+  /// The chosen implementation, known to the member that joined last; the others have the same.
   std::string choice() const override {
     if (queued_ == nullptr || group_.members() == 1 || !queued_->all_joined()) return {};
     if (!is_queued()) return "the host, by " + algorithm_ + ": " + queued_->why_not();
@@ -209,12 +209,12 @@ class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
 
  private:
   bool is_queued() const { return queued_ != nullptr && queued_->is_built(); }
-  /// A member that is alone still copies its share to where the whole bucket is read.
+  /// Whether there is no work. A single member still copies its all_gather share into the bucket.
   bool is_done() const { return group_.members() == 1 && op_ != Op::AllGather; }
 
   Op op_;
   AllReduceGroup& group_;
-  std::optional<HostBucket>& bucket_;  ///< in the group; none where a queue does it
+  std::optional<HostBucket>& bucket_;  ///< in the group; none if a queue runs the collective
   QueuedCollective* queued_;
   Account& account_;
   std::int64_t member_;
@@ -232,7 +232,7 @@ struct InProcessTransport::State {
   Accounts& accounts;
   std::map<std::int64_t, Group> groups{};
 
-  /// `in_queue`: the device's own, which copies between places that are both on it.
+  /// `in_queue` is the device's own kernel, which copies between places on that device.
   std::unique_ptr<Kernel> build_copy(const KernelRequest& request, const KernelFactory& in_queue) {
     Account& account = accounts.open(request.node.place);
     account.taken.push_back({.from = sender_of(request.node)});
@@ -246,7 +246,7 @@ struct InProcessTransport::State {
         request.outputs[0].type.bytes(), account);
   }
 
-  /// `in_queue`: the device's own, for members that share it.
+  /// `in_queue` is the device's own kernel, for members that share the device.
   std::unique_ptr<Kernel> build_collective(const KernelRequest& request,
                                            const KernelFactory& in_queue) {
     const Attributes& attributes = request.node.attributes;

@@ -2,11 +2,10 @@
 //
 // Communication between places of one process: copies and collectives through shared memory. On a
 // GPU a copy is a kernel in its queue, and a collective of places that share the GPU is one kernel
-// (queued_collective.h). A copy from another device's memory is done by queues, through host memory
-// if the devices cannot reach each other's memory (KernelRequest::carrier).
-// Each member runs on its own thread, reads from the other members' memory (pull) and counts the
-// bytes that it received, by sender. One kernel sends no messages; it counts the bytes of its
-// algorithm.
+// (queued_collective.h). Queues copy from another device's memory, through host memory if the
+// devices cannot reach each other's (KernelRequest::carrier). Each member runs on its own thread,
+// reads from the other members' memory (pull) and counts the bytes that it received, by sender. A
+// single kernel sends no messages; it counts the bytes of its algorithm.
 #pragma once
 
 #include <memory>
@@ -21,8 +20,8 @@ class InProcessTransport final : public Transport {
   InProcessTransport();
   ~InProcessTransport() override;
 
-  /// Adds copy, all_reduce, reduce_scatter and all_gather. For lanes with queues they use
-  /// the device's kernels, which must be in the table before. Called once for each device's table.
+  /// Adds copy, all_reduce, reduce_scatter and all_gather. For lanes with queues they use the
+  /// device's kernels, which must already be in the table. Called once for each device's table.
   void add_kernels(KernelTable& table) override;
 
  private:

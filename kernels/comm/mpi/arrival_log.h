@@ -26,7 +26,7 @@ class ArrivalLog {
     if (size_ < stamps_.size()) stamps_[size_++] = ns;
   }
 
-  /// The arrivals since the last clear(). This and all below may not be called while lanes run.
+  /// The arrivals since the last clear(). Not called while lanes run, like all functions below.
   std::span<const std::int64_t> stamps() const { return std::span(stamps_).first(size_); }
   void clear() { size_ = 0; }
 

@@ -33,7 +33,7 @@ ClockComparison of_one_host(const ClockComparison& comparison) {
 ClockMap::ClockMap(const ClockComparison& begin, const ClockComparison& end)
     : begin_(begin), error_ns_(std::max(begin.error_ns, end.error_ns)) {
   const std::int64_t between_ns = end.own_ns - begin.own_ns;
-  if (between_ns <= 0) return;  // at one moment nothing is gained
+  if (between_ns <= 0) return;  // without elapsed time there is no drift
   gain_ = static_cast<double>(end.offset_ns - begin.offset_ns) / static_cast<double>(between_ns);
 }
 

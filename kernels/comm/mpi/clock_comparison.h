@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares two clocks as NTP does (RFC 5905, section 8): a message goes to the other process and
+// Compares two clocks as NTP does (RFC 5905, section 8): a message is sent to the other process and
 // returns with the time there. The other clock showed that time between departure and return, so
 //   offset = there - (sent + received) / 2,   error <= (received - sent) / 2.
-// Of several round trips the fastest has the smallest error. Two comparisons give the drift; it is
-// assumed to be constant between them.
+// The fastest of several round trips has the smallest error. Two comparisons give the drift, which
+// is assumed to be constant between them.
 // Units: nanoseconds by the clock in the name.
 #pragma once
 

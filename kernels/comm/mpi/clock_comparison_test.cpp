@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What round trips tell of two clocks, with clocks that are made up.
+// Clock comparisons by round trips between artificial clocks.
 #include "kernels/comm/mpi/clock_comparison.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kOffsetNs = 7'000'000'000;  // of the other clock
 
-/// A message that takes `there_ns` and its answer that takes `back_ns`.
+/// A round trip: the message takes `there_ns`, the answer `back_ns`.
 RoundTrip trip(std::int64_t sent_ns, std::int64_t there_ns, std::int64_t back_ns) {
   return {.sent_ns = sent_ns,
           .there_ns = sent_ns + there_ns + kOffsetNs,
@@ -27,7 +27,7 @@ TEST(CompareClocks, GoesByTheQuickestRoundTrip) {
                             trip(300'000, 50'000, 100), trip(400'000, 300, 300)};
   const ClockComparison found = compare_clocks(trips);
   EXPECT_EQ(found.own_ns, 200'200);
-  EXPECT_EQ(found.offset_ns, kOffsetNs + 50);  // half of what the two ways differ by
+  EXPECT_EQ(found.offset_ns, kOffsetNs + 50);  // plus half of the difference between the two ways
   EXPECT_EQ(found.error_ns, 200);
 }
 

@@ -14,15 +14,15 @@ namespace {
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kRoundsAtOnce = 4096;
 
-/// The least of all ranks' values, element by element.
+/// Replaces each element by the least value that any rank has there.
 void reduce_to_least(MPI_Comm all, std::span<std::int64_t> values) {
   mpi_call(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T,
                          MPI_MIN, all),
            "MPI_Allreduce");
 }
 
-/// Of a span between two times of which one is this rank's: the other may be of the rank whose
-/// clock is known worst.
+/// Error bound of a span between an arrival at this rank and one at another: the other may be the
+/// rank with the least accurate clock.
 std::int64_t uncertainty(MPI_Comm all, std::int64_t own_error_ns) {
   int rank = 0;
   int ranks = 1;
@@ -43,7 +43,7 @@ ArrivalLog& MpiArrivals::log(std::int64_t group, std::int64_t members, ExchangeT
   return entry.logs.emplace_back(times);
 }
 
-/// On which collectives there are, by a hash of their numbers and members.
+/// Whether all ranks have the same collectives, by a hash of their numbers and members.
 bool MpiArrivals::ranks_agree(MPI_Comm all) const {
   std::int64_t hash = 1;
   for (const auto& [number, group] : groups_) {
@@ -77,7 +77,7 @@ void MpiArrivals::settle(MPI_Comm all) {
   for (auto& [number, group] : groups_) settle(all, map, group);
 }
 
-/// From the last comparison to now.
+/// Compares the clocks now; returns the map for the time since the last comparison.
 ClockMap MpiArrivals::compare(MPI_Comm all) {
   const ClockComparison now = compare_now(all);
   const ClockMap map(last_, now);
@@ -89,7 +89,7 @@ ClockMap MpiArrivals::compare(MPI_Comm all) {
   return map;
 }
 
-/// Ranks with several members have less room for each: what all have noted is compared.
+/// Adds lateness for rounds that all have logged: logs are shorter on ranks with several members.
 void MpiArrivals::settle(MPI_Comm all, const ClockMap& map, Group& group) const {
   std::int64_t noted = kNever;
   for (const ArrivalLog& log : group.logs) noted = std::min(noted, std::ssize(log.stamps()));

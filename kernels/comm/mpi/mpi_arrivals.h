@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures how late each member arrives at collectives between processes, whose hosts may have
+// Measures how late each member arrives at collectives between processes on hosts that may have
 // different clocks. Each member logs its arrivals by its process's clock. Ranks compare their
 // clocks with rank 0's before the first step and at each settle(), while no lane runs. settle()
 // converts the logs to rank 0's clock, and the ranks find the first arrival of each exchange. The

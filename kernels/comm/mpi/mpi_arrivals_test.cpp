@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How late ranks come, found out by clocks that are wrong: the ranks of this test share a host and
-// so a clock, by which the truth is known. Part of mpi_transport_test, whose main() makes the
-// session.
+// Lateness of ranks that is measured by artificially wrong clocks. The ranks of this test share a
+// host and its clock, which gives the true values. Part of mpi_transport_test; main() there makes
+// the session.
 #include "kernels/comm/mpi/mpi_arrivals.h"
 
 #include <gtest/gtest.h>
@@ -23,14 +23,14 @@ using testing_support::session;
 
 constexpr std::int64_t kRoundingNs = 2;  // of two times
 
-/// Of each rank another: by seconds, and some percent faster or slower.
+/// A clock that differs for each rank: by seconds, and some percent faster or slower.
 ProcessClock wrong_clock() {
   const std::int64_t rank = session->rank();
   return ProcessClock({.offset_ns = 1'000'000'000 * rank,
                        .drift_ppb = (rank % 2 == 0 ? -10'000'000 : 10'000'000) * rank});
 }
 
-/// By the clock that all share.
+/// The earliest of all ranks' times by the shared clock.
 std::int64_t first_of(std::int64_t steady_ns) {
   mpi_call(MPI_Allreduce(MPI_IN_PLACE, &steady_ns, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD),
            "MPI_Allreduce");
@@ -50,19 +50,19 @@ TEST(MpiArrivals, TellHowLateARankCameWhateverItsClockShows) {
     const std::int64_t came_ns = now_ns();
     log.arrive(arrivals.clock().at(came_ns));
     const std::int64_t late_ns = came_ns - first_of(came_ns);
-    sleep_ms(5);  // in which clocks part
+    sleep_ms(5);  // enough for the clocks to drift apart
     arrivals.settle(MPI_COMM_WORLD);
     EXPECT_LE(std::abs(times.late.sum() - told_ns - late_ns),
               arrivals.uncertainty_ns() + kRoundingNs);
     told_ns = times.late.sum();
     EXPECT_EQ(times.late.count(), round + 1);
   }
-  // Otherwise this says nothing of the offsets.
+  // A larger uncertainty would prove nothing about the offsets.
   EXPECT_LT(arrivals.uncertainty_ns(), 300'000'000);
 }
 
 TEST(MpiArrivals, TellOfManyRoundsAtOnceAndOfSeveralMembersOfARank) {
-  constexpr int kRounds = 5'000;  // more than a message of the settling holds
+  constexpr int kRounds = 5'000;  // more than one message of settle() holds
   MpiArrivals arrivals(wrong_clock());
   ExchangeTimes times, later_times;
   ArrivalLog& log = arrivals.log(3, 2 * session->size(), times);
@@ -101,7 +101,7 @@ TEST(MpiArrivals, TellWhatTheClockShowsBesideThatOfRank0) {
   const double drift = static_cast<double>(second_ns) / 1e9;
   const double expected_ppb = (1 / drift - 1) * 1e9;
   const double error_ns = static_cast<double>(facts.error_ns);
-  // What the clock has gained between this test's begin and the comparison is not in the offset.
+  // The offset leaves out the clock's gain between this test's begin and the comparison.
   EXPECT_NEAR(static_cast<double>(facts.offset_ns), -1e9 * session->rank(),
               error_ns + std::abs(drift - 1) * passed_ns);
   EXPECT_NEAR(static_cast<double>(facts.drift_ppb), expected_ppb,

@@ -15,7 +15,8 @@ constexpr std::size_t kMostTrips = 32;
 constexpr std::size_t kLeastTrips = 5;
 constexpr std::int64_t kEnoughNs = 100'000'000;
 
-/// Of a message from member 0 to itself, in a collective (mpi_group.cpp): there is none.
+/// Tag of clock messages. In a collective it would be that of a message from member 0 to itself
+/// (mpi_group.cpp), which does not occur.
 constexpr int kTag = 0;
 
 constexpr std::chrono::microseconds kShortestSleep{20};
@@ -42,7 +43,7 @@ std::int64_t receive_asleep(MPI_Comm all, int from) {
   }
 }
 
-/// Lets `rank` begin and tells it the time until it has heard enough.
+/// Answers each request of `rank` with the time, until its last one.
 void answer(MPI_Comm all, int rank, const ProcessClock& clock) {
   send(all, rank, kBegin);
   for (bool last = false; !last;) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares the clock of each rank with that of rank 0, one rank after the other. A rank makes 32
-// round trips; it stops earlier when 100 ms have passed, but makes at least 5. Before and after its
-// turn it sleeps between looks: where there are many more ranks than cores, ranks that wait busily
-// would make each trip of another one as long as they are many.
+// Compares each rank's clock with that of rank 0, one rank after the other. A rank makes 32 round
+// trips; after 100 ms it stops earlier, but makes at least 5. Before and after its turn it sleeps
+// between polls: with many more ranks than cores, ranks that wait busily would slow each round trip
+// in proportion to their number.
 #pragma once
 
 #include "kernels/comm/mpi/clock_comparison.h"

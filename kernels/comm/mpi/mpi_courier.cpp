@@ -45,7 +45,7 @@ void MpiCourier::stop() {
   over_.raised = true;
   {
     const std::lock_guard lock(mutex_);
-    calls_.advance_to(calls_.value() + 1);  // wakes it
+    calls_.advance_to(calls_.value() + 1);  // wakes the thread
   }
   thread_.join();
 }
@@ -75,7 +75,7 @@ void MpiCourier::run() {
       look();
     }
   } catch (const Aborted&) {
-    return;  // it is over
+    return;  // stop() has ended the wait
   }
 }
 

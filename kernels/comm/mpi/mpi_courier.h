@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sends under way, which no lane waits for. MPI moves what has begun only while some thread calls
-// it, and lanes compute or sleep: a thread of the courier's polls for as long as anything is under
-// way, and sleeps otherwise.
+// Completes sends in the background, so that no lane waits for them. MPI progresses a send only
+// while some thread calls it, and lanes compute or sleep: the courier's thread polls while any send
+// is under way, and sleeps otherwise.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,32 @@
 
 namespace regatta {
 
-/// One message's way out, once a step.
+/// The sends of one message, started once a step.
 class Outgoing {
  public:
-  /// Its `requests` are those of the message's chunks.
+  /// `chunks` is the number of the message's chunks, each of which has a request.
   explicit Outgoing(std::size_t chunks) : requests_(chunks, MPI_REQUEST_NULL) {}
-  /// Frees the requests that a failed run has left.
+  /// Frees the requests of a failed run.
   ~Outgoing();
   Outgoing(const Outgoing&) = delete;
   Outgoing& operator=(const Outgoing&) = delete;
 
   std::vector<MPI_Request>& requests() { return requests_; }
-  /// How often it has begun. Threads: the sending lane.
+  /// begin() counts the steps that have started it. Threads: the sending lane.
   void begin() { ++begun_; }
   std::uint64_t begun() const { return begun_; }
 
-  /// Whether nothing of it is under way.
+  /// Whether all sends so far are complete.
   bool has_left() const { return left_.value() == begun_; }
 
-  /// Looks whether all chunks have left. Threads: the sending lane, then the courier's.
-  /// Throws: RunError(PeerLost).
+  /// Tests whether all chunks have left. Threads: the sending lane, then the courier's. Throws:
+  /// RunError(PeerLost).
   bool look();
   /// Ends waits with this error.
   void fail(const std::string& error);
 
-  /// Waits until the message has left `times` times, counted from the first. Returns false when
-  /// the limit passed. Throws: RunError(PeerLost), Aborted. Threads: any.
+  /// Waits until the message has left `times` times since the start. Returns false when the limit
+  /// has passed. Throws: RunError(PeerLost), Aborted. Threads: any.
   bool wait(std::uint64_t times, const Patience& patience);
 
  private:
@@ -62,25 +62,25 @@ class MpiCourier {
   MpiCourier(const MpiCourier&) = delete;
   MpiCourier& operator=(const MpiCourier&) = delete;
 
-  /// There will be one message more, which outlives the courier. Starts its thread, which so has
-  /// the cores of the caller. Before the first run.
+  /// Makes room for one more message, which outlives the courier. Starts the thread, which inherits
+  /// the caller's cores. Called before the first run.
   void announce();
   /// Takes over a message that has begun. Threads: any.
   void take(Outgoing& outgoing);
-  /// Ends at once, before memory goes away that is still being sent. Threads: one at a time.
+  /// Stops the thread at once. Called before memory being sent is freed. Threads: one at a time.
   void stop();
 
  private:
   void run();
-  /// Takes what was handed over; waits for it where nothing is under way.
+  /// Moves messages handed over to those under way; waits for some if none is under way.
   void collect();
   void look();
 
   std::mutex mutex_;
-  std::vector<Outgoing*> handed_over_;  ///< as many as are announced fit in, as below
+  std::vector<Outgoing*> handed_over_;  ///< with room for all that are announced, like `under_way_`
   std::vector<Outgoing*> under_way_;
   std::uint64_t announced_ = 0;
-  Counter calls_;  ///< of take(), and one at the end
+  Counter calls_;  ///< calls of take(), plus one at the end
   std::uint64_t heard_ = 0;
   AbortFlag over_;
   std::thread thread_;

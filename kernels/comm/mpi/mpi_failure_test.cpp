@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce between ranks when one of them is late, does not come, or cannot: which one the others
-// name and what ends their wait. Part of mpi_transport_test, whose main() makes the session.
+// all_reduce between ranks when one is late, absent or unable: the rank that the others name, and
+// the end of their waits. Part of mpi_transport_test; main() there makes the session.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -26,7 +26,7 @@ using testing_support::session;
 
 constexpr std::int64_t kShortNs = 50'000'000;
 
-/// The last rank's members do not come; the others name the one they wait for.
+/// The last rank's members are absent; the others name the member that they wait for.
 TEST(MpiTransport, NamesTheMemberThatDoesNotCome) {
   if (session->size() == 1) GTEST_SKIP() << "one rank has no other to wait for";
   const std::int64_t last = session->size() - 1;
@@ -43,7 +43,7 @@ TEST(MpiTransport, NamesTheMemberThatDoesNotCome) {
         ADD_FAILURE() << algorithm << ": a missing rank went unnoticed";
       } catch (const RunError& error) {
         EXPECT_EQ(error.kind(), ErrorKind::Timeout);
-        // The ring's first neighbour and the first that reduce_to_one adds.
+        // The ring waits for its first neighbour, reduce_to_one for the first member that it adds.
         const std::int64_t awaited = algorithm == kRing ? last : 1;
         EXPECT_EQ(error.what(), "all_reduce 3: member 0 in process 0 waited in vain for member " +
                                     std::to_string(awaited) + " in process " +
@@ -73,7 +73,7 @@ TEST(MpiTransport, EndsAWaitWhenTheRunIsAborted) {
 
 TEST(MpiTransport, CountsTheTimeUntilALateMemberCameAsWaiting) {
   if (session->size() == 1) GTEST_SKIP() << "one rank has no other to wait for";
-  constexpr std::int64_t kLateNs = 500'000'000;  // much, so that a busy machine may be slow
+  constexpr std::int64_t kLateNs = 500'000'000;  // long enough for a slow, busy machine
   const Case test{
       .algorithm = "ring", .processes = processes(Dealing::OneEach), .elements = 100'000};
   Members members(test, MpiTransportOptions{});

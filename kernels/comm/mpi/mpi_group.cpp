@@ -8,7 +8,7 @@
 namespace regatta {
 namespace {
 
-/// A tag holds the collective's number and two members'.
+/// Limits of tags, which combine the numbers of the collective and of two members.
 constexpr std::int64_t kMembersPerTag = 256;
 constexpr std::int64_t kGroupsPerTag = 32767;
 
@@ -37,7 +37,7 @@ MpiGroup::MpiGroup(Request request, const MpiSession& session)
   for (std::int64_t process : request_.processes)
     host_of.push_back(session.hosts()[static_cast<std::size_t>(process)]);
   between_hosts_ = std::count(host_of.begin(), host_of.end(), host_of[0]) < std::ssize(host_of);
-  // The library finds out about hosts by itself.
+  // The library detects hosts itself.
   part_of_ = between_hosts_ && !by_library() ? host_of : request_.processes;
 }
 

@@ -25,7 +25,7 @@ class MpiGroup {
     Op op = Op::AllReduce;
     std::int64_t group = 0;
     std::string algorithm;
-    std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the members allow
+    std::int64_t columns = 0;             ///< of a torus; 0: the grid nearest to a square
     std::vector<std::int64_t> processes;  ///< by member
   };
 
@@ -60,7 +60,7 @@ class MpiGroup {
   Request request_;
   int rank_ = 0;
   bool between_hosts_ = false;
-  std::vector<std::int64_t> part_of_;  ///< by member: members of one part reduce before they send
+  std::vector<std::int64_t> part_of_;  ///< by member; members of one part reduce before they send
   std::map<std::pair<std::int64_t, std::int64_t>, LocalChannel> channels_;  ///< by (from, to)
   MPI_Comm communicator_ = MPI_COMM_NULL;
 };

@@ -15,7 +15,7 @@ void add_bf16(void* part, void* sum, int* count, MPI_Datatype* /*type*/) {
   add_elements(ElementType::BF16, sum, part, *count);
 }
 
-/// Made once, and there until MPI_Finalize.
+/// The reduction for `element`; that of bf16 is made once and kept until MPI_Finalize.
 MPI_Op sum_of(ElementType element) {
   if (element == ElementType::F32) return MPI_SUM;
   static const MPI_Op sum = [] {

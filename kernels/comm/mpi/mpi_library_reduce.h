@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `--all-reduce mpi` between processes: MPI_Iallreduce in place, polled until it is done. MPI has
-// no bf16: its elements travel as two bytes each, and we tell it how to add them. The library
+// no bf16: its elements travel as two bytes each and are added by our own MPI_Op. The library
 // reports neither the arrival of other members nor the bytes that it moves. All its time is
 // therefore communication, and the bytes are those of an optimal all-reduce (collective.h).
 #pragma once
@@ -29,7 +29,7 @@ class MpiLibraryReduce {
   /// Throws: RunError(Unsupported) if MPI's `int` cannot count the elements.
   explicit MpiLibraryReduce(Request request);
 
-  /// Throws: RunError(Timeout), RunError(PeerLost), Aborted.
+  /// Runs the reduction in place. Throws: RunError(Timeout), RunError(PeerLost), Aborted.
   void run(const Patience& patience, MemberTraffic& traffic);
 
  private:

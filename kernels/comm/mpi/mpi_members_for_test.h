@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests under mpirun: the members of an all_reduce in this rank, each with its node, memory and
+// For tests under mpirun: this rank's members of an all_reduce, each with its node, memory and
 // kernel, and their contributions by round.
 #pragma once
 
@@ -23,7 +23,7 @@ inline MpiSession* session = nullptr;
 inline constexpr std::int64_t kGroup = 3;
 inline constexpr std::int64_t kChunkElements = 64;
 
-/// How members are dealt to ranks.
+/// How members are distributed over ranks.
 enum class Dealing { OneEach, TwoEach, Uneven, Scattered };
 
 inline std::vector<std::int64_t> processes(Dealing dealing) {
@@ -46,7 +46,7 @@ inline void fill(std::vector<float>& buffer, std::int64_t member, std::int64_t r
   }
 }
 
-/// One member of this rank: its node, its memory, its kernel.
+/// One member of this rank: its node, memory and kernel.
 class Member {
  public:
   Member(const KernelTable& table, Node node, const TensorType& bucket, const AbortFlag* abort)
@@ -94,7 +94,7 @@ inline Node node_of(const Case& test, std::int64_t member, std::int64_t group) {
   return node;
 }
 
-/// The members of one collective that live in this rank.
+/// The members of one collective in this rank.
 class Members {
  public:
   explicit Members(const Case& test, const MpiTransportOptions& options = small_chunks(),

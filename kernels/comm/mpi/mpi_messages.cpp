@@ -15,7 +15,7 @@
 namespace regatta {
 namespace {
 
-/// A part of a message, in the memory of its values.
+/// A part of a message, in place in its tensor's memory.
 struct Chunk {
   std::byte* data = nullptr;
   int bytes = 0;
@@ -33,7 +33,7 @@ std::vector<Chunk> chunks_of(std::span<const Tensor> tensors, std::int64_t chunk
   return chunks;
 }
 
-/// What all kernels of a message know of it.
+/// A message's peer, tag, communicator and limits, for all of its kernels.
 struct Line {
   int peer = 0;
   int tag = 0;
@@ -90,7 +90,7 @@ class SendKernel final : public Kernel {
   MemberTraffic& traffic_;
 };
 
-/// Waits for the sends of one step. Some of them may be another lane's and not have begun.
+/// Waits until a step's sends have left. Some may be another lane's and not have begun.
 class SentKernel final : public Kernel {
  public:
   struct Awaited {
@@ -131,7 +131,7 @@ class ReceiveKernel final : public Kernel {
     added_.resize(static_cast<std::size_t>(staging_.bytes()) / sizeof(float));
   }
 
-  /// Cancels the requests that a failed run has left.
+  /// Cancels the requests of a failed run.
   ~ReceiveKernel() override {
     for (MPI_Request& request : requests_) {
       if (request == MPI_REQUEST_NULL) continue;
@@ -168,7 +168,7 @@ class ReceiveKernel final : public Kernel {
   }
 
  private:
-  /// Takes the first chunk if the peer has sent it.
+  /// Starts to receive the first chunk if the peer has sent it.
   bool begins() {
     int come = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -189,7 +189,7 @@ class ReceiveKernel final : public Kernel {
     return done != 0;
   }
 
-  /// Where MPI puts what arrives: in place, unless it is to be added.
+  /// The address that MPI writes a chunk to: its place in the tensors, or in `added_`.
   std::byte* landing(std::size_t chunk) {
     if (added_.empty()) return chunks_[chunk].data;
     std::int64_t before = 0;
@@ -214,7 +214,7 @@ class ReceiveKernel final : public Kernel {
   Staging staging_;
   std::vector<Chunk> chunks_;
   std::vector<MPI_Request> requests_;
-  std::vector<float> added_;  ///< what is to be added onto sums; empty: it lands in place
+  std::vector<float> added_;  ///< received values to be added; empty if chunks land in place
   MemberTraffic& traffic_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages between the ranks of a real mpirun: values, sums, order, and what ends a wait. Rank 0
-// sends to the last rank, or that to rank 0. Part of mpi_transport_test, whose main() makes the
-// session.
+// Messages between the ranks of a real mpirun: values, sums, order, and the end of every wait. They
+// go between rank 0 and the last rank, in either direction. Part of mpi_transport_test; main()
+// there makes the session.
 #include "kernels/comm/mpi/mpi_messages.h"
 
 #include <gtest/gtest.h>
@@ -19,10 +19,10 @@ namespace {
 
 using testing_support::session;
 
-constexpr std::int64_t kLarge = 1 << 20;  // elements: more than MPI sends before it is asked
+constexpr std::int64_t kLarge = 1 << 20;  // elements: more than MPI sends eagerly
 constexpr std::int64_t kShortNs = 50'000'000;
 
-/// Send, sent or receive of one value, with its memory.
+/// The kernel of one send, sent or receive, with its tensor.
 class Box {
  public:
   Box(KernelTable& table, Op op, std::int64_t message, int peer, std::int64_t elements,
@@ -148,7 +148,7 @@ TEST_F(MpiMessagesTest, AreAddedOntoSumsAndCounted) {
   }
 }
 
-/// A sender goes on with its step; what it has waited for, a late sender's receiver tells.
+/// A sender does not wait in its step; the receiver measures how late it is.
 TEST_F(MpiMessagesTest, HoldNoSenderUpAndTellHowLongTheyWereWaitedFor) {
   constexpr std::int64_t kLateNs = 400'000'000;
   const auto late = std::chrono::nanoseconds(kLateNs);

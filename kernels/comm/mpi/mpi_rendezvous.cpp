@@ -15,7 +15,7 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 10;
 
 }  // namespace
 
-/// Texts stay where they are: a send that its deadline cut short may still read them.
+/// Texts stay in place: a send that its deadline cut short may still read them.
 struct MpiRendezvous::State {
   MpiSession& session;
   MPI_Comm communicator = MPI_COMM_NULL;
@@ -26,7 +26,7 @@ struct MpiRendezvous::State {
     mpi_call(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
   }
 
-  /// Takes the text of `process` if it has come.
+  /// Receives the text of `process` if it has arrived.
   bool take(int process, int tag, std::string& text) const {
     int come = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -43,7 +43,7 @@ struct MpiRendezvous::State {
 
 MpiRendezvous::MpiRendezvous(MpiSession& session) : state_(std::make_unique<State>(session)) {}
 
-/// The communicator stays until MPI_Finalize: freeing it waits for ranks that may be gone.
+/// Keeps the communicator until MPI_Finalize: freeing it waits for ranks that may be gone.
 MpiRendezvous::~MpiRendezvous() = default;
 
 int MpiRendezvous::process() const { return state_->session.rank(); }

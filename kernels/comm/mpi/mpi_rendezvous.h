@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A rendezvous of MPI's ranks: each sends its text to every other. An exchange makes no blocking
-// MPI call, so it ends at its deadline and can name the missing processes.
+// A rendezvous of MPI's ranks: each sends its text to every other. No MPI call in it blocks, so an
+// exchange ends at its deadline and can name the missing processes.
 #pragma once
 
 #include <memory>

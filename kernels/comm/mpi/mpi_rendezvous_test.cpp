@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks that meet before they talk by other means. Part of mpi_transport_test, whose main() makes
-// the session.
+// A rendezvous of ranks over MPI, before they connect by other transports. Part of
+// mpi_transport_test; main() there makes the session.
 #include "kernels/comm/mpi/mpi_rendezvous.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 //   mpirun -n 2 mpi_ring_times 4096 65536 ...
 // --calls N sets the number of single calls; the default depends on the size. Tuning: --algorithm
 // NAME, --chunk BYTES, --receives CHUNKS, --sends CHUNKS, --waits core|shared|communication.
-// --waits imitates lanes with a core each, lanes that share cores, or communication lanes beside a
+// --waits imitates lanes with a core each, lanes that share cores, or communication lanes with a
 // lane that computes (kernels/runtime/executor.cpp); the default depends on the number of cores.
 #include <algorithm>
 #include <cstdio>
@@ -33,7 +33,7 @@ struct Arguments {
   std::string algorithm{kRing};
   MpiTransportOptions transport;
   std::string waits;
-  int calls = 0;  ///< 0: as the size allows
+  int calls = 0;  ///< 0: chosen by size
   std::vector<std::int64_t> sizes;
 };
 
@@ -42,7 +42,7 @@ double median_seconds(std::vector<std::int64_t> times_ns) {
   return static_cast<double>(times_ns[times_ns.size() / 2]) * 1e-9;
 }
 
-/// Of one call.
+/// The time of one call on each side.
 struct Seconds {
   double ours = 0;
   double library = 0;
@@ -81,7 +81,7 @@ class Member {
     run_library(kWarmUp);
   }
 
-  /// Medians over `blocks` blocks of `calls` calls of each side, after a barrier each.
+  /// The medians of both sides over `blocks` blocks of `calls` calls, each block after a barrier.
   Seconds seconds_of_call(int blocks, int calls) {
     std::vector<std::int64_t> ours;
     std::vector<std::int64_t> library;

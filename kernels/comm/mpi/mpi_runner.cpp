@@ -23,7 +23,7 @@ bool completed(MPI_Request& request) {
 
 }  // namespace
 
-/// One run: how many of the schedule's transfers have come how far, in order.
+/// The state of one run: how many of the schedule's transfers have passed each phase, in order.
 class MpiRunner::Turn {
  public:
   Turn(MpiRunner& runner, const Patience& patience, const Observer& observer)
@@ -57,7 +57,7 @@ class MpiRunner::Turn {
     return runner_.round_ * transfer.per_run + transfer.number;
   }
 
-  /// Lets MPI write to where elements land, as far ahead as there is room.
+  /// Posts receives as far ahead as options and unfinished sends from the same memory allow.
   bool post() {
     const std::int64_t before = posted_;
     while (posted_ < receives() && posted_ - received_ < runner_.options_.receives_in_flight &&
@@ -110,7 +110,7 @@ class MpiRunner::Turn {
     return retired_ > before;
   }
 
-  /// One chunk at most, so that what it lets start starts at once.
+  /// Takes at most one chunk, so that transfers that depend on it start at once.
   bool take() {
     if (received_ == posted_) return false;
     Transfer& transfer = runner_.receives_[at(received_)];
@@ -141,8 +141,8 @@ class MpiRunner::Turn {
 
   bool awaits_receive() const { return received_ < posted_; }
 
-  /// What starts a message, or is read by others at the end, waits for them to come; the chunks in
-  /// between are under way.
+  /// Waits for progress. Time counts as waiting for peers before a message's first chunk and at the
+  /// end, while others read the buffer; the chunks in between are already under way.
   void wait() {
     if (!waiting_ && (!awaits_receive() || receive(received_).begins_message)) {
       observer_.peer_waits->begin(ticks());
@@ -156,7 +156,7 @@ class MpiRunner::Turn {
                                            std::to_string(runner_.links_.at(other).process));
   }
 
-  /// Where only members of this process are awaited, they wake this one.
+  /// Sleeps until a member of this process wakes this one; used if no other member is awaited.
   bool sleep() {
     check(awaits_receive() || retired_ < started_, "a schedule that waits, waits for somebody");
     if (awaits_receive()) {
@@ -176,7 +176,7 @@ class MpiRunner::Turn {
   std::int64_t received_ = 0;
   std::int64_t started_ = 0;
   std::int64_t retired_ = 0;
-  int receives_under_way_ = 0;  ///< by MPI, as below
+  int receives_under_way_ = 0;  ///< by MPI; the same for sends below
   int sends_under_way_ = 0;
 };
 
@@ -220,7 +220,7 @@ MpiRunner::~MpiRunner() {
   }
 }
 
-/// Where MPI puts what arrives: in place, unless it is to be added.
+/// The address that MPI writes a chunk to: the buffer, or staging memory if it is to be added.
 std::byte* MpiRunner::landing(std::int64_t receive) {
   const ScheduledReceive& scheduled = schedule_.receives[at(receive)];
   if (scheduled.taking == Taking::Copy) {

@@ -3,7 +3,7 @@
 // Runs one member's schedule (mpi_schedule.h). Chunks to and from other processes travel by
 // MPI_Isend and MPI_Irecv; chunks from members in this process are read from their memory. No MPI
 // call blocks: the loop starts the transfers that may start, tests those under way and backs off
-// when nothing moved. A wait therefore ends at the abort flag or at its deadline.
+// when none has moved. A wait therefore ends at the abort flag or at its deadline.
 // run() allocates no memory of ours: request handles and the staging buffers of chunks to be added
 // are allocated with the runner.
 #pragma once
@@ -32,12 +32,12 @@ struct LocalChannel {
   Counter taken;
 };
 
-/// How to reach another member.
+/// The process and tags, or the local channels, by which to reach another member.
 struct MpiLink {
   int process = 0;
   int send_tag = 0;
   int receive_tag = 0;
-  LocalChannel* out = nullptr;  ///< if both members are in this process, like `in`
+  LocalChannel* out = nullptr;  ///< set if both members are in this process, like `in`
   LocalChannel* in = nullptr;
 };
 
@@ -55,7 +55,7 @@ class MpiRunner {
   /// `links`: by member, for every member in the schedule.
   MpiRunner(MessageSchedule schedule, std::map<std::int64_t, MpiLink> links,
             MpiRunnerOptions options);
-  /// Cancels the requests that a failed run has left.
+  /// Cancels the requests of a failed run.
   ~MpiRunner();
   MpiRunner(const MpiRunner&) = delete;
   MpiRunner& operator=(const MpiRunner&) = delete;

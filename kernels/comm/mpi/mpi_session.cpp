@@ -50,7 +50,7 @@ std::string MpiSession::broadcast(const std::string& text, int from) {
 
 void MpiSession::barrier() { mpi_call(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"); }
 
-/// The lowest rank on a host names it.
+/// Finds each rank's host, which is identified by the lowest rank on it.
 void MpiSession::find_hosts() {
   MPI_Comm host = MPI_COMM_NULL;
   mpi_call(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host),

@@ -21,7 +21,7 @@
 namespace regatta {
 namespace {
 
-/// The member's schedules in order; at roots, the library's reduction after the first.
+/// Runs the member's schedules in order; at roots, the library's reduction after the first.
 class MpiCollectiveKernel final : public Kernel {
  public:
   MpiCollectiveKernel(const Bucket& bucket, const Patience& patience, Account& account,
@@ -33,7 +33,7 @@ class MpiCollectiveKernel final : public Kernel {
         clock_(clock) {
     observer_.traffic = &account.traffic;
   }
-  /// In host memory.
+  /// The bucket in host memory.
   void* buffer() const { return bucket_.buffer(); }
   void add(std::unique_ptr<MpiRunner> runner) { runners_.push_back(std::move(runner)); }
   void add(std::unique_ptr<MpiLibraryReduce> reduce) { reduce_ = std::move(reduce); }
@@ -152,7 +152,7 @@ struct MpiTransport::State {
 MpiTransport::MpiTransport(MpiSession& session, const MpiTransportOptions& options)
     : state_(std::make_unique<State>(session, options, accounts())) {}
 
-/// Communicators stay until MPI_Finalize: freeing one waits for ranks that may be gone.
+/// Keeps communicators until MPI_Finalize: freeing one waits for ranks that may be gone.
 MpiTransport::~MpiTransport() = default;
 
 void MpiTransport::add_kernels(KernelTable& table) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Collectives and messages (mpi_messages.h) between processes, over Open MPI. It takes collectives
-// with the attribute `processes`: the process number, which is the MPI rank, of each member; and
-// messages that neither come from nor go to a server. A process may hold several members, each on
-// its own lane.
-// Every chunk of a collective has a tag of its collective, sender and receiver, so that buckets in
+// with the attribute `processes`, the MPI rank of each member, and messages that neither come from
+// nor go to a server. A process may hold several members, each on its own lane.
+// The tag of a collective's chunk combines collective, sender and receiver, so that buckets in
 // flight do not mix; with the algorithm `mpi` each bucket has its own communicator.
 #pragma once
 
@@ -21,17 +20,17 @@ namespace regatta {
 
 struct MpiTransportOptions {
   std::int64_t chunk_bytes = 512 << 10;
-  /// For collectives between hosts: small enough that Open MPI sends a chunk over TCP eagerly
-  /// (btl_tcp_eager_limit, 64 KiB with headers). A larger chunk would wait for an answer of the
-  /// receiver, which queues behind the chunks in the other direction.
+  /// Chunk size for collectives between hosts: small enough that Open MPI sends a chunk over TCP
+  /// eagerly (btl_tcp_eager_limit, 64 KiB with headers). A larger chunk would wait for the
+  /// receiver's answer, which queues behind the chunks in the other direction.
   std::int64_t chunk_bytes_between_hosts = 63 << 10;
   /// Chunks that MPI may receive while another is added. On one host the receiver copies them from
   /// the sender's memory, so a second chunk would only push the first out of the cache.
   int receives_in_flight = 1;
   int receives_in_flight_between_hosts = 16;
   int sends_in_flight = 8;
-  /// Of messages. On one host the receiver copies a chunk from the sender's memory by one call, so
-  /// there is no use in small ones.
+  /// Chunk size of messages. On one host one call copies a chunk from the sender's memory, so small
+  /// chunks have no advantage.
   std::int64_t message_chunk_bytes = 1 << 30;
   std::int64_t limit_ns = 120'000'000'000;  ///< of one wait
   ProcessClock clock = {};                  ///< this process's clock

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce between the ranks of a real mpirun: sums, bits and bytes. Every rank runs every test;
-// what the sum must be each knows by itself.
+// all_reduce between the ranks of a real mpirun: sums, bits and bytes. Every rank runs every test
+// and computes the expected sum itself.
 #include "kernels/comm/mpi/mpi_transport.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ using testing_support::node_of;
 using testing_support::processes;
 using testing_support::session;
 
-/// The same all-reduce between threads of one process.
+/// The result of the same all-reduce between threads of one process.
 std::vector<float> in_process(const Case& test, std::int64_t round) {
   AllReduceGroup group({.algorithm = test.algorithm,
                         .members = std::ssize(test.processes),
@@ -57,8 +57,8 @@ std::vector<float> in_process(const Case& test, std::int64_t round) {
   return buffers[0].values();
 }
 
-/// Every dealing of members and sizes that divide by nothing, are smaller than the members, or
-/// larger than a chunk; in f32 and in bf16.
+/// Runs `body` for every distribution of members and for sizes that no count divides, that are
+/// smaller than the members or larger than a chunk; in f32 and in bf16.
 void for_each_case(const std::string& algorithm, const std::function<void(const Case&)>& body) {
   for (Dealing dealing :
        {Dealing::OneEach, Dealing::TwoEach, Dealing::Uneven, Dealing::Scattered}) {
@@ -137,7 +137,7 @@ TEST(MpiTransport, GivesTheBitsOfOneProcess) {
   }
 }
 
-/// With two members a rank: every rank a row, or every rank a column.
+/// With two members a rank, each rank is a row of the torus, or each a column.
 TEST(MpiTransport, HasATorusOfTheColumnsThatAreGiven) {
   for (const std::int64_t columns : {std::int64_t{2}, std::int64_t{session->size()}}) {
     const Case test{.algorithm = std::string(kTorus),
@@ -161,7 +161,7 @@ TEST(MpiTransport, HasATorusOfTheColumnsThatAreGiven) {
   }
 }
 
-/// In every round: a member that came out early would overwrite what others still read.
+/// Checks every round: a member that returned early would overwrite memory that others still read.
 TEST(MpiTransport, ReducesMoreThanFitsIntoTheChunksInFlight) {
   constexpr std::int64_t kElements = 1'000'001;
   for (const std::string_view algorithm :
@@ -182,7 +182,7 @@ TEST(MpiTransport, ReducesMoreThanFitsIntoTheChunksInFlight) {
   }
 }
 
-/// Two buckets, reduced in opposite order by two lanes of each rank at the same time.
+/// Two lanes of each rank reduce two buckets in opposite order at the same time.
 TEST(MpiTransport, KeepsBucketsInFlightApart) {
   constexpr std::int64_t kElements = 5000;
   for (const std::string_view algorithm :
@@ -237,7 +237,7 @@ TEST(MpiTransport, TellsWhichRankCameLate) {
   }
 }
 
-/// What Open MPI sends over TCP without asking the receiver first.
+/// The most that Open MPI sends over TCP without an answer of the receiver.
 std::size_t eager_limit_bytes() {
   int threads = 0;
   int index = 0;

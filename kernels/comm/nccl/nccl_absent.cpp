@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Replaces nccl_transport.cpp in a build without CUDA: the transport's constructor throws an error
-// that says how to get one.
+// with instructions for a build with NCCL.
 #include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/graph/error.h"
 

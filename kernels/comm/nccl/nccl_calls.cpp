@@ -7,8 +7,8 @@
 namespace regatta {
 namespace {
 
-// Communicators that do not block, and can be aborted in every state, are sound since 2.18; buffers
-// are registered since 2.19.
+// Minimum version: communicators that do not block, and can be aborted in every state, work since
+// 2.18; buffers can be registered since 2.19.
 constexpr int kOldestNccl = 21900;
 
 NcclCalls load() {

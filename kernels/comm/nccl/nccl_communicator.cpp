@@ -116,7 +116,7 @@ void NcclCommunicator::enqueue(const NcclExchange& exchange, cudaStream_t stream
   last_ = exchange.op;
   const ncclResult_t result = call(exchange, stream);
   if (is_error(result)) fail(result);
-  // Before this the stream may not hold it yet, and what is put in next would come before it.
+  // Until then the stream may not hold the exchange, and later work could enter it first.
   Backoff backoff(patience);
   while (!is_settled()) {
     if (!backoff.wait()) give_up_waiting();
@@ -124,7 +124,7 @@ void NcclCommunicator::enqueue(const NcclExchange& exchange, cudaStream_t stream
 }
 
 void NcclCommunicator::look(std::int64_t waited_ns, const Patience& patience) {
-  is_settled();  // throws where a peer is gone
+  is_settled();  // throws if a peer is gone
   if (waited_ns > patience.limit_ns) give_up_waiting();
 }
 
@@ -134,7 +134,7 @@ void NcclCommunicator::await_event(const Patience& patience) {
     const cudaError_t state = request_.calls->event_query(done_);
     if (state == cudaSuccess) return;
     if (state != cudaErrorNotReady) cuda_call_for_nccl(state, "cudaEventQuery");
-    is_settled();  // throws where a peer is gone
+    is_settled();  // throws if a peer is gone
     if (!backoff.wait()) give_up_waiting();
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The NCCL communicator of one member: non-blocking, used by one lane, closed or aborted.
-// NCCL's rules that this keeps:
+// It keeps these rules of NCCL:
 //   - a communicator belongs to the GPU that is current at its creation; all begin() calls of one
-//     process stand in one NCCL group
+//     process are in one NCCL group
 //   - a call to a non-blocking communicator may return before its work is done; the next call must
 //     wait until the communicator's state is success
 //   - no thread may call a communicator while another aborts it: only its lane (before the first
@@ -29,14 +29,14 @@
 
 namespace regatta {
 
-/// What members exchange at a time. A reduce_scatter leaves the sums of a member's share at the
-/// member, an all_gather every member's share at all. NCCL's own want shares of equal sizes in the
-/// order of members, so these are a reduction to each member, and a broadcast from each, in one
-/// group, which NCCL runs as one kernel.
+/// One collective of all members. A reduce_scatter leaves the sums of a member's share at the
+/// member, an all_gather every share at all members. NCCL's own require shares of equal sizes in
+/// the order of members, so both are made of a reduction to, or a broadcast from, each member, in
+/// one group that NCCL runs as one kernel.
 struct NcclExchange {
   Op op = Op::AllReduce;
   Tensor buffer;              ///< Shapes: [elements] f32 or bf16
-  std::vector<Range> shares;  ///< by member, where they have some
+  std::vector<Range> shares;  ///< by member; empty for all_reduce
 };
 
 class NcclCommunicator {
@@ -71,16 +71,16 @@ class NcclCommunicator {
   /// Lets NCCL read and write the buffer without copies of its own. Called once it is settled.
   /// Throws: RunError(Device).
   void register_buffer(const Tensor& buffer);
-  /// Ends that, if it was so, before the buffer is freed. While no step runs.
+  /// Undoes register_buffer(), if it was called, before the buffer is freed. Called while no step
+  /// runs.
   void deregister_buffer(const Tensor& buffer) noexcept;
 
-  /// Exchanges in place. Returns when that is done. Aborts the communicator on an error.
-  /// Throws: RunError(Timeout), Aborted and as is_settled().
+  /// Exchanges in place and returns when that is done. Aborts the communicator on an error. Throws:
+  /// RunError(Timeout), Aborted and as is_settled().
   void run(const NcclExchange& exchange, cudaStream_t stream, const Patience& patience);
 
   /// Puts the exchange into a stream, which may be captured. Returns when the stream holds it,
-  /// without waiting for the result.
-  /// Throws: as is_settled(), RunError(Timeout), Aborted.
+  /// before the result is there. Throws: as is_settled(), RunError(Timeout), Aborted.
   void enqueue(const NcclExchange& exchange, cudaStream_t stream, const Patience& patience);
 
   /// Checks the members while a captured step runs, after a wait of `waited_ns`.
@@ -105,7 +105,7 @@ class NcclCommunicator {
 
   Request request_;
   ncclComm_t communicator_ = nullptr;
-  Op last_ = Op::AllReduce;                     ///< for messages
+  Op last_ = Op::AllReduce;                     ///< the last exchange, for error messages
   std::map<const void*, void*> registrations_;  ///< by buffer
   cudaEvent_t done_ = nullptr;
   bool aborted_ = false;

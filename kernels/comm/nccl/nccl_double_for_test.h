@@ -25,19 +25,19 @@
 
 namespace regatta::nccl_double {
 
-/// One exchange: buffers by rank, until all have come.
+/// The contributions to one exchange, by rank, until all have come.
 struct Operation {
   std::map<int, std::vector<float>> parts;
 };
 
-/// What a member is asked for.
+/// One member's call of a collective.
 struct Call {
   enum class Kind { AllReduce, Reduce, Broadcast };
   Kind kind = Kind::AllReduce;
   void* buffer = nullptr;
   std::size_t count = 0;
   ncclDataType_t type = ncclFloat32;
-  int root = -1;  ///< which has the sum, or what all are to have
+  int root = -1;  ///< the rank that receives the sum, or sends to all
   cudaStream_t stream = nullptr;
 };
 
@@ -59,12 +59,12 @@ struct Communicator {
   World* world = nullptr;
   int rank = 0;
   ncclResult_t state = ncclInProgress;
-  std::uint64_t operations = 0;                            ///< called for, or groups of them
-  std::uint64_t reductions = 0;                            ///< begun in the stream
+  std::uint64_t operations = 0;                            ///< operations called; a group is one
+  std::uint64_t reductions = 0;                            ///< reductions begun in the stream
   std::shared_ptr<void> graphs = std::make_shared<int>();  ///< each graph holds one more use
-  std::vector<Call> grouped;                               ///< until the group ends
+  std::vector<Call> grouped;                               ///< calls of the open group
   std::function<void()> issue;  ///< puts the last calls into their stream
-  int looks = 0;                ///< calls for the state since those
+  int looks = 0;                ///< state queries since those calls
   std::set<const void*> registered;
   bool aborted = false;
   bool destroyed = false;
@@ -72,7 +72,7 @@ struct Communicator {
 
 inline constexpr int kVersion = 22809;
 
-/// Everything, behind one lock.
+/// The state of the double, under one lock.
 struct Library {
   std::mutex mutex;
   std::condition_variable changed;
@@ -85,7 +85,7 @@ struct Library {
 
   Communicator& of(ncclComm_t handle) { return *reinterpret_cast<Communicator*>(handle); }
 
-  /// Returns when some members, but not all, have begun a reduction.
+  /// Waits until some members, but not all, have begun a reduction.
   void await_reduction() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] {
@@ -94,8 +94,8 @@ struct Library {
     });
   }
 
-  /// Makes `rank` fail during a reduction: the other ranks then see ncclRemoteError. For tests with
-  /// one world.
+  /// Makes `rank` fail during a reduction: the other ranks then see ncclRemoteError. Only for tests
+  /// with one world.
   void lose(int rank) {
     await_reduction();
     const std::scoped_lock lock(mutex);
@@ -112,11 +112,11 @@ inline std::unique_ptr<Library>& slot() {
 }
 inline Library& library() { return *slot(); }
 
-/// Of the calling thread.
+/// NCCL's state of the calling thread.
 struct ThreadState {
   int device = -1;
   int group_depth = 0;
-  Communicator* calls_of = nullptr;  ///< whose calls are grouped
+  Communicator* calls_of = nullptr;  ///< the communicator of the grouped calls
 };
 inline ThreadState& here() {
   thread_local ThreadState state;
@@ -134,7 +134,7 @@ inline ncclResult_t init(ncclComm_t* handle, int ranks, ncclUniqueId id, int ran
   world.ranks = ranks;
   const char* shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
   const bool is_allowed = shares != nullptr && std::string(shares) == "1";
-  if (all.version >= kSharesGpus && !is_allowed) {  // NCCL asks once, at the first of a process
+  if (all.version >= kSharesGpus && !is_allowed) {  // read once, at the first communicator
     all.violations.push_back("a communicator before ranks may share a GPU");
   }
   for (const auto& [other, device] : world.device_of_rank) {
@@ -151,8 +151,8 @@ inline ncclResult_t init(ncclComm_t* handle, int ranks, ncclUniqueId id, int ran
 
 inline void issue_later(Communicator& own, std::vector<Call> calls);
 
-/// Communicators connect when the last group of a world ends. What the thread has grouped is one
-/// operation of its communicator.
+/// Ends a group. Communicators connect at the end of the last group of a world; the thread's
+/// grouped calls become one operation of their communicator.
 inline ncclResult_t group_end() {
   Library& all = library();
   const std::scoped_lock lock(all.mutex);
@@ -170,8 +170,8 @@ inline ncclResult_t group_end() {
   return ncclInProgress;
 }
 
-/// The work of one member in its stream: waits for the others and adds in the order of ranks.
-/// Members other than a reduction's root are left with what is of no use.
+/// Runs one member's call in its stream: waits for the others and adds in the order of ranks. A
+/// reduction leaves useless values at members other than the root.
 template <typename T>
 void exchange(Communicator& own, const Call& call) {
   T* const buffer = static_cast<T*>(call.buffer);
@@ -201,7 +201,7 @@ void exchange(Communicator& own, const Call& call) {
   }
 }
 
-/// The work enters the stream later, after some calls for the state. Under the lock.
+/// Puts the calls into their stream only after some state queries. Called under the lock.
 inline void issue_later(Communicator& own, std::vector<Call> calls) {
   own.state = ncclInProgress;
   own.looks = 0;
@@ -217,7 +217,7 @@ inline void issue_later(Communicator& own, std::vector<Call> calls) {
   library().changed.notify_all();
 }
 
-/// Returns at once.
+/// Accepts a call and returns at once.
 inline ncclResult_t call(const void* from, const Call& asked, ncclComm_t handle) {
   Library& all = library();
   const std::scoped_lock lock(all.mutex);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of the double's functions, with those that end communicators and name buffers.
+// The table of the double's functions, and those that end communicators and register buffers.
 #pragma once
 
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 
 namespace regatta::nccl_double {
 
-/// Records a violation if a graph still holds the communicator: NCCL would wait forever.
+/// Records a violation if a graph still holds the communicator: NCCL would never return.
 inline void note_graphs(const Communicator& own) {
   if (own.graphs.use_count() > 1) {
     library().violations.push_back("an end of a communicator that a graph holds");
@@ -68,7 +68,7 @@ inline ncclResult_t register_buffer(ncclComm_t handle, void* buffer, std::size_t
   return ncclSuccess;
 }
 
-/// Whether memory that was mapped by itself is still there (GpuDouble).
+/// Whether separately mapped memory (GpuDouble) is still mapped.
 inline bool is_mapped(void* memory) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto address = reinterpret_cast<std::uintptr_t>(memory) / page * page;

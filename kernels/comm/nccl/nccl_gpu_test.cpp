@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums by NCCL itself on the GPUs that are here, whole or by shares, a member on each in a thread
-// of its own, as if in a process of its own: all of them, and one alone. Skips where there is no
-// GPU, or no NCCL.
+// Sums by NCCL itself on all GPUs of this machine and on one alone, whole or by shares. Each member
+// runs in a thread, set up as if it were a process. Skips without a GPU or NCCL.
 #include <gtest/gtest.h>
 
 #include <exception>
@@ -16,7 +15,7 @@ namespace {
 
 const std::vector<std::int64_t> kBuckets = {7, 100'003, 1};
 
-/// Of a member: its number and its GPU's.
+/// A member's number and its GPU's.
 struct Seat {
   int number = 0;
   int gpu = 0;
@@ -111,12 +110,12 @@ class NcclOnGpus : public testing::TestWithParam<std::string_view> {
     if (const std::string why = why_no_nccl(); !why.empty()) GTEST_SKIP() << why;
     gpus_ = static_cast<int>(found.gpus.size());
     unsetenv("NCCL_ALGO");
-    // No other thread is there yet that reads the environment.
+    // No other thread that reads the environment exists yet.
     pinned_.emplace(GetParam());
     permission_.emplace();
   }
 
-  /// `gpus`: members take them in turn.
+  /// Runs the checks with `members` members, which are assigned to `gpus` GPUs in turn.
   void check_members(int members, int gpus, Sums sums = Sums::Whole) {
     Meeting meeting;
     meeting.processes = members;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel of one member's node that NCCL computes. Launched alone it returns when its exchange
-// is done and checks its peers while it waits; in a recorded step (QueuedExchange) the lane that
-// waits for the step checks them.
+// A member's collective that NCCL computes. run() returns when the exchange is done and checks the
+// peers while it waits; in a recorded step (QueuedExchange) the lane that waits for the step checks
+// them by look().
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ class NcclKernel final : public ChosenKernel, public QueuedExchange {
     if (exchange_.op == Op::AllGather) bring(bucket.share, at(member));
   }
 
-  /// The executor frees its kernels, then their memory.
+  /// Deregisters the buffer before the executor frees its memory.
   ~NcclKernel() override { communicator_.deregister_buffer(exchange_.buffer); }
   NcclKernel(const NcclKernel&) = delete;
   NcclKernel& operator=(const NcclKernel&) = delete;
@@ -70,7 +70,7 @@ class NcclKernel final : public ChosenKernel, public QueuedExchange {
   std::string choice() const override { return choice_; }
 
  private:
-  /// Where the member's share begins in the bucket.
+  /// The address of a member's share in the bucket.
   std::byte* at(std::int64_t member) const {
     const Range& own = exchange_.shares[static_cast<std::size_t>(member)];
     const std::int64_t bytes = size_of(exchange_.buffer.type.element);
@@ -94,7 +94,7 @@ class NcclKernel final : public ChosenKernel, public QueuedExchange {
   MemberTraffic of_one_run_;
   std::string choice_;
   NcclExchange exchange_;
-  std::vector<MemoryCopy> brought_;  ///< what an all_gather is given, to its place in the bucket
+  std::vector<MemoryCopy> brought_;  ///< copies of an all_gather's inputs into the bucket
   LaneQueue& queue_;
   CUstream_st* stream_;
   Patience patience_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of all_reduce by NCCL with a test double of its functions. Processes are threads, each
+// For tests of NCCL's collectives with a test double of its functions. Processes are threads, each
 // with its own transport; their members run on further threads.
 #pragma once
 
@@ -31,7 +31,7 @@ namespace regatta::testing_support {
 
 inline constexpr std::int64_t kShortNs = 200'000'000;
 
-/// Where the threads that stand for processes exchange texts.
+/// The rendezvous of the threads that stand for processes.
 struct Meeting {
   std::mutex mutex;
   std::condition_variable changed;
@@ -72,7 +72,7 @@ class StreamQueue final : public DeferringQueue {
       std::this_thread::yield();
     }
   }
-  /// NCCL puts into the stream what kernels put into the queue.
+  /// Captures the queue's stream, which NCCL and the kernels share.
   void capture(std::vector<std::shared_ptr<void>>* held) {
     if (held == nullptr) return stream_.capture(std::nullopt);
     stream_.capture(
@@ -133,8 +133,8 @@ class StreamRecorder final : public StepRecorder {
   std::vector<std::shared_ptr<void>> held_;
 };
 
-/// A GPU whose streams are doubles: kernels of the CPU compute at once, NCCL's work comes later.
-/// What is released is unmapped at once, so that the double of NCCL sees who still names it.
+/// Double of a GPU with doubles of streams: CPU kernels compute at once, NCCL's work runs later.
+/// Memory is unmapped when it is released, so that the double of NCCL detects a later use.
 class GpuDouble final : public Device {
  public:
   explicit GpuDouble(int number) : number_(number) {}
@@ -162,8 +162,8 @@ class GpuDouble final : public Device {
 
 enum class Sums { Whole, ByShares };
 
-/// The nodes of a member that leave the sum at all, with what each takes and makes: of `whole`, or
-/// of its share and then the shares of all.
+/// One of the nodes that leave the sum at all members, with its inputs and outputs: an all_reduce
+/// of `whole`, or a reduce_scatter of it to the member's share and an all_gather of all shares.
 struct SumNode {
   Node node;
   std::vector<Tensor> inputs, outputs;
@@ -190,7 +190,7 @@ inline std::vector<SumNode> nodes_of_sum(const Node& all_reduce, const Tensor& w
           {.node = gather, .inputs = piece, .outputs = {whole}}};
 }
 
-/// Members 0, 1, … live in these processes, on these GPUs.
+/// A case: the process and the GPU of each member 0, 1, …
 struct Case {
   std::vector<std::int64_t> processes;
   std::vector<int> gpus;
@@ -198,15 +198,15 @@ struct Case {
   std::string algorithm{kNccl};
   ElementType element = ElementType::F32;
   Sums sums = Sums::Whole;
-  std::int64_t backwards = -1;  ///< a member that reduces its buckets in reverse order; -1: none
+  std::int64_t backwards = -1;  ///< the member that reduces its buckets in reverse order; -1: none
 };
 
-/// The contributions differ between buckets of one round.
+/// A number that differs between the buckets of a round, from which contributions are made.
 inline std::int64_t round_of(std::int64_t bucket, std::int64_t round) {
   return 100 * bucket + round;
 }
 
-/// One member: its queue, its buckets with their kernels.
+/// One member: its queue and its buckets with their kernels.
 class Member {
  public:
   Member(const KernelTable& table, const Case& test, std::int64_t number, const AbortFlag* abort)
@@ -259,7 +259,7 @@ class Member {
   std::vector<std::unique_ptr<Kernel>> kernels_;
 };
 
-/// One process' part of a case.
+/// The members of a case that belong to one process.
 class Process {
  public:
   Process(const Case& test, Meeting& meeting, int number, std::int64_t limit_ns)
@@ -281,7 +281,7 @@ class Process {
   const std::vector<std::int64_t>& numbers() const { return numbers_; }
   AbortFlag& abort() { return abort_; }
 
-  /// Every member on a thread of its own.
+  /// Runs a round with each member on its own thread.
   void run(std::int64_t round) {
     std::vector<std::thread> threads;
     for (auto& member : members_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ranks of a real mpirun tell each other by Open MPI before they call NCCL: its unique id and
-// on which GPU each is. NCCL itself is a double that keeps what it was called with. Every rank runs
-// every test.
+// Texts that ranks of a real mpirun exchange by Open MPI before they call NCCL: its unique id and
+// the GPU of each. NCCL is a double that records the arguments of its calls. Every rank runs every
+// test.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 MpiSession* session = nullptr;
 
-/// What this rank's communicator was made with.
+/// The arguments with which this rank's communicator was made.
 struct Made {
   std::string id;
   int ranks = 0;
@@ -27,7 +27,7 @@ Made& made() {
   return call;
 }
 
-/// Of a process that is alone with its communicator: it connects at once.
+/// Functions of a double that connects without the other ranks and records its arguments in made().
 NcclCalls calls_of_one_rank() {
   NcclCalls table = nccl_double::calls();
   table.get_unique_id = [](ncclUniqueId* id) {  // bytes of all values, zero too
@@ -55,7 +55,7 @@ NcclCalls calls_of_one_rank() {
   return table;
 }
 
-/// This rank's member, on this GPU of its host.
+/// This rank's member on GPU `gpu` of its host.
 class Participant {
  public:
   explicit Participant(int gpu)

@@ -34,7 +34,7 @@ std::string from_hex(const std::string& text) {
   return bytes;
 }
 
-/// Two members on one GPU; none where each has its own.
+/// Two members on one GPU; none if each has its own.
 std::optional<std::pair<std::int64_t, std::int64_t>> on_one_gpu(const NcclClique& known) {
   std::map<std::string, std::int64_t> first_on;
   for (const auto& [number, member] : known.members) {
@@ -56,7 +56,8 @@ void refuse_shared_gpu(const std::string& title, const NcclClique& known) {
           "and top_k all workers in one process");
 }
 
-/// The fingerprints of ranks have shown that they build the same graph, so this is a fault of ours.
+/// Throws for members with different orders: a defect of Regatta, as the ranks' fingerprints have
+/// shown that they build the same graph.
 void refuse_another_order(const std::string& title, const NcclClique& known) {
   const auto& [first, expected] = *known.members.begin();
   for (const auto& [number, member] : known.members) {

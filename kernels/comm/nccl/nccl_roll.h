@@ -3,7 +3,7 @@
 // The members of cliques (nccl_transport.h) and their GPUs, as text that the processes of a run
 // exchange before they call NCCL. One fact per line, in any order:
 //   member CLIQUE MEMBER GPU BUCKETS   the sending process holds this member, on this GPU; it
-//                                      reduces these buckets in this order
+//                                      exchanges these buckets in this order
 //   id CLIQUE HEX                      NCCL's unique id, by which the clique's members connect
 // CLIQUE lists the processes of its members in order, `0,1,2`, so every process uses the same name.
 // BUCKETS lists collectives with their numbers of elements, `0:4000,1:250`.
@@ -42,13 +42,13 @@ class NcclRoll {
   /// Parses the texts of all processes. Returns cliques by name.
   static std::map<std::string, NcclClique> read(const std::vector<std::string>& texts);
 
-  /// Checks a clique of `count` members before NCCL sees it, because NCCL would hang, fail without
-  /// advice or add different buckets. Throws: RunError(Usage) if two members are on one GPU that
-  /// may not be, RunError(Unsupported) if their orders of buckets differ, RunError(PeerLost) if a
-  /// member or the id is missing.
+  /// Checks a clique of `count` members before NCCL is called, because NCCL would hang, fail
+  /// without advice or add different buckets. Throws: RunError(Usage) if two members share a GPU
+  /// although `shared` refuses it, RunError(Unsupported) if their orders of buckets differ,
+  /// RunError(PeerLost) if a member or the id is missing.
   static void verify(const std::string& clique, const NcclClique& known, std::int64_t count,
                      SharedGpus shared);
-  /// Whether members are on one GPU.
+  /// Whether any two members are on one GPU.
   static bool shares_gpus(const NcclClique& known);
 
  private:

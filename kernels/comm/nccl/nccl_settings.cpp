@@ -20,7 +20,7 @@ constexpr const char* kMultiRank = "NCCL_MULTI_RANK_GPU_ENABLE";
 constexpr const char* kRingValue = "Ring";
 constexpr const char* kInterface = "NCCL_SOCKET_IFNAME";
 
-/// Who needs the permission, and the variable while there is one.
+/// The number of permissions that are alive, and the variable while it is set.
 struct Permission {
   std::mutex mutex;
   int holders = 0;
@@ -32,7 +32,7 @@ Permission& permission_of_process() {
   return permission;
 }
 
-/// NCCL does not tell `ring` from `Ring`.
+/// Compares without case, as NCCL does: `Ring` is `ring`.
 bool is_ring(std::string_view value) {
   return std::equal(value.begin(), value.end(), kRing.begin(), kRing.end(), [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) == b;
@@ -58,7 +58,7 @@ PinnedNcclAlgorithm::PinnedNcclAlgorithm(std::string_view algorithm) {
 }
 
 PinnedNcclInterface::PinnedNcclInterface(const std::string& name) {
-  // Behind `=` it is a whole name, otherwise how names begin.
+  // NCCL takes a name after `=` as a whole name, otherwise as the beginning of names.
   if (!name.empty()) pinned_.emplace(kInterface, ("=" + name).c_str());
 }
 

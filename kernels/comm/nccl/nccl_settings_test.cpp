@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Around all_reduce by NCCL: its settings, who announces what, the library as it is installed.
+// NCCL's settings, the texts that processes exchange before using it, the installed library.
 #include "kernels/comm/nccl/nccl_settings.h"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ TEST(NcclRoll, SaysWhichMemberIsNowhere) {
             "collectives by NCCL between processes 0,1: no process has member 1");
 }
 
-/// The library itself, where it is installed: it can be loaded and asked without a GPU.
+/// The installed library, if any: it can be loaded and return its version without a GPU.
 TEST(NcclLibrary, TellsItsVersionOrWhatIsMissing) {
   const std::optional<std::string> version = version_of_nccl();
   if (version) {

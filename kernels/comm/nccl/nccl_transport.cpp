@@ -23,13 +23,13 @@
 namespace regatta {
 namespace {
 
-/// What one kernel exchanges.
+/// One kernel's collective.
 struct NcclBucket {
   std::int64_t group = 0;
   NcclExchange exchange;
 };
 
-/// As in a roll.
+/// Lists buckets as a roll does (nccl_roll.h).
 std::string text_of(const std::vector<NcclBucket>& buckets) {
   std::string text;
   for (const NcclBucket& bucket : buckets) {
@@ -47,7 +47,7 @@ NcclExchange exchange_of(Op op, const Tensor& buffer, std::int64_t members) {
   return exchange;
 }
 
-/// The members of this process in one communicator. By member:
+/// The members of one communicator that are in this process. Maps are by member:
 struct Clique {
   std::int64_t members = 0;  ///< in all processes
   std::map<std::int64_t, StreamPlace> places;
@@ -65,7 +65,7 @@ struct NcclTransport::State {
   const NcclCalls& calls;
   std::map<Op, KernelFactory> before;
   std::string algorithm;
-  std::optional<PinnedNcclAlgorithm> pinned;  // outlives the communicators, as the next
+  std::optional<PinnedNcclAlgorithm> pinned;  // outlives the communicators, like the next
   std::optional<SharedGpuPermission> permission;
   std::map<std::string, Clique> cliques;
   Accounts& accounts;
@@ -126,7 +126,7 @@ struct NcclTransport::State {
     return nccl + (algorithm == kRing ? ", held to its ring" : ", as it chooses");
   }
 
-  /// NCCL takes one algorithm a process.
+  /// Pins NCCL's algorithm, of which a process has one.
   void pin(const std::string& wanted) {
     if (!pinned) {
       pinned.emplace(wanted);
@@ -162,7 +162,7 @@ struct NcclTransport::State {
     return *communicator;
   }
 
-  /// What this process tells the others.
+  /// The members and ids of this process, for the other processes.
   std::string own_roll() const {
     NcclRoll roll;
     for (const auto& [name, clique] : cliques) {
@@ -198,15 +198,15 @@ struct NcclTransport::State {
     for (const auto& [member, communicator] : clique.communicators) {
       communicator->adopt_thread();
       for (const NcclBucket& bucket : clique.buckets.at(member)) {
-        // Others may lie where one of another time lay, and not alike at all members.
+        // Other buckets may use memory that is reused at other times, and differ between members.
         if (bucket.exchange.op != Op::AllReduce) continue;
         communicator->register_buffer(bucket.exchange.buffer);
       }
     }
   }
 
-  /// NCCL joins GPUs to rings and trees when they first reduce: not in a step that is timed. What
-  /// buckets hold before the first step is not read.
+  /// Exchanges each bucket once before the first step, because NCCL connects rings and trees at the
+  /// first exchange, which no timed step should include. The buckets' values are not used.
   static void warm_up(Clique& clique, const Patience& patience) {
     std::vector<std::thread> lanes;  // one a member: each waits for the others
     std::vector<std::exception_ptr> errors(clique.communicators.size());
@@ -229,7 +229,7 @@ struct NcclTransport::State {
     }
   }
 
-  /// All of one process in one group: one after the other would wait for the next for ever.
+  /// Begins all communicators of this process in one group: one by one, they would deadlock.
   void begin(Clique& clique, const std::string& id) const {
     nccl_call(calls, calls.group_start(), "ncclGroupStart");
     try {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce, reduce_scatter and all_gather between GPUs by NCCL: nodes of algorithm `nccl` or
-// `ring` (nccl_settings.h) whose lane has a queue on a GPU. Collectives whose members are in the
-// same processes in the same order form a clique; each of its members has one communicator for all
-// buckets. NCCL forbids that buckets overtake each other, so a member exchanges its buckets on one
+// all_reduce, reduce_scatter and all_gather between GPUs by NCCL, for nodes of algorithm `nccl` or
+// `ring` (nccl_settings.h) on a lane with a queue on a GPU. Collectives with members in the same
+// processes in the same order form a clique; each of its members has one communicator for all
+// buckets. NCCL forbids buckets to overtake each other, so a member exchanges its buckets on one
 // stream, in the order of its lane's plan; connect() checks that all members have the same order.
 // All buckets of a member must therefore be on one lane (PlanOptions::inline_bytes = 0). A build
 // without CUDA has nccl_absent.cpp instead.
@@ -22,13 +22,13 @@ namespace regatta {
 
 struct NcclCalls;
 
-/// NCCL's version, as `2.28.9`. Empty if NCCL is not installed or too old; why_no_nccl() then gives
+/// NCCL's version, as `2.28.9`; empty if NCCL is not installed or too old. why_no_nccl() then gives
 /// the reason.
 std::optional<std::string> version_of_nccl();
 std::string why_no_nccl();
 
 struct NcclTransportOptions {
-  const NcclCalls* calls = nullptr;         ///< null: those of the installed library
+  const NcclCalls* calls = nullptr;         ///< null: the installed library's
   std::int64_t limit_ns = 120'000'000'000;  ///< of one wait, also in connect()
   std::int64_t close_limit_ns = 10'000'000'000;
 };
@@ -42,8 +42,8 @@ class NcclTransport final : public Transport {
   /// does not close within the limit.
   ~NcclTransport() override;
 
-  /// Adds the collectives; other nodes keep the kernel that the table has. Traffic is counted as
-  /// that of rings, because NCCL does not report the bytes that it moves.
+  /// Adds the collectives; other nodes keep the kernel that the table has. Traffic is counted as a
+  /// ring's, because NCCL does not report the bytes that it moves.
   void add_kernels(KernelTable& table) override;
 
   /// Connects the communicators and exchanges each bucket once, because NCCL sets up its rings and

@@ -14,7 +14,7 @@ namespace {
 const Case kThreeProcesses{
     .processes = {0, 1, 1, 2}, .gpus = {0, 1, 2, 3}, .buckets = {1009, 3, 64}};
 
-/// One of four members has no share of three elements.
+/// With four members and three elements, one member has an empty share.
 TEST_F(Nccl, LeavesTheSumOverAllMembersAtEach) {
   Case test = kThreeProcesses;
   for (const Sums sums : {Sums::Whole, Sums::ByShares}) {
@@ -92,7 +92,7 @@ TEST_F(Nccl, CountsTheBytesOfARingAndTheTimeInside) {
   });
 }
 
-/// The double notes a communicator that is made before.
+/// The double records a violation if a communicator is made before the permission.
 TEST_F(Nccl, IsAllowedToLetMembersShareAGpuBeforeItsFirstCommunicator) {
   nccl_double::library().version = kSharesGpus;
   for (const std::vector<int>& gpus : {std::vector{0, 1}, std::vector{5, 5}}) {

@@ -18,7 +18,7 @@
 
 namespace regatta::cuda::testing_support {
 
-/// The host's memory.
+/// The host's memory, which knows its allocations.
 class ApartHost final : public Device {
  public:
   void* allocate(std::int64_t bytes) override {
@@ -41,20 +41,20 @@ class ApartHost final : public Device {
   std::size_t allocations() const { return memory_.size(); }
 
  private:
-  std::map<const std::byte*, std::int64_t> memory_;  ///< and its bytes
+  std::map<const std::byte*, std::int64_t> memory_;  ///< and their bytes
 };
 
 class ApartGpu final : public HiddenDevice {
  public:
   void make_current() override { current() = this; }
   std::unique_ptr<LaneQueue> make_queue() override {
-    make_current();  // as CUDA's is, on the GPU that is the thread's
+    make_current();  // like CUDA, which allocates on the thread's current GPU
     return std::make_unique<ApartQueue>(*this);
   }
   bool owns(const void* address) { return memory().owns(address); }
   std::size_t allocations() { return memory().allocations(); }
   bool is_read_by(const Device& other) const override { return &other == this || is_reached_; }
-  /// Other GPUs cannot read its memory.
+  /// Makes its memory unreadable for other GPUs.
   void close_off() { is_reached_ = false; }
 
   /// The device for which the calling thread builds kernels; null: none yet.
@@ -63,11 +63,11 @@ class ApartGpu final : public HiddenDevice {
     return device;
   }
   std::int64_t carried_bytes() const { return carried_bytes_; }
-  /// From now on its queues cannot copy out of its memory.
+  /// Makes its queues fail when they copy out of its memory.
   void cut_way_out() { is_cut_ = true; }
 
  private:
-  /// Copies have one end in this device's memory.
+  /// A queue for copies with exactly one end in this device's memory.
   class ApartQueue final : public LateQueue {
    public:
     explicit ApartQueue(ApartGpu& gpu) : LateQueue(gpu), gpu_(gpu) {}
@@ -91,7 +91,7 @@ class ApartGpu final : public HiddenDevice {
   bool is_reached_ = true;
 };
 
-/// Of an ApartHost or an ApartGpu.
+/// Whether the device, an ApartHost or an ApartGpu, owns the address.
 inline bool owns(Device& device, const void* address) {
   auto* const gpu = dynamic_cast<ApartGpu*>(&device);
   return gpu != nullptr ? gpu->owns(address) : dynamic_cast<ApartHost&>(device).owns(address);

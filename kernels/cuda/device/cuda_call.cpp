@@ -32,7 +32,7 @@ std::atomic<bool> abandoned{false};
 
 void cuda_call(cudaError_t status, std::string_view call, std::source_location where) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // else the next launch would be blamed for it
+  cudaGetLastError();  // otherwise the next launch would report it
   call_failed(call, cudaGetErrorString(status) + std::string(what_to_do(status)), where);
 }
 

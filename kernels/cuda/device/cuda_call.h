@@ -11,12 +11,12 @@
 
 namespace regatta::cuda {
 
-/// Throws: RunError(Device) with the call's name, CUDA's words, the caller's line and what to do
-/// where `status` is not success.
+/// Throws: RunError(Device) unless `status` is success, with the call's name, CUDA's message, the
+/// caller's line and a remedy.
 void cuda_call(cudaError_t status, std::string_view call,
                std::source_location where = std::source_location::current());
 
-/// `0000:1b:00.0`: names a GPU on its host. Throws: RunError(Device).
+/// The GPU's address on its host's PCI bus, like `0000:1b:00.0`. Throws: RunError(Device).
 std::string bus_address(int device);
 
 /// Called after a GPU did not finish in time: calls that would wait for the GPU again are skipped

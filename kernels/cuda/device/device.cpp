@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A GPU as a Device (kernels/runtime/device.h): memory of its own, which the host reaches by copies
-// alone, and streams for queues.
+// A GPU as a Device (kernels/runtime/device.h): memory of its own, which the host reaches through
+// copies only, and streams as queues.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -25,7 +25,7 @@ namespace {
 
 class Gpu final : public Device {
  public:
-  /// `readers`: other GPUs that reach its memory directly.
+  /// `readers`: other GPUs that can read its memory directly.
   explicit Gpu(int device, std::vector<int> readers = {})
       : device_(device), readers_(std::move(readers)) {
     const GpuFindings found = find_gpus();
@@ -80,8 +80,8 @@ class Gpu final : public Device {
   std::string gpu() const override { return bus_address(device_); }
 
  private:
-  /// The host's memory may be pageable: cudaMemcpy returns when it has read it, and the stream ends
-  /// when it is there.
+  /// Returns when the copy is done. For pageable memory cudaMemcpy may return before, so this also
+  /// waits for the stream.
   void transfer(void* to, const void* from, std::int64_t bytes) {
     make_current();
     cuda_call(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault),

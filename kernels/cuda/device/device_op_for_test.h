@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests and benchmarks of this folder: one op with its kernel, its memory and its queue on a
-// device.
+// For tests and benchmarks of this folder: one op on a device, with its kernel, memory and queue.
 #pragma once
 
 #include <cstring>
@@ -15,8 +14,8 @@
 
 namespace regatta::cuda::testing_support {
 
-/// Alignment of inputs and outputs: as in a memory plan, or only to their element, like gradients
-/// in buckets.
+/// Alignment of inputs and outputs: as in a memory plan, or only to one element, like gradients in
+/// buckets.
 enum class Place { Aligned, OneElementOn };
 
 inline const KernelTable& cuda_table() {
@@ -32,13 +31,13 @@ class DeviceOp {
  public:
   using Array = cpu::test::Array;
 
-  /// `data` is for input nodes.
+  /// `data`: for input nodes.
   DeviceOp(Device& device, Place place, const cpu::test::OpCase& op_case,
            const KernelTable& table = cuda_table(), const DataSet* data = nullptr)
       : device_(device), node_(node_of(op_case)), storages_(op_case.variables.size()) {
     for (const Array& input : op_case.inputs) inputs_.push_back(add(input, place));
     for (const TensorType& type : node_.outputs) {
-      Array unwritten(type);  // what a kernel does not write shows
+      Array unwritten(type);  // shows which elements the kernel does not write
       std::memset(unwritten.bytes.get(), 0xFF, static_cast<std::size_t>(type.bytes()));
       outputs_.push_back(add(unwritten, place));
     }
@@ -61,7 +60,7 @@ class DeviceOp {
   void begin_step(const StepContext& context) { queue_->begin_step(context); }
   void run(const StepContext& context) { kernel_->run(context); }
   void finish() { queue_->finish(); }
-  /// What was chosen for its kernel; empty where there was no choice.
+  /// The choice() of its kernel; empty if there was none.
   std::string choice() const { return choice_of(*kernel_); }
 
   std::vector<Array> outputs() const {

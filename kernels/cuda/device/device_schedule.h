@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A node's piecewise linear schedule (kernels/runtime/schedule.h) in memory that GPU kernels read.
-// For .cu files only.
+// A node's piecewise linear schedule (kernels/runtime/schedule.h) in device memory, for GPU
+// kernels. For .cu files only.
 #pragma once
 
 #include <span>
@@ -24,7 +24,7 @@ struct DeviceSchedule {
   }
 };
 
-/// The memory of a schedule.
+/// Owns the device memory of a schedule.
 class UploadedSchedule {
  public:
   UploadedSchedule(const Queue& queue, const Attributes& attributes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schedules in a GPU's memory against those that the CPU evaluates.
+// Compares schedules in a GPU's memory with those that the CPU evaluates.
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/device/device_schedule.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is found for --device cuda, and what is said where something is missing.
+// Tests GPU memory, queue marks, and the findings and errors for --device cuda.
 #include "kernels/cuda/device/emulated_for_test.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST_P(DeviceMemory, IsReachedByTheHostThroughItsDeviceAlone) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const int* const memory = upload<int>({0, 2, 3});
   EXPECT_EQ(read(memory, 3), (std::vector<int>{0, 2, 3}));
-  // By a signal, or with a sanitizer's report; who can read it exits with 0.
+  // Dies by a signal or a sanitizer's report; a process that can read the memory exits with 0.
   EXPECT_DEATH(std::exit(*const_cast<const volatile int*>(memory)), "");
 }
 
@@ -66,7 +66,7 @@ TEST_P(QueueMarks, AreAsFarApartAsTheWorkBetweenThem) {
   char* const to = allocate<char>(kBytes);
   const auto begin = queue().make_mark(), middle = queue().make_mark(), end = queue().make_mark();
   queue().begin_step({});
-  queue().copy(to, from, kBytes);  // what starts late does so here
+  queue().copy(to, from, kBytes);  // absorbs the cost of a late start
   begin->put();
   queue().copy(to, from, 4);
   middle->put();
@@ -109,7 +109,7 @@ TEST(PinnedHost, IsZeroedAndCopiedToAndFromByAQueueOfEachGpu) {
   const void* from = first.get();
   std::vector<std::pair<Device*, void*>> memory;
   const std::vector<std::unique_ptr<Device>> gpus = make_cuda_devices(numbers);
-  for (const auto& gpu : gpus) {  // from each to the next one, by the reader's queue
+  for (const auto& gpu : gpus) {  // copies from each GPU to the next one, by the reader's queue
     void* const to = memory.emplace_back(gpu.get(), gpu->allocate(kBytes)).second;
     const std::unique_ptr<LaneQueue> queue = gpu->make_queue();
     queue->copy(to, from, kBytes);

@@ -37,7 +37,7 @@ void EmulatedQueue::fetch(float* to, const float* value) {
 }
 
 void EmulatedQueue::copy(void* to, const void* from, std::int64_t bytes) {
-  enqueue([=] {  // one end may be another GPU's
+  enqueue([=] {  // either address may be in another GPU's memory
     const HiddenMemory::Opened source(HiddenMemory::of(from)), target(HiddenMemory::of(to));
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
   });
@@ -70,7 +70,7 @@ class EmulatedMark final : public QueueMark {
   std::uint64_t ticks_ = 0;
 };
 
-/// Does its work at once, or when the step is launched that it is recorded in.
+/// Does work at once or, if it is recorded, when its step is launched.
 class PromptQueue final : public testing_support::EmulatedQueue, public FunctionQueue {
  public:
   using EmulatedQueue::EmulatedQueue;
@@ -87,7 +87,7 @@ class PromptQueue final : public testing_support::EmulatedQueue, public Function
   }
 
   FunctionRecording* recording_ = nullptr;
-  std::size_t number_ = 0;  ///< in it
+  std::size_t number_ = 0;  ///< the queue's number in the recording
 };
 
 class EmulatedGpu final : public HiddenDevice {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: a GPU that is emulated. It has memory that only its queues can touch
-// (hidden_memory_for_test.h), and queues that run the same kernels as loops on the calling thread.
+// For tests: an emulated GPU. Only its queues can touch its memory (hidden_memory_for_test.h), and
+// they run the same kernels as loops on the calling thread.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace regatta::cuda {
 
-/// Its queues have done their work when the launch returns, or when the step is launched that they
-/// are recorded in (function_recording_for_test.h).
+/// A GPU with queues that do work before the launch returns or, if it is recorded
+/// (function_recording_for_test.h), when its step is launched.
 std::unique_ptr<Device> make_emulated_device();
 
 namespace testing_support {
@@ -22,7 +22,7 @@ class HiddenDevice;
 
 class EmulatedQueue : public Queue {
  public:
-  /// The device outlives it.
+  /// The device outlives the queue.
   explicit EmulatedQueue(HiddenDevice& device);
   ~EmulatedQueue() override;
 
@@ -30,7 +30,7 @@ class EmulatedQueue : public Queue {
   void load_step() override;
   void fetch(float* to, const float* value) override;
   void copy(void* to, const void* from, std::int64_t bytes) override;
-  /// By the host's clock, read when the queue comes to it.
+  /// Reads the host's clock when the queue comes to the mark.
   std::unique_ptr<QueueMark> make_mark() override;
   Device& device() const override;
   bool emulated() const override { return true; }
@@ -39,7 +39,7 @@ class EmulatedQueue : public Queue {
   void enqueue(std::function<void()> work) override;
 
  private:
-  /// Does the work, now or later. While it is done, the device's memory can be touched.
+  /// Does the work, now or later, and opens the device's memory meanwhile.
   virtual void take(std::function<void()> work) = 0;
 
   HiddenDevice& device_;

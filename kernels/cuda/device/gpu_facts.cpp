@@ -11,7 +11,7 @@
 namespace regatta {
 namespace {
 
-/// `13.0` of 13000.
+/// The version as text, `13.0` for 13000.
 std::string cuda_version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
@@ -52,7 +52,7 @@ GpuFacts facts_of(int device, int count) {
           .peers = peers_of(device, count)};
 }
 
-/// `get_version` of a library, which returns its number or writes it.
+/// `get_version`: gets the version number from the loaded library.
 GpuLibrary find_library(const std::string& name, const SharedLibrary::Name& file,
                         std::size_t (*get_version)(const SharedLibrary&)) {
   GpuLibrary library{.name = name, .version = {}, .missing = {}, .package = file.package};
@@ -92,7 +92,7 @@ GpuFindings look_for_gpus() {
   }
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
-  cudaGetLastError();  // else the next call's check would find it
+  cudaGetLastError();  // otherwise the next call's check would report it
   if (status != cudaSuccess || count == 0) {
     findings.missing = why_none(status, findings.driver);
     return findings;

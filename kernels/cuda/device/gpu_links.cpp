@@ -28,7 +28,7 @@ Nvml load_nvml() {
   library.find(nvml.init, "nvmlInit_v2");
   library.find(nvml.shutdown, "nvmlShutdown");
   library.find(nvml.device_by_bus, "nvmlDeviceGetHandleByPciBusId_v2");
-  // What the card and its slot can do together: an idle card lowers what it does at the moment.
+  // The maximum of card and slot together: an idle card lowers its current values.
   library.find(nvml.pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
   library.find(nvml.pcie_width, "nvmlDeviceGetMaxPcieLinkWidth");
   library.find(nvml.nvlink_state, "nvmlDeviceGetNvLinkState");
@@ -62,7 +62,7 @@ std::string links_of(const char* bus) {
     if (nvml.device_by_bus(bus, &device) == 0) links = links_of(nvml, device);
     nvml.shutdown();
     return links;
-  } catch (const RunError&) {  // a driver without NVML tells nothing
+  } catch (const RunError&) {  // a driver without NVML reports no links
     return {};
   }
 }

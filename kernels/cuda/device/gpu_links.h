@@ -7,7 +7,7 @@
 
 namespace regatta::cuda {
 
-/// `PCIe gen 5 x16, 18 NVLinks`; empty if NVML does not say. `bus`: the GPU's PCI address.
+/// `PCIe gen 5 x16, 18 NVLinks`; empty if NVML reports none. `bus`: the GPU's PCI address.
 std::string links_of(const char* bus);
 
 }  // namespace regatta::cuda

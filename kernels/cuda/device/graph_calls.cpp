@@ -3,7 +3,7 @@
 
 namespace regatta::cuda {
 
-/// Some names are overloaded, so each is called by what takes its arguments.
+/// Wraps each call in a lambda, because some of the runtime's names are overloaded.
 const GraphCalls& cuda_graph_calls() {
   static const GraphCalls calls{
       .set_device = [](int device) { return cudaSetDevice(device); },

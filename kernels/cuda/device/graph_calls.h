@@ -24,7 +24,7 @@ struct GraphCalls {
   cudaError_t (*graph_exec_destroy)(cudaGraphExec_t) = nullptr;
 };
 
-/// The runtime's own.
+/// The table of the runtime's own functions.
 const GraphCalls& cuda_graph_calls();
 
 }  // namespace regatta::cuda

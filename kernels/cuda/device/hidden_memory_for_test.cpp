@@ -14,12 +14,12 @@
 namespace regatta::cuda::testing_support {
 namespace {
 
-/// Of addresses; pages come when they are touched.
+/// Size of the reserved address range; pages come when they are touched.
 constexpr std::int64_t kAddresses = std::int64_t{64} << 30;
 constexpr std::int64_t kAlignment = 64;
-/// Of pages, which are large: hiding takes a time for each.
+/// Pages are large, because hiding takes time for each.
 constexpr std::int64_t kPage = std::int64_t{2} << 20;
-/// Behind each allocation, poisoned.
+/// Poisoned bytes behind each allocation.
 constexpr std::int64_t kGap = 64;
 
 std::mutex& mutex_of_all() {
@@ -41,7 +41,7 @@ HiddenMemory::HiddenMemory() {
       mmap(nullptr, kAddresses, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   check(memory != MAP_FAILED, "there are addresses for emulated memory");
   base_ = static_cast<std::byte*>(memory);
-  madvise(base_, kAddresses, MADV_HUGEPAGE);  // where there are some
+  madvise(base_, kAddresses, MADV_HUGEPAGE);  // if the system has such pages
   const std::lock_guard lock(mutex_of_all());
   all().insert(this);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: memory of an emulated GPU. As with a real one, the host cannot touch it: a load or a
-// store faults, except while a queue of the GPU works. Under the address sanitizer what lies
-// between two allocations is poisoned.
+// For tests: memory of an emulated GPU. The host cannot touch it, like a real GPU's: a load or a
+// store faults, except while a queue of the GPU works. Under the address sanitizer, the gaps
+// between allocations are poisoned.
 #pragma once
 
 #include <cstddef>
@@ -22,18 +22,18 @@ class HiddenMemory {
   HiddenMemory(const HiddenMemory&) = delete;
   HiddenMemory& operator=(const HiddenMemory&) = delete;
 
-  /// Zeroed, aligned to 64 bytes. Throws: RunError(Unsupported) when it is too much.
+  /// Zeroed memory, aligned to 64 bytes. Throws: RunError(Unsupported) if too much is requested.
   void* allocate(std::int64_t bytes);
   void release(void* memory) noexcept;
   bool owns(const void* address) const;
   std::size_t allocations() const;
-  /// In all allocations that are not released.
+  /// Sum over all allocations that are not released.
   std::int64_t bytes() const;
 
-  /// The one that owns the address; null where none does.
+  /// The memory that owns the address; null if none does.
   static HiddenMemory* of(const void* address);
 
-  /// The memory can be touched as long as one of these exists. Null: opens nothing.
+  /// Makes the memory accessible while one of these exists. Null: opens nothing.
   class Opened {
    public:
     explicit Opened(HiddenMemory* memory) : memory_(memory) {
@@ -56,12 +56,12 @@ class HiddenMemory {
 
   mutable std::mutex mutex_;
   std::byte* base_ = nullptr;
-  std::int64_t top_ = 0;                                ///< of what was ever allocated
-  std::map<const std::byte*, std::int64_t> allocated_;  ///< and its bytes
+  std::int64_t top_ = 0;                                ///< end of the part that was ever allocated
+  std::map<const std::byte*, std::int64_t> allocated_;  ///< and their bytes
   int openings_ = 0;
 };
 
-/// A device with such memory.
+/// A device with hidden memory.
 class HiddenDevice : public Device {
  public:
   void* allocate(std::int64_t bytes) override { return memory_.allocate(bytes); }
@@ -74,7 +74,7 @@ class HiddenDevice : public Device {
     const HiddenMemory::Opened opened(&memory_);
     Device::write(memory, host, bytes);
   }
-  /// All emulate one GPU.
+  /// True for any HiddenDevice, because all emulate one GPU.
   bool copies_from(const Device& other) const override {
     return dynamic_cast<const HiddenDevice*>(&other) != nullptr;
   }

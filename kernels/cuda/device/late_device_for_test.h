@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: an emulated GPU whose queues do nothing before they are finished. Code that reads
+// For tests: an emulated GPU with queues that do nothing until they are finished. Code that reads
 // memory, sends it, or lets another queue proceed too early sees old data.
 #pragma once
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the kernels of this folder run: a body, `__host__ __device__` and copied by value, for each
-// element or for each block of threads; on a stream, or, for an emulated queue, as loops on the
-// calling thread. Nothing here waits for the device. For .cu files only.
+// Runs the kernels of this folder: a body, `__host__ __device__` and copied by value, for each
+// element or each block of threads, on a stream or, for an emulated queue, as loops on the calling
+// thread. No call waits for the device. For .cu files only.
 //   for_each(queue, n, body):                        body(i) for i in [0, n)
 //   for_each_block(queue, blocks, threads, bytes, body): body(block); in it, block.each(f) calls
-//     f(thread) for every thread, and what one each() wrote into block.shared the next one may read
+//     f(thread) for every thread; data in block.shared lasts from one each() to the next
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@
 
 namespace regatta::cuda {
 
-/// One block of threads, as its body sees it. Variables that the body declares outside of each()
-/// exist once for each thread on a device but only once when emulated, so data that a thread keeps
-/// from one each() to the next belongs in `shared`.
+/// One block of threads, as its body sees it. A variable that the body declares outside of each()
+/// exists once for each thread on a device but only once when emulated, so data that a thread keeps
+/// between two each() belongs in `shared`.
 struct Block {
   std::int64_t index = 0;
   int threads = 0;
@@ -46,16 +46,16 @@ struct Block {
 namespace detail {
 
 inline constexpr int kThreads = 256;
-/// Threads of a block at most, so that each may use 128 registers. Source: CUDA C++ Programming
-/// Guide, compute capabilities: 65,536 in a block.
+/// Most threads of a block, so that each may use 128 registers. Source: CUDA C++ Programming Guide,
+/// compute capabilities: 65,536 registers in a block.
 inline constexpr int kMostThreads = 512;
-/// Blocks that have to fit into a multiprocessor: without it the compiler aims at more, and spills.
+/// Blocks that must fit into a multiprocessor; otherwise the compiler aims at more, and spills.
 inline constexpr int kLeastBlocks = 1;
-/// Blocks of a launch at most; a thread takes several elements where there are more.
+/// Most blocks of a launch over elements; beyond them a thread takes several elements.
 inline constexpr std::int64_t kBlocks = 65536;
 inline constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 31;
-/// Shared memory of a block without special request. Source: CUDA C++ Programming Guide, compute
-/// capabilities.
+/// Shared memory that a block gets without a special request. Source: CUDA C++ Programming Guide,
+/// compute capabilities.
 inline constexpr std::size_t kPlainSharedBytes = 48 * 1024;
 
 #ifdef __CUDACC__
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) run_block(Body bod
   body(Block{.index = blockIdx.x, .threads = static_cast<int>(blockDim.x), .shared = shared});
 }
 
-/// For load_kernels().
+/// Registers a body's kernels for load_kernels().
 template <class Body>
 struct Noted {
   static inline const bool elements =
@@ -105,7 +105,7 @@ void launch_blocks(const Queue& queue, std::int64_t blocks, int threads, std::si
   cuda_call(cudaGetLastError(), "a launch of for_each_block");
 }
 #else
-/// A build for a sanitizer has none (REGATTA_CUDA=EMULATED).
+/// A sanitizer's build has no device code (REGATTA_CUDA=EMULATED).
 inline constexpr bool kHasDeviceCode = false;
 
 [[noreturn]] inline void refuse_to_launch() {
@@ -122,8 +122,8 @@ void launch_blocks(const Queue&, std::int64_t, int, std::size_t, const Body&) {
 }
 #endif
 
-/// Shared memory starts with all bits set, NaN as floats, so that a kernel that relies on zeros
-/// fails.
+/// Runs the blocks in turn. Shared memory starts with all bits set (NaN as floats), so a kernel
+/// that relies on zeros fails.
 template <class Body>
 void emulate_blocks(std::int64_t blocks, int threads, std::size_t shared_bytes, const Body& body) {
   struct alignas(16) Chunk {
@@ -150,7 +150,7 @@ void for_each(Queue& queue, std::int64_t n, Body body) {
   detail::launch_elements(queue, n, body);
 }
 
-/// `threads` at most detail::kMostThreads.
+/// Runs body(block) for each block. `threads`: at most detail::kMostThreads.
 template <class Body>
 void for_each_block(Queue& queue, std::int64_t blocks, int threads, std::size_t shared_bytes,
                     Body body) {

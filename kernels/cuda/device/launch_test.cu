@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launches on the emulated queue and, if there is one, on a GPU: the same bodies give the same
-// results.
+// Tests that the same bodies give the same results on the emulated queue and, if there is one, on a
+// GPU.
 #include "kernels/cuda/device/launch.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ struct BlockSum {
   }
 };
 
-/// Tells what shared memory held, and leaves zero.
+/// Stores the value found in shared memory, and leaves zero there.
 struct LookAtShared {
   float* seen;
   __host__ __device__ void operator()(const Block& block) const {
@@ -90,7 +90,7 @@ TEST_P(Launch, LetsABlockShareMemoryFromOneEachToTheNext) {
   }
 }
 
-/// More than a launch may have without asking.
+/// 96 KiB, more than a launch gets without a special request.
 TEST_P(Launch, GivesABlockMuchSharedMemory) {
   std::vector<float> numbers(32);
   std::iota(numbers.begin(), numbers.end(), 0.0F);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads this program's kernels into a GPU before the first step. By default CUDA loads a kernel
-// when it is launched first; with CUDA_MODULE_LOADING=EAGER it would load all of the libraries,
-// too. Source: CUDA C++ Programming Guide, Lazy Loading.
+// Loads this program's kernels into a GPU before the first step. CUDA's default is to load a kernel
+// at its first launch; with CUDA_MODULE_LOADING=EAGER it would also load all kernels of the
+// libraries. Source: CUDA C++ Programming Guide, Lazy Loading.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ bool note_kernel(const void* kernel);
 
 std::size_t noted_kernels();
 
-/// Into the current GPU. Throws: RunError(Device).
+/// Loads all noted kernels into the current GPU. Throws: RunError(Device).
 void load_kernels();
 
 }  // namespace regatta::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tests that run on the emulated queue everywhere, and on a GPU if there is one; otherwise the GPU
-// test skips and says why.
+// test is skipped with the reason.
 //   class Name : public OnDevices {};
 //   INSTANTIATE_TEST_SUITE_P(On, Name, kDevices, name_of_device);
 #pragma once
@@ -26,11 +26,11 @@ inline std::string name_of_device(const testing::TestParamInfo<On>& info) {
   return info.param == On::Gpu ? "gpu" : "emulated";
 }
 
-/// How far f32 values of a training of small sums may be off the host's, in terms of them. A GPU's
-/// tanh and exp err by an ulp or two more than the host's.
+/// Relative tolerance for f32 values of a training of small sums, compared with the host's. A GPU's
+/// tanh and exp err by an ulp or two more.
 inline double bound_of_small_sums(On on) { return on == On::Gpu ? 1e-4 : 1e-5; }
 
-/// Makes `device`, or skips the test and says why there is none.
+/// Makes `device`, or skips the test with the reason why there is none.
 inline void make_device(On on, std::unique_ptr<Device>& device) {
   if (on == On::Emulated) {
     device = make_emulated_device();
@@ -55,7 +55,7 @@ class OnDevices : public testing::TestWithParam<On> {
 
   Device& device() { return *device_; }
   Queue& queue() { return dynamic_cast<Queue&>(*queue_); }
-  /// Zeroed memory of the device, until the test ends.
+  /// Zeroed memory of the device, freed when the test ends.
   template <typename T>
   T* allocate(std::int64_t count) {
     memory_.push_back(device_->allocate(count * static_cast<std::int64_t>(sizeof(T))));

@@ -18,7 +18,7 @@ std::map<int, std::vector<int>> enable_peer_access(std::span<const int> gpus,
       cuda_call(calls.set_device(reader), "cudaSetDevice");
       const cudaError_t status = calls.device_enable_peer_access(owner, 0);
       if (status == cudaErrorPeerAccessAlreadyEnabled) {
-        cudaGetLastError();  // else the next launch would be blamed for it
+        cudaGetLastError();  // otherwise the next launch would report it
       } else {
         cuda_call(status, "cudaDeviceEnablePeerAccess");
       }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Enables direct access between the memories of a process' GPUs, over NVLink or PCIe, without the
-// host. The hardware reports it for each pair and direction, and it must be enabled once. Memory
-// that other GPUs cannot reach is copied through the host (kernels/comm/in_process/in_process.h).
-// Source: CUDA runtime API, peer device memory access.
+// host. The hardware reports whether a GPU can reach another, for each pair and direction; access
+// must be enabled once. Memory that other GPUs cannot reach is copied through the host
+// (kernels/comm/in_process/in_process.h). Source: CUDA runtime API, peer device memory access.
 #pragma once
 
 #include <cuda_runtime.h>

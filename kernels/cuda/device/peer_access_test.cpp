@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Peer access with a double of the CUDA runtime's calls: four GPUs in two pairs.
+// Tests peer access with a double of the CUDA runtime's calls: four GPUs in two pairs.
 #include "kernels/cuda/device/peer_access.h"
 
 #include <gtest/gtest.h>
@@ -17,16 +17,16 @@ namespace {
 
 constexpr std::array kFour{0, 1, 2, 3};
 
-/// What the calls have done.
+/// The state that the calls have changed.
 struct Machine {
   int current = -1;
-  int refuses = -1;                       ///< a GPU that cannot be turned on for others
+  int refuses = -1;                       ///< a GPU to which access cannot be enabled
   std::set<std::pair<int, int>> enabled;  ///< reader, owner
   std::multiset<std::pair<int, int>> asked;
 };
 Machine machine;
 
-/// GPUs 0 and 1 reach each other, and 2 and 3, and 1 reaches 2, but not the other way round.
+/// GPUs 0 and 1 reach each other, as do 2 and 3; 1 reaches 2, but 2 does not reach 1.
 cudaError_t can_access(int* can, int device, int peer) {
   *can = device / 2 == peer / 2 || (device == 1 && peer == 2) ? 1 : 0;
   return device == peer ? cudaErrorInvalidDevice : cudaSuccess;

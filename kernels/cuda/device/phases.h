@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several bodies of blocks (launch.h), each of which reads what the one before has written, as one
-// launch: between two of them the whole grid waits. On a GPU as many blocks run as fit at once,
-// each taking several blocks of a body in turn. For .cu files only.
+// Runs several bodies of blocks (launch.h) in one launch; each reads the results of the previous
+// one, because the whole grid waits between two. A GPU runs as many blocks as fit at once, each of
+// which takes several blocks of a body in turn. For .cu files only.
 //   enqueue_phases<residents>(queue, threads, shared_bytes, Phase{blocks, body}, ...)
 // Source: CUDA C++ Programming Guide, Cooperative Groups, Grid Synchronization.
 #pragma once
@@ -28,7 +28,7 @@ struct Phase {
 template <class Body>
 Phase(std::int64_t, Body) -> Phase<Body>;
 
-/// Two bodies that need nothing of each other, in one phase.
+/// Two independent bodies in one phase.
 template <class First, class Second>
 struct Beside {
   std::int64_t blocks_of_first;
@@ -47,7 +47,7 @@ Phase<Beside<First, Second>> beside(const Phase<First>& first, const Phase<Secon
   return {first.blocks + second.blocks, {first.blocks, first.body, second.body}};
 }
 
-/// body(i) for i in [0, n), as blocks.
+/// The body of blocks that call body(i) for i in [0, n).
 template <class Body>
 struct Elements {
   std::int64_t n;
@@ -68,9 +68,9 @@ Phase<Elements<Body>> elements(std::int64_t n, int threads, const Body& body) {
 
 namespace detail {
 
-inline constexpr int kPhaseThreads = 256;  ///< of a block at most
+inline constexpr int kPhaseThreads = 256;  ///< most threads of a block
 
-/// As a list, because a tuple cannot be an argument of a kernel.
+/// A list of phases; a tuple cannot be an argument of a kernel.
 template <class First, class... Rest>
 struct PhaseList {
   Phase<First> first;
@@ -120,7 +120,7 @@ struct NotedPhases {
       note_kernel(reinterpret_cast<const void*>(&run_phases<kBlocks, List>));
 };
 
-/// Blocks of the kernel that the current GPU runs at once: the same in every launch.
+/// The number of the kernel's blocks that the current GPU runs at once, the same in every launch.
 template <int kBlocks, class List>
 std::int64_t resident_blocks(int threads, std::size_t shared_bytes) {
   static std::array<std::atomic<std::int64_t>, 64> known{};
@@ -161,9 +161,9 @@ void launch_phases(const Queue&, std::int64_t, int, std::size_t, const List&) {
 
 }  // namespace detail
 
-/// `threads` at most detail::kPhaseThreads; all phases have the same and share their memory.
-/// kBlocks: blocks that a multiprocessor has room for at least: more of them hide each other's
-/// waits for memory, and leave fewer registers for each thread (4: 64, 3: 80).
+/// Enqueues the phases as one launch with equal `threads`, at most detail::kPhaseThreads, and one
+/// piece of shared memory. kBlocks: blocks that must fit into a multiprocessor; more of them hide
+/// each other's waits for memory, and leave fewer registers for a thread (4: 64, 3: 80).
 template <int kBlocks, class... Bodies>
 void enqueue_phases(Queue& queue, int threads, std::size_t shared_bytes,
                     const Phase<Bodies>&... phases) {

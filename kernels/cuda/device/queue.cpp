@@ -13,7 +13,7 @@
 namespace regatta::cuda {
 namespace {
 
-/// An event of CUDA.
+/// A mark by a CUDA event.
 class StreamMark final : public QueueMark {
  public:
   explicit StreamMark(cudaStream_t stream) : stream_(stream) {
@@ -35,7 +35,7 @@ class StreamMark final : public QueueMark {
   cudaEvent_t event_ = nullptr;
 };
 
-/// A lane's thread does not know the GPU of its queue until it is told, so each step tells it.
+/// A stream. set_step() selects its GPU, because each thread has a current GPU of its own.
 class StreamQueue final : public Queue {
  public:
   StreamQueue(Device& owner, int device)
@@ -51,7 +51,7 @@ class StreamQueue final : public Queue {
   ~StreamQueue() override {
     if (is_gpu_abandoned()) return;
     try {
-      finish();  // work of a run that was ended may still read the values
+      finish();  // an ended run's work may still read the values
     } catch (const RunError&) {
     }
     if (is_gpu_abandoned()) return;
@@ -72,8 +72,8 @@ class StreamQueue final : public Queue {
         cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_),
         "cudaMemcpyAsync");
   }
-  /// Looks again and again, as CUDA's own wait does by default, but not for ever, and soon lets
-  /// other lanes have the core.
+  /// Polls, like CUDA's own wait by default, but with a time limit, and yields the core to other
+  /// lanes after a while.
   void finish() override { finish_while({}); }
   void finish_while(const std::function<void()>& look) override {
     const std::int64_t limit_ns = now_ns() + Patience().limit_ns;
@@ -105,7 +105,7 @@ class StreamQueue final : public Queue {
   const StepValues* values() const override { return values_; }
 
  private:
-  /// Host memory: of the step that is set.
+  /// The step's values in host memory.
   StepValues* pinned() const { return reinterpret_cast<StepValues*>(pinned_.get()); }
 
   static constexpr int kLooks = 1000;
@@ -129,7 +129,7 @@ HostBuffer make_pinned(int device, std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
   const cudaError_t status = cudaHostAlloc(&memory, size, cudaHostAllocPortable);
   if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // else the next launch would be blamed for it
+    cudaGetLastError();  // otherwise the next launch would report it
     throw RunError(ErrorKind::Device,
                    "the host has no " + std::to_string(size) +
                        " bytes to pin for its GPUs; fix: use a smaller batch or fewer workers, or "
@@ -143,7 +143,7 @@ HostBuffer make_pinned(int device, std::int64_t bytes) {
 
 void Queue::reserve_workspace(std::int64_t bytes) {
   if (bytes <= workspace_.bytes()) return;
-  workspace_ = Scratch();  // both may not fit
+  workspace_ = Scratch();  // frees the old one first: both may not fit
   workspace_ = Scratch(*this, bytes);
 }
 

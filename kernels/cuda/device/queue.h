@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A lane's queue on a GPU: one CUDA stream. Tests emulate one (emulated_for_test.h). No CUDA header
-// is needed to include this.
+// A lane's queue on a GPU: one CUDA stream. Tests emulate one (emulated_for_test.h). This header
+// includes no CUDA header.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct CUstream_st;
 
 namespace regatta::cuda {
 
-/// Values of the step in the device's memory, so that launches do not depend on the step and
-/// can be recorded once and replayed.
+/// The step's values in the device's memory, so that launches do not depend on the step and can be
+/// recorded once and replayed.
 struct StepValues {
   std::int64_t step = 0;             ///< index in this loop, from 0
   std::int64_t examples = 0;         ///< seen by all loops together when this step began
@@ -25,20 +25,20 @@ struct StepValues {
 
 class Queue : public LaneQueue {
  public:
-  /// Whose kernels and memory it uses; outlives it.
+  /// The device that has the queue's kernels and memory; outlives it.
   virtual Device& device() const = 0;
   virtual bool emulated() const = 0;
   /// Null when emulated.
   virtual CUstream_st* stream() const = 0;
-  /// Device memory.
+  /// The step's values in device memory.
   virtual const StepValues* values() const = 0;
-  /// Work of an emulated queue: done at once, when the queue is finished, or when the step is
-  /// launched that it is recorded in.
+  /// Takes work of an emulated queue, which is done at once, when the queue is finished, or, if
+  /// recorded, when its step is launched.
   virtual void enqueue(std::function<void()> /*work*/) {}
 
-  /// Memory that the queue's kernels share, each while it runs: at least `bytes` from now on. It
-  /// may move, so a kernel asks for its address in each run(). Called while kernels are built and
-  /// the queue is empty. Throws: RunError when memory is short.
+  /// Reserves at least `bytes` of memory that the queue's kernels share, each while it runs. It may
+  /// move, so a kernel asks for its address in each run(). Called while kernels are built and the
+  /// queue is empty. Throws: RunError when memory is short.
   void reserve_workspace(std::int64_t bytes);
   std::byte* workspace() const { return workspace_.as<std::byte>(); }
 
@@ -52,14 +52,14 @@ class Queue : public LaneQueue {
   Scratch workspace_;
 };
 
-/// A stream on GPU number `number`, which is `device`. Throws: RunError(Device).
+/// Makes a stream on GPU number `number`, which is `device`. Throws: RunError(Device).
 std::unique_ptr<Queue> make_queue(Device& device, int number);
 
-/// Pinned host memory, which GPU number `device` and the others copy from and to without the help
-/// of the host. Throws: RunError(Device).
+/// Pinned host memory, which GPU number `device` and the others copy from and to without the host's
+/// help. Throws: RunError(Device).
 HostBuffer make_pinned(int device, std::int64_t bytes);
 
-/// The queue of a kernel that is being built for a GPU: add_cuda_kernels' kernels have no other.
+/// The queue for a kernel under construction; kernels of add_cuda_kernels() have no other kind.
 Queue& queue_of(const KernelRequest& request);
 
 }  // namespace regatta::cuda

@@ -9,7 +9,7 @@
 namespace regatta::cuda {
 namespace {
 
-/// Fewer than this many bytes of the GPU's memory stay free: for contexts, stacks and libraries.
+/// Bytes of the GPU's memory that must stay free: for contexts, stacks and libraries.
 constexpr std::size_t kReserveBytes = std::size_t{256} << 20;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory of the device that one kernel allocates when it is built, zeroed. How much a kernel needs
-// shows only then (the plans of a library), so it lies outside the device's block, and its queue
+// Device memory that one kernel allocates when it is built, zeroed. Its size is known only then,
+// because it depends on libraries' plans, so it lies outside the device's block, and its queue
 // counts it.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace regatta::cuda {
 
 class Queue;
 
-/// Held by the scratch memory of a queue's kernels.
+/// Bytes of all scratch memory of a queue's kernels.
 using HeldBytes = std::atomic<std::int64_t>;
 
 class Scratch {
@@ -25,7 +25,7 @@ class Scratch {
   Scratch() = default;
   /// Throws: RunError(Device) when memory is short.
   Scratch(const Queue& queue, std::int64_t bytes);
-  /// That no queue counts: of several.
+  /// Memory that several queues use, and none counts.
   Scratch(Device& device, std::int64_t bytes);
 
   template <typename T>

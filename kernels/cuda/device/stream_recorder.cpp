@@ -12,7 +12,7 @@ namespace {
 
 class StreamStep final : public RecordedStep {
  public:
-  /// Takes the graph, and the executable one to be.
+  /// Takes over `graph` and makes it executable.
   StreamStep(const GraphCalls& calls, cudaGraph_t graph, cudaStream_t origin)
       : calls_(calls), origin_(origin) {
     const cudaError_t status = calls_.graph_instantiate(&executable_, graph, 0);
@@ -22,7 +22,7 @@ class StreamStep final : public RecordedStep {
   ~StreamStep() override {
     if (!is_gpu_abandoned()) calls_.graph_exec_destroy(executable_);
   }
-  /// So that the first launch takes no longer than others.
+  /// Uploads the graph, so that the first launch takes no longer than others.
   void upload() { cuda_call(calls_.graph_upload(executable_, origin_), "cudaGraphUpload"); }
   void launch() override {
     cuda_call(calls_.graph_launch(executable_, origin_), "cudaGraphLaunch");

@@ -19,7 +19,7 @@
 
 namespace regatta::cuda {
 
-/// For queues of GPU number `device` that have a stream_place().
+/// Makes a recorder for queues of GPU number `device` that have a stream_place().
 std::unique_ptr<StepRecorder> make_stream_recorder(int device,
                                                    const GraphCalls& calls = cuda_graph_calls());
 

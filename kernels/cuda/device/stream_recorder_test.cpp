@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream capture with a double of the CUDA calls (graph_calls.h) that enforces CUDA's rules for a
-// step and names the one that was broken. strategies/gpu_test.cpp tests captures on a real GPU.
+// Tests stream capture with a double of the CUDA calls (graph_calls.h) that enforces CUDA's rules
+// for a step and names the broken rule. strategies/gpu_test.cpp tests captures on a real GPU.
 #include "kernels/cuda/device/stream_recorder.h"
 
 #include <gtest/gtest.h>
@@ -21,19 +21,19 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// What one graph holds: kernels by name, with those that come right before them.
+/// The contents of a graph: for each kernel, by name, those that come right before it.
 using Edges = std::map<std::string, std::set<std::string>>;
 
 struct Stream {
   bool is_captured = false;
-  std::set<std::string> last;  ///< what comes next comes after these
+  std::set<std::string> last;  ///< these come before the next item
 };
 
-/// Everything.
+/// The state of the double.
 struct Cuda {
   std::map<std::string, Stream> streams;
   std::map<const int*, std::pair<std::string, std::set<std::string>>> events;
-  Names calls;         ///< outside of a capture, and what begins and ends one
+  Names calls;         ///< calls outside of a capture, and its begin and end
   std::string origin;  ///< of the capture; empty: none
   bool is_invalid = false;
   Edges edges;
@@ -59,7 +59,7 @@ void delete_handle(Handle handle) {
   delete reinterpret_cast<int*>(handle);
 }
 
-/// A kernel is put into a stream.
+/// Puts a kernel into a stream.
 void put(const std::string& stream, const std::string& kernel) {
   Stream& own = cuda().streams[stream];
   if (!own.is_captured) return cuda().calls.push_back("run " + kernel);
@@ -67,7 +67,7 @@ void put(const std::string& stream, const std::string& kernel) {
   own.last = {kernel};
 }
 
-/// The origin has to come after all that was captured.
+/// Fails unless the origin comes after everything that was captured.
 cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph) {
   Cuda& all = cuda();
   all.calls.push_back("end capture of " + name_of(stream));
@@ -229,7 +229,7 @@ TEST_F(StreamRecorder, ForksFromTheOriginAndJoinsEveryStreamToIt) {
   put("side", "a");
   put("other", "b");
   put("main", "c");
-  recorder->end();                     // the double refuses what is not joined
+  recorder->end();                     // the double rejects streams that are not joined
   EXPECT_EQ(cuda().edges.size(), 3U);  // none of them ran
   EXPECT_EQ(cuda().calls,
             (Names{"begin capture of main", "end capture of main", "upload to main"}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies host memory to memory of a kernel's own, once, when the kernel is built.
+// Copies host memory to a kernel's own device memory, once, when the kernel is built.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace regatta::cuda {
 
-/// Returns when the bytes are there. Throws: RunError(Device).
+/// Copies the bytes; returns when they are there. Throws: RunError(Device).
 void write_bytes(Device& device, std::span<const std::byte> bytes, const Scratch& memory);
 
 template <typename T>
@@ -20,7 +20,7 @@ Scratch upload(const Queue& queue, std::span<const T> elements) {
   return memory;
 }
 
-/// For several queues of the device.
+/// Uploads for several queues of the device.
 template <typename T>
 Scratch upload(Device& device, std::span<const T> elements) {
   Scratch memory(device, static_cast<std::int64_t>(elements.size_bytes()));

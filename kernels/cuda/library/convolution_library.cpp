@@ -3,14 +3,14 @@
 // A convolution and its gradients by cuDNN. The engine is the first of the heuristics' proposals
 // that runs or, if the run asks for it, the one that trials find fastest when the kernel is built
 // (engine_choice.h). Equal convolutions in a process share an engine, so that its replicas round
-// alike. Another process, or the next run, may find another engine fastest, which rounds
+// alike. In another process, or in the next run, another engine may be fastest, which rounds
 // differently; EngineRule::Heuristic gives the same bits again.
 // Plans are made once for a handle and a shape, a handle serves one stream after the other, and all
 // kernels of a stream share one workspace (Queue::workspace). A gradient of weights is computed
 // there, too, and copied to its destination, for two reasons. The destination, inside its bucket,
-// may be aligned to one element only. And for bf16 the library has no engine with f32 results
-// (9.19: its heuristics name none, for one operation or with a conversion behind it), so the result
-// is rounded to bf16 once, after f32 sums.
+// may be aligned to one element only. For bf16 the library has no engine with f32 results (9.19:
+// its heuristics name none, for one operation or with a conversion behind it), so the result is
+// rounded to bf16 once, after f32 sums.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -34,9 +34,9 @@
 namespace regatta::cuda {
 namespace {
 
-/// Tried for each kernel.
+/// Most candidates that are tried for a kernel.
 constexpr std::size_t kMostTried = 16;
-/// That are timed together.
+/// Executions that are timed together.
 constexpr int kExecutionsATrial = 4;
 
 /// A plan of one engine, for all convolutions of one shape by one handle.
@@ -48,8 +48,8 @@ struct CachedPlan {
   std::int64_t workspace_bytes = 0;
 };
 
-/// The library's handle, which holds memory of the GPU, and the plans that were made with it, which
-/// take long to make. Both outlive a stream: runs in one process follow each other.
+/// The library's handle, which holds memory of the GPU, and the plans made with it, which takes
+/// long. Both outlive a stream: runs in one process follow each other.
 struct Workshop {
   Workshop() { cudnn_call(cudnn().create(&handle), "cudnnCreate"); }
   Workshop(const Workshop&) = delete;
@@ -59,16 +59,16 @@ struct Workshop {
   std::map<std::string, std::shared_ptr<const CachedPlan>> plans;  ///< null: no engine runs
 };
 
-/// Never destroyed: the driver may end before it would be.
+/// Workshops without a stream. Never destroyed: the driver may end earlier.
 Shelf<Workshop>& idle_workshops() {
   static auto& all = *new Shelf<Workshop>;
   return all;
 }
 
-/// What the convolutions of a stream share.
+/// The workshop that the convolutions of a stream share.
 class OfStream {
  public:
-  /// `key`: of the first of them.
+  /// `key`: of the stream's first convolution.
   OfStream(const Queue& queue, const std::string& key)
       : gpu_(queue.stream_place().value().device),
         workshop_(idle_workshops().take(
@@ -78,14 +78,14 @@ class OfStream {
   }
   OfStream(const OfStream&) = delete;
   OfStream& operator=(const OfStream&) = delete;
-  /// Before the stream is destroyed, which the handle would still know.
+  /// Detaches the handle from the stream. Runs before the stream is destroyed.
   ~OfStream() {
     const bool is_sound = !is_gpu_abandoned() && cudaSetDevice(gpu_) == cudaSuccess &&
                           cudnn().set_stream(workshop_->handle, nullptr) == CUDNN_STATUS_SUCCESS;
     if (is_sound) {
       idle_workshops().leave(gpu_, std::move(workshop_));
     } else {
-      workshop_.release();  // to destroy what a GPU still works on would wait for it
+      workshop_.release();  // destroying it would wait for the GPU's work
     }
   }
 
@@ -106,8 +106,8 @@ std::shared_ptr<OfStream> of_stream(const Queue& queue, const std::string& key) 
   return found;
 }
 
-/// Tensors for trials alone, with noise in them: with zeros a GPU's clock is higher, and another
-/// engine may come first.
+/// Tensors for trials only, filled with noise: with zeros a GPU's clock is higher, and another
+/// engine may be fastest.
 class TrialTensors {
  public:
   TrialTensors(Queue& queue, const ConvolutionTensors& like, ElementType element) {
@@ -130,7 +130,7 @@ class TrialTensors {
   Scratch memory_[3];
 };
 
-/// Trials of the engines of one convolution.
+/// Trials of a convolution's engines.
 class EngineTrials {
  public:
   EngineTrials(Queue& queue, cudnnHandle_t handle, const std::vector<EngineConfiguration>& engines,
@@ -149,7 +149,7 @@ class EngineTrials {
     });
   }
 
-  /// Of a candidate that has run. Called once, at the end.
+  /// The plan of a candidate that has run. Called once, at the end.
   Descriptor take_plan(std::size_t candidate) { return std::move(plans_[candidate].value()); }
 
  private:
@@ -159,7 +159,7 @@ class EngineTrials {
     return plan && workspace_bytes_of(*plan) <= kMostWorkspaceBytes;
   }
 
-  /// Which engine comes first does not depend on the memory that is left; which is fastest may.
+  /// Whether the workspace fits. Heuristic throws instead: its choice ignores the free memory.
   bool has_room(std::size_t candidate, EngineRule rule) {
     const std::int64_t bytes = workspace_bytes_of(*plans_[candidate]);
     if (bytes <= workspace_.bytes()) return true;
@@ -173,8 +173,8 @@ class EngineTrials {
     return true;
   }
 
-  /// The first execution is not timed: behind it others wait in the queue, so that what lies
-  /// between the marks is the GPU's time and not that of launches.
+  /// The first execution is not timed: the others wait behind it in the queue, so that the time
+  /// between the marks is the GPU's and not that of launches.
   std::optional<double> run(std::size_t candidate) {
     memory_.workspace = workspace_.as<void>();
     const Descriptor pack = variant_pack(memory_);
@@ -201,7 +201,7 @@ class EngineTrials {
   std::unique_ptr<QueueMark> begin_, end_;
 };
 
-/// Name and size of a GPU. Asked for once: it takes the driver a while.
+/// Name and size of a GPU. Queried once, because the driver takes a while.
 const std::string& kind_of_gpu(int number) {
   static std::mutex mutex;
   static std::map<int, std::string> known;
@@ -215,8 +215,8 @@ const std::string& kind_of_gpu(int number) {
   return kind;
 }
 
-/// What has the same engines and the same times: pass, sizes, element and kind of GPU. All tensors
-/// are aligned alike (kTensorAlignment).
+/// Key of convolutions that have the same engines and times: pass, sizes, element and kind of GPU.
+/// All tensors have the same alignment (kTensorAlignment).
 std::string key_of(ConvolutionPass pass, const ConvolutionShape& shape, ElementType element,
                    const Queue& queue, EngineRule rule) {
   std::ostringstream key;
@@ -235,7 +235,7 @@ EngineChoices& choices_of_process() {
   return choices;
 }
 
-/// Null where no engine runs.
+/// A plan for the convolution; null if no engine runs.
 std::shared_ptr<const CachedPlan> make_plan(ConvolutionPass pass, const ConvolutionTensors& at,
                                             ElementType element, const ConvolutionShape& shape,
                                             const std::string& key, Queue& queue,
@@ -254,7 +254,7 @@ std::shared_ptr<const CachedPlan> make_plan(ConvolutionPass pass, const Convolut
   if (!choice) return nullptr;
   check(choice->candidate < engines.size(), "equal convolutions have the same engines");
   EngineConfiguration& engine = engines[choice->candidate];
-  if (!plan) plan = plan_of(engine, target);  // another handle's convolution was tried
+  if (!plan) plan = plan_of(engine, target);  // the choice was made with another handle
   if (!plan) {
     throw RunError(ErrorKind::Device,
                    "cuDNN makes no plan of engine " + std::to_string(engine.engine) +
@@ -290,7 +290,7 @@ class LibraryConvolution final : public ChosenKernel {
     if (plan_ == nullptr) return;
     if (pass == ConvolutionPass::BackwardWeights) aside_.type = {element, output_.type.dims};
     queue_.reserve_workspace(aside_offset() + aside_bytes());
-    // Before a step is captured: what the library does at a plan's first execution cannot be.
+    // Run once before a step is captured: a plan's first execution cannot be captured.
     execute();
     queue_.finish();
   }
@@ -312,7 +312,7 @@ class LibraryConvolution final : public ChosenKernel {
 
  private:
   bool has_aside() const { return !aside_.type.dims.empty(); }
-  /// In the workspace, behind the plan's.
+  /// Offset in the workspace, behind the plan's part.
   std::int64_t aside_offset() const { return (plan_->workspace_bytes + 255) / 256 * 256; }
   std::int64_t aside_bytes() const { return has_aside() ? aside_.type.bytes() : 0; }
 

@@ -7,8 +7,8 @@
 namespace regatta::cuda {
 namespace {
 
-/// What our calls need: the graph API as it is since version 9, which keeps old names where it
-/// added new ones.
+/// The oldest version that our calls work with: 9 has today's graph API, and keeps old names where
+/// it adds new ones.
 constexpr std::int64_t kOldestCudnn = 90000;
 
 Cudnn load_cudnn() {

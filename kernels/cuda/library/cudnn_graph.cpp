@@ -13,8 +13,7 @@ cudnnDataType_t type_of(ElementType element) {
   return element == ElementType::F32 ? CUDNN_DATA_FLOAT : CUDNN_DATA_BFLOAT16;
 }
 
-/// Sides as the library orders them, whatever lies next to each other: channels come second, though
-/// ours are neighbours in memory.
+/// Sides in the library's order: channels come second, though they are neighbours in our memory.
 struct Sides {
   std::int64_t images, channels, height, width;
 };
@@ -48,7 +47,7 @@ Descriptor window(const ConvolutionShape& shape) {
   return window;
 }
 
-/// The library's names of one pass.
+/// The library's names for one pass.
 struct PassNames {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t window, x, w, y, alpha, beta;
@@ -104,7 +103,7 @@ Descriptor engine_of(const Descriptor& configuration) {
   return engine;
 }
 
-/// Everything that one mode of the heuristics names.
+/// All engines that one mode of the heuristics proposes.
 std::vector<Descriptor> heuristics(const Descriptor& graph, const PlanTarget& target,
                                    cudnnBackendHeurMode_t mode) {
   Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);

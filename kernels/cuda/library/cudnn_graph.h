@@ -2,7 +2,7 @@
 //
 // The part of cuDNN's graph API that a convolution needs: descriptors, the graph of one operation,
 // the engines that could run it, and a plan of one of them. Plans are made for the GPU of a handle
-// or for one that is described by its properties, so that tests without a GPU can check that cuDNN
+// or for a GPU described by its properties, so that tests without a GPU can check that cuDNN
 // accepts our graphs and has engines for them.
 #pragma once
 
@@ -89,21 +89,20 @@ struct EngineConfiguration {
 std::vector<EngineConfiguration> engines_for(const Descriptor& graph, ElementType element,
                                              const PlanTarget& target, std::size_t most);
 
-/// Whether an engine with these numerical notes computes what was asked for: products of the given
-/// type, not of a shorter one, sums in f32, and the same bits in every run. Tensor cores compute
-/// f32 as TensorFloat-32. Transformed convolutions (Winograd, FFT) round differently from the
-/// direct sum.
+/// Whether an engine with these numerical notes meets our requirements: products of the given type,
+/// not of a shorter one, sums in f32, and the same bits in every run. Tensor cores compute f32 as
+/// TensorFloat-32. Transformed convolutions (Winograd, FFT) round differently from the direct sum.
 bool takes_notes(std::span<const cudnnBackendNumericalNote_t> notes, ElementType element);
 
-/// A plan by the engine; empty if the engine cannot run the graph after all.
+/// A plan with the engine; empty if the engine cannot run the graph after all.
 std::optional<Descriptor> plan_of(const EngineConfiguration& engine, const PlanTarget& target);
 
-/// Engines that want more are left out: a race is run in the memory that models leave.
+/// Largest workspace: engines that need more are left out, as a race leaves them little memory.
 inline constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{512} << 20;
 
 std::int64_t workspace_bytes_of(const Descriptor& plan);
 
-/// Addresses for a plan.
+/// Addresses of a plan's tensors.
 struct PlanMemory {
   void* x;
   void* w;

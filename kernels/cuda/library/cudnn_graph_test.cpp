@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether cuDNN accepts our graphs and has engines for them, on an H100 described by its
+// Tests that cuDNN accepts our graphs and has engines for them, on an H100 described by its
 // properties: needs the library but no GPU.
 #include "kernels/cuda/library/cudnn_graph.h"
 
@@ -48,7 +48,7 @@ constexpr std::array kPasses{ConvolutionPass::Forward, ConvolutionPass::Backward
                              ConvolutionPass::BackwardWeights};
 
 TEST_F(CudnnGraph, HasAnEngineForEveryPassThatRunsWhatWasAskedFor) {
-  // A first layer, one in the middle, odd channels, a wide group, depthwise.
+  // First layer, middle layer, odd channels, wide group, depthwise.
   const std::array shapes{shape(512, 31, 3, 24, 2, 1, 0, 1), shape(512, 15, 64, 256, 3, 1, 1, 1),
                           shape(2, 9, 3, 5, 3, 2, 1, 1), shape(8, 14, 64, 64, 3, 2, 1, 2),
                           shape(64, 16, 144, 144, 3, 1, 1, 144)};

@@ -19,8 +19,8 @@
 namespace regatta::cuda {
 namespace {
 
-/// What an algorithm may use for split sums. Source: cuBLAS, cublasSetWorkspace: 32 MiB for compute
-/// capability 9.0 and later.
+/// Most memory of an algorithm for split sums. Source: cuBLAS, cublasSetWorkspace: 32 MiB for
+/// compute capability 9.0 and later.
 constexpr std::size_t kMostWorkspaceBytes = std::size_t{32} << 20;
 
 /// A descriptor of the library, destroyed with its owner.
@@ -72,7 +72,7 @@ Matmul matmul_of(cublasOperation_t a, cublasOperation_t b) {
   return owned;
 }
 
-/// The largest power of two that divides the address, up to what the library ever asks for.
+/// The largest power of two that divides the address, at most 256: the library asks for no more.
 std::uint32_t alignment_of(const void* address) {
   const auto bits = reinterpret_cast<std::uintptr_t>(address) | 256U;
   return static_cast<std::uint32_t>(bits & (~bits + 1));
@@ -80,7 +80,7 @@ std::uint32_t alignment_of(const void* address) {
 
 class LibraryDense final : public ChosenKernel {
  public:
-  /// output = a b, as the library sees them.
+  /// Computes output = a b, in the library's order.
   LibraryDense(Queue& queue, const Operand& a, const Operand& b, const Tensor& output)
       : queue_(queue),
         matmul_(matmul_of(a.operation, b.operation)),
@@ -96,7 +96,7 @@ class LibraryDense final : public ChosenKernel {
     choose();
     if (!has_algorithm()) return;
     queue_.reserve_workspace(workspace_bytes());
-    run({});  // what the library loads at its first call is not loaded while a step is captured
+    run({});  // loads code that the library cannot load while a step is captured
     queue_.finish();
   }
 

@@ -21,7 +21,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Runs each once more and leaves those out that do not run any more.
+/// Runs each candidate once more and drops those that no longer run.
 void run_round(std::vector<Trial>& trials, const RunTimed& run) {
   for (Trial& trial : trials) {
     const std::optional<double> ns = run(trial.candidate);
@@ -36,7 +36,7 @@ void forget_times(std::vector<Trial>& trials) {
   for (Trial& trial : trials) trial.ns.clear();
 }
 
-/// But for the first, whose time is told beside the fastest one's.
+/// Drops slow candidates, but keeps the first, whose time is reported beside the fastest one's.
 void drop_hopeless(std::vector<Trial>& trials) {
   double fastest = std::numeric_limits<double>::infinity();
   for (const Trial& trial : trials) fastest = std::min(fastest, trial.ns.back());

@@ -19,7 +19,7 @@
 
 namespace regatta::cuda {
 
-/// Rounds of trials that count.
+/// Number of rounds of trials that count.
 inline constexpr int kTrialRounds = 5;
 /// A later candidate wins only if it takes less than this share of an earlier one's time.
 inline constexpr double kFasterShare = 0.97;
@@ -51,7 +51,7 @@ std::optional<EngineChoice> choose_engine(EngineRule rule, std::size_t candidate
 /// any; a thread waits for a trial that another one runs.
 class EngineChoices {
  public:
-  /// The choice for the key. Calls `choose` if there is none yet, and also keeps an empty result.
+  /// The choice for the key. Calls `choose` if there is none yet; an empty result is kept, too.
   std::optional<EngineChoice> find_or_choose(
       const std::string& key, const std::function<std::optional<EngineChoice>()>& choose);
 

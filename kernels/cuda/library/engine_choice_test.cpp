@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Choices among engines whose times a test makes up.
+// Tests choices among engines whose times are made up.
 #include "kernels/cuda/library/engine_choice.h"
 
 #include <gtest/gtest.h>
@@ -12,14 +12,14 @@ namespace {
 
 constexpr double kNever = -1;
 
-/// Engines that take so long, each run a little longer or shorter by turns, and how often each ran.
+/// Engines with the given times, varied a little in each run, and the number of runs of each.
 class Engines {
  public:
   explicit Engines(std::vector<double> ns) : ns_(std::move(ns)), runs_(ns_.size()) {}
 
-  /// An engine that runs so many times and then no more.
+  /// Makes an engine fail after this many runs.
   void stops_after(std::size_t candidate, int runs) { last_[candidate] = runs; }
-  /// Of each time, up and down; of which round is in which direction, by `seed`.
+  /// Varies each time up or down by `share`; `seed` decides the direction in each round.
   void make_noise(double share, unsigned seed) {
     noise_ = share;
     seed_ = seed;
@@ -29,7 +29,7 @@ class Engines {
     const int round = runs_[candidate]++;
     if (ns_[candidate] == kNever) return std::nullopt;
     if (last_.contains(candidate) && round >= last_[candidate]) return std::nullopt;
-    const double warm_up = round == 0 ? 1000 : 1;  // as code is loaded
+    const double warm_up = round == 0 ? 1000 : 1;  // like the loading of code
     const unsigned turn = (seed_ >> ((candidate * 7 + static_cast<unsigned>(round)) % 31)) & 1U;
     return ns_[candidate] * warm_up * (turn == 1 ? 1 + noise_ : 1 - noise_);
   }

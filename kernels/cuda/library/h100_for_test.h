@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: a GPU that cuDNN makes plans for without having one.
+// For tests: a GPU that cuDNN makes plans for although the machine has none.
 #pragma once
 
 #include "kernels/cuda/library/cudnn_graph.h"
 
 namespace regatta::cuda::testing_support {
 
-/// As the library writes what it finds on an H100 SXM.
+/// The properties of an H100 SXM, in the library's own format.
 inline constexpr const char* kH100 =
     R"({"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],"regsPerBlock":65536,)"
     R"("multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,)"

@@ -8,7 +8,7 @@
 namespace regatta::cuda {
 namespace {
 
-/// What our calls need: alignment preferences and f32 results of bf16 products.
+/// The version with alignment preferences and f32 results of bf16 products, which our calls need.
 constexpr std::int64_t kOldestCublasLt = 120000;
 
 CublasLt load_cublas_lt() {

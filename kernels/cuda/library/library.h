@@ -49,11 +49,11 @@ struct Cudnn {
   decltype(cudnnBackendExecute)* execute = nullptr;
 };
 
-/// Throws: RunError(Unsupported) that names the package and where it was looked for. Threads: any.
+/// Throws: RunError(Unsupported) that names the package and the places searched. Threads: any.
 const CublasLt& cublas_lt();
 const Cudnn& cudnn();
 
-/// Empty where the library can be used; otherwise why not, in one line.
+/// The reason why the library cannot be used, in one line; empty if it can.
 std::string why_no_cublas_lt();
 std::string why_no_cudnn();
 
@@ -61,8 +61,8 @@ std::string why_no_cudnn();
 std::optional<std::string> version_of_cublas_lt();
 std::optional<std::string> version_of_cudnn();
 
-/// Throws: RunError(Device) with the call's name, the library's words and the caller's line where
-/// `status` is not success.
+/// Throws: RunError(Device) unless `status` is success, with the call's name, the library's message
+/// and the caller's line.
 void cublas_lt_call(cublasStatus_t status, std::string_view call,
                     std::source_location where = std::source_location::current());
 void cudnn_call(cudnnStatus_t status, std::string_view call,

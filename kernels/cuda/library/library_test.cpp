@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Libraries that are found at run time or are missing.
+// Tests libraries that are found at run time or are missing.
 #include "kernels/cuda/library/library.h"
 
 #include <gtest/gtest.h>

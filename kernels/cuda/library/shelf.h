@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What takes long to make and outlives its user: a stream that ends leaves it on the shelf for the
-// next stream of the same GPU.
+// Keeps objects that take long to make and outlive their user: a stream that ends leaves them on
+// the shelf for the next stream of the same GPU.
 // Threads: any.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace regatta::cuda {
 template <typename T>
 class Shelf {
  public:
-  /// One that was left for this GPU: one that suits, or else the one that was left first. Null
-  /// where there is none.
+  /// An object that was left for this GPU: one that suits, or else the one left first. Null if
+  /// there is none.
   template <typename Suits>
   std::unique_ptr<T> take(int gpu, const Suits& suits) {
     const std::scoped_lock lock(mutex_);

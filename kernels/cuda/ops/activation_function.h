@@ -2,7 +2,7 @@
 //
 // relu and gelu and their derivatives with respect to x, for fused ops. A kernel selects the
 // activation at run time, the same for all threads and before its loop over elements
-// (with_activation): that costs less than a kernel for each.
+// (with_activation), which costs less than a kernel for each activation.
 //   gelu: y = x Φ(x), dx = dy (Φ(x) + x φ(x)), Φ and φ of the standard normal distribution.
 #pragma once
 
@@ -19,12 +19,12 @@ struct NormalTail {
   float density;
 };
 
-/// From one exponential, with an absolute error of Φ of 1e-7. Source: Abramowitz and Stegun,
-/// Handbook of Mathematical Functions, 7.1.26, with z = |x| / sqrt(2): Φ(-|x|) = erfc(z) / 2.
+/// Both by one exponential; Φ's absolute error is 1e-7. Source: Abramowitz and Stegun, Handbook of
+/// Mathematical Functions, 7.1.26, with z = |x| / sqrt(2): Φ(-|x|) = erfc(z) / 2.
 __host__ __device__ inline NormalTail normal_tail(float x) {
   const float above = 1.0F + 0.231641888F * fabsf(x);  // 0.3275911 / sqrt(2)
 #ifdef __CUDA_ARCH__
-  // Each by one instruction, within 2 units in the last place; the exact ones branch.
+  // One instruction each, within 2 units in the last place; the exact functions branch.
   float power, t;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * x * -0.721347520F));  // log2(e) / 2
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(above));
@@ -63,7 +63,7 @@ __host__ __device__ inline float activate_backward(float dy, float x) {
   return dy;
 }
 
-/// visit(the activation as a std::integral_constant).
+/// Calls visit with the activation as a std::integral_constant.
 template <typename Visit>
 __host__ __device__ inline void with_activation(Fusion::Activation activation, const Visit& visit) {
   using Activation = Fusion::Activation;

@@ -13,7 +13,7 @@ namespace {
 
 struct Adam {
   static constexpr int kVariables = 3;
-  /// With the corrections of the moments' start at zero.
+  /// Factors that include the corrections for moments that start at zero.
   struct Factors {
     float rate;
     float second;

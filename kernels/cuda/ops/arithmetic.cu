@@ -39,7 +39,7 @@ struct MergedCasts {
   }
 };
 
-/// Merges with others, as those of all weights.
+/// A cast that merges with others, such as the casts of all weights.
 template <typename To, typename From>
 class CastKernel final : public Kernel {
  public:
@@ -81,11 +81,11 @@ class CastKernel final : public Kernel {
 
   Queue& queue_;
   Body body_;
-  std::int64_t packs_;  ///< of the launch; 0: another one does the work
+  std::int64_t packs_;  ///< of the launch; 0: another kernel's launch does the work
   MergedMemory<Body> memory_;
 };
 
-/// What fits into a launch's parameters with room to spare.
+/// This many pointers fit into a launch's parameters with room to spare.
 constexpr std::size_t kMaxTerms = 256;
 
 /// y[i] = factor * sum of terms[t][i], added in the order of the terms.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// average of a variable and the same one of another replica (shared_variable.h), whose number the
-// device draws from the step's. A block of threads holds the locks of its shard in both.
+// average of a variable and the same variable of a peer (shared_variable.h). The device draws the
+// peer's number from the step's number. A block of threads holds the locks of its shard in both.
 #include <memory>
 #include <utility>
 #include <vector>

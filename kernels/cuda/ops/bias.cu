@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bias: y = a(x + b), a the activation of the fused op, or nothing. Backward: db = sum of dz over
-// all rows, and dx = dz where it is asked for; dz = dy times the activation's derivative at x + b.
+// bias: y = a(x + b), a: the fused op's activation or the identity. Backward: db = sum of dz over
+// all rows, dx = dz if requested; dz = dy times the activation's derivative at x + b.
 #include "kernels/cuda/device/scratch.h"
 #include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/activation_function.h"
@@ -10,7 +10,7 @@
 namespace regatta::cuda {
 namespace {
 
-/// x as rows of the bias's channels: one group.
+/// Sweeps x as one group of rows, with the bias's channels.
 Sweep sweep_of(const Tensor& x, int width) {
   const std::int64_t channels = x.type.dims.back();
   return {1, x.elements() / channels, channels, width};
@@ -50,7 +50,7 @@ struct BiasForward {
   }
 };
 
-/// Without x and b: dz = dy.
+/// Without x and b (the single op), dz = dy.
 template <typename T, int kWidth>
 struct BiasBackward {
   SliceSums<1, kWidth> slices;
@@ -58,7 +58,7 @@ struct BiasBackward {
   const T* dy;
   const T* x;
   const float* b;
-  T* dx;  ///< null where it is not asked for
+  T* dx;  ///< null if not requested
 
   __host__ __device__ void operator()(const Block& block) const {
     slices.sum(block, [&](const SweepShare& mine, float(&sums)[1][kWidth]) {
@@ -67,7 +67,7 @@ struct BiasBackward {
     });
   }
 
-  /// One element of dy, and of x where there is one.
+  /// A pack of dy, and of x if there is one.
   struct Pair {
     Pack<T, kWidth> dy, x;
   };
@@ -105,7 +105,7 @@ struct StoreSum {
   }
 };
 
-/// Inputs of the single op are dy; of the fused one dy, x, b.
+/// Inputs of the single op: dy; of the fused op: dy, x, b.
 template <typename T, int kWidth>
 KernelPointer build_backward(const KernelRequest& request) {
   Queue* queue = &queue_of(request);

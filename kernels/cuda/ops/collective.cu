@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A collective whose members share a GPU, as one kernel for all of them. Each element is read from
-// the members that have it, added in the order of the algorithm (addition_orders(),
-// kernels/graph/collective.h), which gives the bits of kernels/comm/collective/all_reduce.cpp, in
-// bf16 as in f32, and written to the members that want it: an all_reduce's to all, a
-// reduce_scatter's to the one whose share it is, an all_gather's from that one's share to all. With
-// n members of M bytes each, n M, n M and M are read and n M, M and n M written, without extra
-// memory.
+// A collective of members that share a GPU, as one kernel for all of them. Each element is read
+// from the members that have it, added in the order of the algorithm (addition_orders(),
+// kernels/graph/collective.h), and written to the members that want it: an all_reduce's sums to
+// all, a reduce_scatter's to the member that owns the share, an all_gather's elements from that
+// member to all. The bits are those of kernels/comm/collective/all_reduce.cpp, in bf16 as in f32.
+// With n members of M bytes each, an all_reduce reads n M and writes n M, a reduce_scatter n M and
+// M, an all_gather M and n M, without extra memory.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -23,15 +23,15 @@ namespace {
 /// Elements that the same members have and want.
 template <typename T>
 struct Stretch {
-  std::int64_t end;  ///< it begins where the one before ends
-  T* const* first;  ///< where element 0 of the bucket is, or would be: added up one after the other
-  T* const* second;  ///< added up behind them; then this sum to the first
-  T* const* to;      ///< the end of the second, and where the sum goes
-  T* const* last;    ///< the end of these
-  bool is_aligned;   ///< for packs
+  std::int64_t end;  ///< the stretch begins at the previous one's end
+  T* const* first;   ///< addresses of element 0, real or virtual; added up in this order
+  T* const* second;  ///< those added up separately; their sum is then added to the first
+  T* const* to;      ///< end of `second`; destinations of the sum
+  T* const* last;    ///< end of `to`
+  bool is_aligned;   ///< packs may be used
 };
 
-/// As the element type holds it.
+/// Rounds the value to the element type.
 template <typename T>
 __host__ __device__ float held(float value) {
   T element;
@@ -39,7 +39,7 @@ __host__ __device__ float held(float value) {
   return load(element);
 }
 
-/// The pointers of stretches are in memory of the queue's device.
+/// Device memory of the stretches and of the addresses that they point to.
 struct Stretches {
   Scratch buffers;
   Scratch stretches;
@@ -89,7 +89,7 @@ struct Collective {
   }
 };
 
-/// As Stretch, on the host.
+/// A Stretch on the host.
 template <typename T>
 struct Way {
   Range elements;
@@ -106,7 +106,7 @@ std::vector<T*> places_of(const std::vector<std::int64_t>& members,
   return places;
 }
 
-/// Of an all_reduce to all, of a reduce_scatter to the member whose share it is.
+/// Stretches of sums: an all_reduce's go to all members, a reduce_scatter's to the share's owner.
 template <typename T>
 std::vector<Way<T>> ways_of_sums(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
@@ -131,7 +131,7 @@ std::vector<Way<T>> ways_of_sums(const KernelRequest& request) {
   return ways;
 }
 
-/// Of an all_gather: a piece of a member's share to all.
+/// The stretches of an all_gather: pieces of each member's share go to all members.
 template <typename T>
 std::vector<Way<T>> ways_of_shares(const KernelRequest& request) {
   const std::int64_t members = request.node.attributes.integer("members");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collectives of members that share a GPU: sums held against the all_reduce of the host, bit for
-// bit, a reduce_scatter's where the share is and nowhere else, an all_gather's against what is
-// brought.
+// Tests collectives of members that share a GPU: sums have the bits of the host's all_reduce, a
+// reduce_scatter's only where the share is; an all_gather's results are the members' shares.
 #include <cmath>
 #include <random>
 #include <thread>
@@ -27,13 +26,13 @@ struct Case {
   std::int64_t members = 1;
   std::int64_t elements = 1;
   std::int64_t group = 0;
-  std::int64_t skipped = 0;  ///< elements, before each bucket
+  std::int64_t skipped = 0;  ///< elements before each bucket
   ElementType element = ElementType::F32;
 };
 
 using Buckets = std::vector<std::vector<float>>;  ///< by member
 
-/// Of many magnitudes, so that another order of additions gives other bits.
+/// Values of many magnitudes, so that another order of additions gives other bits.
 Buckets random_buckets(const Case& test, std::mt19937& random) {
   std::uniform_real_distribution<float> exponent(-20, 20);
   Buckets buckets(static_cast<std::size_t>(test.members));
@@ -84,7 +83,7 @@ Node node_of(const Case& test, Op op = Op::AllReduce) {
 
 class Collective : public testing_support::OnDevices {
  protected:
-  /// On the device, behind what is skipped.
+  /// A tensor on the device, behind the skipped elements.
   Tensor tensor_of(const Case& test, const std::vector<float>& values) {
     const TensorType type{test.element, {std::ssize(values)}};
     Exchanged exchanged(test.element, std::ssize(values));
@@ -134,7 +133,7 @@ constexpr std::int64_t kElements[] = {1, 2, 3, 7, 64, 1001, 4099};
 TEST_P(Collective, GivesTheBitsOfTheHost) {
   std::mt19937 random(23);
   for (const std::string_view algorithm : all_reduce_algorithms()) {
-    if (!has_addition_orders(algorithm)) continue;  // the host adds
+    if (!has_addition_orders(algorithm)) continue;  // the host adds instead
     for (const std::int64_t members : kMembers) {
       for (const std::int64_t elements : kElements) {
         for (const auto& [skipped, element] : kSkippedAndElement) {
@@ -209,14 +208,14 @@ TEST_P(Collective, BringsThePiecesOfEachShareToAll) {
   }
 }
 
-/// Else the tests above would not see whether it has the right one.
+/// Shows that the tests above can detect a wrong algorithm.
 TEST_P(Collective, HasBitsThatDependOnTheAlgorithm) {
   std::mt19937 random(29);
   Case test{.members = 5, .elements = 1000, .group = 1};
   const Buckets buckets = random_buckets(test, random);
   std::vector<Buckets> sums;
   for (const std::string_view algorithm : all_reduce_algorithms()) {
-    if (!has_addition_orders(algorithm)) continue;  // the host adds
+    if (!has_addition_orders(algorithm)) continue;  // the host adds instead
     test.algorithm = algorithm;
     sums.push_back(sum(test, buckets));
   }

@@ -8,7 +8,7 @@
 namespace regatta::cuda {
 namespace {
 
-/// Why cuDNN cannot compute it; empty where it may.
+/// The reason why cuDNN cannot compute the convolution; empty if it may.
 std::string why_not_library(ConvolutionPass pass, const KernelRequest& request) {
   if (queue_of(request).emulated()) return "the queue is emulated";
   if (!is_aligned_for_library(pass, request)) return "tensors begin at odd addresses";

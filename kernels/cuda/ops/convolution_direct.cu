@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution whose windows hold few numbers, as that of an image's three channels by 2 x 2: each
-// thread computes eight outputs of four pixels, filters are in shared memory. cuDNN's engines are
-// made for more channels.
+// A convolution with windows of few numbers, such as 2 x 2 pixels of an image's three channels:
+// each thread computes eight outputs of four pixels, and filters are in shared memory. cuDNN's
+// engines are made for more channels.
 #include <memory>
 #include <string>
 
@@ -31,7 +31,7 @@ struct Direct {
   static constexpr std::size_t kSharedBytes = kTerms * kMostOutputs * sizeof(float);
 
   __host__ __device__ int chunks() const { return shape.outputs / kOutputs; }
-  /// Pixels that a block computes at a time; it does so kPixels times.
+  /// Pixels that a block computes at a time, kPixels times.
   __host__ __device__ int at_once() const { return kThreads / chunks(); }
   std::int64_t blocks() const {
     const std::int64_t of_block = std::int64_t{at_once()} * kPixels;
@@ -52,7 +52,7 @@ struct Direct {
     });
   }
 
-  /// `output`: the first of the thread's; `filters`: from there.
+  /// `output`: the thread's first output; `filters` point to that output's column.
   __host__ __device__ void compute(const float* filters, std::int64_t first, int output) const {
     float sums[kPixels][kOutputs] = {};
     float values[kPixels][kTerms];
@@ -70,7 +70,7 @@ struct Direct {
     }
   }
 
-  /// Zeros where the window is outside the image.
+  /// Reads a window; zeros lie outside the image.
   __host__ __device__ void read_window(std::int64_t index, float (&values)[kTerms]) const {
     const Pixel pixel = output_at(shape, static_cast<int>(index));
     const int top = pixel.row * shape.stride - shape.padding;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The implementations of a convolution and its gradients: a kernel of ours where windows are small;
+// The implementations of a convolution and its gradients: a kernel of ours if windows are small;
 // cuDNN if it is installed; otherwise, and on an emulated queue, tiles of an implicit matrix
 // product (product.h). All take the same request.
 #pragma once
@@ -17,10 +17,10 @@ namespace regatta::cuda {
 bool is_aligned_for_library(ConvolutionPass pass, const KernelRequest&);
 KernelPointer convolution_library(ConvolutionPass pass, const KernelRequest&, EngineRule engines);
 
-// convolution_direct.cu: a forward pass whose windows are small. Null for others.
+// convolution_direct.cu: a forward pass with small windows. Null for others.
 KernelPointer convolution_direct(const KernelRequest&);
 
-// convolution_tiles.cu. `why` the library is not used becomes part of the kernel's choice().
+// convolution_tiles.cu. `why`: the reason against the library, part of the kernel's choice().
 KernelPointer convolution_tiles(ConvolutionPass pass, const KernelRequest&, const std::string& why);
 
 }  // namespace regatta::cuda

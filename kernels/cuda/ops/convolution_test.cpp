@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions on the emulated queue and on a GPU: by the factory's choice, and by our own
-// tiles.
+// Tests convolutions on the emulated queue and on a GPU: with the factory's choice, and with our
+// own tiles.
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/convolution_paths.h"
 #include "kernels/cuda/ops/products_for_test.h"
@@ -27,9 +27,9 @@ struct Shape {
 };
 
 // One element; odd channels, odd and unequal sides, stride 2, no padding, a border that the stride
-// leaves over, 1 x 1 and 5 x 5 windows; more channels than a tile; pixels that are dealt to several
+// leaves over, 1 x 1 and 5 x 5 windows; more channels than a tile; pixels divided among several
 // blocks. Then groups: wide, narrow with several channels, depthwise, more than a line of threads.
-// Then windows of twelve numbers, which have a kernel of their own.
+// Last, windows of twelve numbers, which have a kernel of their own.
 constexpr Shape kShapes[] = {
     {1, 1, 1, 1, 1, 1, 1, 0},    {2, 7, 9, 3, 5, 3, 1, 1},         {3, 8, 8, 5, 24, 3, 2, 1},
     {1, 9, 7, 24, 3, 3, 2, 0},   {2, 6, 6, 66, 24, 1, 1, 0},       {2, 11, 11, 3, 70, 5, 2, 2},
@@ -78,7 +78,7 @@ OpCase case_of(ConvolutionPass pass, const Shape& s) {
   return {Op::Convolution, attributes, {x_of(s), w_of(s)}, {}, "convolution " + name_of(s)};
 }
 
-/// Rounding of a result's sum.
+/// The rounding error of a result's sum.
 Bound bound_of(ConvolutionPass pass, const Shape& s) {
   const std::int64_t taps = s.kernel * s.kernel;
   switch (pass) {
@@ -100,7 +100,7 @@ KernelPointer by_factory(ConvolutionPass pass, const KernelRequest& request, Eng
 
 class Convolution : public testing_support::Products {
  protected:
-  /// Our own sums of products in bf16 are f32 in a gradient of weights; cuDNN's are rounded.
+  /// A gradient of weights from bf16 is f32 by our own kernels; cuDNN's is rounded to bf16.
   void expect_pass_agrees(ConvolutionPass pass) {
     const std::string why = "a test asks for it";
     for (const Shape& s : kShapes) {

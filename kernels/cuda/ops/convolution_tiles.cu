@@ -15,7 +15,7 @@
 namespace regatta::cuda {
 namespace {
 
-/// What the three products have in common.
+/// The common part of the three products.
 struct Base {
   int groups, rows, columns, terms;
   ConvolutionShape shape;

@@ -35,7 +35,7 @@ bool enqueue_as(Queue& queue, const Chunk& chunk) {
   return true;
 }
 
-/// In the largest units that addresses and length are multiples of.
+/// Copies in the largest units of which addresses and length are multiples.
 void enqueue(Queue& queue, const Chunk& chunk) {
   const bool done = enqueue_as<Pack<std::uint32_t, 4>>(queue, chunk) ||
                     enqueue_as<std::uint32_t>(queue, chunk) ||

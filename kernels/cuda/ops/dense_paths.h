@@ -16,7 +16,7 @@ KernelPointer dense_library(const KernelRequest&);
 KernelPointer dense_library_backward_data(const KernelRequest&);
 KernelPointer dense_library_backward_weights(const KernelRequest&);
 
-// dense_tiles.cu. `why` the library is not used becomes part of the kernel's choice().
+// dense_tiles.cu. `why`: the reason against the library, part of the kernel's choice().
 KernelPointer dense_tiles(const KernelRequest&, const std::string& why);
 KernelPointer dense_tiles_backward_data(const KernelRequest&, const std::string& why);
 KernelPointer dense_tiles_backward_weights(const KernelRequest&, const std::string& why);

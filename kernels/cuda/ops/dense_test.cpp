@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dense on the emulated queue and on a GPU: by the factory's choice, and by our own tiles.
+// Tests dense on the emulated queue and on a GPU: the factory's choice, and our own tiles.
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/dense_paths.h"
 #include "kernels/cuda/ops/products_for_test.h"
@@ -20,7 +20,7 @@ struct Shape {
   std::int64_t batch, inputs, outputs;
 };
 
-// One element; sides below, at and above those of a tile; odd ones; terms that are dealt to several
+// One element; sides below, at and above those of a tile; odd ones; terms divided among several
 // blocks, in each of the three passes.
 constexpr Shape kShapes[] = {{1, 1, 1},    {3, 8, 5},     {64, 64, 64},  {65, 63, 130},
                              {129, 17, 7}, {5, 2100, 11}, {70, 9, 1300}, {3001, 6, 10}};
@@ -52,7 +52,7 @@ OpCase backward_weights(const Shape& s) {
           "backward weights " + name_of(s)};
 }
 
-/// The same arguments to our own tiles.
+/// Builds our own tiles from the same request.
 Build own(KernelPointer (*build)(const KernelRequest&, const std::string&)) {
   return [build](const KernelRequest& request) { return build(request, "a test asks for it"); };
 }

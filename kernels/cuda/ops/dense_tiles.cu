@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dense by tiles of our own: y = x wᵀ, dx = dy w, dw = dyᵀ x, each a product of strided matrices.
+// dense by our own tiles: y = x wᵀ, dx = dy w, dw = dyᵀ x, each a product of strided matrices.
 #include "kernels/cuda/ops/dense_paths.h"
 #include "kernels/cuda/ops/element.h"
 #include "kernels/cuda/ops/product.h"
@@ -35,7 +35,7 @@ struct MatrixProduct {
   }
 };
 
-/// [rows, columns] = sum over terms; how many these are, and how the operands lie.
+/// [rows, columns] = sum over terms; the number of terms, and the operands' layout.
 struct Sizes {
   std::int64_t rows, columns, terms;
   Steps steps;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element types in kernels: loaded as f32, computed in f32, rounded when stored; several neighbours
-// at once where addresses allow it. For host and device.
+// Element types in kernels: loaded as f32, computed in f32, rounded when stored, several neighbours
+// at once if addresses allow it. For host and device.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -29,7 +29,7 @@ __host__ __device__ inline float load(Bf16 value) {
 }
 
 __host__ __device__ inline void store(float& to, float value) { to = value; }
-/// Rounds to the nearest, ties to an even mantissa; overflows to infinity; a NaN stays one, quiet.
+/// Rounds to the nearest, ties to even; overflows to infinity; NaN stays NaN, quiet.
 __host__ __device__ inline void store(Bf16& to, float value) {
   to.bits = __bfloat16_as_ushort(__float2bfloat16_rn(value));
 }
@@ -43,7 +43,7 @@ struct alignas(kWidth * sizeof(T) < 16 ? kWidth * sizeof(T) : 16) Pack {
   T at[kWidth];
 };
 
-/// `from` is aligned to 16 bytes, or to all kWidth elements where those are fewer.
+/// `from` is aligned to 16 bytes, or to all kWidth elements if they are fewer.
 template <int kWidth, typename T>
 __host__ __device__ inline Pack<T, kWidth> pack_at(const T* from) {
   return *reinterpret_cast<const Pack<T, kWidth>*>(from);
@@ -54,14 +54,14 @@ __host__ __device__ inline void unpack(const Pack<T, kWidth>& pack, float (&to)[
   for (int j = 0; j < kWidth; ++j) to[j] = load(pack.at[j]);
 }
 
-/// As pack_at().
+/// `from`: aligned as for pack_at().
 template <int kWidth, typename T>
 __host__ __device__ inline void load_pack(const T* from, float (&to)[kWidth]) {
   const auto pack = *reinterpret_cast<const Pack<T, kWidth>*>(from);
   for (int j = 0; j < kWidth; ++j) to[j] = load(pack.at[j]);
 }
 
-/// Two neighbours in a word, the first in its lower half.
+/// A word of two neighbours, the first in its lower half.
 __device__ inline unsigned word_of(float first, float second) {
   const __nv_bfloat162_raw pair = __floats2bfloat162_rn(first, second);
   return static_cast<unsigned>(pair.y) << 16 | pair.x;
@@ -70,7 +70,7 @@ __device__ inline unsigned word_of(float first, float second) {
 template <int kWidth, typename T>
 __host__ __device__ inline void store_pack(T* to, const float (&from)[kWidth]) {
 #ifdef __CUDA_ARCH__
-  // Of several elements the compiler makes several stores.
+  // Written by hand, because the compiler would make several stores.
   if constexpr (std::is_same_v<T, Bf16> && kWidth == 8) {
     *reinterpret_cast<uint4*>(to) =
         make_uint4(word_of(from[0], from[1]), word_of(from[2], from[3]), word_of(from[4], from[5]),
@@ -99,7 +99,7 @@ inline const void* address_of(std::span<const Tensor> tensors, std::size_t index
   return index < tensors.size() ? tensors[index].data : nullptr;
 }
 
-/// build(T{}) with the element type; null for types without kernels.
+/// Calls build(T{}) with the element type; returns null for types without kernels.
 template <typename Build>
 std::unique_ptr<Kernel> with_element(ElementType element, const Build& build) {
   switch (element) {

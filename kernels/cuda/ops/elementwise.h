@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that compute each element from the elements at the same index, 16 bytes at a time where
-// all tensors are aligned to them. A function takes f32 and returns f32, on host and device. For
-// .cu files only.
+// Kernels that compute each element from the elements at the same index, 16 bytes at a time if all
+// tensors are aligned to that. A function takes f32 and returns f32, on host and device. For .cu
+// files only.
 #pragma once
 
 #include <algorithm>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Draws the order of examples in an epoch on the GPU, by many threads: the permutation that
-// draw_example_order() (random.h) makes one swap after the other. That loop goes through i = count
-// … 2 and swaps places i - 1 and target(i) < i; afterwards nothing touches place i - 1 again. So
-//   order[i - 1] = what stood at place target(i) just before i's swap;
-//   what stood at place p before i's swap: p itself, unless a swap before i's had p as its target;
-//   then the last such one, k (the smallest k > i with target(k) = p), had put there what stood at
-//   place k - 1 before k's swap.
+// Draws the order of examples in an epoch on the GPU, with many threads: the permutation that
+// draw_example_order() (random.h) makes by one swap after the other. That loop runs from i = count
+// down to 2 and swaps places i - 1 and target(i) < i; no later swap touches place i - 1. So
+//   order[i - 1] = the number at place target(i) just before i's swap;
+//   the number at place p before i's swap is p itself, unless an earlier swap had target p;
+//   then the last such swap, k (the smallest k > i with target(k) = p), had put there the number
+//   that stood at place k - 1 before k's swap.
 // Few swaps have the same target (some 20 at most) and chains are short. So a list of swaps, in any
 // order, is kept for each place, and every i follows its own chain.
 // For .cu files only.
@@ -69,7 +69,7 @@ struct DrawOrder {
     });
   }
 
-  /// What the swap moves to its place.
+  /// The number that the swap moves to its place.
   __host__ __device__ std::int32_t taken_by(std::int32_t swap) const {
     std::int32_t place = targets[swap];
     for (;;) {

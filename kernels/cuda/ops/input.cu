@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // input: the slice of a step's global batch, drawn, augmented and normalised on the GPU from the
-// data set in its memory; the same bits as on the CPU (kernels/cpu/augmentation.h). A block takes
-// an example: a crop of the original size out of the image with its border, mirrored or not,
-// (byte - mean) / deviation a channel, then a square of zeros.
+// data set in its memory; the same bits as on the CPU (kernels/cpu/augmentation.h). A block makes
+// one example: a crop of the original size from the image with its border, mirrored or not, with
+// (byte - mean) / deviation for each channel, then a square of zeros.
 #include <limits>
 #include <utility>
 #include <vector>
@@ -20,12 +20,12 @@
 namespace regatta::cuda {
 namespace {
 
-/// Which example stands at place i of the slice.
+/// Chooses the example at place i of the slice.
 struct Chooser {
   const StepValues* step;
   SlicePosition position;
-  const std::int32_t* order;        ///< null: that of the data set
-  std::uint64_t* digest = nullptr;  ///< of what was consumed; null: not counted
+  const std::int32_t* order;        ///< null: the data set's own order
+  std::uint64_t* digest = nullptr;  ///< digest of the consumed examples; null: not counted
 
   __host__ __device__ std::int64_t operator()(std::int64_t i) const {
     const std::int64_t place = position.first_of(step->step) + i;
@@ -34,7 +34,7 @@ struct Chooser {
 
   __host__ __device__ std::int64_t in_batch(std::int64_t i) const { return position.offset + i; }
 
-  /// Blocks add in any order; an emulated queue runs one after the other.
+  /// Adds an example to the digest. Blocks add in any order; an emulated queue runs them in turn.
   __host__ __device__ void count(std::uint64_t one) const {
     if (digest == nullptr) return;
     const std::uint64_t part = order_weight(step->step) * one;
@@ -106,7 +106,7 @@ struct FillImages {
 
   static constexpr std::int32_t kBlack = -1;
 
-  /// Which row or column of the image lies at `index` of the image with its border; kBlack: none.
+  /// The row or column of the image at `index` of the image with its border; kBlack: none.
   __host__ __device__ std::int32_t source_of(std::int32_t index) const {
     const auto side = static_cast<std::int32_t>(ranges.side);
     const std::int32_t inside = index - static_cast<std::int32_t>(ranges.pad);
@@ -131,7 +131,7 @@ struct FillRows {
   }
 };
 
-/// The memory of an order and the kernel that draws it.
+/// The memory of an order, and the kernel that draws it.
 class Order {
  public:
   Order(const Queue& queue, const InputPlan& plan)

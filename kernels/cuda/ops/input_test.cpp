@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Batches drawn on the GPU against the CPU's, bit by bit.
+// Compares batches drawn on the GPU with the CPU's, bit by bit.
 #include <array>
 #include <cstring>
 
@@ -24,7 +24,7 @@ using testing_support::name_of_device;
 
 class GpuInput : public testing_support::OnDevices {
  protected:
-  /// The node's kernel against the CPU's batches, at each of the steps.
+  /// Compares the node's kernel with the CPU's batches, at each of the steps.
   void expect_same_bits(const Graph& graph, const DataSet& data,
                         const std::vector<std::int64_t>& steps) {
     const Node& node = graph.node(0);

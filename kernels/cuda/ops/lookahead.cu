@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// slow += (1 - d) (w - slow); w = slow, with d = decay(examples seen when this step has ended); d =
-// 1 in a step that is not in the node's period, but the run's last (kernels/graph/node_steps.h).
+// slow += (1 - d) (w - slow); w = slow, with d = decay(examples seen when this step has ended), or
+// d = 1 in the run's last step if the node's period excludes it (kernels/graph/node_steps.h).
 #include "kernels/cuda/ops/update.h"
 #include "kernels/graph/node_steps.h"
 

@@ -3,7 +3,7 @@
 // softmax_cross_entropy with smoothing e over K classes: loss = -sum_k t_k log p_k / divisor, with
 // t_k = (1 - e) [k = label] + e / K; dlogits = (p - t) / divisor.
 // mean_squared_error: loss = sum over examples of the mean over outputs of (p - t)², / divisor.
-// A block takes an example; what examples yield is added up by one block, in double.
+// A block computes one example; another block adds up the examples' terms in double.
 #include <cmath>
 
 #include "kernels/cuda/device/scratch.h"
@@ -52,7 +52,7 @@ struct FloatAt {
   }
 };
 
-/// One example a block: probabilities, and the example's loss.
+/// One example for each block: its probabilities and its loss.
 template <typename T>
 struct Softmax {
   const T* logits;
@@ -62,7 +62,7 @@ struct Softmax {
   std::int64_t classes;
   float smoothing;
 
-  /// A thread's part of what is added up over the classes, and the largest logit.
+  /// A thread's part of the sums over the classes, and of the largest logit.
   struct Partial {
     float largest;
     float sum;      ///< of exp(logit - largest)
@@ -100,7 +100,7 @@ struct Softmax {
     });
   }
 
-  /// A NaN may be passed over here: it is in the sums.
+  /// Finds the largest logit. NaNs may be skipped here: they are in the sums.
   __host__ __device__ void find_largest(const Block& block, Partial* partial, const T* row) const {
     block.each([&](int thread) {
       float largest = -INFINITY;
@@ -125,7 +125,7 @@ struct Softmax {
   }
 };
 
-/// A power of two of threads for an example: a class each, as far as a block goes.
+/// Threads for an example: a power of two, about one for each class, from 32 to 256.
 int threads_for(std::int64_t classes) {
   int threads = 32;
   while (threads < 256 && threads < classes) threads *= 2;
@@ -166,7 +166,7 @@ struct SoftmaxBackward {
   const std::int32_t* labels;
   T* dlogits;
   std::int64_t classes;
-  float at_label;  ///< of t, more than elsewhere
+  float at_label;  ///< added to t at the label
   float elsewhere;
   float factor;
 
@@ -193,8 +193,8 @@ struct ErrorTimes {
   }
 };
 
-/// 1 where the label's logit is the largest. Of equal logits the first is the answer. A NaN beats
-/// nothing: a diverged model scores 0.
+/// 1 if the label's logit is the largest and the first of equals, else 0. With NaN it is 0, so a
+/// diverged model scores 0.
 template <typename T>
 struct IsCorrect {
   const T* logits;
@@ -215,7 +215,7 @@ struct IsCorrect {
   }
 };
 
-/// terms[i] = term(i): what many threads work out before one block adds it up.
+/// Stores terms[i] = term(i), by many threads, before one block adds them up.
 template <typename Term>
 struct StoreTerms {
   Term term;

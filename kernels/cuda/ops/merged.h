@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several bodies of one kind as one launch, one behind the other (kernels/runtime/merge.h): each
-// has a run of the launch's indices. For .cu files only.
+// Several bodies of one kind in one launch, one behind the other (kernels/runtime/merge.h): each
+// has a range of the launch's indices. For .cu files only.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace regatta::cuda {
 
-/// In the memory of the device.
+/// Merged bodies; the pointers are to device memory.
 template <typename Body>
 struct Merged {
   const Body* bodies = nullptr;
-  const std::int64_t* begins = nullptr;  ///< index of each body's first; the first is 0
+  const std::int64_t* begins = nullptr;  ///< the first index of each body; 0 for the first
   int count = 0;                         ///< 0: nothing is merged
 
-  /// The number of the body that has this index.
+  /// The number of the body that runs this index.
   __host__ __device__ int at(std::int64_t index) const {
-    int mine = 0, end = count;  // the last that begins at the index or before
+    int mine = 0, end = count;  // the last body that begins at the index or before
     while (end - mine > 1) {
       const int middle = (mine + end) / 2;
       (begins[middle] <= index ? mine : end) = middle;
@@ -29,7 +29,7 @@ struct Merged {
   }
 };
 
-/// What a launch of merged bodies reads.
+/// Owns the device memory that a launch of merged bodies reads.
 template <typename Body>
 class MergedMemory {
  public:

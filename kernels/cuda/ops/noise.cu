@@ -12,7 +12,7 @@ template <typename T>
 struct Noise {
   T* to;
 
-  /// The finaliser of MurmurHash3 of the index. Source: Appleby, smhasher, fmix32.
+  /// Hashes the index by MurmurHash3's finaliser. Source: Appleby, smhasher, fmix32.
   __host__ __device__ void operator()(std::int64_t i) const {
     auto bits = static_cast<std::uint32_t>(i) + 1;
     bits = (bits ^ (bits >> 16U)) * 0x85EBCA6BU;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// normalize and fused_normalize: statistics of each group and channel (a pool before is computed on
-// the way), running statistics, then y (normalize_apply.h). Sums are taken of deviations from a
-// pivot, the group's first pixel, so that squares do not cancel far from zero:
+// normalize and fused_normalize: statistics of each group and channel (of a preceding pool's
+// results, if there is one), running statistics, then y (normalize_apply.h). Sums are of deviations
+// from a pivot, the group's first pixel, so that squares do not cancel far from zero:
 //   d = x - pivot;  mean = pivot + sum d / m;  variance = sum d² / m - (sum d / m)².
 #include <cmath>
 #include <utility>
@@ -16,14 +16,14 @@ namespace {
 
 using Pool = Fusion::Pool;
 
-/// Rows of the sweep are those that are normalised: x's, or the pooled ones.
+/// Rows of the sweep are the normalised ones: x's, or those of a preceding pool.
 template <typename T, int kWidth, Pool kPool>
 struct Measure {
   SliceSums<2, kWidth> slices;
-  Windows windows;       ///< where a pool stands before
+  Windows windows;       ///< for a preceding pool
   std::int64_t x_group;  ///< elements of x in a group
   const T* x;
-  T* picked;  ///< what a pool before yields
+  T* picked;  ///< results of a preceding pool
   std::uint8_t* positions;
 
   __host__ __device__ void operator()(const Block& block) const {
@@ -97,7 +97,7 @@ struct FinishStatistics {
   }
 };
 
-/// running = (1 - momentum) running + momentum * mean over the groups, of one channel.
+/// Updates a channel: running = (1 - momentum) running + momentum * mean over the groups.
 struct AssignRunning {
   const float* mean;
   const float* variance;
@@ -124,7 +124,7 @@ struct AssignRunning {
   }
 };
 
-/// What all parts of a normalisation know.
+/// The common data of all parts of a normalisation.
 struct Plan {
   explicit Plan(const KernelRequest& request)
       : queue(&queue_of(request)),
@@ -137,7 +137,7 @@ struct Plan {
         pooled_rows(y.elements() / groups / channels),
         windows(x.type, fusion.window, Windows::Cover::Complete) {}
 
-  /// Of a group: what statistics are taken of.
+  /// The number of a group's rows that enter its statistics.
   std::int64_t counted_rows() const { return fusion.pool == Pool::Before ? pooled_rows : rows; }
 
   Queue* queue;
@@ -188,7 +188,7 @@ Measure<T, kWidth, kPool> measure_of(const KernelRequest& request, const Plan& p
           .positions = pools ? request.outputs[4].template as<std::uint8_t>() : nullptr};
 }
 
-/// What a pool before has picked is normalised as any x is.
+/// Results of a preceding pool are normalised like any x.
 constexpr Pool pool_of_apply(Pool pool) { return pool == Pool::Before ? Pool::None : pool; }
 
 template <typename T, int kWidth, Pool kPool>

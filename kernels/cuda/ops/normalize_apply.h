@@ -11,18 +11,18 @@
 
 namespace regatta::cuda {
 
-/// Rows of the sweep are y's.
+/// The sweep's rows are those of y.
 template <typename T, int kWidth, Fusion::Pool kPool>
 struct NormalizeApply {
   Sweep sweep;
   Lines lines;
   Fusion::Activation activation;
-  Windows windows;       ///< where there is a pool; complete ones
+  Windows windows;       ///< if there is a pool: complete ones
   std::int64_t x_group;  ///< elements of x in a group
   const T* x;
   const T* residual;  ///< or null
   T* y;
-  T* picked;                ///< pool after: the pixels that y comes from; or null
+  T* picked;                ///< following pool: the pixels that y comes from; or null
   std::uint8_t* positions;  ///< or null; their positions in the windows
 
   __host__ __device__ void operator()(const Block& block) const {
@@ -74,7 +74,7 @@ struct NormalizeApply {
     return x + mine.group * x_group + windows.place(row).corner + mine.channel;
   }
 
-  /// What a pool makes of the window whose corner is `from`.
+  /// Computes the pool's result for the window whose corner is `from`.
   template <Fusion::Activation kActivation, int kSide>
   __host__ __device__ void pick(const Line<kWidth>& line, const T* from, std::int64_t at,
                                 float (&values)[kWidth]) const {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// normalize_backward and fused_normalize_backward. With s what was normalised (where a pool stands
-// after: the pixels it picked), z and h as in normalize_line.h, dz = dy times the activation's
+// normalize_backward and fused_normalize_backward. With s the normalised values (those picked by a
+// following pool, if there is one), z and h as in normalize_line.h, dz = dy times the activation's
 // derivative at z, and sums over the m values of a group's channel:
 //   dshift = sum dz, dscale = sum dz h;  dx = scale * inverse * (dz - sum dz / m - h * sum dz h /
 //   m).
-// Where a pool stands after, dz is zero at the pixels that it did not pick, so that sums over the
-// picked ones are all; where it stands before, dx is zero at those pixels.
+// A following pool makes dz zero at the pixels that it did not pick, so sums over the picked ones
+// suffice; a preceding pool makes dx zero at those pixels.
 #include <tuple>
 
 #include "kernels/cuda/device/scratch.h"
@@ -21,7 +21,7 @@ namespace {
 
 using Pool = Fusion::Pool;
 
-/// One element of dy and of s.
+/// A pack of dy and of s.
 template <typename T, int kWidth>
 struct Pair {
   Pack<T, kWidth> dy, s;
@@ -32,7 +32,7 @@ __host__ __device__ inline Pair<T, kWidth> read_pair(const T* dy, const T* s, st
   return {.dy = pack_at<kWidth>(dy + at), .s = pack_at<kWidth>(s + at)};
 }
 
-/// dz, and s as `value`.
+/// Computes dz; `value` is s.
 template <Fusion::Activation kActivation, typename T, int kWidth>
 __host__ __device__ inline void dz_of(const Line<kWidth>& line, const Pair<T, kWidth>& pair,
                                       float (&dz)[kWidth], float (&value)[kWidth]) {
@@ -43,7 +43,7 @@ __host__ __device__ inline void dz_of(const Line<kWidth>& line, const Pair<T, kW
   }
 }
 
-/// Rows of the sweep are dy's.
+/// The sweep's rows are those of dy.
 template <typename T, int kWidth>
 struct MeasureBackward {
   SliceSums<2, kWidth> slices;
@@ -112,15 +112,15 @@ struct AddGroups {
   }
 };
 
-/// A thread's channels: how dx follows from dz and s, as one product and sum less than by the
-/// formula above.
+/// Coefficients for a thread's channels that give dx from dz and s with one product and one sum
+/// less than the formula above.
 template <int kWidth>
 struct Slope {
   Line<kWidth> line;
   float constant[kWidth];  ///< factor * mean of dz
   float of_s[kWidth];      ///< factor * inverse deviation * mean of dz h
 
-  /// From the means.
+  /// Takes the means of dz and of dz h.
   __host__ __device__ Slope(const Line<kWidth>& l, const float* dz_mean, const float* dz_h_mean)
       : line(l) {
     load_pack(dz_mean, constant);
@@ -135,7 +135,7 @@ struct Slope {
   }
 };
 
-/// Rows of the sweep are x's, or, with a pool, all windows of x.
+/// The sweep's rows are those of x or, with a pool, all windows of x.
 template <typename T, int kWidth, Pool kPool>
 struct Apply {
   Sweep sweep;
@@ -143,12 +143,12 @@ struct Apply {
   Fusion::Activation activation;
   Windows windows;
   std::int64_t x_group;       ///< elements of x in a group
-  std::int64_t pooled_group;  ///< of dy
+  std::int64_t pooled_group;  ///< elements of dy in a group
   const float* means;         ///< as StoreGroupSums leaves them
   const T* dy;
   const T* s;
   const std::uint8_t* positions;
-  const T* x;  ///< pool after
+  const T* x;  ///< for a following pool
   T* dx;
 
   __host__ __device__ void operator()(const Block& block) const {
@@ -222,8 +222,8 @@ struct Apply {
   }
 };
 
-/// What both passes know. Inputs of the single op are dy, x, scale, mean, inverse deviation; of the
-/// fused one dy, s, scale, shift, mean, inverse deviation [, positions [, x]].
+/// The common data of both passes. Inputs of the single op: dy, x, scale, mean, inverse deviation;
+/// of the fused op: dy, s, scale, shift, mean, inverse deviation [, positions [, x]].
 struct BackwardPlan {
   explicit BackwardPlan(const KernelRequest& request)
       : queue(&queue_of(request)),
@@ -247,7 +247,7 @@ struct BackwardPlan {
 
   std::int64_t dy_rows() const { return dy.elements() / groups / channels; }
   std::int64_t dx_rows() const { return dx.elements() / groups / channels; }
-  /// Rows of the second pass, in a group.
+  /// Rows of a group in the second pass.
   std::int64_t applied_rows() const {
     if (fusion.pool == Pool::None) return dx_rows();
     return dx.type.dim(0) / groups * windows.of_an_image();
@@ -329,7 +329,7 @@ KernelPointer normalize_backward(const KernelRequest& request) {
       }
       return build_backward<T, kWidth, Pool::None>(request, plan);
     };
-    // Gradients of scale and shift are stored one by one: in a bucket they stand anywhere.
+    // Gradients of scale and shift are stored one by one: in a bucket they may have any alignment.
     return with_width(plan.channels,
                       {plan.dy.data, plan.s.data, plan.x.data, plan.dx.data, plan.lines.mean,
                        plan.lines.inverse, plan.lines.scale, plan.lines.shift, plan.positions},

@@ -12,8 +12,8 @@
 
 namespace regatta::cuda {
 
-/// Blocks of a normalisation's phases in a multiprocessor at least: on an H200 the fastest of 2, 3
-/// and 4 for a training in bf16; fewer where so many would spill registers.
+/// Least number of a normalisation's blocks in a multiprocessor: the fastest of 2, 3 and 4 on an
+/// H200 for a training in bf16; fewer if more would spill registers.
 template <typename T, Fusion::Pool kPool>
 inline constexpr int kBlocksOf = std::is_same_v<T, float>       ? 2
                                  : kPool == Fusion::Pool::After ? 3

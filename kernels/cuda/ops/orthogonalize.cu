@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modified Gram-Schmidt of the columns of a matrix, as kernels/cpu/orthogonalize.cpp, with sums in
-// f64. Matrices are thin and columns follow each other: one block does it all. A thread keeps to
-// its rows, so that threads meet for sums only, which are added in one order on every GPU.
+// Modified Gram-Schmidt of the columns of a matrix, like kernels/cpu/orthogonalize.cpp, with sums
+// in f64. Matrices are thin and columns depend on each other, so one block does all the work. A
+// thread keeps its rows, so threads only meet for sums, which are added in one order on every GPU.
 #include <cmath>
 
 #include "kernels/cuda/device/launch.h"
@@ -17,7 +17,7 @@ constexpr double kNothingLeft = 1e-6;  // builder.h
 struct Orthogonalize {
   struct Shared {
     double sums[kMatrixThreads];
-    double square;  ///< of the column's length, before others are taken away
+    double square;  ///< squared length of the column before others are subtracted
   };
 
   const float* x;
@@ -67,7 +67,7 @@ struct Orthogonalize {
     }
   }
 
-  /// visit(where a row begins), or visit(that, thread).
+  /// Calls visit(offset of the row) or visit(offset of the row, thread) for each row.
   template <class Visit>
   __host__ __device__ void each_row(const Block& block, const Visit& visit) const {
     block.each([&](int thread) {

@@ -2,7 +2,7 @@
 //
 // max_pool: the largest pixel of each window and its position in it (row-major, the first of
 // equals); pixels outside the image never win. average_pool: the sum of each window / kernel².
-// Backward, a pixel gathers from the windows that it is in, in the order of the windows.
+// Backward, a pixel gathers from the windows that contain it, in the order of the windows.
 #include <limits>
 #include <string>
 
@@ -14,7 +14,7 @@
 namespace regatta::cuda {
 namespace {
 
-/// Of an image and what a pool makes of it. Units: pixels.
+/// Sizes of an image and of its pooled result. Units: pixels.
 struct Shape {
   Shape(const Attributes& attributes, const TensorType& x, const TensorType& y)
       : height(to_int(x.dim(1))),
@@ -48,24 +48,24 @@ struct Span {
   std::int32_t begin, end;
 };
 
-/// Of the window at `index` of y, as far as they are in the image.
+/// The pixels of the window at `index` of y, as far as they lie in the image.
 __host__ __device__ inline Span pixels_of(const Shape& n, std::int32_t index, std::int32_t side) {
   const std::int32_t first = index * n.stride - n.padding, last = first + n.kernel;
   return {first < 0 ? 0 : first, last > side ? side : last};
 }
 
-/// That hold the pixel at `index` of x.
+/// The windows that contain the pixel at `index` of x.
 __host__ __device__ inline Span windows_of(const Shape& n, std::int32_t index, std::int32_t count) {
   const std::int32_t reach = index + n.padding, below = reach - n.kernel + 1;
   const std::int32_t last = reach / n.stride + 1;
   return {below <= 0 ? 0 : (below + n.stride - 1) / n.stride, last > count ? count : last};
 }
 
-/// A pack of channels of a pixel: of x or of y, whose sides are given.
+/// The place of a pack of channels in x or y, whose row and column counts are given.
 struct PixelPlace {
   __host__ __device__ PixelPlace(std::int64_t index, const Shape& n, int pack_width,
                                  std::int32_t row_count, std::int32_t column_count) {
-    // Packs are fewer than 2^32 (build() has looked), and 32-bit division is far cheaper.
+    // build() checks that packs are fewer than 2^32; 32-bit division is far cheaper.
     const auto all = static_cast<std::uint32_t>(index);
     const auto packs = static_cast<std::uint32_t>(n.channels / pack_width);
     const std::uint32_t pixel = all / packs;
@@ -134,7 +134,7 @@ struct AveragePool {
   }
 };
 
-/// With positions of a max_pool, without of an average_pool.
+/// Gradient of max_pool if there are positions, else of average_pool.
 template <typename T, int kWidth>
 struct PoolBackward {
   Shape n;
@@ -174,7 +174,7 @@ struct PoolBackward {
   }
 };
 
-/// A kernel for all packs of channels of `result`'s pixels; make(T{}, width) is its body.
+/// A kernel for all packs of channels of `result`'s pixels; make(T{}, width) returns its body.
 template <typename MakeBody>
 KernelPointer build(const KernelRequest& request, const Tensor& result, const MakeBody& make) {
   Queue* queue = &queue_of(request);

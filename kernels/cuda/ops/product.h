@@ -2,10 +2,10 @@
 //
 // A product of two matrices for each group, whose elements are read through functions:
 //   out(row, column) = sum over terms of first(row, term) * second(term, column)
-// cut into tiles of 64 x 64 results. A block takes 16 terms at a time into shared memory, each of
-// its 256 threads multiplies 4 x 4. Sums are f32. Where there are few tiles and many terms, terms
-// are dealt to several blocks, whose sums are added in order: the same bits in every run, on every
-// GPU. Simple on purpose: it runs where a library is missing, and checks the library's results.
+// It is cut into tiles of 64 x 64 results. A block loads 16 terms at a time into shared memory;
+// each of its 256 threads multiplies 4 x 4. Sums are f32. With few tiles and many terms, several
+// blocks share the terms, and their sums are added in order: the same bits in every run, on every
+// GPU. Simple on purpose: it runs if a library is missing, and checks the library's results.
 //
 // A Product has
 //   int groups, rows, columns, terms                            the same in every group

@@ -51,7 +51,7 @@ class Products : public OnDevices {
     std::vector<Array> results;
     for (int repetition = 0; repetition < 2; ++repetition) {
       Array& result = results.emplace_back(type);
-      std::memset(result.bytes.get(), 0xFF, bytes);  // what is not written shows
+      std::memset(result.bytes.get(), 0xFF, bytes);  // shows which elements are not written
       device().write(output.data, result.bytes.get(), type.bytes());
       kernel->run({});
       queue().finish();
@@ -63,13 +63,13 @@ class Products : public OnDevices {
     return results;
   }
 
-  /// Compares in f32, and in bf16 rounded once where `bound_bf16` says so.
+  /// Compares results of f32 and of bf16 inputs with the reference, within each type's bound.
   void expect_agrees(const Build& build, const OpCase& op_case, const Bound& bound,
                      const Bound& bound_bf16) {
     const auto expected = cpu::test::run_op(cpu::test::reference_table(), op_case, 1).outputs;
     OpCase halved = op_case;
     for (Array& input : halved.inputs) input = cpu::test::to_bf16(input);
-    // A library looks at addresses; our own kernels do not: one of each will do.
+    // A library depends on addresses, our own kernels do not: these need one offset for each type.
     for (const std::int64_t skipped : {0, 1}) {
       if (!queue().emulated() || skipped == 1) {
         cpu::test::expect_close(run(build, op_case, skipped), expected, bound,
@@ -82,7 +82,7 @@ class Products : public OnDevices {
     }
   }
 
-  /// How the kernel of the last run was chosen.
+  /// The choice() of the last run's kernel.
   const std::string& choice() const { return choice_; }
 
  private:

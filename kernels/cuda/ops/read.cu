@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// read of a variable that other queues update at any time: the version that is finished and the
-// time, noted by the device, then a copy (shared_variable.h). A variable that is not shared is read
-// as a view, without a kernel.
+// read of a variable that other queues update at any time: the device notes the finished version
+// and the time, then copies (shared_variable.h). A variable that is not shared is read as a view,
+// without a kernel.
 #include "kernels/cuda/ops/shared_variable.h"
 
 namespace regatta::cuda {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// top_k by counting, in phases of a launch: the magnitude of the last element that is selected is
-// found four bits at a time, each time among those that agree so far. A block counts its chunk of x
-// in columns of counters of which each thread has its own, and every block adds up all blocks'
-// counts before it goes on. Then each thread takes its stretch of the block's chunk, and knows from
-// the counts of those before it where its selected elements go and how many that equal the last one
-// are still wanted. x is read eleven times. scatter_add adds part by part, as several parts may
-// have the same index.
+// top_k by counting, in phases of a launch. The magnitude of the last selected element is found
+// four bits at a time, each time among the elements that agree so far. A block counts its chunk of
+// x in columns of counters, one column for each thread, and every block adds up all blocks' counts
+// before it goes on. Then each thread handles a stretch of its block's chunk; from the counts
+// before it, it knows where its selected elements go and how many equal to the last one are still
+// needed. x is read eleven times. scatter_add adds part by part, as several parts may have the same
+// index.
 #include <algorithm>
 #include <memory>
 
@@ -21,15 +21,15 @@ namespace {
 constexpr int kSelectionThreads = 256;
 constexpr int kDigitBits = 4;
 constexpr int kDigits = 1 << kDigitBits;
-constexpr int kRounds = 8;  ///< of four bits: all of a magnitude, whose sign bit is 0
-/// Elements of a block at least, and blocks at most: about one for each multiprocessor of an H100.
+constexpr int kRounds = 8;  ///< rounds of four bits cover a magnitude, whose sign bit is 0
+/// Least elements of a block, and most blocks: about one for each multiprocessor of an H100.
 constexpr std::int64_t kLeastChunk = 4096;
 constexpr std::int64_t kMostBlocks = 128;
 
-/// What a launch finds out.
+/// The result of the rounds so far.
 struct Found {
-  std::uint32_t least;  ///< the least magnitude that is selected, as far as it is known
-  std::uint32_t left;   ///< elements with what is known of `least` that are selected
+  std::uint32_t least;  ///< known leading bits of the least selected magnitude
+  std::uint32_t left;   ///< number of selected elements among those with these bits
 };
 
 struct Selection {
@@ -59,14 +59,14 @@ struct Selection {
     return block * chunk < elements ? block * chunk : elements;
   }
 
-  /// visit(index) for the elements of a block that a thread counts: neighbours read neighbours.
+  /// Calls visit(index) for a thread's elements in counting: neighbouring threads read neighbours.
   template <class Visit>
   __host__ __device__ void each_in_turn(const Block& block, int thread, const Visit& visit) const {
     const std::int64_t end = begin_of(block.index + 1);
     for (std::int64_t i = begin_of(block.index) + thread; i < end; i += kSelectionThreads) visit(i);
   }
 
-  /// visit(index) for the stretch of a thread.
+  /// Calls visit(index) for the elements of a thread's stretch.
   template <class Visit>
   __host__ __device__ void each_of_stretch(const Block& block, int thread,
                                            const Visit& visit) const {
@@ -77,7 +77,7 @@ struct Selection {
     for (std::int64_t i = from; i < to; ++i) visit(i);
   }
 
-  /// Leaves in `shared.found` what is known before a round.
+  /// Computes the result of the previous round in `shared.found`.
   __host__ __device__ void find(const Block& block, Shared& shared, int round) const {
     if (round == 0) {
       block.each([&](int thread) {
@@ -104,7 +104,7 @@ struct Selection {
     });
   }
 
-  /// The sums of a block's columns, digit by digit, to where all blocks see them.
+  /// Publishes the sums of a block's columns, digit by digit, to all blocks.
   __host__ __device__ void tell(const Block& block, const Shared& shared, int round,
                                 int digits) const {
     block.each([&](int thread) {
@@ -129,14 +129,14 @@ struct CountDigits {
       for (auto& counts : shared.counts) counts[thread] = 0;
       selection.each_in_turn(block, thread, [&](std::int64_t i) {
         const std::uint32_t digit = (selection.magnitude(i) ^ shared.found.least) >> kShift;
-        if (digit < kDigits) ++shared.counts[digit][thread];  // what is known agrees
+        if (digit < kDigits) ++shared.counts[digit][thread];  // agrees with the known bits
       });
     });
     selection.tell(block, shared, kRound, kDigits);
   }
 };
 
-/// Counts those that are larger than the least one, and those that equal it.
+/// Counts the elements larger than the least one, and those equal to it.
 struct CountSelected {
   Selection selection;
 
@@ -208,7 +208,7 @@ struct MakeZero {
   __host__ __device__ void operator()(std::int64_t i) const { y[i] = 0; }
 };
 
-/// Indices of one part differ.
+/// Adds one part, whose indices differ.
 struct AddPart {
   const float* values;
   const std::uint32_t* indices;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// g' = g + weight * weight_decay * w;  v = momentum * v + g';  w -= rate * d, with the direction
-// d = g' without momentum (the velocity is left alone), v with it, g' + momentum * v by Nesterov.
+// g' = g + weight * weight_decay * w;  v = momentum * v + g';  w -= rate * d. The direction d is g'
+// without momentum (the velocity then stays unchanged), v with it, g' + momentum * v by Nesterov.
 #include "kernels/cuda/ops/update.h"
 
 namespace regatta::cuda {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For tests of variables that several loops share: the variables on a device, and loops that read
-// and update them there, each in its own queue; on the CPU, at once.
+// and update them there, each in a queue of its own; on the CPU without queues.
 #pragma once
 
 #include <memory>
@@ -102,7 +102,7 @@ class Loop {
   void read(const StepContext& context) { run(*read_, context); }
   void update(const StepContext& context) { run(*update_, context); }
 
-  /// update() or read() as a recorded step, for launches at chosen moments.
+  /// Records update() or read() as a step, for launches at chosen moments.
   std::unique_ptr<RecordedStep> recorded_read() { return recorded(*read_); }
   std::unique_ptr<RecordedStep> recorded_update() { return recorded(*update_); }
   void launch(RecordedStep& step) {
@@ -111,7 +111,7 @@ class Loop {
     queue_->finish();
   }
 
-  /// The counts of host and device together.
+  /// The counts of host and device, added up.
   std::vector<std::uint64_t> staleness() const {
     std::vector<std::uint64_t> all = counters_.staleness;
     SpanHistogram age;

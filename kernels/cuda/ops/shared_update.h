@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An update (update.h) of a variable that other queues read and update at any time
-// (shared_variable.h). Three launches: the factors of the step are computed once, the elements are
-// updated, and then the update counts itself and the versions it missed. For .cu files only.
+// (shared_variable.h). Three launches: the first computes the step's factors once, the second
+// updates the elements, the third counts the update and the versions it missed. For .cu files only.
 #pragma once
 
 #include <bit>
@@ -62,11 +62,11 @@ __host__ __device__ inline int bit_width_of(std::uint64_t value) {
 #endif
 }
 
-/// For a gradient computed from the version that its loop has read: counts the versions it missed
-/// and the time since that read.
+/// Counts the update, the versions that its gradient missed since its loop read the parameter, and
+/// the time since that read.
 struct CountUpdate {
   VersionCounts* variable;
-  bool counts_canary;       ///< the element update does not
+  bool counts_canary;       ///< unless the update of elements does
   const SeenVersion* seen;  ///< null: the update has no gradient
   QueuedCounts* counts;
 
@@ -85,7 +85,7 @@ struct CountUpdate {
   }
 };
 
-/// `keep`: memory that the formula points to.
+/// `keep`: owns memory that the formula points to.
 template <typename Formula, typename Keep>
 KernelPointer build_shared_update(const KernelRequest& request, const Formula& formula,
                                   const Keep& keep) {
@@ -121,7 +121,7 @@ KernelPointer build_shared_update(const KernelRequest& request, const Formula& f
 }
 
 /// For formulas that count updates: the count over all loops if several share the parameter; null
-/// if there is one loop, whose steps are the count.
+/// if there is one loop, whose step number is the count.
 inline const std::uint64_t* shared_version(const KernelRequest& request) {
   VariableStorage& parameter = *request.variables[0];
   return parameter.sharing == Sharing::None ? nullptr : &parameter.counts->version;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// read, sgd, adam, average and lookahead of variables that loops share: the CPU's results where
-// loops take turns, and what holds of versions, locks and lost updates where they do not.
+// Tests read, sgd, adam, average and lookahead of variables that loops share: they match the CPU if
+// loops take turns; if not, the rules of versions, locks and lost updates hold.
 #include <atomic>
 #include <span>
 #include <thread>
@@ -68,7 +68,7 @@ std::vector<OpCase> updates() {
            "average"}};
 }
 
-/// What two loops leave, of which the second makes two steps for each of the first.
+/// The state after two loops, of which the second makes two steps for each of the first.
 struct Left {
   std::vector<Array> variables;
   std::uint64_t version = 0, canary = 0, averages = 0;
@@ -146,7 +146,7 @@ TEST_P(SharedUpdate, CountsVersionsInTheOrderOfTheQueueAndNotOfTheHost) {
   const OpCase update = counting_updates(100);
   SharedVariables shared(*device_, Sharing::Relaxed, update.variables);
   Loop first(cuda_table(), shared, update), second(cuda_table(), shared, update);
-  // The host's part is over before anything is read.
+  // Recording ends the host's part before the first read.
   const auto first_read = first.recorded_read(), first_update = first.recorded_update();
   const auto second_read = second.recorded_read(), second_update = second.recorded_update();
   first.launch(*first_read);
@@ -166,7 +166,7 @@ TEST_P(SharedUpdate, CountsVersionsInTheOrderOfTheQueueAndNotOfTheHost) {
   EXPECT_EQ(first.copy()[0], 4.0F);
 }
 
-/// Two loops that update at once, so often each. Returns what they counted.
+/// Runs two loops that update concurrently, `times` each. Returns the updates they counted.
 std::uint64_t update_at_once(SharedVariables& shared, const OpCase& update, int times) {
   Loop first(cuda_table(), shared, update), second(cuda_table(), shared, update);
   const auto train = [times](Loop& loop) {
@@ -213,8 +213,8 @@ TEST_P(SharedUpdate, LosesNothingUnderLocks) {
   }
 }
 
-/// One other updates: nothing is lost even without locks. Locked, what is inside a shard is of one
-/// version.
+/// While one other loop updates, no update is lost even without locks; with locks, a shard is read
+/// in one version.
 TEST_P(SharedUpdate, LetsAReaderSeeAllThatItsVersionCounts) {
   constexpr int kReads = 400;
   for (const Sharing sharing : kSharings) {

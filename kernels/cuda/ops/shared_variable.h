@@ -2,8 +2,8 @@
 //
 // GPU access to variables that several loops read and update at any time, each in a queue of its
 // own. An element is loaded and stored whole, relaxed, at GPU scope: an update may be lost if
-// another one comes between its load and its store, but no value is torn or invented. With locks, a
-// block of threads holds the lock of its shard and nothing is lost. The device counts versions in
+// another comes between its load and its store, but no value is torn or invented. With locks, a
+// block of threads holds the lock of its shard and no update is lost. The device counts versions in
 // the order of the queue: a reader notes the version before it copies, and an update counts itself
 // after its last store, so a copy contains all updates of its version, except for lost ones. For
 // .cu files only.
@@ -74,7 +74,7 @@ __host__ __device__ inline void store_relaxed(float* to, int width,
   }
 }
 
-/// The finished version. An acquire: later loads see the updates that it counts.
+/// The finished version, loaded with acquire: later loads see the updates that it counts.
 __host__ __device__ inline std::uint64_t finished_version(const std::uint64_t* version) {
 #ifdef __CUDA_ARCH__
   std::uint64_t number;
@@ -96,8 +96,8 @@ __host__ __device__ inline std::uint64_t count_one(std::uint64_t* count) {
 #endif
 }
 
-/// Increments by a load and a store, so that concurrent increments get lost as updates of an
-/// element do.
+/// Increments by a load and a store, so that concurrent increments get lost like updates of an
+/// element.
 __host__ __device__ inline void touch_canary(std::uint64_t* canary) {
 #ifdef __CUDA_ARCH__
   std::uint64_t seen;
@@ -109,8 +109,8 @@ __host__ __device__ inline void touch_canary(std::uint64_t* canary) {
 #endif
 }
 
-/// Spins until the lock is free. The holder of a lock is running and waits for no other one but at
-/// a higher address (average.cu), so every wait ends.
+/// Spins until the lock is free. A lock's holder is running, and waits only for locks at higher
+/// addresses (average.cu), so every wait ends.
 __host__ __device__ inline void lock(std::uint32_t* word) {
 #ifdef __CUDA_ARCH__
   while (atomicCAS(word, 0U, 1U) != 0U) __nanosleep(100);
@@ -130,7 +130,7 @@ __host__ __device__ inline void unlock(std::uint32_t* word) {
 #endif
 }
 
-/// Units: nanoseconds. A GPU's clock advances in steps of up to a microsecond.
+/// Time of the device. Units: nanoseconds. A GPU's clock advances in steps of up to a microsecond.
 __host__ __device__ inline std::uint64_t device_clock() {
 #ifdef __CUDA_ARCH__
   std::uint64_t now;
@@ -164,7 +164,7 @@ class Shards {
   std::int64_t middle() const { return count_ / 2 / kSharedWidth * kSharedWidth; }
   bool locked() const { return words_ != nullptr; }
 
-  /// Called by the whole block: visit(first element, elements) for each pack of its own.
+  /// Called by the whole block: visit(first element, elements) for each of its packs.
   template <typename Visit>
   __host__ __device__ void for_each_pack(const Block& block, const Visit& visit) const {
     if (words_ != nullptr) {
@@ -180,7 +180,7 @@ class Shards {
     }
   }
 
-  /// The same for a block that has the locks it needs.
+  /// Like for_each_pack(), for a block that already has the locks it needs.
   template <typename Visit>
   __host__ __device__ void for_each_pack_held(const Block& block, const Visit& visit) const {
     block.each([&](int thread) {

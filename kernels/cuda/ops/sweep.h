@@ -4,8 +4,8 @@
 // into slices of rows and tiles of channels; a block takes one slice of one tile. A thread keeps to
 // kWidth neighbouring channels, so that it reads their constants once, and takes the rows lane,
 // lane + lanes, ... of the slice; neighbouring threads read neighbouring channels. The cut depends
-// on the group's shape only, so that a group's sums have the same bits for any number of groups and
-// on every GPU. Order of addition:
+// on the group's shape only, so a group's sums have the same bits for any number of groups and on
+// every GPU. Order of addition:
 //   a thread's rows in f32, in their order;  lanes in f32, by halves;  slices in double (merge).
 // For .cu files only.
 #pragma once
@@ -19,8 +19,8 @@
 namespace regatta::cuda {
 
 inline constexpr int kSweepThreads = 256;
-inline constexpr int kRowsAtOnce = 2;   ///< that a thread reads before it uses the first
-inline constexpr int kPairsAtOnce = 1;  ///< the same of two tensors
+inline constexpr int kRowsAtOnce = 2;   ///< rows that a thread reads before it uses the first
+inline constexpr int kPairsAtOnce = 1;  ///< the same for two tensors
 
 /// The share of one thread.
 struct SweepShare {
@@ -65,14 +65,14 @@ struct Sweep {
     return mine;
   }
 
-  /// visit(row) for the rows of the share.
+  /// Calls visit(row) for the rows of the share.
   template <typename Visit>
   __host__ __device__ void for_each_row(const SweepShare& mine, const Visit& visit) const {
     for (std::int64_t row = mine.begin; row < mine.end; row += lanes) visit(row);
   }
 
-  /// use(row, load(row)) for the rows of the share, in their order; `load` has read kAtOnce rows
-  /// before the first of them is used, so that a thread waits for memory once for all.
+  /// Calls use(row, load(row)) for the rows of the share, in order. Loads kAtOnce rows before it
+  /// uses the first of them, so that a thread waits for memory once for all.
   template <int kAtOnce, typename Load, typename Use>
   __host__ __device__ void for_each_loaded(const SweepShare& mine, const Load& load,
                                            const Use& use) const {
@@ -94,15 +94,15 @@ struct Sweep {
   }
 
   static constexpr std::int64_t kMaxColumns = 32;
-  static constexpr std::int64_t kTurns = 8;  ///< rows of a thread where that makes enough blocks
-  static constexpr std::int64_t kManyBlocks = 32;  ///< of a group; a batch has several
+  static constexpr std::int64_t kTurns = 8;        ///< rows of a thread if that makes enough blocks
+  static constexpr std::int64_t kManyBlocks = 32;  ///< for one group; a batch has several
   static constexpr std::int64_t kMaxSlices = 1024;
 
   std::int64_t groups;
   std::int64_t rows;  ///< of a group
   std::int64_t channels;
   std::uint32_t tiles = 1;
-  std::uint32_t columns = 1;  ///< of a tile; a column is the channels of a thread
+  std::uint32_t columns = 1;  ///< of a tile; a column is a thread's channels
   std::uint32_t lanes = 1;    ///< rows that a block reads at once
   std::uint32_t slices = 1;
   std::int64_t slice_rows = 0;
@@ -120,7 +120,7 @@ struct SliceSums {
            static_cast<std::int64_t>(sizeof(float));
   }
 
-  /// Called by the whole block: each thread with rows adds them by add(its share, its sums).
+  /// Called by the whole block: calls add(share, sums) in each thread that has rows, to add them.
   template <typename Add>
   __host__ __device__ void sum(const Block& block, const Add& add) const {
     block.each([&](int thread) {
@@ -172,8 +172,8 @@ struct SliceSums {
   }
 };
 
-/// Adds up the slices of each group and channel in double and hands them on:
-/// finish(group, channel, sums), on one thread each.
+/// Adds up the slices of each group and channel in double and calls finish(group, channel, sums),
+/// in one thread for each.
 template <int kSums, typename Finish>
 struct MergeSlices {
   static constexpr int kChannels = 8;  ///< of a block: one sector of memory
@@ -229,11 +229,11 @@ Phase<MergeSlices<kSums, Finish>> merge_slices(const Sweep& sweep, const float* 
                                       .finish = finish}};
 }
 
-/// Channels of a thread. Eight of bf16 would be one load, and take twice the registers.
+/// Channels of a thread. Eight of bf16 would be one load, but take twice the registers.
 inline constexpr int kSweepWidth = 4;
 
-/// build(width) with the number of channels of a thread as a compile-time constant: kSweepWidth if
-/// channels and addresses allow it, else 1.
+/// Calls build(width) with a thread's channels as a compile-time constant: kSweepWidth if channels
+/// and addresses allow it, else 1.
 template <typename Build>
 auto with_width(std::int64_t channels, std::initializer_list<const void*> addresses,
                 const Build& build) {

@@ -69,7 +69,7 @@ struct Update {
     for (int k = 0; k < kVariables; ++k) store_pack(variables[k] + first, v[k]);
   }
 
-  /// A gradient in a bucket is aligned to its element only.
+  /// Reads element by element if the gradient, inside a bucket, is not aligned to packs.
   __host__ __device__ void read_gradient(std::int64_t first, float (&g)[kWidth]) const {
     if (gradient == nullptr) return;
     if (gradient_aligned) {
@@ -104,7 +104,7 @@ struct MergedUpdates {
 template <typename Formula>
 class UpdateKernel final : public Kernel {
  public:
-  /// `keep`: memory that the formula points to.
+  /// `keep`: owns memory that the formula points to.
   UpdateKernel(Queue& queue, const Update<Formula>& body, std::shared_ptr<UploadedSchedule> keep)
       : queue_(queue), body_(body), keep_(std::move(keep)), blocks_(blocks_of(body)) {}
 
@@ -145,11 +145,11 @@ class UpdateKernel final : public Kernel {
   Queue& queue_;
   Update<Formula> body_;
   std::shared_ptr<UploadedSchedule> keep_;
-  std::int64_t blocks_;  ///< of the launch; 0: another one does the work
+  std::int64_t blocks_;  ///< of the launch; 0: another kernel's launch does the work
   MergedMemory<Update<Formula>> memory_;
 };
 
-/// make(schedule) returns the formula. Variables are those of the request, in its order.
+/// make(schedule) returns the formula. Variables are the request's, in its order.
 template <typename MakeFormula>
 KernelPointer build_update(const KernelRequest& request, const MakeFormula& make) {
   if (request.variables[0]->tensor.type.element != ElementType::F32) return nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies to f32, for results that a library cannot write to their destination.
+// Converts to f32 the results that a library cannot write to their destination.
 #pragma once
 
 #include "kernels/cuda/device/queue.h"

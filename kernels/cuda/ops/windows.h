@@ -12,11 +12,11 @@
 
 namespace regatta::cuda {
 
-/// One window. Offsets in elements, of channel 0, in the group.
+/// One window. Offsets are in elements, of channel 0, within the group.
 struct WindowPlace {
   std::int64_t corner = 0;  ///< in the image
   std::int64_t pooled = 0;  ///< in the pooled image; only where `complete`
-  std::int32_t height = 0;  ///< pixels of it inside the image
+  std::int32_t height = 0;  ///< rows and columns of the window inside the image
   std::int32_t width = 0;
   bool complete = false;
 };
@@ -78,12 +78,12 @@ struct Largest {
   std::uint8_t position[kWidth];
 };
 
-/// What is compared where pixels themselves are: then Largest has no values.
+/// Compares the pixels themselves; Largest then has no values.
 struct PixelItself {
   __host__ __device__ float operator()(float pixel, int) const { return pixel; }
 };
 
-/// Takes a pixel into account: `value` of it is compared.
+/// Takes a pixel into account; value(pixel, channel) is compared.
 template <int kWidth, typename T, typename Value>
 __host__ __device__ inline void take_larger(const Pack<T, kWidth>& pack, int position,
                                             const Value& value, Largest<kWidth>& best) {
@@ -100,8 +100,8 @@ __host__ __device__ inline void take_larger(const Pack<T, kWidth>& pack, int pos
   }
 }
 
-/// visit(side) with the side of windows as a std::integral_constant, or 0 for one that no loop is
-/// unrolled for.
+/// Calls visit(side) with the windows' side as a std::integral_constant, or 0 if no loop is
+/// unrolled for it.
 template <typename Visit>
 __host__ __device__ inline void with_side(std::int32_t side, const Visit& visit) {
   if (side == 2) return visit(std::integral_constant<int, 2>{});
@@ -109,8 +109,8 @@ __host__ __device__ inline void with_side(std::int32_t side, const Visit& visit)
   visit(std::integral_constant<int, 0>{});
 }
 
-/// The largest value(pixel, j) over the window at `corner`; j: index of the channel. kSide: as
-/// with_side() gives it; the pixels of a row are read before one is compared.
+/// The largest value(pixel, j) over the window at `corner`; j: index of the channel. kSide: as from
+/// with_side(); a row's pixels are read before one is compared.
 template <int kSide, int kWidth, typename T, typename Value>
 __host__ __device__ inline Largest<kWidth> largest(const Windows& n, const T* corner,
                                                    const Value& value) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // add, scale, cast, sum of n, concatenate; reshape and slice are views: the same memory under
-// another type. translate: images moved and mirrored, for evaluation on several views; it has no
+// another type. translate shifts and mirrors images, for evaluation on several views; it has no
 // gradient.
 #include "kernels/graph/ops/rules.h"
 
@@ -61,7 +61,7 @@ Types infer_reshape(const InferRequest& request) {
   check(request.inputs.size() == 1, "reshape takes one input");
   const TensorType& x = request.inputs[0];
   if (request.attributes.has("flat")) return {{x.element, {x.elements()}}};
-  // Dimension 0 is the batch and follows the input; `dims` holds the rest, per example.
+  // Dimension 0 is the batch and follows the input; `dims` holds the others.
   TensorType y{x.element, request.attributes.integers("dims")};
   y.dims.insert(y.dims.begin(), x.dim(0));
   check(x.elements() == y.elements(), "reshape keeps the number of elements of an example");
@@ -125,7 +125,7 @@ Values gradient_reshape(Builder& builder, Value, const Node& node,
 }
 
 Values gradient_cast(Builder& builder, Value, const Node& node, std::span<const Value> gradients) {
-  // The gradient of bf16 weights is f32 already.
+  // The gradient of bf16 weights is already f32.
   const ElementType element = builder.graph().type(node.inputs[0]).element;
   if (builder.graph().type(gradients[0]).element == element) return {gradients[0]};
   return {builder.cast(gradients[0], element)};

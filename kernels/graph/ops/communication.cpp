@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nodes that cross a border. copy, send, sent and receive are inserted by partition() alone;
-// collectives by strategies. An all_reduce takes k values, its bucket, and yields k sums; its
-// members' inputs agree in type. A reduce_scatter yields of these sums the pieces of the member's
-// share (collective.h), an all_gather takes such pieces and yields the bucket; for its other inputs
-// it waits only, and with the attribute `frees` the bucket is free after its last use. A message of
-// send and receive holds k values, too: one after the other, without gaps. A receive with inputs
-// adds the values of its message onto them, in place.
+// Nodes that cross places. Only partition() inserts copy, send, sent and receive; strategies insert
+// collectives. An all_reduce takes k values, its bucket, and yields k sums; the inputs of its
+// members have the same types. A reduce_scatter yields the pieces of these sums that are in the
+// member's share (collective.h); an all_gather takes such pieces and yields the bucket. An
+// all_gather only waits for its further inputs; with the attribute `frees` its bucket is freed
+// after its last use. A message of send and receive also holds k values, in turn and without gaps.
+// A receive with inputs adds the values of its message onto them, in place.
 #include <algorithm>
 
 #include "kernels/graph/collective.h"
@@ -26,7 +26,7 @@ Value Builder::all_reduce(Value value, const AllReduceMember& member) {
 namespace rules {
 namespace {
 
-/// Of the member's share.
+/// Types of the pieces that make up the member's share.
 Types types_of_pieces(std::span<const TensorType> bucket, const InferRequest& request) {
   Types types;
   for (const Piece& piece : pieces(bucket, request.attributes.integer("members"), request.member)) {

@@ -40,7 +40,7 @@ Types infer_shaped_like_attribute(const InferRequest& request) {
   check(request.inputs.size() == 2, "a backward convolution takes dy and the other operand");
   std::vector<std::int64_t> dims = request.attributes.integers("dims");
   const bool rebuilds_images = request.attributes.has("images");
-  // The batch follows the input, so that a rewrite that deals the batch out can infer it again.
+  // The batch follows the input, so that a rewrite that splits the batch can infer it again.
   if (rebuilds_images) dims[0] = request.inputs[0].dim(0);
   return {{rebuilds_images ? request.inputs[0].element : ElementType::F32, dims}};
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ops into which fuse() merges normalize and bias with their neighbours. They have no gradient
-// rules, because fuse() runs after gradient(). With a(x) the activation (or nothing), N the
+// rules, because fuse() runs after gradient(). With a(x) the activation (or identity), N the
 // normalisation:
 //   fused_normalize(x, scale, shift [, residual]) = y, mean, inverse deviation [, picked, index]
 //     no pool:      y = a(N(x)) [+ residual]
 //     pool before:  picked = max_pool(x), y = a(N(picked)) [+ residual]
-//     pool after:   y = max_pool(a(N(x))), picked = x where the windows' largest y stand
+//     pool after:   y = max_pool(a(N(x))), picked = x at the position of each window's largest y
 //     index is max_pool's: the position in the window (row-major, the first of equals) as u8.
 //   fused_normalize_backward(dy, s, scale, shift, mean, inverse deviation [, index [, x]]) = dx,
-//     dscale, dshift; s is x, or picked where there is a pool; x again where it stands after. The
-//     activation's derivative is computed anew from s. The residual's gradient is dy.
+//     dscale, dshift; s is x, or picked if there is a pool; x is repeated if the pool is after. The
+//     activation's derivative is recomputed from s. The residual's gradient is dy.
 //   fused_normalize_inference(x, scale, shift, mean, variance [, residual]) = y
 //   fused_bias(x, b) = a(x + b);  fused_bias_backward(dy, x, b) = db [, dx]
 // A chain of single ops in bf16 rounds between ops; a fused op computes in f32 from the values read
@@ -30,7 +30,7 @@ void check_channels(const InferRequest& request, std::size_t first, std::size_t 
   }
 }
 
-/// Pooled or not.
+/// The type of x, or of its pooled form.
 TensorType result_type(const TensorType& x, const Fusion& fusion) {
   if (fusion.pool == Fusion::Pool::None) return x;
   check(x.dim(1) >= fusion.window && x.dim(2) >= fusion.window,

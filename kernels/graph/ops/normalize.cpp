@@ -6,7 +6,7 @@
 //   shift
 // Running statistics take the mean over the groups, with variance * m / (m - 1):
 //   running = (1 - momentum) running + momentum * that mean.
-// So a batch dealt to replicas in whole groups computes the same function, and averaging the
+// So a batch divided among replicas in whole groups computes the same function, and averaging the
 // replicas' running statistics by their number of groups is exact, because the update is linear.
 // Source: Ioffe and Szegedy, arXiv:1502.03167; Hoffer et al., arXiv:1705.08741 (groups).
 #include "kernels/graph/ops/rules.h"

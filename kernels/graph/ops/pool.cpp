@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// max_pool: the largest of each window, and its position in the window (row-major, the first of
-// equals) as u8. average_pool: the mean of each window; pixels outside the image count as zeros.
+// max_pool: the largest value of each window, and its position in the window (row-major, the first
+// of equals) as u8. average_pool: the mean of each window; pixels outside the image count as zero.
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {

@@ -2,16 +2,15 @@
 //
 // quorum: one worker's push to one server, with the gradients of all parameters that the server
 // holds. The push counts if its gradients were computed from the current parameters; otherwise it
-// is dropped. A step is complete when `needed` pushes count. Only in the loop of the push that
-// completes it do the outputs hold the sums over the pushes that counted, in the order of the
-// members and weighted to be the mean over their examples, and only there do the updates behind the
-// node run.
-// The first server decides once the push has reached all servers, and outputs the verdict, 1 or 0.
-// The others send it their arrivals and receive the verdict. The attribute `hears` is the number of
+// is dropped. A step is complete when `needed` pushes count. Only the loop of the push that
+// completes the step outputs the sums over the pushes that counted, in the order of the members and
+// weighted to be the mean over their examples, and only there do the updates that follow run. The
+// first server decides once the push has reached all servers, and outputs the verdict, 1 or 0. The
+// others send it their arrivals and receive the verdict. The attribute `hears` is the number of
 // such inputs after the gradients.
 //   arrival:  gradients -> arrived [1]
 //   decides:  gradients, arrived [1] at each other server -> sums, verdict [1]
-//   told:     gradients, verdict [1] -> sums
+//   follows:  gradients, verdict [1] -> sums
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {

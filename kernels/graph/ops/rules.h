@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules in the op table: an inference rule for each op, and a gradient rule for each op that
-// gradients flow through. Each .cpp file here holds an op together with its backward ops.
+// The rules in the op table: an inference rule for each op, and a gradient rule for each
+// differentiable op. Each .cpp file here holds an op together with its backward ops.
 #pragma once
 
 #include "kernels/graph/builder.h"

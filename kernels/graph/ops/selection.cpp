@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// top_k and scatter_add: gradients as their largest elements. What was selected is one tensor
-// [2 k] f32: k values by ascending index, then the bits of their k indices. Of equal magnitudes the
-// lower index is selected; what is not a number is larger than all numbers, so that it travels.
+// top_k and scatter_add: gradients as their largest elements. The selection is one tensor [2 k]
+// f32: k values by ascending index, then the bits of their k indices. A tie in magnitude goes to
+// the lower index; NaN counts as larger than all numbers, so that it travels.
 #include <limits>
 
 #include "kernels/graph/ops/rules.h"

@@ -2,7 +2,7 @@
 //
 // Updates assign variables: sgd {parameter, velocity}, adam {parameter, first, second moment},
 // assign {variable}, average {own, those of all peers}, average_with {variable}, lookahead
-// {parameter, slow}. Formulas stand at their options in builder.h.
+// {parameter, slow}. The formulas are documented with their options in builder.h.
 #include "kernels/graph/ops/rules.h"
 #include "kernels/graph/period.h"
 

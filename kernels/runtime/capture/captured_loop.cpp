@@ -26,7 +26,7 @@ std::string text_of(const Node& node) {
   return std::string(to_string(node.op)) + " of " + node.layer + " on " + to_string(node.place);
 }
 
-/// Null where the kernel has a part in all steps of a phase.
+/// The kernel as one that may rest within a phase; null if it runs in every step.
 Occasional* resting_at(Kernel& kernel) {
   Occasional* const occasional = kernel.occasional();
   const bool rests = occasional != nullptr && occasional->steps().may_rest();
@@ -89,7 +89,7 @@ CapturedLoop::Phase CapturedLoop::record_phase(std::int64_t begin) const {
     return each->steps() == resting_.front()->steps();
   };
   check(std::all_of(resting_.begin(), resting_.end(), rests_alike), "all that rest do so at once");
-  Phase same;  // exchanges have no rest
+  Phase same;  // discarded: both recordings have the same exchanges
   phase.resting_step = record_step(begin, Rest::All, same);
   return phase;
 }
@@ -139,7 +139,7 @@ bool CapturedLoop::is_awaited(const Stand& stand) const {
   return request_.lanes[stand.lane]->plan().instructions[stand.index].awaited;
 }
 
-/// Nothing for a node that has expired, which members of a meeting do together.
+/// Enqueues the turn's work, if its node has not expired; members of a meeting expire together.
 void CapturedLoop::put(const Turn& turn, const StepContext& context, StepRecorder& recorder,
                        Phase& phase) const {
   const NodeId id = node_at(turn.front()).node;
@@ -210,7 +210,7 @@ void CapturedLoop::run(const StepContext& context, const Patience& patience) {
   for (QueuedExchange* exchange : phase.exchanges) exchange->count_step();
 }
 
-/// What waits for no other loop ends by itself, and soon.
+/// Waits for the launched step; without exchanges that await other members it ends soon by itself.
 void CapturedLoop::await(const Phase& phase, const Patience& patience) const {
   LaneQueue& origin = *request_.lanes.front()->queue();
   if (phase.awaiting.empty()) return origin.finish();
@@ -229,8 +229,8 @@ void CapturedLoop::give_up() noexcept {
   phases_.clear();
   for (QueuedExchange* exchange : exchanges) exchange->give_up();
   try {
-    request_.lanes.front()->queue()->finish();  // before kernels that it uses are gone
-  } catch (const RunError&) {                   // what ended the run is known already
+    request_.lanes.front()->queue()->finish();  // before the kernels in it are destroyed
+  } catch (const RunError&) {                   // the error that ended the run is known already
   }
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One step of a loop, recorded from all of its lanes and launched as one. Every node's work must be
-// in a queue: computation on a device with queues is, communication is if it is a QueuedExchange
-// (copies, sums and shares by NCCL or of replicas that share a GPU; not messages and sums of the
+// One step of a loop, recorded from all of its lanes and launched as one. All work must be in
+// queues: computation on a device with queues is, communication only if it is a QueuedExchange
+// (copies, sums and shares by NCCL or between replicas on one GPU; not messages or sums of the
 // host).
-// When members of an exchange meet, one of them enqueues the work behind everything in all their
-// queues, and the other queues continue after it. Kernels read what changes from step to step
+// If members of an exchange meet, one of them enqueues the work behind everything in all their
+// queues, and the other queues continue after it. Kernels read values that change from step to step
 // (LaneQueue::load_step), so one recording serves all steps until a node has had its last
-// (kernels/graph/node_steps.h); then the next one takes over. Where kernels rest in some steps, all
-// in the same ones, there is a second recording for these. Threads: record() by the executor's
-// owner, before the first run; run() by the loop's leader.
+// (kernels/graph/node_steps.h); then the next recording takes over. Kernels that rest in some steps
+// all rest in the same ones; a second recording serves these.
+// Threads: record() by the executor's owner, before the first run; run() by the loop's leader.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +33,11 @@ class CapturedLoop {
   struct Request {
     const Graph& graph;
     std::vector<Lane*> lanes;          ///< of the loop, the leader first
-    std::span<Lane* const> all_lanes;  ///< in the numbering of dependencies; not kept
+    std::span<Lane* const> all_lanes;  ///< indexed like Dependency::lane; not kept
     Device& device;
   };
 
-  /// The lanes have their kernels already.
+  /// The lanes must already have their kernels.
   explicit CapturedLoop(const Request& request);
   ~CapturedLoop();
 
@@ -53,7 +53,7 @@ class CapturedLoop {
   std::span<Lane* const> lanes() const { return request_.lanes; }
 
  private:
-  /// Steps that begin with fewer examples seen than `end`.
+  /// Recordings for the steps that begin with fewer than `end` examples seen.
   struct Phase {
     std::int64_t end = 0;
     std::unique_ptr<RecordedStep> step;
@@ -63,7 +63,7 @@ class CapturedLoop {
   };
 
   void add_nodes(std::span<Lane* const> all_lanes);
-  enum class Rest : std::uint8_t { None, All };  ///< of the kernels that may
+  enum class Rest : std::uint8_t { None, All };  ///< the kernels that rest, of those that may
 
   Phase record_phase(std::int64_t begin) const;
   std::unique_ptr<RecordedStep> record_step(std::int64_t begin, Rest rest, Phase& phase) const;
@@ -88,7 +88,7 @@ class CapturedLoop {
 };
 
 /// Records one step for each loop and hands it to the loop's lanes.
-/// Throws: as record().
+/// Throws: like record().
 std::vector<std::unique_ptr<CapturedLoop>> capture_loops(
     const Graph& graph, std::span<const std::unique_ptr<Lane>> lanes, Device& device);
 

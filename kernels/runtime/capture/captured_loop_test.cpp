@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps that are recorded once and launched as one, on a device whose queues take functions. Only
-// waits that were recorded order them (function_recording_for_test.h), so a run has the CPU's bits
-// only if lanes fork, wait and join as they have to, and if nothing of one step is in the
-// recording.
+// Tests steps that are recorded once and launched as one, on a device with queues of functions.
+// Only recorded waits order these (function_recording_for_test.h), so results match the CPU bit for
+// bit only if lanes fork, wait and join correctly and the recording holds no value of a single
+// step.
 #include "kernels/runtime/capture/captured_loop.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ using testing_support::TrialOptions;
 
 using Calls = std::vector<std::string>;
 
-/// Does at once what is not recorded. `looks` of who waits for it, then it is done.
+/// Runs work at once unless it is recorded. A wait calls `look` three times, then is over.
 class Queue final : public testing_support::DeferringQueue {
  public:
   explicit Queue(Calls& calls) : calls_(calls) {}
@@ -54,7 +54,7 @@ class Queue final : public testing_support::DeferringQueue {
   Calls& calls_;
 };
 
-/// Writes down when it is launched and when it goes.
+/// Logs its launches and its destruction.
 class NotedStep final : public RecordedStep {
  public:
   NotedStep(std::unique_ptr<RecordedStep> step, Calls& calls)
@@ -102,10 +102,10 @@ class RecordingDevice final : public Device {
   Calls calls_;
 };
 
-/// The CPU's kernels on that device, and what communicates on the host.
+/// Runs a step with the CPU's kernels on that device; the host communicates.
 class CapturedRun {
  public:
-  /// To the placed step and to what computes it.
+  /// Called with the placed step and its kernel table before the run; may change both.
   using Change = std::function<void(Step&, KernelTable&, Calls&)>;
 
   CapturedRun(const Step& step, const DataSet& data, const TrialOptions& run,
@@ -170,7 +170,7 @@ TEST(CapturedLoop, GivesTheBitsOfKernelsThatRunOneByOne) {
   }
 }
 
-/// Large activations and gradients have a lane of their own beside that of their stage.
+/// Large activations and gradients have a lane of their own beside their stage's.
 TEST(CapturedLoop, GivesThemWhereMessagesHaveLanesOfTheirOwn) {
   expect_the_bits_of_the_cpu(thin(64, 2), shapes(), of("model_parallel", 2));
 }
@@ -203,7 +203,7 @@ TEST(CapturedLoop, CountsStepsAndTheirTimeForEveryWorker) {
   }
 }
 
-/// From the third step on the updates are left out.
+/// The updates expire after two steps.
 TEST(CapturedLoop, IsRecordedAnewForTheStepsInWhichANodeHasExpired) {
   const auto expire = [](Step& part, KernelTable&, Calls&) {
     Graph changed;
@@ -246,12 +246,12 @@ TEST(CapturedLoop, LeavesOutOfAStepWhatRestsInIt) {
   EXPECT_EQ(captured.calls(), Calls(2, "record"));
   captured.run();
   EXPECT_EQ(captured.executor().loops().at(0).losses, Trial(step, curve(), options).losses());
-  EXPECT_EQ(looks_ahead, std::ssize(step.trainables));  // in one of the steps that are recorded
+  EXPECT_EQ(looks_ahead, std::ssize(step.trainables));  // in one of the two recordings
 }
 
-/// Those of statistics, which loops do not share, rest with those of parameters, which they do.
+/// Lookahead of statistics, which loops do not share, rests with that of shared parameters.
 TEST(CapturedLoop, LeavesOutAllLookaheadAtOnceWhereLoopsStepApart) {
-  TrialOptions options = of("async_shared", 8);  // after five of them it looks ahead
+  TrialOptions options = of("async_shared", 8);  // lookahead is due after five of them
   options.options.replicas = 1;
   const Step step = testing_support::training_of("airbench94_narrow", 32, 8);
   CapturedRun captured(step, shapes(), options);
@@ -290,7 +290,7 @@ TEST(CapturedLoop, OfADivergedRunSaysHowToFindOutMore) {
   EXPECT_NE(text.find("--cuda-graph off"), std::string::npos) << text;
 }
 
-/// In place of a sum between GPUs: one whose peer is lost in the second step.
+/// Replaces a sum between GPUs; loses its peer in the second step.
 class LosesItsPeer final : public Kernel, public QueuedExchange {
  public:
   explicit LosesItsPeer(Calls& calls) : calls_(calls) {}
@@ -331,7 +331,7 @@ TEST(CapturedLoop, LetsWhatItRecordedGoBeforeAnExchangeThatWillNotEndGivesUp) {
                                      "give up", "finish"}));
 }
 
-/// Waits for its peers as long as it is asked.
+/// Waits for its peers until the run is interrupted.
 class WaitsInVain final : public Kernel, public QueuedExchange {
  public:
   explicit WaitsInVain(std::function<void()> waits) : waits_(std::move(waits)) {}
@@ -358,7 +358,7 @@ TEST(CapturedLoop, EndsAWaitForOthersWhenTheRunIsInterrupted) {
   captured.prepare();
   interrupt = [&] { captured.executor().interrupt({ErrorKind::PeerLost, "somebody is lost"}); };
   EXPECT_EQ(error_of([&] { captured.run(); }), "somebody is lost");
-  EXPECT_EQ(looks, 1);  // the next one sees that the run is over
+  EXPECT_EQ(looks, 1);  // the next look sees that the run is over
   EXPECT_EQ(std::count(captured.calls().begin(), captured.calls().end(), "launch"), 1);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: steps recorded as functions of the host, of queues that are emulated and of doubles.
-// Only what was recorded orders them: a replay runs what may run by queue, from the last queue to
-// the first and in the next replay the other way round, so that a missing wait shows as a wrong
+// For tests: records steps of emulated queues, and of test doubles, as host functions. Only
+// recorded waits order them: a replay runs ready functions queue by queue, from the last queue to
+// the first, and the next replay from the first to the last, so a missing wait shows as a wrong
 // result. Threads: one at a time.
 #pragma once
 
@@ -20,7 +20,7 @@ class FunctionRecording {
   explicit FunctionRecording(std::size_t queues) : last_(queues), waits_(queues) {}
 
   void add(std::size_t queue, std::function<void()> work);
-  /// An item that does nothing.
+  /// Adds an item that does nothing and returns its index.
   std::size_t mark(std::size_t queue);
   void wait(std::size_t queue, std::size_t mark) { waits_[queue].push_back(mark); }
 
@@ -36,7 +36,7 @@ class FunctionRecording {
   bool is_ready(const Item& item, const std::vector<bool>& done) const;
 
   std::vector<Item> items_;
-  std::vector<std::optional<std::size_t>> last_;  ///< item, by queue
+  std::vector<std::optional<std::size_t>> last_;  ///< the queue's latest item, by queue
   std::vector<std::vector<std::size_t>> waits_;   ///< of the next item, by queue
   bool first_to_last_ = false;
 };
@@ -45,11 +45,11 @@ class FunctionRecording {
 class FunctionQueue {
  public:
   virtual ~FunctionQueue() = default;
-  /// Work enters `recording` from now on; null: the queue does it as usual.
+  /// Records work into `recording` from now on; null: the queue runs it as usual.
   virtual void record_into(FunctionRecording* recording, std::size_t number) = 0;
 };
 
-/// For devices whose queues are all FunctionQueues.
+/// Makes a recorder for devices that have only FunctionQueues.
 std::unique_ptr<StepRecorder> make_function_recorder();
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lanes of a loop whose steps are launched as one (captured_loop.h): the leader's thread runs the
-// steps, the others' threads sleep.
+// Lanes of a loop with steps that are launched as one (captured_loop.h): the leader's thread runs
+// the steps, the other lanes' threads sleep.
 #include "kernels/graph/error.h"
 #include "kernels/runtime/capture/captured_loop.h"
 #include "kernels/runtime/lane.h"
@@ -15,7 +15,7 @@ void Lane::fetch_losses_of(NodeId node) const {
   }
 }
 
-/// Returns when the step ended.
+/// Runs one step and returns its end. Units: ticks.
 std::uint64_t Lane::run_captured(const StepContext& context, std::uint64_t begin) {
   try {
     captured_->run(context, options_.patience);
@@ -30,7 +30,7 @@ std::uint64_t Lane::run_captured(const StepContext& context, std::uint64_t begin
   return end;
 }
 
-/// A captured step cannot be looked into: all of it counts as its workers' computing.
+/// Counts the whole step as compute of its workers: a captured step cannot be broken down.
 void Lane::end_captured(std::uint64_t span) {
   spent_[static_cast<std::size_t>(Category::Compute)] += span;
   for (const LossProbe& probe : probes_) check_loss(probe);

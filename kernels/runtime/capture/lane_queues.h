@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queues of a process' lanes: one for each lane whose device has queues. Another device's
-// memory is copied by the lane's own queue or, where the lane has none or its device cannot read
-// that memory, by a queue of the other device.
+// The queues of a process' lanes: one for each lane on a device with queues. A copy from another
+// device's memory runs in the lane's own queue or, if the lane has none or its device cannot read
+// that memory, in a queue of the other device.
 // Threads: the thread that builds the executor; then each lane uses its own queues.
 #pragma once
 
@@ -28,10 +28,10 @@ class LaneQueues {
   /// The queue that copies from `source`'s memory to the lane's. Null where no copy is needed: both
   /// are the same device's memory or both the host's.
   LaneQueue* carrier(std::size_t lane, Device& source);
-  /// Memory of devices that all of them and their kernels hold beside planned blocks.
+  /// Device memory that all queues and their kernels hold outside planned blocks. Units: bytes.
   std::int64_t held_bytes() const;
-  /// The device of all lanes, for a step that is captured.
-  /// Throws: RunError(Unsupported) that names two places when lanes are on several devices.
+  /// The one device of all lanes, as a captured step needs it.
+  /// Throws: RunError(Unsupported) that names two places if lanes are on several devices.
   Device& the_device() const;
 
  private:

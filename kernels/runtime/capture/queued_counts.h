@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Staleness and age of a lane's updates, and what its inputs consumed, counted by the device in its
+// Staleness and age of a lane's updates, and the digest of its inputs, counted by the device in its
 // own memory where kernels only enter a queue. The host reads the counts when the queue is
 // finished. Threads: kernels of one queue, one after the other.
 #pragma once

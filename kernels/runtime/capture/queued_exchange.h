@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Communication between places that is work in a queue, without the host, so that it may be part of
-// a recorded step (step_recorder.h). Where that work waits for other members, the host must check
-// that they are still there.
+// Communication between places that runs in a queue without the host, so a recorded step can
+// contain it (step_recorder.h). If its work waits for other members, the host must check that they
+// are still there.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace regatta {
 
 class QueuedExchange;
 
-/// Exchanges of several lanes of one loop that are one piece of work. It starts when the earlier
-/// work of all members' queues is done, runs in one member's queue, and then all queues go on.
+/// One piece of work that exchanges of several lanes of a loop share. It starts when the earlier
+/// work of all members' queues is done and runs in one member's queue; then all queues continue.
 struct Meeting {
   std::size_t members = 0;
-  const QueuedExchange* in_charge = nullptr;  ///< the member whose enqueue() does the work
+  const QueuedExchange* in_charge = nullptr;  ///< its enqueue() does the work
 };
 
-/// Threads: the one that records, then the lane that launches.
+/// Threads: the recording thread, then the lane that launches.
 class QueuedExchange {
  public:
   QueuedExchange() = default;
@@ -28,16 +28,15 @@ class QueuedExchange {
   virtual ~QueuedExchange() = default;
   /// Puts the work of one step into the queue without waiting for it.
   virtual void enqueue() = 0;
-  /// A launched step has ended.
+  /// Called when a launched step has ended.
   virtual void count_step() = 0;
 
-  /// The same object for all members; null: the work is the lane's own.
+  /// The meeting, one object for all its members; null: the work is the lane's own.
   virtual const Meeting* meeting() const { return nullptr; }
 
-  /// Whether its work waits for other members in the queue. Only then are look() and give_up()
-  /// called.
+  /// Whether the work waits for other members. Only then are look() and give_up() called.
   virtual bool awaits_others() const { return false; }
-  /// Called again and again while a launched step runs, with the time waited so far. Throws:
+  /// Called repeatedly while a launched step runs, with the time waited so far. Throws:
   /// RunError(PeerLost), RunError(Timeout), RunError(Device) when the step will not end; the caller
   /// must still call give_up().
   virtual void look(std::int64_t /*waited_ns*/) {}

@@ -8,13 +8,13 @@
 namespace regatta {
 namespace {
 
-/// How far each lane has come.
+/// The next node of each lane.
 class Heads {
  public:
   explicit Heads(std::span<const std::vector<QueuedNode>> lanes)
       : lanes_(lanes), next_(lanes.size()) {}
 
-  /// The turn that the lane's next node is part of; empty where that has to wait, or there is none.
+  /// The turn that contains the lane's next node; empty if it must wait, or there is none.
   Turn turn_of(std::size_t lane) const {
     if (!is_ready(lane)) return {};
     const Meeting* const meeting = head(lane).meeting;
@@ -27,7 +27,7 @@ class Heads {
     return turn.size() == meeting->members ? turn : Turn();
   }
 
-  /// The turn of the node that comes first in the graph; empty where there is none.
+  /// The ready turn whose first node comes first in the graph; empty if none is ready.
   Turn next_turn() const {
     Turn first;
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {

@@ -25,7 +25,7 @@ struct Stand {
 
 struct QueuedNode {
   NodeId node = -1;
-  std::vector<Stand> waits;          ///< that come first
+  std::vector<Stand> waits;          ///< nodes that come first
   const Meeting* meeting = nullptr;  ///< null: the node has none
 };
 

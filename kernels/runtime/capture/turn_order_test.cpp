@@ -8,7 +8,7 @@ namespace {
 
 using Lanes = std::vector<std::vector<QueuedNode>>;
 
-/// Nodes by turn.
+/// The nodes of each turn.
 std::vector<std::vector<NodeId>> ordered(const Lanes& lanes) {
   std::vector<std::vector<NodeId>> nodes;
   for (const Turn& turn : order_turns(lanes)) {
@@ -26,7 +26,7 @@ TEST(TurnOrder, IsTheGraphsWhereNobodyMeets) {
   EXPECT_EQ(ordered(lanes), (Nodes{{0}, {1}, {2}, {3}, {4}, {5}}));
 }
 
-/// Node 2 needs the sum at the first member, which stands before those of the others in the graph.
+/// Node 2 needs the sum at the first member, and precedes the other members' sums in the graph.
 TEST(TurnOrder, HasMembersMeetBeforeWhatFollowsAtOneOfThem) {
   const Meeting sum{.members = 3};
   const Lanes lanes = {{{.node = 0}, {.node = 1, .meeting = &sum}, {.node = 2}},

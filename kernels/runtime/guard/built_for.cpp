@@ -7,7 +7,7 @@
 namespace regatta {
 namespace {
 
-// Those that compilers use by themselves: of x86-64's levels 2, 3 and 4, and beyond.
+// Extensions that compilers use by themselves: x86-64's levels 2, 3 and 4, and later ones.
 constexpr const char* kExtensions[] = {
 #ifdef __SSE4_2__
     "sse4.2",

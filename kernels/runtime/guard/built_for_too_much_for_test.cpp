@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replaces built_for.cpp in a test: extensions that no processor has, beside one that all have.
+// Replaces built_for.cpp in a test: lists extensions that no processor has, and one that all have.
 #include "kernels/runtime/guard/built_for.h"
 
 namespace regatta {

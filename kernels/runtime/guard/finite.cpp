@@ -9,9 +9,9 @@ namespace regatta {
 namespace {
 
 constexpr std::int64_t kBlock = 4096;  // elements between two looks at the result
-constexpr std::int64_t kFew = 16;      // for which vectors cost more than they save
+constexpr std::int64_t kFew = 16;      // below this, vectors cost more than they save
 
-/// `exponent`: its bits, which are all ones in what is infinite or not a number.
+/// `exponent`: mask of the exponent's bits, which are all ones in infinities and NaNs.
 template <typename Bits, typename Element>
 bool no_exponent_is_full(const Element* elements, std::int64_t count, Bits exponent) {
   const auto is_full = [=](std::int64_t i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A NaN or infinity is found anywhere in a tensor; all other values are finite.
+// Tests that a NaN or infinity is found anywhere in a tensor, and that all other values are finite.
 #include "kernels/runtime/guard/finite.h"
 
 #include <gtest/gtest.h>

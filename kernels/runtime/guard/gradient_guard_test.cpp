@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A backward kernel that makes a gradient which is not finite ends its step. divergence_test runs
-// whole steps behind guards.
+// Tests that a backward kernel that makes a gradient which is not finite ends its step.
+// divergence_test runs whole steps behind guards.
 #include "kernels/runtime/guard/gradient_guard.h"
 
 #include <gtest/gtest.h>

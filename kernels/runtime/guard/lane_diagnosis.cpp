@@ -10,7 +10,7 @@
 
 namespace regatta {
 
-/// By a copy, where the host does not reach the device's memory.
+/// Checks a copy if the host does not reach the device's memory.
 bool Lane::is_finite(const Tensor& tensor) const {
   if (options_.queue == nullptr) return all_finite(tensor);
   std::vector<std::byte> copy(static_cast<std::size_t>(tensor.type.bytes()));
@@ -18,11 +18,11 @@ bool Lane::is_finite(const Tensor& tensor) const {
   return all_finite({.type = tensor.type, .data = copy.data()});
 }
 
-/// Names the first tensor that is not finite: a variable that the step began with, or else the
-/// output of the first kernel behind the loss that makes one when these are run again. What is
-/// shared is looked at as its reader copies it; what came from others is still there
-/// (loss_evidence.h). Gathered parameters that were freed are not there to look at.
-/// A captured step has already been run to its end, so nothing is left to look at.
+/// Throws the error of a diverged run. It names the first tensor that is not finite: a variable
+/// that the step began with or, when the kernels behind the loss run again, the first output that
+/// is not finite. Shared variables are checked in their readers' copies; received values are still
+/// there (loss_evidence.h). No tensor is named if gathered parameters were freed, or after a
+/// captured step, which has run to its end.
 void Lane::diverged(const LossProbe& probe) {
   const std::string loss = "the loss is not finite at step " + std::to_string(step_) + " on " +
                            to_string(plan_.place) + "; ";

@@ -25,7 +25,7 @@ std::set<NodeId> nodes_behind(const Graph& graph, const Plan& plan, Value loss) 
 
 namespace {
 
-/// Whether a value is a gathered parameter that is to be freed, whatever becomes of the loss.
+/// Whether the value is a gathered parameter that is freed even if the loss is not finite.
 bool frees(const Graph& graph, Value value) {
   return graph.node(value.node).attributes.has("frees");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program for processor_check_test.py; it prints that a constructor ran.
+// A program for processor_check_test.py that prints a line if its constructors run.
 #include <cstdio>
 
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ends a program that needs extensions which its processor lacks, with a line that names them and
-// says how to build a program that runs; otherwise the program would die of "Illegal instruction".
-// The check runs before every constructor and is compiled for any x86-64. It must not call inline
-// functions shared with other files: the linker keeps one copy, which may need what the processor
-// lacks.
+// how to build a program that runs; otherwise the program would die of "Illegal instruction". The
+// check runs before every constructor and is compiled for any x86-64. It must not call inline
+// functions that other files use: the linker keeps one copy, which may need missing extensions.
 #include <unistd.h>
 #include <cstring>
 
@@ -23,7 +22,7 @@ struct Extension {
   bool present;
 };
 
-/// An extension that the list does not hold counts as missing: built_for.cpp has one more.
+/// False for an extension that only built_for.cpp lists.
 bool has(const char* name) {
   const Extension extensions[] = {
       {"sse4.2", __builtin_cpu_supports("sse4.2") != 0},

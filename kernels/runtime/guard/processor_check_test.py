@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A program that was built for more than its processor has ends with a line and exit code 1.
+"""Tests that a program built for extensions its processor lacks prints a line and exits with 1.
 
 usage: processor_check_test.py PROGRAM_FOR_THIS_PROCESSOR PROGRAM_FOR_ONE_THAT_IS_NOT
 """

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Notes, in one process of a loop, that the loop's worker is lost. If the run may go on without the
-// worker, its servers still finish their current step: messages from and to the worker note its
-// absence and are skipped, its push counts nowhere, and the loop ends after the step. So no server
-// stops between telling another server something and acting on it. Threads: any.
+// Records, in one process of a loop, that the loop's worker is lost. If the run may go on without
+// the worker, its servers still finish their current step: messages from and to the worker record
+// its absence and are skipped, its push does not count, and the loop ends after the step. So no
+// server stops between sending a decision to another server and acting on it. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace regatta {
 
 class Absence {
  public:
-  /// The first reason is kept.
+  /// Records the first reason; later calls change nothing.
   void note(const std::string& reason) {
     const std::lock_guard lock(mutex_);
     if (noted_) return;

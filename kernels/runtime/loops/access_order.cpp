@@ -24,7 +24,7 @@ class InTurn : public Kernel {
          const Patience& patience)
       : kernel_(std::move(kernel)), seats_(std::move(seats)), patience_(patience) {}
 
-  /// Once more in the same step, for the diagnosis of a diverged run, it takes no turn.
+  /// Takes no turn when run again in the same step, as the diagnosis of a diverged run does.
   void run(const StepContext& context) override {
     if (std::exchange(last_step_, context.step) == context.step) return kernel_->run(context);
     const std::span<AccessOrder::Seat* const> seats = seats_in(context.step);
@@ -44,7 +44,7 @@ class InTurn : public Kernel {
   std::int64_t last_step_ = -1;
 };
 
-/// The first seat is at its own variable, the others at its peers'.
+/// The first seat is for the replica's own variable, the others for its peers' variables.
 class AverageInTurn final : public InTurn {
  public:
   AverageInTurn(std::unique_ptr<Kernel> kernel, std::vector<AccessOrder::Seat*> seats,
@@ -124,7 +124,7 @@ void AccessOrder::begin() {
   }
 }
 
-/// Threads: the lane whose turn it is, and so one at a time.
+/// Threads: the lane that has the turn, so one at a time.
 void AccessOrder::pass(std::size_t number) {
   Order& order = orders_[number];
   if (++order.next == order.turns.size()) return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order in which loops claim their steps and read, average and update the variables that they
-// share, given beforehand: by a simulation, whose clock is not this machine's (kernels/virtual).
-// Each count of examples and each shared variable has an order of its own; who comes to it waits
-// for its turn. A turn holds for a whole variable. Threads: turns are added and begun while no lane
-// runs; a seat is used by the lane of its kernel.
+// The prescribed order in which loops claim their steps and read, average and update variables that
+// they share. It comes from a simulation with a clock of its own (kernels/virtual). Each count of
+// examples and each shared variable has its own order, in which a lane waits for its turn. A turn
+// covers a whole variable. Threads: turns are added and begun while no lane runs; a seat is used by
+// the lane of its kernel.
 #pragma once
 
 #include <compare>
@@ -47,17 +47,17 @@ class AccessOrder {
     bool is_used_ = false;  ///< a kernel or a leader takes its turns
   };
 
-  /// The number of an order, by what it is of.
+  /// The number of the order of a model's claims or a variable's accesses.
   std::size_t order_of_claims(int model);
   std::size_t order_of(const Variable& variable);
 
   /// Adds the next turn.
   void add(std::size_t order, const Who& who);
-  /// Gives the first of the turns that were added. Throws: RunError(Unsupported) for a turn that no
-  /// loop takes.
+  /// Grants the first of the turns added. Throws: RunError(Unsupported) for a turn that no loop
+  /// takes.
   void begin();
 
-  /// For a loop's leader.
+  /// The seat of a loop's leader.
   Seat& seat_of_claims(int model, int loop) {
     return use(order_of_claims(model), {.loop = loop, .access = Access::Claim});
   }
@@ -66,7 +66,7 @@ class AccessOrder {
     Patience patience;
   };
   /// Wraps a kernel that uses shared variables so that it waits for its turn at each, or at its own
-  /// and the peer's that it draws; others stay as they are.
+  /// and at the drawn peer's; returns other kernels unchanged.
   std::unique_ptr<Kernel> in_turn(std::unique_ptr<Kernel> kernel, const Graph& graph,
                                   const Node& node, const Turns& turns);
 
@@ -76,7 +76,7 @@ class AccessOrder {
     std::map<Who, Seat> seats;
     std::vector<Seat*> turns;  ///< since begin()
     std::size_t next = 0;
-    std::size_t begun = 0;  ///< the turns that there were at begin()
+    std::size_t begun = 0;  ///< number of turns at begin()
   };
 
   std::size_t order_named(const std::string& name);

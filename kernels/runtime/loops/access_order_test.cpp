@@ -68,7 +68,7 @@ TEST(AccessOrder, EndsTheWaitOfARunThatIsAborted) {
   AccessOrder order;
   AbortFlag abort;
   AccessOrder::Seat& seat = order.seat_of_claims(0, 1);
-  order.begin();  // no turn for anybody
+  order.begin();  // grants no turn
   std::jthread waiting([&] { EXPECT_THROW(seat.take({.abort = &abort}), Aborted); });
   abort.raised = true;
 }

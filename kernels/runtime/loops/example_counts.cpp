@@ -3,7 +3,7 @@
 
 namespace regatta {
 
-/// Who leads none of a model's loops hears of all its steps, and counts nothing.
+/// Counts nothing for a model of which this process leads no loop: it receives all those tickets.
 ExampleCounts::ExampleCounts(const ProcessLoops& loops)
     : loops_(loops), counts_(static_cast<std::size_t>(loops.models())) {
   for (int model = 0; model < loops.models(); ++model) {

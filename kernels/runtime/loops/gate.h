@@ -15,7 +15,7 @@
 namespace regatta {
 
 /// Examples claimed by the loops of one model that this process leads, and the target. All other
-/// loops are taken to advance equally: of the `all` examples in one step of every loop, those
+/// loops are assumed to advance equally: of the `all` examples in one step of every loop, the loops
 /// counted here have `led`.
 struct alignas(64) ExampleCount {
   std::atomic<std::int64_t> claimed{0};
@@ -72,15 +72,15 @@ class Gate {
     issued_.advance_to(issued_.value() + 1);
   }
 
-  /// The `index`-th ticket ever. Threads: any other lane of the loop.
+  /// Returns the `index`-th ticket ever. Threads: any other lane of the loop.
   Ticket follow(std::uint64_t index, const Patience& patience, bool& timed_out) {
     timed_out = !issued_.wait_for(index + 1, patience);
     return tickets_[index % tickets_.size()];
   }
 
  private:
-  // The leader is at most one ticket ahead: before it runs a step it waits for all lanes to have
-  // finished the one before.
+  // The leader is at most one ticket ahead: before it runs a step, it waits until all lanes have
+  // finished the previous one.
   std::array<Ticket, 4> tickets_;
   Counter issued_;
 };

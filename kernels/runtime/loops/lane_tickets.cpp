@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a lane gets its next step: it follows its loop's leader. The leader makes the ticket, or
-// receives it from the process that leads the loop; it waits for slower loops and, if there is one,
-// for the quorum.
+// receives it from the process that leads the loop; it also waits for slower loops and for a
+// quorum, if there is one.
 #include "kernels/graph/error.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/loops/absence.h"
@@ -24,7 +24,7 @@ Ticket Lane::next_ticket() {
 Ticket Lane::lead_ticket() {
   const Leadership& loop = *leadership_;
   if (loop.bound != nullptr) {
-    wait_for_loop();  // only then are its updates applied
+    wait_for_loop();  // then all of the loop's updates are applied
     loop.bound->finish(static_cast<std::size_t>(loop.loop), step_);
   }
   if (loop.hears != nullptr) return hear_ticket();
@@ -37,11 +37,11 @@ Ticket Lane::lead_ticket() {
   return ticket;
 }
 
-/// Of a loop that has a quorum. Its other servers hear of the end, or they would wait for a
-/// verdict.
+/// Begins a step of a loop with a quorum. If the worker is lost, the other servers receive the end;
+/// otherwise they would wait for a verdict.
 Ticket Lane::begin_step() {
   const Leadership& loop = *leadership_;
-  wait_for_loop();  // then it is known whether its push counts
+  wait_for_loop();  // only then is it known whether its push counts
   if (loop.absence != nullptr && loop.absence->noted()) {
     if (loop.sends != nullptr) publish({.ends = true});
     throw RunError(ErrorKind::PeerLost, loop.absence->reason());
@@ -51,7 +51,7 @@ Ticket Lane::begin_step() {
   return ticket;
 }
 
-/// To servers first, who so are told even where the worker cannot be.
+/// Sends the ticket; servers receive it even if the worker is out of reach, as they come first.
 void Lane::publish(const Ticket& ticket) {
   Absence* const absence = leadership_->absence;
   try {

@@ -9,7 +9,7 @@
 namespace regatta {
 namespace {
 
-/// The words of a PeerLost; empty for any other error.
+/// The message of a PeerLost error; empty for any other error.
 std::string loss_in(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);

@@ -24,8 +24,8 @@ enum class OnLoss : std::uint8_t {
 
 class LoopFailures {
  public:
-  /// `retire` is called with a loop that the others go on without; it returns the reason if they
-  /// cannot, else an empty string. `abandon` is called with every loop that ends.
+  /// `retire` is called with a loop that the others go on without; it returns an empty string, or
+  /// the reason why they cannot. `abandon` is called with every loop that ends.
   LoopFailures(int loops, OnLoss on_loss, std::function<std::string(int)> retire,
                std::function<void(int)> abandon);
 
@@ -35,7 +35,7 @@ class LoopFailures {
   /// that the run ends with.
   std::exception_ptr end_of_run(int loop, const std::exception_ptr& error);
   void end_all();
-  /// Reasons of the lost loops without which the run went on.
+  /// The reason for each lost loop without which the run went on.
   const std::vector<std::string>& lost() const { return lost_; }
 
  private:

@@ -2,7 +2,7 @@
 //
 // The loops in a process' part of the graph: the process that leads each, and the examples of a
 // step. If the graph has a single loop, every process leads it for itself, because all advance
-// alike. Of several loops, each is led by the first process that takes part in it: the server's, if
+// alike. Each of several loops is led by the first process that takes part in it: the server's, if
 // there is one. Loop indices count within the part; number() returns the number in the whole graph.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace regatta {
 
 class ProcessLoops {
  public:
-  /// Both outlive this.
+  /// The arguments outlive this.
   ProcessLoops(const Step& part, const Plan& plan) : part_(part), plan_(plan) {}
 
   int count() const { return plan_.loop_count(); }

@@ -4,11 +4,11 @@
 // `members` pushes. A push counts if its worker began at the version that is still current and
 // whose step is not complete; otherwise it is dropped. A push computed from parameters of two
 // versions is always dropped, because the update that ran during its reads made its version old.
-// A worker whose push counts begins again when the version advances; until then its gradients stay
-// where they arrived. The lane of the push that completes the step sums them in the order of the
-// members, updates the parameters and advances the version. A worker whose push is dropped begins
-// again at once. Members' shares of the batch may differ, so a step's examples depend on which
-// members came first:
+// If its push counts, a worker begins again when the version advances; until then its gradients
+// stay where they arrived. The lane of the push that completes the step sums them in the order of
+// the members, updates the parameters and advances the version. If its push is dropped, a worker
+// begins again at once. Members' shares of the batch may differ, so a step's examples depend on
+// which members came first:
 //   gradient = sum over them of g_m * batch / sum over them of e_m,
 // where g_m is the sum over the e_m examples of member m divided by the batch: the mean over the
 // examples that counted. A version is identified by the examples applied before it.
@@ -37,7 +37,7 @@ struct QuorumOptions {
       nullptr;  ///< updated at each step; null: nothing is stored
 };
 
-/// What becomes of a push.
+/// The fate of a push.
 enum class PushVerdict : std::uint8_t {
   Dropped,
   Counts,
@@ -69,7 +69,7 @@ class Quorum {
   /// the step that the member may now begin. Throws: Aborted; RunError(Timeout) that names the
   /// members that have not pushed.
   std::int64_t begin(std::int64_t member, const Patience& patience);
-  /// Waits until `examples` examples are applied. Throws: as begin().
+  /// Waits until `examples` examples are applied. Throws: like begin().
   void await(std::int64_t examples, const Patience& patience);
 
   /// Decides on the member's push.
@@ -77,7 +77,7 @@ class Quorum {
   /// Applies the decision of another server.
   PushVerdict follow(std::int64_t member, bool counts);
 
-  /// The gradients of a member whose push counts; empty for others. Called in the lane of the push
+  /// The member's gradients if its push counts, else none. Called in the lane of the push
   /// that completes the step.
   std::span<const Tensor> counted(std::int64_t member) const;
   /// The scale of the sum of the gradients that count; 1 when they cover a whole batch.
@@ -113,7 +113,7 @@ class Quorum {
 
   const QuorumOptions options_;
   Counter applied_;  ///< examples; written by the lane of the push that completes a step
-  std::atomic<std::int64_t> completing_{-1};  ///< the member whose lane updates; -1: none
+  std::atomic<std::int64_t> completing_{-1};  ///< the member with the lane that updates; -1: none
   std::int64_t updates_run_ = 0;              ///< in the current step, by that lane
   std::int64_t steps_ = 0;                    ///< completed
 

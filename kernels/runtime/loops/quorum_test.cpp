@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The quorum under real threads: a step takes as many pushes as it needs, all computed from the
-// step's own parameters, never from older or partly replaced ones; late pushes are dropped and
+// Tests the quorum under real threads: a step takes as many pushes as it needs, all computed from
+// the step's own parameters, never from older or partly replaced ones; late pushes are dropped and
 // counted.
 #include "kernels/runtime/loops/quorum.h"
 
@@ -22,9 +22,9 @@ namespace {
 
 constexpr std::int64_t kBatch = 10;
 
-/// Workers in threads of their own. The parameters are two words that an update writes one after
-/// the other, both as the examples applied; a push is what its worker has read of them. `shares`:
-/// examples by member.
+/// Workers in threads of their own. An update writes the two words of the parameters one after the
+/// other, both as the number of examples applied. A push is the words that its worker has read.
+/// `shares`: examples by member.
 class Workers {
  public:
   Workers(std::int64_t needed, std::vector<std::int64_t> shares)
@@ -44,7 +44,7 @@ class Workers {
     }
   }
 
-  /// `work`: what a member does before it pushes.
+  /// `work`: runs in a member's thread before it pushes.
   template <typename Work>
   void run(std::int64_t batches, const Work& work) {
     target_ += batches * kBatch;
@@ -65,7 +65,7 @@ class Workers {
   Quorum& quorum() { return quorum_; }
   std::int64_t applied_examples() const { return applied_examples_; }
   std::int64_t wrong() const { return wrong_; }
-  /// By step.
+  /// The examples of each step.
   const std::vector<std::int64_t>& step_examples() const { return step_examples_; }
 
  private:
@@ -120,7 +120,7 @@ TEST(Quorum, TakesTheFirstPushesOfEveryStepAndNoneOfOlderParameters) {
   EXPECT_EQ(applied, 2 * kSteps);
 }
 
-/// Two of 3 + 7 examples are a batch; of 3 + 3 less, of 7 + 7 more.
+/// Two members have 3 + 7 examples, which are a batch, or 3 + 3, or 7 + 7.
 TEST(Quorum, WeighsAStepByTheExamplesOfWhoCameFirst) {
   Quorum quorum({.needed = 2, .members = 4, .batch = kBatch});
   std::vector<std::unique_ptr<Kernel>> updates;

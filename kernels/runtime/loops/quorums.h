@@ -23,7 +23,7 @@
 
 namespace regatta {
 
-/// Whether the node updates a variable of a server whose steps take the first pushes only.
+/// Whether the node updates a variable of a server that takes only the first pushes of a step.
 bool is_behind_quorum(const Graph& graph, const Node& node);
 
 class Quorums {

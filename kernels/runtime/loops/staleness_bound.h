@@ -5,9 +5,9 @@
 // so that no clock ever leads the slowest by more than s; s = 0 is lockstep. A step is finished
 // when its updates are applied, so step c of a loop reads at least the updates of the first c - s
 // steps of all loops. Each process that holds parameters bounds its own part of every loop, so that
-// this holds on every server. A loop that waits stops when the examples of the run have all been
-// claimed. Source: Ho et al., "More effective distributed ML via a stale synchronous parallel
-// parameter server", NIPS 2013.
+// this holds on every server. A wait ends when all examples of the run have been claimed.
+// Source: Ho et al., "More effective distributed ML via a stale synchronous parallel parameter
+// server", NIPS 2013.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ class StalenessBound {
   /// `bound`: s. Units: steps.
   StalenessBound(std::size_t loops, std::int64_t bound) : bound_(bound), clocks_(loops) {}
 
-  /// The loop has finished `clock` steps in all its lanes of this process. Threads: the loop's
-  /// leader lane; when resuming from a checkpoint, any thread before the loop runs.
+  /// Records that the loop has finished `clock` steps in all its lanes of this process. Threads:
+  /// the loop's leader lane; when resuming from a checkpoint, any thread before the loop runs.
   void finish(std::size_t loop, std::int64_t clock) {
     clocks_.at(loop).finished.store(clock, std::memory_order_release);
   }
@@ -33,7 +33,7 @@ class StalenessBound {
   /// Threads: the loop's leader lane. Throws: Aborted; RunError(Timeout) that names the slowest.
   void await_turn(std::size_t loop, const ExampleCount& count, const Patience& patience) const;
 
-  /// The loop's worker is lost; the loop no longer holds others back. Threads: any.
+  /// Marks the loop's worker as lost; the loop no longer holds others back. Threads: any.
   void retire(std::size_t loop);
 
  private:

@@ -5,7 +5,7 @@
 #include <limits>
 
 namespace regatta {
-/// Of several looks the one that took least, as a thread may lose its core between two readings.
+/// Keeps the fastest of several readings, as a thread may lose its core between the two clocks.
 Moment moment() {
   Moment best;
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();

@@ -13,14 +13,14 @@
 
 namespace regatta {
 
-/// Units: nanoseconds of the steady clock.
+/// Time of the steady clock. Units: nanoseconds.
 inline std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-/// Units: ticks; see ns_per_tick().
+/// Reading of the time stamp counter. Units: ticks; see ns_per_tick().
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -29,10 +29,10 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-/// Calibrated against the steady clock over 20 ms, at the first call.
+/// Nanoseconds in a tick, calibrated against the steady clock over 20 ms at the first call.
 double ns_per_tick();
 
-/// Both clocks at once.
+/// Both clocks read at once.
 struct Moment {
   std::int64_t ns = 0;
   std::uint64_t ticks = 0;
@@ -40,8 +40,8 @@ struct Moment {
 
 Moment moment();
 
-/// Times of the steady clock for ticks between two moments, which it interpolates: a ratio that was
-/// calibrated over 20 ms would lead away from it with time. A later tick has no earlier time.
+/// Converts ticks between two moments to the steady clock's time by interpolation; a ratio from 20
+/// ms of calibration would drift away from it. A later tick has no earlier time.
 class TickMap {
  public:
   TickMap(const Moment& begin, const Moment& end);

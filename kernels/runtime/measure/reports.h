@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports of an executor: where each worker's time went, and each loop's history. Not while lanes
+// Reports of an executor: each worker's time by category, and each loop's history. Not while lanes
 // run.
 #pragma once
 
@@ -20,7 +20,7 @@ class Plan;
 class ProcessLoops;
 class Quorums;
 
-/// Where a worker's time went, summed over its steps. A worker is a place that computes.
+/// A worker's time by category, summed over its steps. A worker is a place that computes.
 struct WorkerReport {
   Place place;
   std::int64_t steps = 0;
@@ -38,7 +38,7 @@ struct WorkerReport {
   std::int64_t updates_dropped = 0;      ///< at the deciding server: they came too late
   std::uint64_t data_order = 0;          ///< digest of the consumed examples (data_order.h)
   std::int64_t planned_bytes = 0;        ///< for the place's variables and values
-  std::int64_t process_peak_bytes = 0;   ///< the most that its process, which may have others, held
+  std::int64_t process_peak_bytes = 0;   ///< peak of its process, which may have other workers
 };
 
 template <FieldsOf<WorkerReport> T, typename Field>
@@ -81,9 +81,9 @@ struct RunState {
   std::span<const std::vector<float>> losses;  ///< by loss of the step, then by step
 };
 
-/// In the order of their places.
+/// One report for each worker, in the order of places.
 std::vector<WorkerReport> worker_reports(const RunState& run);
-/// By loop of the part.
+/// One report for each loop of the part.
 std::vector<LoopReport> loop_reports(const RunState& run);
 
 }  // namespace regatta

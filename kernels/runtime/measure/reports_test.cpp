@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an executor says of its workers' time: all of it, each part once.
+// Tests that an executor's reports account for all of its workers' time, each part once.
 #include "kernels/runtime/measure/reports.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using testing_support::thin;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
-constexpr double kHandOverNs = 50e6;  // a busy machine may wake one that late
+constexpr double kHandOverNs = 50e6;  // a busy machine may wake a thread this late
 
 TEST(WorkerReports, GiveAStragglerItsFactorOfComputeTime) {
   TrialOptions options;
@@ -50,7 +50,7 @@ TEST(WorkerReports, SplitAStepsTimeCompletely) {
   }
 }
 
-// Also those that end their steps early, before the leader has begun the next one.
+// Covers workers that end their steps early, before the leader has begun the next one.
 TEST(WorkerReports, AccountForTheWholeTimeOfEveryWorker) {
   for (const char* strategy : {"model_parallel", "pipeline", "in_graph"}) {
     TrialOptions options;
@@ -67,7 +67,7 @@ TEST(WorkerReports, AccountForTheWholeTimeOfEveryWorker) {
   }
 }
 
-/// What comes between two pieces of a run, as an evaluation, is no bubble.
+/// Time between two pieces of a run, such as an evaluation, is no bubble.
 TEST(WorkerReports, HaveNoBubbleBetweenThePiecesOfARun) {
   for (const char* strategy : {"model_parallel", "pipeline", "tensor_parallel"}) {
     TrialOptions options;

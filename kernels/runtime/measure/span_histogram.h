@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Spans of time in constant memory: how many, their sum, the longest, and counts in buckets of a
+// Spans of time in constant memory: their number, sum and maximum, and counts in buckets of a
 // logarithmic scale, eight a doubling. Below 8 ns a bucket is one nanosecond; from there on bucket
 // 8 (w - 3) + k holds [2^w + k 2^(w - 3), 2^w + (k + 1) 2^(w - 3)), where 2^w is the span's highest
 // bit: a quantile is known to within 6 %.
@@ -48,7 +48,7 @@ class SpanHistogram {
   static constexpr std::size_t bucket_of(std::uint64_t span) {
     return bucket_of(span, std::bit_width(span));
   }
-  /// Where std::bit_width cannot be called: on a GPU it gives 0.
+  /// For callers that cannot use std::bit_width, which returns 0 on a GPU.
   static constexpr std::size_t bucket_of(std::uint64_t span, int bit_width) {
     if (span < kPerDoubling) return span;
     const auto shift = static_cast<std::size_t>(bit_width - 4);

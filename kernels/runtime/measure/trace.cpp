@@ -51,7 +51,7 @@ void write_row(std::ostream& out, const TraceRow& row, int pid, int tid, std::in
 void add_spans(TraceRow& row, const TraceBuffer& events, const TickMap& clock) {
   std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
   for (const TraceEvent& event : events.events()) {
-    // Two cores' counters may differ slightly.
+    // The counters of two cores may differ slightly.
     const std::int64_t begin_ns = std::max(clock.ns(event.begin), last_ns);
     last_ns = std::max(clock.ns(event.end), begin_ns);
     row.label.push_back(static_cast<std::uint32_t>(event.instruction + 1));

@@ -2,12 +2,12 @@
 //
 // A timeline of a run in the Chrome trace format (Perfetto, chrome://tracing):
 //   {"traceEvents": [{"name", "cat", "ph": "X", "ts" and "dur" in us, "pid", "tid", "args"}, ...]}
-// A process of the run is a process there, by its rank, and a lane is a thread, numbered over all
-// processes; metadata events name both. Spans of a lane stand one after the other. Their ends are
-// whole nanoseconds of one clock, and a duration is the difference of two of them: rounded for
-// itself it would reach into the next span, which Perfetto then drops.
+// The format's processes are the run's processes, by rank, and its threads are lanes, numbered over
+// all processes; metadata events name both. Spans of a lane do not overlap: their ends are whole
+// nanoseconds of one clock, and a duration is the difference of two ends. A duration rounded by
+// itself could reach into the next span, which Perfetto would then drop.
 // Events are kept in memory that is allocated before the run. When it is full, one span stands for
-// all later ones and tells how many they are.
+// all later ones and gives their number.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class TraceBuffer {
   }
   const std::vector<TraceEvent>& events() const { return events_; }
   std::int64_t dropped() const { return dropped_; }
-  std::uint64_t last_end() const { return last_end_; }  ///< of those that were dropped; ticks
+  std::uint64_t last_end() const { return last_end_; }  ///< end of the last dropped event; ticks
 
  private:
   std::vector<TraceEvent> events_;
@@ -49,7 +49,7 @@ class TraceBuffer {
   std::uint64_t last_end_ = 0;
 };
 
-/// What a lane does, as its spans show it.
+/// The name and category of a lane's spans.
 struct TraceLabel {
   std::string name;
   std::string category;
@@ -59,13 +59,13 @@ struct TraceLabel {
 struct TraceRow {
   std::string name;
   std::vector<TraceLabel> labels;
-  std::vector<std::uint32_t> label;  ///< of a span, by index
+  std::vector<std::uint32_t> label;  ///< index of each span's label
   std::vector<std::int64_t> step;
   std::vector<std::int64_t> begin_ns;
   std::vector<std::int64_t> end_ns;
 };
 
-/// The rows of one process, by one clock.
+/// The rows of one process, timed by one clock.
 struct ProcessTrace {
   int rank = 0;
   std::string name;
@@ -95,11 +95,11 @@ void for_each_field(T& trace, Field&& field) {
   field("rows", trace.rows);
 }
 
-/// Appends the events to the row, whose labels are there: waiting, then each instruction. Adds one
-/// for events that were dropped.
+/// Appends the events to the row, whose labels must be set: waiting, then each instruction. Adds a
+/// span for dropped events.
 void add_spans(TraceRow& row, const TraceBuffer& events, const TickMap& clock);
 
-/// All processes of a run, by one clock, whose zero becomes the first span's begin.
+/// Writes all processes of a run, timed by one clock. Time zero is the begin of the first span.
 void write_chrome_trace(std::ostream& out, const std::vector<ProcessTrace>& processes);
 
 }  // namespace regatta

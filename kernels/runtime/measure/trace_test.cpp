@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The timeline of a run of all_reduce: lanes side by side, and buckets that travel during backward;
+// Tests the timeline of an all_reduce run: lanes side by side, buckets that travel during backward;
 // and how times are written.
 #include "kernels/runtime/measure/trace.h"
 
@@ -69,8 +69,8 @@ TEST(Trace, ShowsComputeAndCommunicationSideBySide) {
   EXPECT_TRUE(has("replica1", "convolution prep", "compute"));
 }
 
-/// Whether a replica began to compute something of a step while a bucket of its gradients of that
-/// step was under way. Never so where communication blocks the lane that computes.
+/// Whether a replica began to compute part of a step while one of its gradient buckets of that step
+/// was in flight. Always false if communication blocks the lane that computes.
 bool computed_meanwhile(const std::vector<Span>& events, const std::string& replica) {
   return std::any_of(events.begin(), events.end(), [&](const Span& bucket) {
     if (bucket.name.rfind("all_reduce", 0) != 0 || bucket.lane.rfind(replica, 0) != 0) return false;
@@ -89,7 +89,7 @@ TEST(Trace, ShowsABucketTravelWhileItsReplicaComputes) {
   options.steps = 5;
   options.trace_events = 10'000;
   std::set<std::string> waiting = {"replica0", "replica1"};
-  constexpr int kAttempts = 20;  // of which a busy machine needs a second one at times
+  constexpr int kAttempts = 20;  // a busy machine sometimes needs more than one
   for (int attempt = 0; attempt < kAttempts && !waiting.empty(); ++attempt) {
     Trial run(thin(64, 5), shapes(), options);
     const std::vector<Span> events = spans_of(run.executor());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time that a thread has waited for others so far. Another thread may read it at any time, even
-// during a wait: a compute lane that waits for its own messages uses it to tell how much of that
-// time the messages spent waiting for others. Stored in one word, modulo 2^64: between waits the
-// ticks waited, even; during a wait the ticks waited before it minus its start, odd.
+// The total time that a thread has waited for others. Another thread may read it at any time, even
+// during a wait: a compute lane that waits for its own messages reads how much of that time the
+// messages waited for others. Stored in one word, modulo 2^64: between waits, the ticks waited so
+// far (even); during a wait, the ticks waited before it minus its start (odd).
 #pragma once
 
 #include <atomic>
@@ -20,11 +20,11 @@ class WaitClock {
     return *this;
   }
 
-  /// A wait begins or ends `now`. Threads: the one that waits.
+  /// Marks that a wait begins or ends `now`. Threads: the one that waits.
   void begin(std::uint64_t now) { word_.store((until(now) - now) | 1, std::memory_order_relaxed); }
   void end(std::uint64_t now) { word_.store(until(now), std::memory_order_relaxed); }
 
-  /// Units: ticks, to within two. Threads: any.
+  /// Ticks waited until `now`, to within two. Threads: any.
   std::uint64_t until(std::uint64_t now) const {
     const std::uint64_t word = word_.load(std::memory_order_relaxed);
     return word % 2 == 0 ? word : (word + now) & ~std::uint64_t{1};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wait clock by hand, and the split of a step's time that lanes compute from it, with kernels
-// that sleep for known times.
+// Tests the wait clock by hand, and the split of a step's time that lanes compute with it, with
+// kernels that sleep for known times.
 #include "kernels/runtime/measure/wait_clock.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(WaitClock, CountsWaitsAlsoWhileOneLasts) {
   EXPECT_NEAR(static_cast<double>(clock.until(9000)), 700, 4);
 }
 
-/// What kernels of an op do: sleep, and for a part of it say that they wait for others.
+/// How long kernels of an op sleep, and for how much of it they report waiting for others.
 struct Sleep {
   int ms = 0;
   int waiting_ms = 0;
@@ -74,7 +74,7 @@ TEST(WaitClock, TellsExposedCommunicationFromWaitingForOthers) {
   executor.run(options.max_examples);
   for (const WorkerReport& worker : executor.workers()) {
     EXPECT_GT(worker.compute_ns, kSteps * 100'000'000);
-    // That the message had waited 100 ms for its own worker's gradient counts for nothing.
+    // The 100 ms that the message waited for its own worker's gradient do not count as waiting.
     EXPECT_GT(worker.exposed_communication_ns, kSteps * 9'000'000);
     EXPECT_GT(worker.wait_ns, kSteps * 4'000'000);
     EXPECT_LT(worker.wait_ns, kSteps * 100'000'000);

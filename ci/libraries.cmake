@@ -64,6 +64,8 @@ regatta_need("Abseil" PACKAGE "libabsl-dev" VARIABLES absl_synchronization_LIBRA
 find_package(OpenSSL QUIET COMPONENTS Crypto)
 regatta_need("OpenSSL" PACKAGE "libssl-dev" VARIABLES OPENSSL_FOUND
   VERSION "${OPENSSL_VERSION}" LEAST 3.0)
+find_package(ZLIB QUIET)
+regatta_need("zlib" PACKAGE "zlib1g-dev" VARIABLES ZLIB_FOUND)
 find_package(Protobuf QUIET)
 regatta_need("Protocol Buffers" PACKAGE "libprotobuf-dev" VARIABLES Protobuf_FOUND
   VERSION "${Protobuf_VERSION}" LEAST 3.21)
