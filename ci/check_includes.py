@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which folder may include which, and who may ask for the name of a strategy or a device: tables,
-held against every line. And that two headers name no constant alike in one namespace: the linker
-would take one for the other without a word.
+"""Checks every source against three rules: which folders a folder may include; which files may
+compare names of strategies or devices; and that no two headers have a constant of the same name in
+one namespace, because the linker would silently use one for the other.
 
 usage: ci/check_includes.py [ROOT]
 
@@ -19,7 +19,7 @@ from typing import NamedTuple
 class Rule(NamedTuple):
     folder: str
     project: tuple[str, ...]  # folders it may include, besides itself
-    third_party: tuple[str, ...] = ()  # beginnings of what it may include in <> or from a package
+    third_party: tuple[str, ...] = ()  # prefixes of other headers that it may include
 
 
 CUDA = ("cuda", "cublas", "cudnn", "nvtx", "cooperative_groups.h")
@@ -36,7 +36,7 @@ RULES = (
           "cuda_runtime.h")),
     Rule("workloads", ("kernels/graph",), ("openssl/",)),
     Rule("strategies", ("kernels/graph",)),
-    # The rooms of the harness, each of which stands on those above it.
+    # The rooms of the harness; each uses rooms above it.
     Rule("harness/system", ("kernels/graph", "kernels/runtime", "kernels/comm"),
          ("fmt/", "grpcpp/", "hwloc.h")),
     Rule("harness/record", ("harness/system", "kernels/graph", "kernels/runtime", "strategies"),
@@ -61,17 +61,17 @@ RULES = (
          ("fmt/", "nlohmann/")),
     Rule("harness", (*ENGINE, "kernels/virtual"), ("CLI/", "fmt/", "nlohmann/")),
 )
-# Tests, fuzz targets and benchmarks, and what they share, may include whatever they test; the rest
-# may not include them.
+# Tests, fuzz targets, benchmarks, and code that they share may include any file; other files may
+# not include them.
 TEST = re.compile(r"(_test|_bench|_fuzz|/test_support)\.(cpp|cu|h)$")
-# A comparison with a name decides by it. Claims are about strategies by name; `single` is what all
-# others are compared with.
+# Code may not depend on a strategy's name, except in claims, which are about named strategies.
+# `single` is exempt, because all others are compared with it.
 STRATEGY = re.compile(r'constinit const Strategy \w+ = \{\s*\.name = "(\w+)"')
 BY_STRATEGY = ("strategies/", "harness/judge/claim")
 DEVICE = re.compile(r'[!=]= *(kCpu|kCuda|"cpu"|"cuda")')
 BY_DEVICE = ("harness/plan/device_name.h", "harness/run/backend.cpp")
 CONSTANT = re.compile(r"inline constexpr [^=;{(]*?(k[A-Z]\w*)(\[\])?(;| =|\{)")
-MADE = ("harness/system/build_facts.cmake",)  # a header in the text of a script
+MADE = ("harness/system/build_facts.cmake",)  # scripts that generate headers
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SYSTEM = ("sys/", "linux/", "bits/", "asm/", "arpa/", "netinet/")
 STANDARD_HEADER = re.compile(r"^[a-z_0-9]+$")  # <vector>; a library's has a dot or a slash
@@ -89,7 +89,7 @@ def is_system(header: str) -> bool:
 
 
 def refusal(path: str, header: str, quoted: bool) -> str:
-    """Why `path` may not include `header`; empty when it may."""
+    """The reason why `path` may not include `header`; empty if it may."""
     rule = rule_of(path)
     if rule is None:
         return "its folder has no rule; add one to ci/check_includes.py and to the design"
@@ -107,14 +107,14 @@ def refusal(path: str, header: str, quoted: bool) -> str:
 
 
 def strategies(root: Path) -> list[str]:
-    """By name, but for `single`."""
+    """The names of all strategies except `single`."""
     found = [name for file in sorted((root / "strategies").glob("*.cpp"))
              for name in STRATEGY.findall(file.read_text())]
     return [name for name in found if name != "single"]
 
 
 def comparison(path: str, line: str, names: list[str]) -> str:
-    """Why `path` may not compare as it does; empty when it may."""
+    """The reason why `path` may not compare names as in `line`; empty if it may."""
     if names and not path.startswith(BY_STRATEGY):
         if re.search(rf'[!=]= *"({"|".join(names)})"', line):
             return "only strategies/ and the claims ask for a strategy's name; ask the placed graph"
@@ -124,7 +124,7 @@ def comparison(path: str, line: str, names: list[str]) -> str:
 
 
 def check_text(path: str, text: str, names: list[str]) -> list[str]:
-    """The lines of one file that break a rule. `names`: of strategies."""
+    """The lines of one file that break a rule, with reasons. `names`: of strategies."""
     if TEST.search(path):
         return []
     problems = []
@@ -138,7 +138,7 @@ def check_text(path: str, text: str, names: list[str]) -> list[str]:
 
 
 def constants_of(text: str) -> set[str]:
-    """The constants of a header, each with its namespace."""
+    """The constants of a header, qualified by their namespaces."""
     found = set()
     namespace = ""
     for line in text.splitlines():
@@ -150,7 +150,7 @@ def constants_of(text: str) -> set[str]:
 
 
 def twins(headers: dict[str, str]) -> list[str]:
-    """Constants that two headers have, by path and text."""
+    """A line for each constant that two headers define. `headers`: text by path."""
     first: dict[str, str] = {}
     problems = []
     for path, text in headers.items():

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every planted fault is of use: its patch in ci/plants applies, and ci/regression_trial names it.
+"""Checks every planted fault: its patch in ci/plants applies, and ci/regression_trial uses it.
 
 usage: ci/check_plants.py [ROOT]
 
-Prints a line for each problem; exit code 1 if there is one, 77 where ROOT is no git checkout.
+Prints a line for each problem; exit code 1 if there is one, 77 if ROOT is no git checkout.
 """
 
 import re

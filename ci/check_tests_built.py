@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every test, benchmark and source on disk is built: a CMakeLists.txt above it lists it.
+"""Checks that every source, test and benchmark is built: a CMakeLists.txt above it lists it.
 
 usage: ci/check_tests_built.py [ROOT]
 
-A file that no CMakeLists.txt names is never compiled, and a test in it never fails. A test in
-Python is named with or without its ending. Exit code 1 if there is one.
+A file that no CMakeLists.txt lists is never compiled, and a test in it never fails. Tests in Python
+may be listed with or without `.py`. Exit code 1 if a file is not listed.
 """
 
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of this folder find violations."""
+"""Tests that the checks in this folder find violations."""
 
 import subprocess
 import tempfile

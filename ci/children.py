@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a script's child programs one after the other and ends them with the script.
+"""Runs the child programs of a script one after the other, and ends them with the script.
 
-Each child has a session of its own, so that Ctrl-C reaches only the script. A signal to the script
-(INT, TERM, HUP) is passed on as TERM; processes of the session that remain after a grace period are
-killed. If the script itself is killed, the kernel sends its child TERM. Use in the main thread
-only.
+Each child has its own session, so that Ctrl-C reaches only the script. A signal to the script (INT,
+TERM, HUP) is passed on as TERM; processes of the session that remain after a grace period are
+killed. If the script itself is killed, the kernel sends TERM to its child. Only for the main
+thread.
 """
 
 import contextlib
@@ -61,7 +61,7 @@ def end_session(session: int, grace_s: float) -> None:
 
 
 class Children:
-    """Runs one child at a time. `received`: the signal that this script got."""
+    """Runs one child at a time. `received`: the signal that this script received; 0: none."""
 
     def __init__(self) -> None:
         self.received = 0
@@ -97,16 +97,16 @@ class Children:
             os._exit(1)
 
     def check(self) -> None:
-        """Throws: Interrupted."""
+        """Throws: Interrupted, if a signal was received."""
         if self.received:
             raise Interrupted(self.received)
 
     def run(self, command: Sequence[str | Path], log: Path, limit_s: float, *,
             folder: Path | None = None, output: Path | None = None,
             environment: dict[str, str] | None = None, grace_s: float = GRACE_S) -> int:
-        """Returns the exit code, or minus the signal that ended the program. Appends its output to
-        `log`, or writes its stdout to `output` if given. Throws: Interrupted, Overdue, OSError
-        where it cannot be started."""
+        """Runs a program. Returns its exit code, or minus the signal that ended it. Appends its
+        output to `log`, except stdout if `output` is given. Throws: Interrupted, Overdue, or
+        OSError if it cannot be started."""
         self.check()
         with open(log, "ab") as errors, open(output or os.devnull, "wb") as printed:
             child = subprocess.Popen([str(word) for word in command], cwd=folder,
@@ -117,7 +117,7 @@ class Children:
         self.stopping, self.overdue, self.grace_s = False, False, grace_s
         self.pid = child.pid
         signal.setitimer(signal.ITIMER_REAL, limit_s)
-        if self.received:  # before its number was known
+        if self.received:  # while `pid` was still 0
             self.stop()
         code = child.wait()
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What cmake says where a library is missing, or a library or the compiler is too old.
+# Tests cmake's messages if a library is missing, or a library or the compiler is too old.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 
-# expect WHAT WORDS FLAGS...: cmake ends with WORDS, of which it breaks the lines.
+# expect WHAT WORDS FLAGS...: cmake fails and prints WORDS, possibly with other line breaks.
 expect() {
   local what=$1 words=$2
   shift 2
@@ -42,7 +42,7 @@ printf '#define DNNL_VERSION_%s\n' 'MAJOR 1' 'MINOR 8' 'PATCH 0' \
 expect "tells which oneDNN is needed" "oneDNN 1.8.0 is too old, 2.6 is needed" \
   -D DNNL_INCLUDE_DIR="$work/old"
 
-# A compiler that says it is version 11.
+# A compiler that claims to be version 11.
 printf '#!/bin/sh\nexec g++ -U__GNUC__ -D__GNUC__=11 "$@"\n' >"$work/g++"
 chmod +x "$work/g++"
 expect "tells which compiler is needed" "is too old, 12 is needed: apt-get install g++-12, then" \

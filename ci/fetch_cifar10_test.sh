@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# ci/fetch_cifar10 against an archive of the real files, served on loopback, and against bad ones.
-# Exits 77 (skipped) where there are no real files or no python3 to serve them.
+# Tests ci/fetch_cifar10 with archives of the real files and of bad ones, served on loopback.
+# Exits with 77 (skipped) if there are no real files, or no python3 to serve them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -40,7 +40,7 @@ said() { grep -qF -- "$1" "$work/said"; }
 is_empty() { [[ -z $(ls -A "$1") ]]; }
 same_files() { for file in "$kReal"/*_batch*.bin; do cmp "$file" "$1/${file##*/}"; done; }
 
-# archive NAME FOLDER: as the authors pack it, in one folder.
+# archive NAME FOLDER: packs a folder like the authors' archive, which has one folder.
 archive() {
   tar --use-compress-program='gzip -1' -cf "$work/served/$1" \
     --transform='s,^\.,cifar-10-batches-bin,' \
@@ -48,7 +48,7 @@ archive() {
 }
 
 start_server() {
-  : >"$work/server"  # which is read before the server has it open
+  : >"$work/server"  # the loop may read it before the server creates it
   python3 -u -m http.server 0 --bind 127.0.0.1 --directory "$work/served" >"$work/server" 2>&1 &
   server=$!
   for _ in $(seq 100); do
@@ -100,7 +100,7 @@ check "names the address" said "cannot download http://127.0.0.1:1/x.tar.gz"
 check "tells the way out" said "--dataset shapes"
 check "refuses an unknown option" fetch_fails --mirror "$address" "$bad"
 
-# Folders of commands that have only wget, and neither.
+# PATH folders that lack curl, or curl and wget.
 for commands in "$work/wget_only" "$work/neither"; do
   mkdir "$commands"
   for tool in bash cat gzip md5sum mkdir mktemp mv rm tar; do

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# ci/fresh with a debootstrap that makes a root of what ci/race's first lines need: what it refuses,
-# and that nothing is left of a run that fails or is ended, nor any mount.
-# Exits 77 (skipped) where there is no root, namespace or git checkout to do it with.
+# Tests ci/fresh with a fake debootstrap; its root has only the commands that ci/race first needs.
+# Covers refusals, and that runs that fail or are ended leave no files and no mounts.
+# Exits with 77 (skipped) without root, namespaces or a git checkout.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-# shellcheck disable=SC2046  # names; a hook has them of its own repository
+# shellcheck disable=SC2046  # a list of names; git hooks set them
 unset $(git rev-parse --local-env-vars)
 
 ((EUID == 0)) || { echo "skipped: ci/fresh needs root"; exit 77; }
@@ -46,7 +46,7 @@ for tool in bash env dirname sed cut cat mkdir tail; do
     cp -L "$library" "$3/$library"
   done
 done
-if [[ -v LINGERS ]]; then  # ci/race asks where it is, first
+if [[ -v LINGERS ]]; then  # the first command of ci/race
   printf '#!/bin/bash\necho >/started\nread -rt 60 <> <(:)\n' >"$3/usr/bin/dirname"
 fi
 ROOT

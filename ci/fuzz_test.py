@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ci/fuzz makes of what libFuzzer's programs say, with programs in their place that say what
-they were called for: one finds nothing, one ends with a finding, one without a word, one is slow.
+"""Tests ci/fuzz with stand-ins for libFuzzer's programs, each with a different result: one finds
+nothing, one ends with a finding, one ends without output, and one is slow.
 """
 
 import os
@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-# Notes how it was called.
+# Records its command line in $CALLS.
 NOTED = '#!/bin/bash\necho "${0##*/} $*" >>"$CALLS"\n'
 FOUND_NOTHING = """
 echo '#8 pulse  cov: 11 ft: 12 corp: 3/14b lim: 4 exec/s: 0 rss: 31Mb'
@@ -26,7 +26,8 @@ echo "artifact_prefix='x'; Test unit written to $PWD/build/fuzz/findings/late-ti
 echo 'stat::number_of_executed_units: 7'
 exit 70
 """
-# As digests name inputs: of the new ones, the first comes first and leaves no room for the second.
+# Names that are digests. The first of the new inputs is added first and leaves no room for the
+# second.
 OLD, NEW = "0" * 40, ("b" * 40, "a" * 40)
 MERGED = f"""
 into=("$@")
@@ -70,7 +71,7 @@ class Fuzz(unittest.TestCase):
         path.chmod(0o755)
 
     def fuzz(self, *arguments: str) -> tuple[int, str]:
-        """Its exit code, and what it printed."""
+        """Runs ci/fuzz; returns its exit code and output."""
         done = subprocess.run(
             [self.tree / "ci/fuzz", *arguments], text=True, capture_output=True, check=False,
             cwd=self.tree, env=os.environ | {"CALLS": str(self.calls),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds of commits for ci/regression, each from a git worktree of its own below build/regression.
+"""Builds commits for ci/regression, each in its own git worktree below build/regression.
 
-Worktrees and builds stay, so that the next comparison builds what differs only; when build/ has
-been removed, `git worktree prune` makes git forget them.
+Worktrees and builds are kept, so that the next comparison builds only the differences. After
+build/ was removed, `git worktree prune` makes git forget the worktrees.
 """
 
 import fcntl
@@ -23,11 +23,11 @@ LOG_LINES = 20
 
 
 class Refused(Exception):
-    """What was asked for cannot be done; the text says what to do."""
+    """A request cannot be fulfilled; the text has the reason and the remedy."""
 
 
 def lock(folder: Path) -> TextIO:
-    """Two at once would measure each other."""
+    """Locks the folder, because two measurements at once would disturb each other."""
     folder.mkdir(parents=True, exist_ok=True)
     file = open(folder / "lock", "w")
     try:
@@ -39,12 +39,12 @@ def lock(folder: Path) -> TextIO:
 
 
 class Untrusted(Refused):
-    """The checkout is another user's."""
+    """The checkout belongs to another user."""
 
 
 def forget_repository() -> None:
-    """For this process and its children: git tells its hooks in the environment which repository
-    they are of, and every git below would act on that one, wherever it runs."""
+    """Removes git's variables from the environment. Git sets them for hooks; with them, every git
+    command here would act on the hook's repository, whatever folder it runs in."""
     names = subprocess.run(["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True,
                            timeout=GIT_LIMIT_S, check=True)
     for name in names.stdout.split():
@@ -55,7 +55,7 @@ forget_repository()
 
 
 def git(*arguments: str) -> str:
-    """What git prints. Throws: Refused with git's words, Untrusted."""
+    """Runs git; returns its output. Throws: Refused with git's error message, Untrusted."""
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True,
                           timeout=GIT_LIMIT_S, check=False, env=os.environ | {"LC_ALL": "C"})
     if "dubious ownership" in done.stderr:
@@ -67,7 +67,7 @@ def git(*arguments: str) -> str:
 
 
 def commit_of(name: str) -> str:
-    """Throws: Refused for a name that is no commit here."""
+    """The hash of a commit. Throws: Refused if this repository has no such commit."""
     try:
         return git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     except Untrusted:
@@ -78,7 +78,7 @@ def commit_of(name: str) -> str:
 
 
 def require_clean() -> None:
-    """Throws: Refused where the checkout differs from its commit, which is what would be raced."""
+    """Throws: Refused if the checkout differs from its commit, because the commit is raced."""
     if changes := git("status", "--porcelain"):
         first = "\n  ".join(changes.splitlines()[:5])
         raise Refused("what is raced is a commit, but this checkout has changes that are in none; "
@@ -86,7 +86,7 @@ def require_clean() -> None:
 
 
 def ccache_for(tree: Path) -> dict[str, str]:
-    """Environment of a build; empty without ccache."""
+    """Environment that makes a build use ccache; empty if ccache is not installed."""
     if shutil.which("ccache") is None:
         return {}
     launchers = {f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache"
@@ -101,8 +101,8 @@ class Builder:
 
     def build(self, name: str, commit: str, programs: set[str], *options: str,
               patch: str = "") -> Path:
-        """The folder of the programs of `commit`, less those that it does not have. `options` are
-        of CMake; `patch` is a file of the commit, applied before it is built.
+        """Builds `regatta` and those of the `programs` that `commit` has; returns their folder.
+        `options`: of CMake; `patch`: a file of the commit, applied before the build.
         Throws: Refused with the end of the log."""
         tree, log = FOLDER / name, FOLDER / f"{name}.log"
         log.unlink(missing_ok=True)
@@ -114,7 +114,7 @@ class Builder:
         self.run(["ninja", "-C", "build/release", "-t", "targets", "all"], tree, log,
                  CONFIGURE_LIMIT_S, targets)
         known = {line.split(":")[0] for line in targets.read_text().splitlines()}
-        # ninja itself, not `cmake --build`: it ends its compilers when it is told to end.
+        # Calls ninja, not `cmake --build`, because ninja ends its compilers at a signal.
         self.run(["ninja", "-C", "build/release", "regatta", *sorted(programs & known)], tree, log,
                  BUILD_LIMIT_S)
         return tree / "build/release/bin"

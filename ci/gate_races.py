@@ -45,10 +45,10 @@ class Race:
         return None
 
     def arguments(self, seed: int, out: Path) -> list[str]:
-        """The length of the folder's name depends on seed and side: it changes the memory layout of
-        a step that takes a microsecond, and that alone changes the time by up to a tenth, the same
-        way every time (Mytkowicz et al., "Producing wrong data without doing anything obviously
-        wrong!", 2009)."""
+        """The arguments of `regatta run`. The length of the folder's name is made to depend on seed
+        and side, because it changes the memory layout: for a step of a microsecond that alone
+        changes the time by up to a tenth, reproducibly (Mytkowicz et al., "Producing wrong data
+        without doing anything obviously wrong!", 2009)."""
         detour = "./" * random.Random(f"{seed} {out.name}").randrange(LONGEST_DETOUR)
         return ["run", *self.flags.split(), "--seed", str(seed), "--out", f"{out}/{detour}"]
 
@@ -77,7 +77,7 @@ class Benchmark:
 class Gate:
     seeds: int
     compare: tuple[str, ...]  # flags of regatta compare
-    baseline: tuple[str, ...]  # and those where one side is of another day
+    baseline: tuple[str, ...]  # further flags if one side is of another day
     entries: tuple[Race | Benchmark, ...]
 
     def programs(self) -> set[str]:
@@ -85,7 +85,7 @@ class Gate:
 
 
 def read_gate(path: Path) -> Gate:
-    """Reads the gate file. Throws: Refused that names the error in the file."""
+    """Reads the gate file. Throws: Refused, which describes the error in the file."""
     try:
         table = tomllib.loads(path.read_text())
         races = [Race(**entry) for entry in table.pop("race", [])]
@@ -102,18 +102,18 @@ def read_gate(path: Path) -> Gate:
 
 
 class Round:
-    """`programs`: the folder of each side's programs."""
+    """One round of races and benchmarks. `programs`: the folder of each side's programs."""
 
     def __init__(self, programs: dict[str, Path], children: Children, folder: Path,
                  say: Callable[[str], None]) -> None:
         self.programs, self.children, self.folder, self.say = programs, children, folder, say
         self.log = folder / "log"
-        self.unknown: set[tuple[str, str]] = set()  # sides and entries that they do not have
+        self.unknown: set[tuple[str, str]] = set()  # sides, and entries that they lack
         for side in programs:
             (folder / side).mkdir(parents=True)
 
     def run(self, entries: Sequence[Race | Benchmark], seeds: Sequence[int]) -> None:
-        """Throws: Crashed, Interrupted."""
+        """Runs each entry with each seed on all sides. Throws: Crashed, Interrupted."""
         begin = time.monotonic()
         sides = list(self.programs)
         for index, seed in enumerate(seeds):
@@ -138,7 +138,7 @@ class Round:
         elif (written := entry.result(seed, self.folder / side)) and not written.stat().st_size:
             written.unlink()
             self.leave_out(entry, side, "no benchmark matches")
-        elif code not in (0, RUN_FAILED):  # a failed run has left a record that says so
+        elif code not in (0, RUN_FAILED):  # a failed run has a record
             raise Crashed(f"{side}: {program} {' '.join(arguments)}: exit code {code}, "
                           f"{self.last_line()}; see {self.log}")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ci/kernel_resources and ci/gpu_tables, with stand-ins for cuobjdump and for the programs."""
+"""Tests ci/kernel_resources and ci/gpu_tables with stand-ins for cuobjdump and the programs."""
 
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# As cuobjdump --dump-resource-usage writes it.
+# Output in the format of cuobjdump --dump-resource-usage.
 USAGE = """identifier = /work/kernels/cuda/ops/bias.cu
 Fatbin elf code:
 Resource usage:
@@ -22,7 +22,7 @@ Resource usage:
 """
 
 
-# Kernels as a compiler named them, and what stands in the table.
+# Mangled names of kernels from a compiler, and their names in the table.
 NAMED = {
     "_ZN7regatta4cuda6detail9run_blockINS1_13TileOfProductINS0_45_GLOBAL__N__34ab696e_12_kernels_0_"
     "cu_d9ebefe313MatrixProductIffEEEEEEvT_": "TileOfProduct<MatrixProduct>",

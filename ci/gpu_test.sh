@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# ci/gpu where there is no GPU, which is a PATH without nvidia-smi, and with a stage that is none;
-# which programs it runs where there is one, with programs that say their names in their place; and
-# its rehearsal, on an emulated GPU, from the build in the folder that is given.
+# Tests ci/gpu: without a GPU (a PATH without nvidia-smi) and with an unknown stage; the programs
+# that it runs on a machine with a GPU, with stand-ins that print their names; and its rehearsal on
+# an emulated GPU, from the build in the folder given as argument.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# shellcheck disable=SC2046  # names; a hook has them of its own repository
+# shellcheck disable=SC2046  # a list of names; git hooks set them
 unset $(git rev-parse --local-env-vars)
 readonly root=$PWD
 
@@ -57,9 +57,9 @@ if grep -q cuda_launch_test "$work/said"; then echo "FAILED: test:PROGRAM runs o
 expect 1 "there is no program 'nothing'; there are: cuda_launch_test" test:nothing
 echo cuda_products_test >>build/gpu/gpu_tests
 expect 1 "exit code 1: compute-sanitizer --tool memcheck" \
-  memcheck  # of which one reports an error
+  memcheck  # one of its programs reports an error
 expect 1 "sanitizing --tool synccheck --error-exitcode 1 build/gpu/bin/cuda_kernels_test" synccheck
-# One of the programs fails; those behind it run all the same, and so do other stages.
+# If a program fails, the programs after it and other stages still run.
 echo gpu_test_behind >>build/gpu/gpu_tests
 stand_in build/gpu/bin/gpu_test_behind 'echo "ran the last"'
 expect 1 "ran the last" test
@@ -75,16 +75,16 @@ REGATTA_GPU_MINUTE_S=1 expect 1 "test:gpu_test: exit code 124" test:gpu_test
 expect 0 "ran cuda_a_bench --benchmark_out=out/gpu/cuda_a_bench.json" bench
 grep -qF -- "split --device cuda --layers --dtype bf16 --dataset shapes --workload resnet9" \
   out/gpu/bench.log || { echo "FAILED: bench does not split a step"; exit 1; }
-# One that does not end when it is asked to.
+# A program that ignores TERM.
 stand_in build/gpu/bin/gpu_test 'trap "" TERM; for ((;;)); do sleep 1; done'
 REGATTA_GPU_PROGRAM_LIMIT=1 expect 1 "exit code 137" test:gpu_test
 
-# What airbench94 lacks is said before it begins, and only where it is asked for.
+# Missing data of airbench94 is reported before that stage begins, and only if the stage is chosen.
 expect 1 "no CIFAR-10 for airbench94: there is no $work/none/data_batch_1.bin" first airbench94
 expect 1 "first: exit code 1" first
 if grep -q CIFAR-10 "$work/said"; then echo "FAILED: first wants what no stage needs"; exit 1; fi
 
-# A package holds the programs and the tree, but not its records.
+# A package contains the programs and the tree, but not its records.
 cp "$root/ci/gpu_pack" ci/
 mkdir -p results && echo record >results/records.jsonl
 stand_in "$work/cmake" ''
@@ -101,9 +101,9 @@ packed=$(tar -tf "$work/packed.tar.xz")
   { echo "FAILED: the package holds: $packed"; exit 1; }
 cd "$root"
 
-# small_rehearsal BUILD FOLDER: the programs of a build, but steps of images are few, and a race of
-# images is over when it has begun to judge its first weights, which takes an emulated GPU 20 s of a
-# core: gpu_processes_test.py has whole steps of such a race.
+# small_rehearsal BUILD FOLDER: links the programs of a build, but shortens work on images: a step
+# is measured once, and a race is ended after 2 s, in its first evaluation, which takes an emulated
+# GPU 20 s of a core. gpu_processes_test.py has whole steps of such a race.
 small_rehearsal() {
   local name
   mkdir -p "$2/bin"
@@ -118,8 +118,8 @@ timeout 2 \"\$real\" \"\$@\" || { code=\$?; ((code == 124)) || exit \$code; }
 echo \"begun: \$*\""
 }
 
-# Stages within their minutes, the archive small, and a record of each race. All of the tests that a
-# whole rehearsal has in it run by themselves.
+# Checks that stages keep their limits, the archive is small, and each race has a record. The tests
+# that belong to a whole rehearsal also run by themselves, outside of this script.
 if [[ -x $1/bin/regatta_rehearsal ]]; then
   small_rehearsal "$1" "$work/small"
   ci/gpu --rehearse --build "$work/small" --out "$work/out" first test:cuda_launch_test airbench94 \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ci/baseline, whose records replace a build, and ci/history, which races many commits.
+"""Tests ci/baseline, which makes records that replace a build, and ci/history.
 
 usage: ci/history_test.py REGATTA
 """

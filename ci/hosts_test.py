@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Races across hosts that are network namespaces of this machine: the same losses as on one.
+"""Tests races across hosts that are network namespaces of this machine: losses equal those on one.
 
 usage: ci/hosts_test.py REGATTA
 
-Skips (77) where namespaces cannot be made: not root, or no iproute2.
+Skips (exit code 77) if namespaces cannot be made: not root, or no iproute2.
 """
 
 import json
@@ -27,7 +27,8 @@ DELAY_MS = 3
 
 def final_losses(strategy: list[str], hosts: int | str, delay_ms: int = 0,
                  steps: int = 100) -> tuple[float, dict[str, Any]]:
-    """The last evaluation's loss, and the record. No hosts: on this machine as it is."""
+    """Runs a race; returns the loss of its last evaluation, and its record. `hosts`: 0 runs it on
+    this machine without namespaces."""
     with tempfile.TemporaryDirectory() as folder:
         command = [REGATTA, "run", "--workload", "parabola", "--steps", str(steps), "--out",
                    folder, *strategy]
@@ -42,7 +43,7 @@ def final_losses(strategy: list[str], hosts: int | str, delay_ms: int = 0,
 
 
 def addresses_in(namespace: str) -> set[str]:
-    """Where this program's processes on a host listen; not those of Open MPI's daemons."""
+    """The addresses at which regatta's processes on a host listen, without Open MPI's daemons."""
     sockets = subprocess.run(["ss", "-ltnpH", "-N", namespace], capture_output=True, text=True,
                              check=True).stdout.splitlines()
     return {line.split()[3].rsplit(":", 1)[0].strip("[]").removeprefix("::ffff:")
@@ -59,7 +60,7 @@ class AcrossHosts(unittest.TestCase):
             self.assertEqual(record["cell"]["processes"], hosts)
 
     def test_places_compute_the_bits_of_one_process(self) -> None:
-        """Sends and receives from host to host."""
+        """Places on different hosts send to each other and compute the bits of one process."""
         for hosts, strategy in ((2, "in_graph"), (3, "in_graph"), (2, "central_storage"),
                                 (3, "model_parallel"),
                                 (2, "pipeline --schedule gpipe"),
@@ -110,7 +111,7 @@ class AcrossHosts(unittest.TestCase):
         ring = ["--strategy", "all_reduce", "--workers", "2", "--processes", "2"]
         _, apart = final_losses(ring, 2, DELAY_MS, steps=5)
         self.assertEqual(apart["environment"]["REGATTA_HOSTS_LINKS"], "1000 Mbit/s, 3 ms, cubic")
-        self.assertEqual(apart["machine"]["cores_used"], 2)  # one each
+        self.assertEqual(apart["machine"]["cores_used"], 2)  # one core on each host
         _, together = final_losses(ring, "1x2", steps=5)
         self.assertEqual(together["machine"]["cores_used"], 1)
         for record, shared in ((apart, False), (together, True)):
@@ -136,7 +137,7 @@ class AcrossHosts(unittest.TestCase):
             _, record = final_losses([*strategy, "--workers", "2"], hosts, DELAY_MS, steps=30)
             times = record["step_time_ns"]
             self.assertGreaterEqual(times["p50"] / 1e6, 2 * DELAY_MS)
-            self.assertLess(times["min"] / 1e6, 3 * DELAY_MS)  # of which a busy machine spares one
+            self.assertLess(times["min"] / 1e6, 3 * DELAY_MS)  # 3: margin for a busy machine
 
     def test_ranks_listen_at_the_address_of_their_host(self) -> None:
         ring = ["--strategy", "all_reduce", "--workers", "2", "--processes", "2"]

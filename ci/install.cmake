@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What `cmake --install BUILD --prefix DIR` and the .deb that `cpack --config
-# BUILD/CPackConfig.cmake` makes hold: the program, and what it reads when it runs
-# (harness/system/program_files.h). Both take the program as it was built and build nothing.
+# Contents of an installation by `cmake --install BUILD --prefix DIR`, and of the .deb that `cpack
+# --config BUILD/CPackConfig.cmake` makes: the program, and the files that it reads
+# (harness/system/program_files.h). Both use the existing program and build nothing.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 set(files share/regatta)
 install(TARGETS regatta RUNTIME DESTINATION bin)

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""An installed program races and reports without the source tree, and the .deb holds the same.
+"""Tests that an installed program works without the source tree, and that the .deb has the same.
 
 usage: ci/install_test.py CMAKE CPACK BUILD_FOLDER
 
-Skips (77) where dpkg-deb, file or dpkg-shlibdeps, which make the .deb, is not installed.
+Skips (exit code 77) if dpkg-deb, file or dpkg-shlibdeps, which make the .deb, is not installed.
 """
 
 import os
@@ -44,7 +44,7 @@ def can_hide() -> bool:
 
 
 class Installed(unittest.TestCase):
-    """Installs by `cmake --install` into a folder whose name has a blank."""
+    """Tests an installation by `cmake --install` in a folder with a blank in its name."""
 
     prefix = Path(WORK.name) / "a prefix"
     program = prefix / "bin/regatta"
@@ -67,7 +67,7 @@ class Installed(unittest.TestCase):
             self.assertTrue(os.access(self.files / script, os.X_OK), script)
 
     def race_and_report(self, *wrapper: str | Path) -> str:
-        """Races and reports; returns the page."""
+        """Makes two runs and a report; returns the report's page."""
         out = tempfile.mkdtemp(dir=WORK.name)
         for strategy, workers in (("single", "1"), ("all_reduce", "2")):
             call(*wrapper, self.program, "run", "--workload", "parabola", "--strategy", strategy,

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the build takes from others: each with its Debian package and the oldest version that was
-# tried, Debian 12's. Whatever is missing or older ends the configuration in one message, which has
-# the command that brings it. Targets of ours: dnnl_cpu and grpc_cpp.
+# Finds third-party libraries, each with its Debian package and the oldest tested version (Debian
+# 12's). If any are missing or too old, configuration ends with one message, which has the command
+# that installs them. Defines the targets dnnl_cpu and grpc_cpp.
 
 set(missing_names)
 set(missing_packages)
 set(too_old)
 
-# regatta_need(NAME PACKAGE "..." [VERSION FOUND LEAST]): takes down what is not there, which is
-# where one of VARIABLES is false, and what is too old.
+# regatta_need(NAME PACKAGE "..." VARIABLES... [VERSION FOUND LEAST]): records a library as missing
+# if one of VARIABLES is false, or as too old.
 function(regatta_need name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PACKAGE;VERSION;LEAST" "VARIABLES")
   foreach(variable ${arg_VARIABLES})
@@ -24,7 +24,8 @@ function(regatta_need name)
   endif()
 endfunction()
 
-# regatta_read_version(OUT HEADER): as its lines `#define ..._MAJOR... 2` say; empty without one.
+# regatta_read_version(OUT HEADER): reads the version from lines like `#define ..._MAJOR... 2` of a
+# header; empty if there is no header.
 function(regatta_read_version out header)
   set(lines)
   if(EXISTS "${header}")
@@ -39,7 +40,7 @@ endfunction()
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
-# Debian's dnnl package asks for OpenCL's headers in its CMake files; the library itself does not.
+# The CMake files of Debian's dnnl package require OpenCL's headers; the library itself does not.
 find_library(DNNL_LIBRARY dnnl)
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 regatta_read_version(ONEDNN_VERSION ${DNNL_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h)
@@ -49,7 +50,7 @@ add_library(dnnl_cpu INTERFACE)
 target_include_directories(dnnl_cpu SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
 target_link_libraries(dnnl_cpu INTERFACE ${DNNL_LIBRARY})
 
-# Debian's CMake and pkg-config files of gRPC ask for every library that gRPC itself was built with.
+# Debian's CMake and pkg-config files of gRPC require every library that gRPC was built with.
 add_library(grpc_cpp INTERFACE)
 foreach(library grpc++ grpc gpr absl_synchronization)
   find_library(${library}_LIBRARY ${library})

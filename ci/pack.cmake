@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What cpack reads before it makes the .deb (install.cmake): CPack itself goes on without the
-# dependencies where it has not the tools to find them.
+# cpack reads this file before it makes the .deb (install.cmake). Without these tools CPack would
+# silently make a package that lacks dependencies.
 foreach(tool file dpkg-shlibdeps)
   find_program(${tool}_PROGRAM ${tool})
   if(NOT ${tool}_PROGRAM)

@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The packages that Regatta needs on Debian 12, Debian 13 and Ubuntu 24.04, listed once, by purpose;
-# installs those that are missing.
+# Installs missing packages that Regatta needs on Debian 12, Debian 13 and Ubuntu 24.04. This file
+# is the only list of them, by purpose.
 # usage: ci/packages.sh race|test|fuzz
 #
-# `test` and `fuzz` are `race` and more. As root or with sudo. On another distribution it lists the
-# packages by purpose and stops with exit code 1, having changed nothing. ci/libraries.cmake names the
-# package of each library that the build misses; ci/packages_test.sh holds those names against this
-# list.
+# `test` and `fuzz` include `race`. Needs root or sudo. On another distribution it lists packages by
+# purpose, changes nothing, and exits with 1. ci/libraries.cmake names the package of each library
+# that the build lacks; ci/packages_test.sh compares those names with this list.
 set -euo pipefail
 
-# For: purpose, colon, packages. In the order they are listed to the user.
+# Lines: purpose, colon, packages, in the order in which they are printed.
 readonly kRace='compiler and build: g++ cmake ninja-build pkg-config git
 operations of neural networks on the CPU: libdnnl-dev
 command line, text, JSON and TOML: libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev
@@ -34,15 +33,15 @@ a Debian package, for a test: dpkg-dev file
 a processor that has less than this one, for a test: qemu-user
 browser for a test of the page of the report: chromium
 serving an archive to the test of ci/fetch_cifar10: curl ca-certificates'
-# Debian 12 and 13 have both this version; from 16 on it compiles the library of g++ in C++20.
+# Both Debian 12 and 13 have this version. Since version 16 clang compiles g++'s library as C++20.
 readonly kFuzz='compiler with libFuzzer: clang-19 libclang-rt-19-dev libomp-19-dev
 names of lines in what it reports: llvm-19'
 
-# By distribution, what it has not; the tests that want it skip, each with its reason.
+# Packages that a distribution lacks; tests that need them skip, with the reason.
 declare -rA kAbsent=(
   ['debian 12']=''
-  ['debian 13']='clang-format-14'  # later versions format otherwise
-  ['ubuntu 24.04']='chromium'      # a snap there
+  ['debian 13']='clang-format-14'  # later versions format differently
+  ['ubuntu 24.04']='chromium'      # only a snap
 )
 
 readonly os_release=${REGATTA_OS_RELEASE:-/etc/os-release}  # the variable is for the test

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# ci/packages.sh where it must not install: another distribution, and no way to become root; and
-# that ci/libraries.cmake names packages that it installs.
+# Tests ci/packages.sh where it must not install (on another distribution, or without root), and
+# that it installs all packages that ci/libraries.cmake names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 
-# expect WHAT CODE PATTERN COMMAND...: the command exits with CODE and says PATTERN; '': whatever.
+# expect WHAT CODE PATTERN COMMAND...: the command exits with CODE and prints PATTERN; '': any text.
 expect() {
   local what=$1 code=$2 pattern=$3 found=0
   shift 3
@@ -24,7 +24,7 @@ expect() {
   fi
 }
 
-# Systems by name, as /etc/os-release tells which one it is.
+# Fake systems, each in the format of /etc/os-release.
 printf 'ID=fedora\nVERSION_ID="41"\n' >"$work/fedora"
 printf 'NAME="Debian GNU/Linux"\nVERSION_ID="12"\nID=debian\n' >"$work/bookworm"
 printf 'NAME="Debian GNU/Linux"\nVERSION_ID="13"\nID=debian\n' >"$work/trixie"
@@ -42,7 +42,7 @@ expect "stops where the distribution is unknown" 1 "this is no system with $work
   on absent race
 expect "wants to be told what for" 1 "usage:" ci/packages.sh everything
 
-# A system on which nothing is installed, seen by a user who is not root and has no sudo.
+# A system without any package, for a user who is not root and has no sudo.
 mkdir "$work/bin"
 for tool in bash cut grep env; do ln -s "$(command -v "$tool")" "$work/bin/$tool"; done
 printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
@@ -66,7 +66,7 @@ expect "installs the compiler of the preset that fuzzes" 1 " clang$clang libclan
 expect "leaves out what Debian 13 has not" 1 "" installs trixie clang-format-14
 expect "leaves out what Ubuntu has not" 1 "" installs noble chromium
 
-# What cmake tells the user to install is what this script installs.
+# cmake tells the user to install packages that ci/packages.sh also installs.
 named=$(sed -n 's/.* PACKAGE "\([a-z][^"]*\)".*/\1/p' ci/libraries.cmake)
 expect "ci/libraries.cmake names packages" 0 "libdnnl-dev" echo "$named"
 for package in $named; do

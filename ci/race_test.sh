@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What ci/race compiles for, with a GPU and without, and what it makes of the races: in a tree of
-# its own, with stand-ins that write down how they were called.
+# Tests ci/race in a separate tree, with stand-ins that record their calls: the build options with
+# and without a GPU, and the results that it makes from the races.
 set -euo pipefail
 unset REGATTA_ARCH
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -14,7 +14,7 @@ mkdir -p "$tree/ci" "$tree/plots" "$tree/build/release/bin" "$work/bin"
 cp ci/race "$tree/ci/race"
 export CALLS=$work/calls
 
-# stand_in FILE [LINE]: a script that writes its name and arguments to $CALLS, then does LINE.
+# stand_in FILE [LINE]: makes a script that writes its name and arguments to $CALLS, then runs LINE.
 stand_in() {
   # shellcheck disable=SC2016  # expanded when the script runs
   printf '#!/bin/bash\necho "${0##*/} $*" >>"$CALLS"\n%s\n' "${2:-}" >"$1"
@@ -30,7 +30,7 @@ echo 'import os, sys; print("race.py", *sys.argv[1:], file=open(os.environ["CALL
   >"$tree/plots/race.py"
 failures=0
 
-# race CODE ARGUMENTS...: runs ci/race; what it says is in $work/said.
+# race CODE ARGUMENTS...: runs ci/race, expects CODE, and writes its output to $work/said.
 race() {
   local code=$1 found=0
   shift

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the tests of ci/regression, ci/baseline and ci/history. Made-up builds: folders with a
-program `regatta` that writes a given record at once and passes `compare` to the real program, whose
-path is the test's argument. And repositories whose build is such a program.
+"""Shared code of the tests of ci/regression, ci/baseline and ci/history: fake builds, which are
+folders with a program `regatta` that immediately writes a given record and passes `compare` to the
+real program (the test's argument), and repositories that build such a program.
 """
 
 import json
@@ -28,8 +28,8 @@ flags = "--workload parabola --steps 100"
 [[race]]
 flags = "--workload parabola --strategy all_reduce --workers 2 --steps 100"
 """
-# FAULT: what the side does wrong: `slow` (all_reduce, by a fifth), `slow_once` (in the first round
-# only), `wrong` (all_reduce, too), `crash`, `usage`, or nothing.
+# FAULT: the fault of the program: `slow` (all_reduce, by a fifth), `slow_once` (the same, only in
+# the first round), `wrong` (losses of all_reduce), `crash`, `usage` (all_reduce), or empty.
 FAKE = """#!/usr/bin/python3
 import json, os, pathlib, sys
 fault = "FAULT"
@@ -91,7 +91,7 @@ def run(words: list[Any]) -> subprocess.CompletedProcess[str]:
 
 
 def commit(root: Path, message: str) -> str:
-    """Commits everything; returns the hash."""
+    """Commits all changes; returns the hash."""
     for git in (("add", "."), ("-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit",
                                "--quiet", "--message", message)):
         subprocess.run(["git", "-C", str(root), *git], check=True)
@@ -99,7 +99,7 @@ def commit(root: Path, message: str) -> str:
 
 
 def repository(folders: dict[str, Path]) -> Path:
-    """A repository with these files only, so that a build fails at once."""
+    """Makes a repository with these folders only; its build fails at once."""
     root = fresh_folder()
     for name, folder in folders.items():
         shutil.copytree(folder, root / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -110,7 +110,7 @@ def repository(folders: dict[str, Path]) -> Path:
 
 
 def buildable(root: Path, fault: str) -> None:
-    """A repository whose build is the made-up program with this fault."""
+    """Adds files to a repository, so that it builds the fake program with this fault."""
     shutil.copy2(programs(fault) / "regatta", root / "regatta")
     (root / "CMakePresets.json").write_text(json.dumps({"version": 6, "configurePresets": [
         {"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}]}))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ci/regression: what it refuses, what it says of builds whose records are made up, how it ends.
+"""Tests ci/regression: refusals, verdicts on fake builds with invented records, and interruptions.
 
 usage: ci/regression_test.py REGATTA
 
-Where the test is about ending, both sides are the real program.
+In tests of interruptions both sides are the real program.
 """
 
 import json
@@ -36,7 +36,7 @@ def command(base: Path, head: Path, out: Path, gate: str, *flags: str) -> list[s
 
 
 def judged(fault: str, *flags: str, gate: str = GATE) -> tuple[Any, Path]:
-    """A faultless base against a head with the fault."""
+    """Compares a faultless base with a head that has the fault."""
     out = fresh_folder()
     done = subprocess.run(command(programs(), programs(fault), out, gate, *flags),
                           capture_output=True, text=True, timeout=LIMIT_S, check=False)
@@ -163,7 +163,7 @@ class Hooks(unittest.TestCase):
         subprocess.run(["git", "-C", root, "worktree", "add", "--quiet", "-b", "mine", linked],
                        check=True)
         git_folder = run(["git", "-C", linked, "rev-parse", "--absolute-git-dir"]).stdout.strip()
-        for _ in range(2):  # the second finds worktrees
+        for _ in range(2):  # the second time, worktrees exist
             done = subprocess.run(
                 [linked / "ci/regression", "HEAD~", "--seeds", "1", "--gate", gate_file(GATE)],
                 capture_output=True, text=True, timeout=LIMIT_S, check=False,
@@ -186,7 +186,7 @@ class Trials(unittest.TestCase):
         others = [word for kind in ("wrong", "kernel", "collective") for word in (f"--{kind}", "0")]
         trial = [root / "ci/regression_trial", "--same", "1", "--slow", "1", *others,
                  "--gate", gate_file(GATE)]
-        for _ in range(2):  # the second finds worktrees, patched
+        for _ in range(2):  # the second time, patched worktrees exist
             done = run(trial)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("same 1: nothing regressed; confirmed: nothing", done.stdout)
@@ -204,7 +204,7 @@ def soon(condition: Any, limit_s: float) -> bool:
 
 
 def runs_in(out: Path) -> list[str]:
-    """Processes, less ci/regression itself, that were told to write there."""
+    """Processes with an argument inside `out`; ci/regression itself has none."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:

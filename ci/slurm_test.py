@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Races in a Slurm of two nodes that ci/slurm makes on this machine: the losses of one process, and
-ends of jobs that leave a failed row and nothing else.
+"""Tests races in a Slurm of two nodes that ci/slurm makes on this machine: their losses equal those
+of one process, and jobs that end early leave a failed record and nothing else.
 
 usage: ci/slurm_test.py [-v] [Class.test...] REGATTA
 
-Skips (77) where it is not run by root, where Slurm or munge is not installed (ci/slurm installs
-them), or where network namespaces cannot be made.
+Skips (exit code 77) if it is not root, if Slurm or munge is not installed (ci/slurm installs them),
+or if network namespaces cannot be made.
 """
 
 import contextlib
@@ -26,10 +26,10 @@ from typing import Any
 SLURM = Path(__file__).resolve().parent / "slurm"
 NEEDED = ("ip", "slurmctld", "slurmd", "srun", "munged", "mpirun")
 SKIPPED = 77
-INSIDE = "--inside"  # what runs on a node of the Slurm
+INSIDE = "--inside"  # flag of the process that runs on a node
 LIMIT_S = 120
 A_FEW_STEPS_S = 2
-END_S = 20  # from the end of a job until nothing of it is left
+END_S = 20  # from the end of a job until all its processes and files are gone
 REGATTA = str(Path(sys.argv.pop()).resolve()) if len(sys.argv) > 1 else ""
 PARABOLA = ("--workload", "parabola", "--steps", "100")
 LONG = ("--workload", "resnet9_thin", "--steps", "5000", "--strategy", "all_reduce")
@@ -54,17 +54,17 @@ def job_ids() -> list[str]:
 
 
 def left_by_open_mpi() -> list[str]:
-    """Of the two nodes, which name such files by their hosts."""
+    """Open MPI's files of the two nodes, which have the host in their names."""
     places = ((Path("/dev/shm"), "*.n[12].*"), (Path("/tmp"), "ompi.n[12].*/*"),
               (Path("/tmp"), "regatta-*/ompi.n[12].*"))
     return [str(path) for folder, names in places for path in folder.glob(names)]
 
 
 def processes(having: str = "") -> list[int]:
-    """Of our program in this Slurm, with a variable that begins so."""
+    """Processes of regatta in this Slurm that have an environment variable beginning so."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has just ended
+        with contextlib.suppress(OSError):  # the process has just ended
             variables = (entry / "environ").read_text(errors="replace").split("\0")
             ours = f"SLURM_CONF={os.environ['SLURM_CONF']}" in variables
             if ours and os.readlink(entry / "exe") == REGATTA:
@@ -184,7 +184,7 @@ class Refusals(Slurm):
 
 class Ends(Slurm):
     def started(self, *command: str) -> subprocess.Popen[str]:
-        """Of a run: until it trains."""
+        """Starts a run and waits until it trains."""
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  text=True)
         assert child.stdout is not None
@@ -207,7 +207,7 @@ class Ends(Slurm):
             child.communicate(timeout=END_S)
         self.assert_cancelled(r"Slurm's job \d+ was cancelled; fix: ")
         (record,) = self.records()
-        hosts = set(self.hosts(record).values())  # of ranks that have reported nevertheless
+        hosts = set(self.hosts(record).values())  # only of ranks that still reported
         self.assertIn(hosts, ({"n1"}, {"n2"}, {"n1", "n2"}))
 
     def test_by_scancel_of_salloc(self) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ci/virtual_* share: a call that shows its output where it fails, and one calibration for the
-cells of a study."""
+"""Shared code of ci/virtual_*: a call that shows its output if it fails, and one calibration for
+the cells of a study."""
 
 import json
 import subprocess
@@ -13,7 +13,8 @@ SCRIPT = Path(sys.argv[0]).name
 
 
 def call(command: list[str]) -> str:
-    """What it said. A run that missed its target or diverged is none that failed to start."""
+    """Runs a command; returns its stdout. Exits if it failed to start; a run that missed its target
+    or diverged is no failure."""
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     if ran.returncode not in (0, 2) or ran.stderr.startswith("regatta: "):
         sys.exit(f"{SCRIPT}: {' '.join(command)}\n{ran.stdout}{ran.stderr}")
@@ -21,8 +22,8 @@ def call(command: list[str]) -> str:
 
 
 def calibrate(program: str, cells: Iterable[list[str]], file: Path) -> None:
-    """One file for all: messages, compute times and kernels of the first cell, and kernels of the
-    others that it lacks."""
+    """Writes one calibration for all cells: messages, compute times and kernels of the first cell,
+    and kernels of other cells that it lacks."""
     merged: dict = {}
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "calibration.json"
@@ -40,7 +41,8 @@ def calibrate(program: str, cells: Iterable[list[str]], file: Path) -> None:
 
 
 def name_source(file: Path) -> None:
-    """Costs of another commit than the program's are taken where the file says whose they are."""
+    """Adds the commit to the calibration's `source`. With another `source` than its default,
+    regatta accepts costs from another commit."""
     made = json.loads(file.read_text())
     if made["source"] == "regatta calibrate":
         made["source"] = f"regatta calibrate, at commit {made['git_commit'][:10]}"

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts of virtual time: ci/virtual_speedup, ci/virtual_backups, ci/virtual_staleness, what
-draws their records, and ci/simulation_check.
+"""Tests the scripts of virtual time: ci/virtual_speedup, ci/virtual_backups, ci/virtual_staleness,
+the plots of their records, and ci/simulation_check.
 
 usage: ci/virtual_test.py REGATTA
 
-Skips (77) where there is no mpirun, which calibration starts.
+Skips (exit code 77) without mpirun, which calibration starts.
 """
 
 import functools
@@ -102,8 +102,8 @@ HAS_HOSTS = os.geteuid() == 0 and shutil.which("ip") is not None
 
 @functools.cache
 def checked() -> tuple[str, dict[str, Any]]:
-    """What ci/simulation_check says, and what `regatta calibrate` has measured for it last: between
-    two hosts of ci/hosts, over a link of 2 ms."""
+    """The output of ci/simulation_check, and its last calibration of messages: between two hosts of
+    ci/hosts, over a link of 2 ms."""
     with tempfile.TemporaryDirectory() as folder:
         said = output_of(str(ROOT / "ci/simulation_check"), "--workload", "parabola", "--steps",
                          "10", "--rounds", "1", "--mbit", "10", "--delay-ms", "20", "--ways",
@@ -130,7 +130,7 @@ class Check(unittest.TestCase):
         said = checked()[0]
         steps = re.findall(r"(?m)^(\w+) +10 +20 +([\d.]+) +([\d.]+) ", said)
         self.assertEqual([name for name, _, _ in steps], ["ring", "in_graph", "server"])
-        for name, real, virtual in steps:  # two ways of 20 ms
+        for name, real, virtual in steps:  # each crosses links of 20 ms twice
             self.assertGreater(float(real), 38, name)
             self.assertAlmostEqual(float(virtual) / 40, 1, delta=0.1, msg=name)
         self.assertRegex(said, r"order of 3 ways .*Kendall's tau -?[\d.]+")

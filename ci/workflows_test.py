@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workflows in .github/workflows, as far as they can be checked without GitHub.
+"""Tests the workflows in .github/workflows, as far as that is possible without GitHub.
 
-Exits 77 (skipped) where yamllint, which brings Python's yaml, or shellcheck is not installed.
+Exits with 77 (skipped) if yamllint, which brings Python's yaml, or shellcheck is not installed.
 """
 
 import ast
@@ -52,7 +52,7 @@ def complaints(script: str, shell: str | None) -> str:
 
 
 def constants(script: Path) -> dict[str, Any]:
-    """Those at its top that are literals."""
+    """The constants at the top level of a script that have literals as values."""
     found = {}
     for one in ast.parse(script.read_text()).body:
         with contextlib.suppress(ValueError):
@@ -79,7 +79,7 @@ class Workflows(unittest.TestCase):
                 self.assertEqual(complaints(step["run"], step.get("shell")), "", where)
 
     def test_put_nothing_of_the_event_into_scripts(self) -> None:
-        """Text written by others, such as a title, is passed by the environment, so it is not
+        """Foreign text, such as a title, must be passed by the environment, so that it is never
         code."""
         for where, step in steps():
             self.assertNotIn("${{", step.get("run", ""), where)
@@ -92,7 +92,7 @@ class Workflows(unittest.TestCase):
             self.assertTrue(os.access(program, os.X_OK), program)
 
     def test_give_every_system_hostile_inputs(self) -> None:
-        """10,000 of ci/abuse, and those that each target of ci/fuzz makes in a minute."""
+        """10,000 inputs of ci/abuse, and a minute of inputs for each target of ci/fuzz."""
         said = {name: constants(Path("ci") / name) for name in ("abuse", "fuzz")}
         self.assertEqual((said["abuse"]["INPUTS"], said["fuzz"]["SECONDS"]), (10_000, 60))
         whole = [step["run"] for _, step in steps() if step.keys() == {"run"}]  # no `if`

@@ -10,7 +10,7 @@ INK, FAINT, GRID = "#222222", "#666666", "#E4E4E4"
 
 def tidy(axes: Axes, grid: Literal["both", "x", "y"] = "both",
          labelsize: float | None = None) -> None:
-    """`grid`: the axis that its lines belong to."""
+    """Applies the style. `grid`: the axis that gets grid lines at its ticks."""
     axes.grid(axis=grid, color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -20,7 +20,7 @@ def tidy(axes: Axes, grid: Literal["both", "x", "y"] = "both",
 
 
 def tidy_rows(axes: Axes) -> None:
-    """Style of a figure with a row for each name: names in ink, no line beside them."""
+    """Styles a figure that has a row for each name: names in ink, no line beside them."""
     tidy(axes, "x")
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0, labelcolor=INK)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds changes of level in a series of one value a commit: E-divisive with means.
+"""Finds changes of level in a series with one value for each commit: E-divisive with means.
 
 A split of n values into X (the first m) and Y has the energy statistic
 
     Q = m (n - m) / n (2 mean|x - y| - mean|x - x'| - mean|y - y'|),
 
-means over pairs, of different values within X and Y. The split with the largest Q is a change if
-few other orders of the values have as large a Q: p is their share among random orders. Both sides
-of a change are then searched in the same way. The only assumption is that without a change all
-orders are equally likely. A value is a commit, not a run: runs of one commit share a session of the
-machine and are not independent samples of its noise. A level is at least two commits. With p < 0.01
-a change in the middle takes eleven commits, one that two commits follow about 23.
+with means over pairs; pairs within X and within Y are of different values. The split with the
+largest Q is a change if few random orders of the values have as large a Q: p is their share. Both
+sides of a change are then searched in the same way. The only assumption is that all orders are
+equally likely if there is no change. Each value is a commit, not a run, because runs of one commit
+share a session of the machine and are not independent samples of its noise. A level has at least
+two commits. At p < 0.01, a change in the middle needs eleven commits, one before the last two 23.
 
 Source: Matteson and James, "A nonparametric approach for multiple change point analysis of
 multivariate data", JASA 109 (2014), in the variant (whole segments, no windows) of Daly et al.,
@@ -27,22 +27,22 @@ from numpy.typing import NDArray
 
 LEVEL = 0.01
 ORDERS = 999
-LEAST = 2  # commits of a level
-AT_ONCE = 2_000_000  # distances
+LEAST = 2  # commits in a level
+AT_ONCE = 2_000_000  # distances computed at a time, to limit memory
 
 
 class ChangePoint(NamedTuple):
     at: int  # the first commit of the new level
     p: float
-    before: float  # medians of the old level and of the new
+    before: float  # median of the old level; after: of the new
     after: float
 
 
 def _energies(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Q of every split with enough on both sides. Shapes: [orders, n] to [orders, splits]"""
+    """Q of every split with LEAST values on both sides. Shapes: [orders, n] to [orders, splits]"""
     n = values.shape[1]
     distances = np.abs(values[:, :, None] - values[:, None, :])
-    sums = distances.cumsum(axis=1).cumsum(axis=2)  # of all pairs in the upper left
+    sums = distances.cumsum(axis=1).cumsum(axis=2)  # [i, j]: over pairs up to i and j
     m = np.arange(LEAST, n - LEAST + 1)
     before = sums[:, m - 1, m - 1]
     across = sums[:, m - 1, n - 1] - before
@@ -55,7 +55,7 @@ def _energies(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _best_split(values: NDArray[np.float64]) -> tuple[int, float]:
     """The first commit after the split with the largest Q, and the split's p value."""
     observed = _energies(values[None, :])[0]
-    chance = np.random.default_rng(0)  # the same marks from the same records
+    chance = np.random.default_rng(0)  # fixed: equal records give equal results
     orders = chance.permuted(np.tile(values, (ORDERS, 1)), axis=1)
     parts = np.array_split(orders, 1 + orders.size * len(values) // AT_ONCE)
     largest = np.concatenate([_energies(part).max(axis=1) for part in parts])
@@ -64,7 +64,7 @@ def _best_split(values: NDArray[np.float64]) -> tuple[int, float]:
 
 
 def change_points(series: Sequence[float], level: float = LEVEL) -> list[ChangePoint]:
-    """The change points in order. `series`: finite values, one a commit."""
+    """The change points in order. `series`: finite values, one for each commit."""
     found: list[tuple[int, float]] = []
     segments = [(0, len(series))]
     while segments:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The times of commits, from the git checkout of this file."""
+"""Looks up times of commits in the git checkout that holds this file."""
 
 import functools
 import re

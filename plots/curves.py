@@ -1,13 +1,13 @@
 #!/usr/bin/python3 -Es
 # SPDX-License-Identifier: Apache-2.0
-"""Loss and metric by epoch: does something that should change speed only change what is learnt?
+"""Loss and metric by epoch, to see whether a change meant for speed also changes learning.
 
 usage: plots/curves.py [--overwrite] DIR...
 
-Draws what the program says of the folders' records (one workload): writes curves.svg and
-curves.png into the first, or in place of those that it drew before (--overwrite: of any, but not
-of records), and prints, for each line that has one run, how often it lies within the runs of the
-line with the most.
+Draws the folders' records, as `regatta report` evaluates them (one workload), into curves.svg and
+curves.png in the first folder. Replaces its own earlier files; with --overwrite any file except
+records. For each line with a single run, prints at how many evaluations that run lies within the
+range of the line with the most runs.
 """
 
 import sys
@@ -30,7 +30,7 @@ from strategies import PlotsError
 
 
 def _points(runs: list[Run], name: str) -> dict[int, list[float]]:
-    """Values of all runs by examples, at evaluations that all runs have."""
+    """The runs' values of `name`, by number of examples, at evaluations that all runs have."""
     values: dict[int, list[float]] = {}
     for run in runs:
         for one in run.evaluations:
@@ -51,7 +51,7 @@ def _draw_line(axes: Axes, runs: list[Run], name: str, label: str, colour: str) 
 
 
 def draw_curves(runs: list[Run]) -> Figure:
-    """Two panels, the metric above the loss; the caller saves and closes the figure."""
+    """Draws two panels, metric above loss; the caller saves and closes the figure."""
     names = cell_labels(group_runs(runs))
     runs, others = fitting(runs, MOST_LINES)
     groups = group_runs(runs)
@@ -76,8 +76,8 @@ def draw_curves(runs: list[Run]) -> Figure:
 
 
 def inside(groups: dict[Cell, list[Run]]) -> list[str]:
-    """For lines with one run: the evaluations at which it lies within the runs of the largest
-    line."""
+    """For each line with one run, a sentence: at how many evaluations the run lies within the range
+    of the line with the most runs."""
     names = cell_labels(groups)
     widest = max(groups, key=lambda cell: len(groups[cell]))
     lines = []

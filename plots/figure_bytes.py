@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes on the wire: computed from the graph against counted at the transport, and who sends them.
+"""Bytes on the wire, computed from the graph and counted by transports: in total, and per place.
 
-A bar shows the bytes that a step sends over all places, computed from the graph; a cross shows the
-mean that the transports counted. If records have several numbers of workers, a second panel shows
-the bytes that the busiest place sends in a step: the server, the device that reduces, or the
-busiest worker of a ring.
+A bar shows the bytes that all places together send in a step, computed from the graph; a cross
+shows the mean that the transports counted. If records have several numbers of workers, a second
+panel shows the bytes that the busiest place sends in a step: the server, the device that reduces,
+or the busiest worker of a ring.
 """
 
 import math
@@ -25,9 +25,9 @@ from labels import labels
 from selection import MOST_LINES, MOST_ROWS, fitting, tell
 from wording import bytes_text
 
-SHORT = 20  # characters of a name, of which two stand side by side in a legend
+SHORT = 20  # characters; a legend of names up to this long has two columns
 BYTES = EngFormatter(unit="B")
-Lines = dict[Variant, dict[int, float]]  # by workers
+Lines = dict[Variant, dict[int, float]]  # bytes by number of workers
 
 
 def sends(run: Run) -> bool:
@@ -44,7 +44,7 @@ def _line_of(run: Run) -> Variant:
 
 
 def sending(runs: list[Run]) -> dict[Variant, Run]:
-    """One run of each cell that sends anything and has no straggler: its runs send the same."""
+    """One run of each cell that sends anything and has no straggler; all its runs send the same."""
     first: dict[Variant, Run] = {}
     for run in filter(sends, runs):
         first.setdefault(_row_of(run), run)
@@ -52,7 +52,7 @@ def sending(runs: list[Run]) -> dict[Variant, Run]:
 
 
 def busiest_by_workers(runs: list[Run]) -> Lines:
-    """Bytes that the busiest place sends; one line joins cells that differ in workers only."""
+    """Bytes that the busiest place sends. A line joins cells that differ only in workers."""
     lines: Lines = {}
     for run in sending(runs).values():
         if not run.variant.asynchronous and math.isfinite(run.busiest_bytes):
@@ -85,7 +85,7 @@ def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run],
 
 
 def _height(names: list[str]) -> float:
-    """Height in inches of a panel with these rows."""
+    """Height in inches of a panel with a row for each name."""
     lines = max(wrapped(name).count("\n") + 1 for name in names)
     return (0.2 + 0.14 * lines) * len(set(names)) + 1.2
 
@@ -112,7 +112,7 @@ def _columns(lines: Lines, names: dict[Variant, str]) -> int:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """One or two panels for each workload; None if nothing is sent."""
+    """Draws one or two panels for each workload; None if no run sends anything."""
     panels, others = [], {}
     for workload in dict.fromkeys(run.workload for run in runs):
         own = [run for run in runs if run.workload == workload]
@@ -141,6 +141,6 @@ def draw(runs: list[Run]) -> Figure | None:
 
 
 def _usual_workers(runs: list[Run]) -> int:
-    """The most frequent number of workers among cells with several."""
+    """The most frequent number of workers among cells with several workers; 1 if there are none."""
     counts = [cell.variant.workers for cell in group_runs(runs) if cell.variant.workers > 1]
     return max(sorted(set(counts)), key=counts.count, default=1)

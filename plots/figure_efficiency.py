@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistical against hardware efficiency: examples to the target against time per example.
+"""Statistical and hardware efficiency: examples to the target against time per example.
 
 Both axes are logarithmic, so their product, the time to the target, is constant along each slanting
 line: closer to the lower left corner is faster. A mark is the median of a cell.
@@ -22,7 +22,7 @@ from labels import cell_labels
 from selection import MOST_LINES, fitting, tell
 from wording import time_text, time_unit
 
-ROOM = 1.25  # beyond the outermost marks, as a factor
+ROOM = 1.25  # the axis ends at the outermost mark times or divided by this
 
 
 def _has_point(cell: Cell) -> bool:
@@ -38,7 +38,7 @@ def _limits(values: list[float]) -> tuple[float, float]:
 
 
 def _draw_equal_times(axes: Axes, scale: float) -> None:
-    """Draws lines of equal time to the target, at few round times."""
+    """Draws lines of equal time to the target, at a few round times."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     first, last = left * low / scale, right * high / scale
     powers = range(math.floor(math.log10(first)), math.ceil(math.log10(last)) + 1)
@@ -49,7 +49,7 @@ def _draw_equal_times(axes: Axes, scale: float) -> None:
         axes.plot([left, right], [seconds * scale / left, seconds * scale / right],
                   color=FAINT, linewidth=0.7, dashes=(4, 4), zorder=1, scaley=False, scalex=False)
         at = min(high, seconds * scale / left)
-        if at < low * (high / low) ** 0.1:  # its label would lie on those of the axis
+        if at < low * (high / low) ** 0.1:  # its label would overlap the axis labels
             continue
         axes.annotate(re.sub(r"\.0+ ", " ", time_text(seconds)),
                       (seconds * scale / at, at),
@@ -67,7 +67,7 @@ def _draw_points(axes: Axes, cells: list[Cell], scale: float, names: dict[Cell, 
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """None if fewer than two cells reached the target."""
+    """Draws the figure; None if fewer than two cells reached the target."""
     names = cell_labels({run.cell: None for run in runs if run.claims_time})
     runs, others = fitting((run for run in runs if _has_point(run.cell)), MOST_LINES)
     cells = [cell for cell, _ in ranked(runs)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exchanging less costs: the metric at the end against the bytes that a step sends.
+"""The cost of exchanging less: the metric at the end against the bytes sent in a step.
 
-A mark is the median of a cell, its line spans the runs. Bytes are those that all workers together
-send, the mean over steps. Drawn where workers exchange in some steps only, or approximations.
+A mark is the median of a cell; its line spans the runs. Bytes are summed over all workers and
+averaged over steps. Drawn for workloads with periodic or compressed strategies.
 """
 
 import math
@@ -23,7 +23,7 @@ from strategies import exchanges_of
 from wording import bytes_text
 
 LESS = {"periodic", "compressed"}
-MOST = 18  # cells of a workload
+MOST = 18  # cells shown of a workload
 BYTES = EngFormatter(unit="B")
 
 
@@ -63,7 +63,7 @@ def _draw_panel(axes: Axes, workload: str, runs: list[Run]) -> None:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """A panel for each workload with such exchanges; None if there is none."""
+    """Draws a panel for each workload with periodic or compressed exchanges; None without one."""
     panels, others = [], {}
     for workload in dict.fromkeys(run.workload for run in runs):
         own = [run for run in runs if run.workload == workload and _has_point(run)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes figures as files. The same records give the same bytes, without a date."""
+"""Writes figures as files. Equal records give equal bytes: files have no date."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,8 +13,8 @@ from output_files import MARK, new_file, require_free
 
 def save_figure(figure: Figure, folder: Path, stem: str, formats: Iterable[str] = ("svg", "png"),
                 *, overwrite: bool = False) -> list[Path]:
-    """Writes FOLDER/STEM.svg and FOLDER/STEM.png; returns them. Throws: PlotsError for a file that
-    may not be replaced, before it writes any."""
+    """Writes FOLDER/STEM.svg and FOLDER/STEM.png; returns their paths. Throws: PlotsError, before
+    anything is written, if a file may not be replaced."""
     files = [folder / f"{stem}.{form}" for form in formats]
     for file in files:
         require_free(file, overwrite)

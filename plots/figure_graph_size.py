@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of the largest graph that a process holds, by workers: one graph for all replicas grows
-with them, a graph for each does not."""
+"""Number of nodes in a process's largest graph, by workers. A graph of all replicas grows with
+their number; a graph for each process does not."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from labels import labels
 from judgement import Run, Variant
 from selection import MOST_LINES, fitting, tell
 
-Lines = dict[tuple[Variant, bool], dict[int, int]]  # nodes by workers; True: a process a worker
+Lines = dict[tuple[Variant, bool], dict[int, int]]  # nodes by workers; True: one process a worker
 
 
 def _line_of(run: Run) -> tuple[Variant, bool]:
@@ -25,7 +25,7 @@ def _line_of(run: Run) -> tuple[Variant, bool]:
 
 
 def largest_graphs(runs: list[Run]) -> Lines:
-    """By strategy, and whether each worker is a process; those with several numbers of workers."""
+    """The largest graphs by line and number of workers; only lines with several numbers."""
     lines: Lines = {}
     for run in runs:
         if run.nodes_per_process and run.variant.strategy != "single":
@@ -44,7 +44,7 @@ def _draw_panel(axes: Axes, workload: str, lines: Lines, names: dict[Variant, st
                   dashes=style.dash or (None, None), marker=style.marker, markersize=7,
                   markeredgecolor="white", label=f"{names[variant]}: {where}")
         last = line[at[-1]]
-        if all(abs(last - other) > apart for other in marked):  # others would lie upon it
+        if all(abs(last - other) > apart for other in marked):  # else labels overlap
             axes.annotate(f"{last:,}", (at[-1], last), xytext=(7, 0), va="center",
                           textcoords="offset points", fontsize=9, color=INK)
             marked.append(last)
@@ -60,7 +60,7 @@ def _draw_panel(axes: Axes, workload: str, lines: Lines, names: dict[Variant, st
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """A panel for each workload that ran with several numbers of workers; nothing without one."""
+    """Draws a panel for each workload with several numbers of workers; None if there is none."""
     panels: dict[str, tuple[Lines, dict[Variant, str]]] = {}
     others = {}
     for workload in dict.fromkeys(run.workload for run in runs):
@@ -75,7 +75,7 @@ def draw(runs: list[Run]) -> Figure | None:
     heights = [2.9 + 0.2 * len(lines) for lines, _ in panels.values()]
     figure, grid = plt.subplots(len(panels), 1, squeeze=False, layout="constrained",
                                 figsize=(NARROW, sum(heights)), height_ratios=heights)
-    figure.get_layout_engine().set(h_pad=0.12)  # a title is near its own panel
+    figure.get_layout_engine().set(h_pad=0.12)  # keeps titles near their panels
     for axes, (workload, panel) in zip(grid[:, 0], panels.items()):
         _draw_panel(axes, workload, *panel)
     return tell(figure, others)

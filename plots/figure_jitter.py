@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loss by examples, a synchronous strategy beside the asynchronous ones, of one seed.
+"""Loss by examples of a synchronous strategy and the asynchronous ones, for one seed.
 
-A dot is the loss of one update, as the record has it: of a whole batch where replicas move
-together, of one worker's share of a batch where each moves alone, so that dots of an asynchronous
-strategy scatter more for that reason alone. A line is the mean over as many dots as a batch has.
-Where a record holds only some of its losses, the line is that of the evaluations.
+A dot is the recorded loss of one update. A synchronous update uses a whole batch, an asynchronous
+one only a worker's share of it, so asynchronous dots scatter more for that reason alone. A line is
+the mean over as many dots as a batch has. If a record holds only some of its losses, the line shows
+the evaluations instead.
 """
 
 import statistics
@@ -21,7 +21,7 @@ from judgement import Run
 
 
 def losses_by_batch(run: Run) -> list[tuple[float, float]]:
-    """Examples and mean loss; empty where the record does not hold the loss of every update."""
+    """Examples and mean loss of each batch; empty if the record lacks the loss of some updates."""
     if len(run.losses) != run.updates or not run.evaluations or not run.variant.global_batch:
         return []
     batches = run.evaluations[-1].examples / run.variant.global_batch
@@ -31,11 +31,11 @@ def losses_by_batch(run: Run) -> list[tuple[float, float]]:
 
 
 def chosen(runs: list[Run]) -> list[Run]:
-    """One synchronous run and one of each asynchronous strategy, with equal seed and workers."""
+    """One synchronous run, then one of each asynchronous strategy with equal seed and workers."""
     plain = [run for run in runs if not run.variant.straggler and run.status != "failed"
              and run.losses and run.variant.option("staleness_bound") is None]
     alone = [run for run in plain if run.variant.asynchronous]
-    # The first that there is stands for all: they follow the same losses.
+    # The first synchronous run represents all: their losses are the same.
     for run in plain:
         if run.variant.asynchronous or not run.claims_time:
             continue
@@ -68,7 +68,7 @@ def _draw_run(axes: Axes, run: Run) -> None:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """A row for each workload; None if none has both kinds with one seed."""
+    """Draws a row for each workload; None if none has both kinds of strategies with one seed."""
     rows = {workload: chosen([run for run in runs if run.workload == workload])
             for workload in dict.fromkeys(run.workload for run in runs)}
     rows = {workload: picked for workload, picked in rows.items() if picked}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The race: the target's metric against training time, one panel for each workload.
 
-A line is the median over the runs (seeds) of a strategy: every run is evaluated at the same counts
-of examples, so for each count x is the median of the training times and y the median of the
-metrics; the band spans all runs. A mark on the target line is the time to target: the geometric
-mean of the runs, or their median where one missed it. Lines exclude failed runs; a cross shows
-where one ended, a hollow mark the end of a line whose cell missed the target.
+A line is the median over the runs (seeds) of a strategy. All runs are evaluated at the same counts
+of examples; for each count, x is the median training time and y the median metric. The band spans
+all runs. A mark on the target line is the time to target: the geometric mean of the runs, or their
+median if a run missed the target. Lines exclude failed runs; a cross shows where a failed run
+ended, a hollow mark the end of the line of a cell that missed the target.
 """
 
 import math
@@ -26,16 +26,16 @@ from selection import MOST_LINES, fitting, tell
 from strategies import strategies_text
 from wording import counts_text, time_text, time_unit
 
-# When the slowest line takes this many times as long as the fastest, the time axis is logarithmic.
+# The time axis is logarithmic if the slowest line takes this many times as long as the fastest.
 LOG_RATIO = 8.0
 PLAIN = FuncFormatter(lambda value, position: f"{value:g}")
 SHOWS = {"learning": "learning up to the target", "step_cost": "what a step costs"}
 ENTRY = 0.235  # inches of a line of the legend
-NARROW = 4.2  # inches: readable on a phone, two side by side on a desk
+NARROW = 4.2  # inches: readable on a phone; two fit side by side on a desktop
 
 
 def _entry(label: str, cell: Cell) -> str:
-    """A line of the legend, which also shows the ranking."""
+    """The text of a legend entry, with the cell's time to target or the reason for none."""
     if not cell.claims_time:
         return f"{label}: speed ceiling, no claim"
     time = (time_text(cell.seconds_to_target) if math.isfinite(cell.seconds_to_target)
@@ -51,7 +51,7 @@ def _draw_failures(axes: Axes, runs: list[Run], scale: float, colour: str) -> in
             time = max(last.training_time * scale, axes.get_xlim()[0])
             axes.plot(time, last.metric, marker="X", color=colour,
                       markersize=10, markeredgecolor="white", zorder=6, clip_on=False)
-        else:  # it never got to an evaluation: on the left edge, at half height
+        else:  # it was never evaluated: at the left edge, at half height
             axes.plot(0, 0.5, marker="X", color=colour, markersize=10, markeredgecolor="white",
                       transform=axes.transAxes, zorder=6, clip_on=False)
     return len(failed)
@@ -60,7 +60,7 @@ def _draw_failures(axes: Axes, runs: list[Run], scale: float, colour: str) -> in
 def _draw_cell(axes: Axes, cell: Cell, runs: list[Run], scale: float, label: str,
                style: Style) -> Line2D:
     times = [point.training_time * scale for point in cell.curve]
-    if axes.get_xscale() == "log":  # has no place for the evaluation before the first step
+    if axes.get_xscale() == "log":  # cannot show the evaluation at time 0
         times = [time if time > 0 else math.nan for time in times]
     axes.fill_between(times, [point.low for point in cell.curve],
                       [point.high for point in cell.curve], color=style.colour, alpha=0.18,
@@ -95,8 +95,8 @@ def _draw_target(axes: Axes, cell: Cell) -> None:
 
 
 def _times_shown(runs: list[Run]) -> tuple[list[list[float]], list[float]]:
-    """Seconds: by cell those of its line after the start, and those of marks and failures. A slow
-    run of a cell moves its median little."""
+    """The seconds of each cell's line, without 0, and the seconds of all marks and failures. Lines
+    are medians, so that a single slow run hardly stretches the axis."""
     cells = {run.cell for run in runs}
     lines = [[point.training_time for point in cell.curve if point.training_time > 0]
              for cell in cells]
@@ -108,7 +108,7 @@ def _times_shown(runs: list[Run]) -> tuple[list[list[float]], list[float]]:
 
 
 def _set_time_axis(axes: Axes, runs: list[Run]) -> float:
-    """As long as what is shown. Returns how many of its units a second has."""
+    """Fits the time axis to the lines and marks. Returns the number of axis units in a second."""
     lines, marks = _times_shown(runs)
     ends = [max(line) for line in lines]
     last = max([*ends, *marks], default=1.0)
@@ -138,9 +138,9 @@ def _set_metric_axis(axes: Axes, runs: list[Run]) -> None:
 
 def draw_panel(axes: Axes, workload: str, runs: list[Run],
                names: dict[Cell, str]) -> list[Line2D]:
-    """One workload: lines, bands, target, failures; the legend on the right ranks them.
+    """Draws one workload: lines, bands, target, failures.
 
-    Returns what the legend shows, ranked.
+    Returns the entries for the legend, ranked.
     """
     _set_metric_axis(axes, runs)
     scale = _set_time_axis(axes, runs)
@@ -176,7 +176,7 @@ MARKS = ("Marks: training time to target, geometric mean of the runs; the median
 
 
 def footer(runs: list[Run], marks: str = MARKS) -> str:
-    """The footer: machine, date and source of the numbers."""
+    """The footer of the figure: machine, date and source of the numbers."""
     counts = {len({run.seed for run in group}) for workload in {run.workload for run in runs}
               for group in group_runs(run for run in runs if run.workload == workload).values()}
     seeds = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(max(counts))
@@ -193,7 +193,7 @@ def footer(runs: list[Run], marks: str = MARKS) -> str:
 
 
 def draw_race(runs: list[Run]) -> Figure:
-    """The whole figure; the caller saves and closes it."""
+    """Draws the whole figure; the caller saves and closes it."""
     workloads = list(dict.fromkeys(run.workload for run in runs))
     shown = {workload: fitting((run for run in runs if run.workload == workload), MOST_LINES)
              for workload in workloads}
@@ -214,7 +214,7 @@ def draw_race(runs: list[Run]) -> Figure:
 
 
 def legend_below(axes: Axes, entries: list[Line2D], names: list[str]) -> None:
-    """A legend below the figure, in two columns if the names are short."""
+    """Adds a legend below the figure, in two columns if the names are short."""
     short = max(map(len, names)) <= 24
     axes.legend(entries, [textwrap.fill(name, 50, break_on_hyphens=False) for name in names],
                 loc="upper left", bbox_to_anchor=(-0.14, -0.18), ncols=2 if short else 1,
@@ -223,8 +223,8 @@ def legend_below(axes: Axes, entries: list[Line2D], names: list[str]) -> None:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """The race of one workload, for the report; None if no run was evaluated during training, or if
-    all runs were too short to show more than their beginning and end."""
+    """Draws the race of one workload for the report; None if no run was evaluated during training,
+    or if all runs were too short to show more than their beginning and end."""
     if not any(one.training_time > 0 for run in runs for one in run.evaluations):
         return None
     if all(len(run.evaluations) <= 2 and not math.isfinite(run.time_to_target) for run in runs):
@@ -233,8 +233,8 @@ def draw(runs: list[Run]) -> Figure | None:
     names = cell_labels(group_runs(runs))
     runs, others = fitting(runs, MOST_LINES)
     entries = draw_panel(axes, runs[0].workload, runs, names)
-    axes.set_xlabel(axes.get_xlabel().replace("; without evaluations", ""))  # the page says it
-    axes.texts[-1].set_text("")  # and this
+    axes.set_xlabel(axes.get_xlabel().replace("; without evaluations", ""))  # stated on the page
+    axes.texts[-1].set_text("")  # stated on the page, too
     entitle(axes, "The race")
     legend_below(axes, entries, [names[cell] for cell, _ in ranked(runs)])
     return tell(figure, {"": others})

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Examples per second against workers: a line for each strategy, medians over runs.
 
-`independent`, which exchanges nothing, is the ceiling. The ideal line is as many times the speed of
-`single` as there are more cores at work: on one machine, whose cores `single` uses all, it is flat.
-A bar is the interval of the median. Runs whose workers share a GPU are left out.
+`independent`, which exchanges nothing, is the ceiling. The ideal line is the speed per core of
+`single` times the number of cores; on one machine it is flat. A bar is the confidence interval of
+the median. Runs with workers that share a GPU are omitted.
 """
 
 import math
@@ -29,7 +29,7 @@ Line = dict[int, Cell]  # by workers
 
 
 def _line_of(run: Run) -> Variant:
-    """Key of a line: cells that differ in workers only share it."""
+    """Key of a line: equal for cells that differ only in workers."""
     return replace(run.variant, workers=0, processes=1, oversubscribed=False)
 
 
@@ -67,7 +67,7 @@ def _draw_mark(axes: Axes, workers: int, cell: Cell, style: Style) -> None:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """None if no strategy ran with several numbers of workers."""
+    """Draws the figure; None if no strategy ran with several numbers of workers."""
     runs = [run for run in runs if math.isfinite(run.cell.seconds_per_example)
             and not run.variant.shared_gpu]
     names = labels(_lines(runs))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Staleness: the versions that updates of each asynchronous strategy missed.
+"""Staleness: the number of versions missed by the updates of each asynchronous strategy.
 
 An update misses the versions made between reading its parameters and applying its gradient. Counts
-are over all workers and seeds; the last column counts that many missed versions or more.
+cover all workers and seeds; the last column counts that many missed versions or more.
 """
 
 from plain_style import plt
@@ -17,8 +17,8 @@ from labels import cell_labels
 from judgement import Run, group_runs
 from selection import fitting, tell
 
-MOST = 6  # versions missed that have a column of their own
-MOST_PANELS = 10  # cells of a workload
+MOST = 6  # missed versions with a column of their own
+MOST_PANELS = 10  # cells shown of a workload
 
 
 def _draw_row(axes: Axes, label: str, counts: tuple[int, ...], style: Style) -> None:
@@ -44,7 +44,7 @@ def _draw_row(axes: Axes, label: str, counts: tuple[int, ...], style: Style) -> 
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """A row for each workload and cell that counted staleness; None if there is none."""
+    """Draws a row for each workload and cell that counted staleness; None if there is none."""
     rows, others = [], {}
     for workload in dict.fromkeys(run.workload for run in runs):
         own = [run for run in runs if run.workload == workload and any(run.cell.staleness)]

@@ -1,15 +1,15 @@
 #!/usr/bin/python3 -Es
 # SPDX-License-Identifier: Apache-2.0
-"""What a slow worker costs: the share of its speed that each strategy keeps.
+"""The cost of a slow worker: the share of its speed that each strategy keeps.
 
 usage: plots/figure_straggler.py [--overwrite] DIR
 
-Reads DIR/records.jsonl, as ci/straggler and the tier `claims` make it, prints the table, writes
-DIR/straggler.svg and DIR/straggler.png, or in place of those that it drew before. --overwrite: in
-place of any, but not of records. A mark is a run beside the run of the same seed without a
-straggler. Were a step nothing but computing, a synchronous strategy, which waits for the slowest of
-n workers, would keep 1 / factor, an asynchronous one, which loses that worker's share only,
-(n - 1 + 1 / factor) / n.
+Reads DIR/records.jsonl, made by ci/straggler or the tier `claims`, prints a table, and writes
+DIR/straggler.svg and DIR/straggler.png. Replaces its own earlier files; with --overwrite any file
+except records. A mark compares a run with the run of the same seed without a straggler. If a step
+consisted of computing only, a synchronous strategy would keep 1 / factor, because it waits for the
+slowest of n workers, and an asynchronous one (n - 1 + 1 / factor) / n, because it loses only that
+worker's share.
 """
 
 import statistics
@@ -33,11 +33,12 @@ from selection import MOST_ROWS, fitting, tell
 from strategies import PlotsError, claims_time
 from wording import plural
 
-Kept = dict[Variant, list[float]]  # by the variant with its straggler, one value a seed
+Kept = dict[Variant, list[float]]  # by variant with its straggler, one value for each seed
 
 
 def kept_speed(runs: list[Run]) -> Kept:
-    """Speed kept, by variant with one straggler that has a counterpart without; one workload."""
+    """The share of speed kept, by variant with a straggler; each is compared with its counterpart
+    without one. `runs`: of one workload."""
     groups: dict[Variant, list[Run]] = {}
     for run in runs:
         if run.status != "failed" and run.examples_per_s > 0:
@@ -73,7 +74,7 @@ def table(runs: list[Run]) -> list[str]:
 
 
 def _draw_expectation(axes: Axes, share: float, text: str, side: str) -> None:
-    """`side` of the line on which its text ends or begins."""
+    """Draws a line at `share`, with its text on the given side."""
     axes.axvline(share, color=INK, linewidth=1, dashes=(6, 3) if side == "right" else (2, 2),
                  zorder=1)
     axes.annotate(text, (share, 1), xytext=(2 if side == "right" else -2, 3), fontsize=8.5,
@@ -112,7 +113,7 @@ def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """A panel for each workload and straggler; None if no run has a counterpart without one."""
+    """Draws a panel for each workload and straggler; None if no run has a counterpart without."""
     kept = {(workload, variant): ratios
             for workload in dict.fromkeys(run.workload for run in runs)
             for variant, ratios in
@@ -131,7 +132,7 @@ def draw(runs: list[Run]) -> Figure | None:
     figure, grid = plt.subplots(len(panels), 1, squeeze=False, layout="constrained",
                                 figsize=(NARROW, sum(0.36 * count + 1.5 for count in rows)),
                                 height_ratios=[0.36 * count + 1.5 for count in rows])
-    figure.get_layout_engine().set(h_pad=0.12)  # a title is near its own panel
+    figure.get_layout_engine().set(h_pad=0.12)  # keeps titles near their panels
     for axes, ((workload, _, _), panel) in zip(grid[:, 0], panels.items()):
         _draw_panel(axes, workload, panel)
     return tell(figure, {"": others})

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a worker's step goes: a bar for each cell, cut into compute, exposed communication, bubble
-(a stage waits for other stages of its replica), other waiting, input, update, and the rest of the
+"""Parts of a worker's step: a bar for each cell, cut into compute, exposed communication, bubble
+(waiting for other stages of the replica), other waiting, input, update, and the rest of the
 training clock, which is spent between kernels.
 
-Bars show the step's time or, if the times differ too much, shares of the step; the time stands
-above the bar. Means over all steps of all workers.
+Bars show the step's time or, if the times differ too much, shares of the step; the time is printed
+above the bar. All are means over all steps of all workers.
 """
 
 import math
@@ -21,7 +21,7 @@ from judgement import Run, ranked
 from selection import MOST_ROWS, fitting, tell
 from wording import time_text, time_unit
 
-# Neighbours differ in lightness or by a hatch, for black and white.
+# Neighbours differ in lightness or hatch, so that black-and-white prints are readable.
 LOOKS = {
     "compute": ("#33507A", ""),
     "exposed_communication": ("#D9822B", "////"),
@@ -31,18 +31,18 @@ LOOKS = {
     "update": ("#8C72AF", ""),
     "between_kernels": ("#E4E4E7", ""),
 }
-NOT_IN_ALL = ("bubble", "between_kernels")  # pipelines' alone; old records do not tell the rest
+NOT_IN_ALL = ("bubble", "between_kernels")  # for pipelines only; missing in old records
 
 
 def looks_of(steps: Iterable[dict[str, float]]) -> dict[str, tuple[str, str]]:
-    """Of the parts that these steps are drawn with."""
+    """Colour and hatch of each part that appears in these steps."""
     steps = list(steps)
     return {part: look for part, look in LOOKS.items()
             if part not in NOT_IN_ALL or any(step[part] for step in steps)}
 
 
 def name_of(part: str, parts: Container[str]) -> str:
-    """In a legend beside these parts: a bubble is waiting, too."""
+    """The name of a part in a legend of `parts`; with bubbles, the two kinds of waiting differ."""
     if "bubble" in parts:
         part = {"bubble": "wait for stages", "wait": "other wait"}.get(part, part)
     return part.replace("_", " ")
@@ -63,7 +63,7 @@ def _draw_bars(rows: Rows, parts: list[dict[str, float]], scales: list[float]) -
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """None if no step was split."""
+    """Draws the figure; None if no step was split."""
     names = cell_labels(run.cell for run in runs)
     runs, others = fitting((run for run in runs if any(run.cell.step_seconds.values())), MOST_ROWS)
     cells = [cell for cell, _ in ranked(runs)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time to target: one mark for each run, a bar at the geometric mean, one row for each cell.
 
-Runs that missed the target are hollow marks in a column on the right, and failed ones are crosses
-beside them. Then the bar is at the median, which can lie there, too.
+Runs that missed the target are hollow marks in a column on the right; failed runs are crosses in
+the same column. A cell with such runs has its bar at the median, which may be in that column.
 """
 
 import math
@@ -23,31 +23,31 @@ from selection import MOST_ROWS, fitting, tell
 from wording import time_text, time_unit
 
 LABEL_WIDTH = 24  # characters
-LINE, MARKS, GAP = 0.15, 0.18, 0.06  # inches of a row: a line of its name, its marks, room for both
+LINE, MARKS, GAP = 0.15, 0.18, 0.06  # inches of a row: a line of its name, its marks, spacing
 MOST_IN_LINE = 56  # characters of a name and its value
-NEAR = 0.6  # of the slowest time: where all are within it, their differences fill the axis
-MANY = 200  # runs of a cell from which on marks are pixels, not paths
+NEAR = 0.6  # if all times exceed this share of the slowest, the axis shows only their range
+MANY = 200  # marks of a cell with more runs are drawn as pixels, not paths
 
 
 def wrapped(label: str, width: int = LABEL_WIDTH) -> str:
-    """A long name broken after commas into several lines."""
+    """The label, broken after commas into lines of `width` characters."""
     tied = label.replace(" ", "\u00a0").replace(",\u00a0", ", ")
     lines = textwrap.wrap(tied, width, break_on_hyphens=False)
     return "\n".join(lines).replace("\u00a0", " ")
 
 
 class Rows(NamedTuple):
-    """A figure with a row for each name, the first on top. A row has its name and its value in a
-    line, and below them its marks, which have the whole width."""
+    """A figure with a row for each name, the first on top. The name and the value of a row share a
+    line; its marks are below them and use the whole width."""
 
     figure: Figure
     axes: Axes
-    below: float  # from a row's number to the middle of its marks, in rows
-    half: float  # half the height that marks have
+    below: float  # distance from a row's number to the middle of its marks, in rows
+    half: float  # half the height of the marks
 
 
 def rows_figure(names: list[str], values: list[str], above: float) -> Rows:
-    """`above`: inches for what stands over the rows."""
+    """Makes an empty figure with these rows. `above`: inches of space above the rows."""
     room = MOST_IN_LINE - max(map(len, values))
     wrapped_names = [wrapped(name, room) for name in names]
     lines = max(name.count("\n") + 1 for name in wrapped_names)
@@ -68,8 +68,8 @@ def rows_figure(names: list[str], values: list[str], above: float) -> Rows:
 
 
 def _offsets(count: int) -> list[float]:
-    """Heights at which marks of one row do not hide each other, in halves of the bar: even around
-    its middle, so that no mark hangs over."""
+    """Heights that keep marks of one row apart, in units of `Rows.half`: evenly spaced from -0.5 to
+    0.5, so that no mark lies outside."""
     return [at / (count - 1) - 0.5 for at in range(count)] if count > 1 else [0.0]
 
 
@@ -128,7 +128,7 @@ def _value(cell: Cell) -> str:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """None if no run reached the target."""
+    """Draws the figure; None if no run reached the target."""
     runs = [run for run in runs if run.claims_time]
     names = cell_labels(run.cell for run in runs)
     runs, others = fitting(runs, MOST_ROWS)
@@ -142,7 +142,7 @@ def draw(runs: list[Run]) -> Figure | None:
     _set_axis(axes, [time * scale for time in reached], unit)
     low, high = axes.get_xlim()
     edge = high
-    if len(reached) < len(runs):  # a column for those without a time
+    if len(reached) < len(runs):  # adds a column for runs without a time
         logarithmic = axes.get_xscale() == "log"
         edge = high * (high / low) ** 0.05 if logarithmic else high + 0.05 * (high - low)
         axes.set_xlim(low, high * (high / low) ** 0.08 if logarithmic

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trend: speed and time to target of each cell, commit by commit, with change points.
+"""The trend: speed and time to target of each cell by commit, with change points.
 
 A row is a cell, a column a measure. Commits are evenly spaced in the order of their dates, so that
-busy days and idle weeks take the same room. Dots are runs, the line goes through the medians of the
-commits; a run that missed or failed is a cross at the upper edge. A dashed line marks a change of
-the level (change_points.py, on medians), with its size and p value. Levels of times are computed on
-their inverse, which is 0 for a missed target.
+busy days and idle weeks take equal space. Dots are runs, and the line connects the medians of the
+commits; a run that missed the target or failed is a cross at the upper edge. A dashed line marks a
+change of level (change_points.py, on medians), with its size and p value. Levels of times are
+computed from their inverse, which is 0 for a missed target.
 """
 
 import math
@@ -29,12 +29,12 @@ from labels import labels
 
 ALARM = "#B00020"
 MOST_LABELS = 24
-MOST_CELLS = 20  # rows of a figure; those with a change come first
-ENOUGH = 11  # commits that can show a change (change_points.py)
+MOST_CELLS = 20  # rows of a figure; cells with a change come first
+ENOUGH = 11  # fewest commits that can show a change (change_points.py)
 
 
 class Build(NamedTuple):
-    """The build of a run; builds of a dirty checkout follow those of the commit itself."""
+    """The build of a run; a build of a dirty checkout sorts after that of the commit itself."""
 
     made: datetime
     commit: str
@@ -49,7 +49,7 @@ class Measure(NamedTuple):
     title: str
     unit: str
     lower_is_better: bool
-    value: Callable[[Run], float]  # infinite for a run that did not get there, NaN for no value
+    value: Callable[[Run], float]  # infinite if the target was missed, NaN without a value
 
     def rate(self, value: float) -> float:
         """Converts a value to a finite rate, where larger is better, and back."""
@@ -71,7 +71,7 @@ MEASURES = (Measure("training speed", "examples/s", False, _speed),
 
 
 def build_of(run: Run) -> Build:
-    """The build of a run. If git does not know the commit, its date is the day of the run."""
+    """The build of a run. If git does not have the commit, its time is the date of the run."""
     made = commit_time(run.commit)
     if made is None:
         try:
@@ -82,12 +82,12 @@ def build_of(run: Run) -> Build:
 
 
 def _has_commits(runs: list[Run]) -> bool:
-    """Whether the runs are of more than one commit."""
+    """Whether the runs belong to more than one commit; a dirty checkout counts as another."""
     return len({(run.commit, run.dirty) for run in runs}) > 1
 
 
 def _grouped(runs: list[Run], **same: str) -> dict[Variant, list[Run]]:
-    """By settings, of which these are taken as the same."""
+    """Groups runs by their settings, after the settings in `same` are set to those values."""
     groups: dict[Variant, list[Run]] = {}
     for run in runs:
         groups.setdefault(replace(run.variant, **same), []).append(run)
@@ -95,20 +95,20 @@ def _grouped(runs: list[Run], **same: str) -> dict[Variant, list[Run]]:
 
 
 def _by_cell(runs: list[Run]) -> dict[Variant, list[Run]]:
-    """Groups runs by cell. If commits differ in fusion or Winograd's algorithm, that is a change of
-    the cell, not another cell."""
+    """Groups runs by cell. Commits that differ in fusion or Winograd's algorithm share a cell,
+    unless a commit ran both ways."""
     result: dict[Variant, list[Run]] = {}
     for variant, joined in _grouped(runs, fusion="", winograd="").items():
         ways = {(build_of(run), run.variant.fusion, run.variant.winograd) for run in joined}
         if len(ways) == len({build for build, *_ in ways}):
             result[variant] = joined
-        else:  # a commit was run in both ways, as it was told
+        else:  # flags made a commit run both ways
             result |= _grouped(joined)
     return result
 
 
 def cells_of(runs: list[Run]) -> dict[str, list[Run]]:
-    """Cells with more than one commit, by a readable name."""
+    """The runs of each cell that has more than one commit, by the cell's readable name."""
     cells = {}
     for workload in dict.fromkeys(run.workload for run in runs):
         groups = {}
@@ -135,7 +135,7 @@ def _series(runs: list[Run], measure: Measure) -> dict[Build, list[float]]:
 
 
 def _mark(axes: Axes, point: ChangePoint, at: float, measure: Measure) -> None:
-    """Draws a dashed line where the level changes; bold red if it becomes worse."""
+    """Draws a dashed line where the level changes: bold and red if it becomes worse."""
     worse = point.after < point.before
     colour = ALARM if worse else INK
     axes.axvline(at, color=colour, linewidth=1.2, dashes=(4, 2))
@@ -144,14 +144,14 @@ def _mark(axes: Axes, point: ChangePoint, at: float, measure: Measure) -> None:
         change = f"{100 * (ratio - 1):+.0f} %"
     else:
         change = "missed from here" if worse else "reached from here"
-    late = at > sum(axes.get_xlim()) / 2  # then the text goes to the left
+    late = at > sum(axes.get_xlim()) / 2  # the text is left of the line
     axes.annotate(f"{change}, p {point.p:.2g}", (at, 1), xytext=(-3 if late else 3, 2), fontsize=8,
                   color=colour, ha="right" if late else "left", textcoords="offset points",
                   xycoords=("data", "axes fraction"), fontweight="bold" if worse else "normal")
 
 
 def _set_range(axes: Axes, values: list[float]) -> None:
-    """Sets an axis range around the values, wide enough that noise of a percent looks small."""
+    """Sets an axis range around the values that is wide enough to make noise of 1 % look small."""
     finite = [value for value in values if math.isfinite(value)]
     if finite:
         room = 0.1 * statistics.median(finite)
@@ -230,7 +230,7 @@ def _footer(runs: list[Run], builds: int, changes: int) -> str:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """None if no cell was measured at more than one commit. Runs are of one machine."""
+    """Draws the runs, which are of one machine; None if no cell has more than one commit."""
     cells = cells_of(runs)
     if not cells:
         return None

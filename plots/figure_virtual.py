@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters of virtual time: examples per second, of all and of each worker, or the time to the
-target, against workers; a panel for each link, a line for each way to train.
+"""Clusters in virtual time: examples per second, in total and per worker, or the time to the
+target, against workers. There is a panel for each link and a line for each way to train.
 
-The dashed line is as many times one worker's speed as there are workers.
+The dashed line is one worker's speed times the number of workers.
 """
 
 import math
@@ -43,7 +43,7 @@ def _draw_way(axes: Axes, study: Study, points: list[Point], value: Value) -> No
 
 
 def _draw_ideal(axes: Axes, study: Study, heights: tuple[float, float], name: str) -> None:
-    """At one worker, and at the most."""
+    """Draws the ideal line. `heights`: at one worker and at the largest number of workers."""
     most = max(study.workers)
     axes.plot((1, most), heights, color=FAINT, linewidth=1, dashes=(2, 2), zorder=1)
     axes.annotate(name, (most, heights[1]), xytext=(-6, 2), ha="right", fontsize=8.5,
@@ -58,7 +58,7 @@ def _set_heights_logarithmic(axes: Axes) -> None:
 
 
 def _grid(study: Study, value: Value, ylabel: str) -> Figure | None:
-    """None where no two numbers of workers have a value."""
+    """Draws a panel for each link; None if fewer than two numbers of workers have a value."""
     drawn = [point for point in study.points if point.way in study.shown and value(point)]
     if len({point.workers for point in drawn}) < 2:
         return None
@@ -99,7 +99,7 @@ def draw_speed(study: Study) -> Figure | None:
 
 
 def draw_each(study: Study) -> Figure | None:
-    """What a worker is worth, on a plain scale, which shows what waiting and exchanges cost."""
+    """Draws speed per worker on a linear scale, which shows the cost of waiting and exchanges."""
     figure = _grid(study, lambda point: point.examples_per_s / point.workers,
                    "examples per second of each worker")
     for axes in figure.axes if figure else ():
@@ -110,7 +110,7 @@ def draw_each(study: Study) -> Figure | None:
 
 
 def draw_target(study: Study) -> Figure | None:
-    """None also where no point comes to the target."""
+    """Draws the time to the target; None if fewer than two numbers of workers reached it."""
     figure = _grid(study, lambda point: point.seconds_to_target, "time to the target (s)")
     for axes in figure.axes if figure else ():
         _set_heights_logarithmic(axes)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a worker's time goes on clusters of virtual time: shares of a step against workers, a row
-of panels for each way to train, a column for each link."""
+"""Parts of a worker's time on clusters in virtual time: shares of a step against workers, with a
+row of panels for each way to train and a column for each link."""
 
 from plain_style import plt
 from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def _draw_bars(axes: Axes, study: Study, points: list[Point]) -> None:
 
 
 def draw_split(study: Study) -> Figure | None:
-    """None where no step was split, or no link has two points to hold beside each other."""
+    """Draws the figure; None if no step was split, or if no link has two points to compare."""
     split = [point for point in study.points if sum(point.parts.values()) > 0]
     if len(split) < 2 or len({point.link for point in split}) == len(split):
         return None

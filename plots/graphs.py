@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graphs that strategies make of a step of the parabola, drawn by Graphviz."""
+"""Draws with Graphviz the graph that each strategy makes of a step of the parabola."""
 
 import re
 import shutil
@@ -11,18 +11,18 @@ from typing import NamedTuple
 from output_files import MARK, new_file
 from strategies import PlotsError, table
 
-BASELINE = "single"  # drawn beside that of a strategy which keeps it whole
+BASELINE = "single"  # drawn beside the graph of a strategy that keeps it whole
 BESIDE = "in_graph"
 
 
 class Picture(NamedTuple):
     name: str
     svg: str  # an <svg> element
-    text: str  # what it shows, a sentence
+    text: str  # a sentence that describes the picture
 
 
 class GraphsError(PlotsError):
-    """No pictures; the text is one line that says why and what to do."""
+    """Pictures cannot be drawn; the text is one line with the reason and the remedy."""
 
 
 def beside(left: str, right: str) -> str:
@@ -39,7 +39,7 @@ def beside(left: str, right: str) -> str:
 
 
 def drawn(dot: str, number: int, text: str) -> str:
-    """The picture as an <svg> element for the page; its number makes its ids unique."""
+    """Draws a graph as an <svg> element for the page; `number` makes its ids unique."""
     if shutil.which("dot") is None:
         raise GraphsError("pictures of graphs need Graphviz, which is not installed: "
                           "apt-get install graphviz")
@@ -60,7 +60,7 @@ def drawn(dot: str, number: int, text: str) -> str:
 
 
 def pictures() -> list[Picture]:
-    """Of each strategy of the table. Throws: GraphsError."""
+    """Draws the graph of each strategy in the table. Throws: GraphsError."""
     made = []
     rows = table()
     for number, row in enumerate(row for row in rows.values() if row.name != BASELINE):
@@ -74,7 +74,7 @@ def pictures() -> list[Picture]:
 
 
 def write_pictures(folder: Path, overwrite: bool) -> list[Picture]:
-    """Each as FOLDER/graph_NAME.svg, too. Throws: PlotsError, OSError."""
+    """Writes each picture to FOLDER/graph_NAME.svg; returns them. Throws: PlotsError, OSError."""
     made = pictures()
     folder.mkdir(parents=True, exist_ok=True)
     for picture in made:

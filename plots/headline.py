@@ -14,22 +14,22 @@ BADGES = {"sure": "sure", "close": "sure, but a small difference",
           "too_few": "too few runs to compare", "alone": "no other to compare with",
           "not_reached": "not reached"}
 TWO_RUNS = "two runs of each cell at least (regatta matrix --seeds 2)"
-MOST_NAMED = 6  # of a group
-MOST_SLOWER = 3  # cells whose factor is told
-WIDEST = 100.0  # the ratio of its ends from which on an interval tells nothing
-IN_TIMES = 1.5  # the upper end of an interval from which on it is told in times, not in percent
+MOST_NAMED = 6  # cells named in a group
+MOST_SLOWER = 3  # slower cells listed with their factor
+WIDEST = 100.0  # an interval with at least this ratio of its ends is useless and not shown
+IN_TIMES = 1.5  # an interval with at least this upper end is worded in times, not in percent
 GROUPS = ("level", "open", "too_few")
 
 
 @dataclass
 class Headline:
-    winners: list[tuple[str, str]]  # names and colours; several cannot be told apart, none: missed
-    more: int  # cells of the group that are not named
+    winners: list[tuple[str, str]]  # names, colours; several: indistinguishable; none: missed
+    more: int  # cells of the group beyond those in `winners`
     time: str
-    against: str  # how it stands to the others
+    against: str  # sentence that compares the winners with the others
     certainty: str  # key of BADGES
     badge: str
-    sure: str  # a sentence or two
+    sure: str  # one or two sentences about certainty
 
 
 def _goal(judged: Json) -> str:
@@ -44,13 +44,13 @@ def _percent(value: float) -> str:
 
 
 def _ends(against: Json) -> tuple[float | None, float | None]:
-    """The ends of the interval against the first; nothing where it is too wide to tell."""
+    """The ends of the interval relative to the first cell; None twice if it is too wide."""
     low, high = against.get("low"), against.get("high")
     return (low, high) if low and high and high < WIDEST * low else (None, None)
 
 
 def _interval(against: Json) -> str:
-    """` (70 to 97 %)`, longer than the first; nothing where no interval is known."""
+    """` (70 to 97 %)`: how much longer than the first; empty if there is no interval."""
     low, high = _ends(against)
     if not low or not high:
         return ""
@@ -67,7 +67,7 @@ def _counts(judged: Json) -> str:
 
 
 def _group(judged: Json) -> list[Json]:
-    """The first, and what is not told from it."""
+    """The first cell and those that cannot be distinguished from it."""
     return [cell for cell in judged["cells"]
             if cell["against_first"]["standing"] in ("first", "level", "open")]
 
@@ -94,7 +94,7 @@ def _longer(name: str, cell: Json) -> str:
 
 
 def _slower(judged: Json, names: list[str]) -> str:
-    """Those that are surely slower than the fastest, with their factors."""
+    """Text about the cells that are surely slower than the fastest, with their factors."""
     slower = _names(judged, names, "slower")
     if not slower:
         return ""
@@ -105,7 +105,7 @@ def _slower(judged: Json, names: list[str]) -> str:
 
 
 def _open(judged: Json, names: list[str]) -> str:
-    """How the fastest of a group stands to the next, which may be by chance."""
+    """Text that compares the fastest of a group with the next; the difference may be chance."""
     others = [(name, cell["against_first"]) for name, cell in zip(names, judged["cells"])
               if cell["against_first"]["standing"] in ("level", "open")]
     if not others or "time" not in others[0][1] or _ends(others[0][1]) == (None, None):
@@ -116,7 +116,7 @@ def _open(judged: Json, names: list[str]) -> str:
 
 
 def _against(judged: Json, names: list[str]) -> str:
-    """How the first stands to the second, or a group to those that are not in it."""
+    """Text that compares the first with the second, or a group with the cells outside it."""
     if judged["first"]["certainty"] == "too_few":
         return ""
     if judged["first"]["certainty"] in GROUPS:
@@ -127,7 +127,7 @@ def _against(judged: Json, names: list[str]) -> str:
 
 
 def _missing(judged: Json) -> str:
-    """The commands that run what matrices have left out; nothing where all is there."""
+    """The commands that run the runs that matrices lack; empty if they are complete."""
     return "; ".join(f"{one['command']} runs the {one['missing']} that are missing" + (
         f", in about {time_text(one['seconds'])}" if one["seconds"] > 0 else "")
         for one in judged["matrices"] if one["missing"] > 0)
@@ -205,8 +205,8 @@ def _unoccupied(cell: Json) -> float | None:
 
 
 def why_of(judged: Json, names: list[str]) -> str:
-    """Why the nearest of those that are surely slower is: its factors, and time not spent on
-    computing. Nothing where none is."""
+    """Explains why the fastest of the surely slower cells is slower: its factors, and the time not
+    spent on computing. Empty if no cell is surely slower."""
     slower = [(name, cell) for name, cell in _names(judged, names, "slower")
               if "time" in cell["against_first"]]
     if not slower:
@@ -224,7 +224,7 @@ def why_of(judged: Json, names: list[str]) -> str:
 
 
 def factors_text(cell: Json) -> str:
-    """`1.83 = 1.00 × 1.83`: time to the target, examples, time for each, against the first's."""
+    """`1.83 = 1.00 × 1.83`: time to target, examples, time per example, relative to the first."""
     against = cell["against_first"]
     if against["standing"] == "first":
         return "1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks that say in words what they show: a title of the SVG, which browsers show on hover."""
+"""Gives marks of a figure titles in the SVG, which browsers show on hover."""
 
 import re
 from html import escape
@@ -11,11 +11,11 @@ PREFIX = "hover:"
 
 
 def describe(artist: Artist, text: str) -> None:
-    """The text becomes the artist's title in an SVG; other formats do not have it."""
+    """Sets the artist's title for SVG files; other formats have no titles."""
     artist.set_gid(PREFIX + quote(text))
 
 
 def with_titles(svg: str) -> str:
-    """The SVG with a title for each mark that describe() was given."""
+    """The SVG with a title for each mark that was passed to describe()."""
     return re.sub(rf'<g id="{PREFIX}([^"]*)">',
                   lambda found: f"<g><title>{escape(unquote(found[1]))}</title>", svg)

@@ -2,7 +2,7 @@
 """Embeds figures in a page as SVG, with the page's fonts, light and dark colours, and unique ids.
 
 Every colour of a figure becomes a variable of the page, with one value for light mode and one for
-dark mode: greys are inverted, other colours become light enough to be seen.
+dark mode. In dark mode greys are inverted and other colours are made light enough to be seen.
 """
 
 import io
@@ -20,8 +20,8 @@ Rgb = tuple[float, float, float]
 
 DARK_PAPER: Rgb = (0x16 / 255, 0x1A / 255, 0x20 / 255)
 DARK_INK: Rgb = (0xE8 / 255, 0xEA / 255, 0xED / 255)
-CONTRAST = 3.5  # of a line on dark paper; WCAG asks 3 of what is no text
-WIDE = 450  # points; such a figure gets the width of the page, and scrolls on a phone
+CONTRAST = 3.5  # of a line on a dark page; WCAG requires 3 for graphics
+WIDE = 450  # points; a wider figure gets the width of the page, and scrolls on a phone
 COLOUR = re.compile(r"(?<=[ :])#[0-9a-f]{6}(?=[;\"])")
 
 
@@ -29,12 +29,12 @@ COLOUR = re.compile(r"(?<=[ :])#[0-9a-f]{6}(?=[;\"])")
 class Graphic:
     name: str
     svg: str
-    description: str  # for those who do not see it, and the caption
+    description: str  # caption, and alternative text for screen readers
     file: str  # relative to the page; empty: none
 
 
 def _luminance(colour: Rgb) -> float:
-    """Source: WCAG 2.1, relative luminance."""
+    """Relative luminance. Source: WCAG 2.1."""
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
                         for part in colour)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
@@ -46,7 +46,7 @@ def _mixed(colour: Rgb, other: Rgb, share: float) -> Rgb:
 
 
 def dark_of(colour: str) -> str:
-    """The colour for dark mode."""
+    """The colour that replaces `colour` in dark mode."""
     rgb = to_rgb(colour)
     if max(rgb) - min(rgb) < 0.05:
         result = _mixed(DARK_INK, DARK_PAPER, sum(rgb) / 3)
@@ -63,7 +63,7 @@ def colour_variable(colour: str) -> str:
 
 
 def colour_rules(page: str) -> tuple[str, str]:
-    """Declarations of all variables that a page uses, for light and dark mode."""
+    """CSS declarations of all colour variables that a page uses, for light and dark mode."""
     colours = sorted({*re.findall(r"var\(--c-([0-9a-f]{6})\)", page), "000000"})
     return ("".join(f"--c-{one}:#{one};" for one in colours),
             "".join(f"--c-{one}:{dark_of('#' + one)};" for one in colours))

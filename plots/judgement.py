@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program has judged, for every figure and table: judgement.json, by `regatta report`.
+"""Reads judgement.json, the output of `regatta report`, for all figures and tables.
 
-The program reads records, groups runs by cell, and computes medians; here are its numbers with
-names. Times are in seconds; a time that was never reached is infinite.
+The program reads records, groups runs by cell, and computes medians; this file gives its numbers
+names. Times are in seconds; the time to a target that was missed is infinite.
 """
 
 import json
@@ -19,12 +19,11 @@ from typing import Any, NamedTuple
 from strategies import PlotsError, Strategy, is_asynchronous, use_table
 
 ROOT = Path(__file__).resolve().parent.parent
-INSTALLED = ROOT.parent.parent / "bin/regatta"  # where ROOT is PREFIX/share/regatta
+INSTALLED = ROOT.parent.parent / "bin/regatta"  # if ROOT is PREFIX/share/regatta
 
 Json = dict[str, Any]
 
-# Fields of a cell that are a Variant's as they are, that it has in another form, and that do not
-# distinguish cells.
+# Fields of a cell that a Variant copies; that it converts; and that do not distinguish cells.
 SAME = ("strategy", "workers", "dataset", "global_batch", "device", "dtype", "fusion", "winograd",
         "processes", "stages", "normalization_group", "rate_scale", "evaluate", "oversubscribed",
         "shared_gpu")
@@ -41,7 +40,7 @@ class Evaluation(NamedTuple):
 
 
 class CurvePoint(NamedTuple):
-    """An evaluation of all runs of a cell: medians, and the band of the metric."""
+    """An evaluation over all runs of a cell: medians, and the range of the metric."""
 
     examples: int
     epoch: float
@@ -57,7 +56,7 @@ class Variant:
 
     strategy: str
     workers: int
-    options: tuple[tuple[str, int | str], ...]  # of the strategy, by name
+    options: tuple[tuple[str, int | str], ...]  # the strategy's, by name
     dataset: str
     global_batch: int
     device: str
@@ -73,13 +72,13 @@ class Variant:
     rate_scale: float
     evaluate: str
     oversubscribed: bool
-    shared_gpu: bool  # several workers on one: no scaling result
-    shared_gpus: int | None  # how many, where they are shared
+    shared_gpu: bool  # several workers share one, so speeds do not show scaling
+    shared_gpus: int | None  # number of GPUs; None if they are not shared
     length: str  # such as "steps 200"; empty: the workload's
-    others: tuple[tuple[str, str], ...] = ()  # fields of a cell that have no name here
+    others: tuple[tuple[str, str], ...] = ()  # further fields of a cell, without a member here
 
     def option(self, name: str) -> int | str | None:
-        """None where the strategy has no such option, or the option no value."""
+        """The value of an option; None if the strategy lacks the option, or it has no value."""
         return dict(self.options).get(name)
 
     @property
@@ -95,31 +94,31 @@ class Machine(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """The runs of one cell on one machine, which differ in their seeds, and what is
-    typical of them: medians, but for times to the target."""
+    """One cell on one machine: statistics over its runs, which differ in their seeds. They are
+    medians, except for times to the target."""
 
     workload: str
     variant: Variant
     machine: Machine
     target_metric: str
     target: float
-    shows: str  # what a race on the workload shows: learning or step_cost
-    threads: int  # of a worker
+    shows: str  # learning or step_cost: the purpose of races on the workload
+    threads: int  # per worker
     claims_time: bool
-    seconds_to_target: float  # geometric mean, or the median where a run missed it; ranks cells
+    seconds_to_target: float  # geometric mean, or median if a run missed it; ranks cells
     examples_to_target: float
-    seconds_per_example: float  # nan where no run tells
+    seconds_per_example: float  # nan if no run has it
     speed_interval: tuple[float, float]  # of the median, examples per second; nan as above
-    metric: float  # at the end; nan where no run tells
-    times_single: float  # as fast as the fastest cell of `single`; nan without one
+    metric: float  # at the end; nan if no run has it
+    times_single: float  # speed relative to the fastest cell of `single`; nan without one
     count: int
     reached: int
     failed: int
     curve: tuple[CurvePoint, ...]
     step_seconds: dict[str, float]  # of a worker, by part
-    bytes_computed: float  # in a step, over all places
+    bytes_computed: float  # sent in a step by all places
     bytes_counted: float
-    staleness: tuple[int, ...]  # updates by the versions they missed
+    staleness: tuple[int, ...]  # number of updates by missed versions
 
     @property
     def lower_is_better(self) -> bool:
@@ -138,8 +137,8 @@ class Run:
     commit: str
     dirty: bool
     began: str  # date and time, as text that sorts
-    losses: tuple[tuple[int, float], ...]  # examples and loss, of training
-    updates: int  # steps of all loops: a loss each, of which long runs keep some
+    losses: tuple[tuple[int, float], ...]  # examples and training loss
+    updates: int  # steps of all loops; `losses` of long runs has only some of them
     bytes_by_place: dict[str, float]  # sent in a step
     nodes_per_process: tuple[int, ...]
 
@@ -161,7 +160,7 @@ class Run:
 
     @property
     def busiest_bytes(self) -> float:
-        """What the busiest place sends in a step."""
+        """Bytes that the busiest place sends in a step; nan if unknown."""
         return max(self.bytes_by_place.values(), default=math.nan)
 
 
@@ -229,13 +228,13 @@ def _run(cell: Cell, run: Json) -> Run:
 
 
 def runs_of(workloads: Iterable[Json]) -> list[Run]:
-    """The runs of judged workloads: those that reached the target first come first."""
+    """The runs of judged workloads, in the judgement's order: fastest to the target first."""
     return [_run(cell, run) for workload in workloads for judged in workload["cells"]
             for cell in [_cell(workload, judged)] for run in judged["runs"]]
 
 
 def read_judgement(file: Path) -> Json:
-    """judgement.json, whose table of strategies figures then use. Throws: OSError, PlotsError."""
+    """Reads judgement.json and makes its strategies the table(). Throws: OSError, PlotsError."""
     try:
         judgement: Json = json.loads(file.read_text())
         use_table(judgement["strategies"])
@@ -245,7 +244,7 @@ def read_judgement(file: Path) -> Json:
 
 
 def find_program() -> str:
-    """$REGATTA, the program that started this script, the one built last, or that of the PATH.
+    """Path of `regatta`: $REGATTA, the parent process, the newest build, the installed, or in PATH.
 
     Throws: PlotsError.
     """
@@ -268,7 +267,8 @@ def find_program() -> str:
 
 
 def _said_by_program(*arguments: str) -> Json:
-    """JSON. Passes its warnings on. Throws: PlotsError, with the program's words."""
+    """Runs the program; returns its JSON and prints its warnings. Throws: PlotsError, with its
+    error message."""
     command = [find_program(), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True)
@@ -286,9 +286,9 @@ def _said_by_program(*arguments: str) -> Json:
 
 
 def judge(folders: Iterable[Path | str]) -> Json:
-    """What the program says of the records in these folders. Passes its warnings on.
+    """The program's judgement of the records in these folders. Prints the program's warnings.
 
-    Throws: PlotsError, with the program's words, such as of a folder without records.
+    Throws: PlotsError, with the program's message, for example for a folder without records.
     """
     judgement = _said_by_program("report", "--format", "json", *map(str, folders))
     use_table(judgement["strategies"])
@@ -296,7 +296,7 @@ def judge(folders: Iterable[Path | str]) -> Json:
 
 
 def list_strategies() -> dict[str, Any]:
-    """Fills the table of strategies without records. Returns the usual value of each option, by
+    """Fills the table of strategies without records. Returns the default value of each option, by
     name. Throws: PlotsError."""
     rows = _said_by_program("list", "strategies", "--format", "json")["strategies"]
     use_table({field: row.get(field, "") for field in Strategy._fields} for row in rows)
@@ -312,16 +312,16 @@ def group_runs(runs: Iterable[Run]) -> dict[Cell, list[Run]]:
 
 
 def by_rank(cell: Cell) -> tuple[bool, float]:
-    """Sort key: the first to the target first; then those that missed it; then those that make no
+    """Sort key: cells by time to the target, then cells that missed it, then cells without a
     claim."""
     return not cell.claims_time, cell.seconds_to_target
 
 
 def ranked(runs: Iterable[Run]) -> list[tuple[Cell, list[Run]]]:
-    """Cells with their runs; equal ones stay in the order of their first runs."""
+    """Cells with their runs, by rank; cells of equal rank keep the order of their first runs."""
     return sorted(group_runs(runs).items(), key=lambda item: by_rank(item[0]))
 
 
 def speed(cell: Cell) -> float:
-    """Examples per second; nan where no run tells."""
+    """Examples per second; nan if no run has a speed."""
     return 1 / cell.seconds_per_example if cell.seconds_per_example else math.nan

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures and tables call a line: its strategy, and what tells it from the others."""
+"""Labels of lines in figures and tables: the strategy, and the settings that distinguish it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,10 +7,10 @@ from typing import Any
 from judgement import Cell, Variant
 from wording import counts_text, plural
 
-MOST_GROUPS = 3  # of cells with as many workers and threads, that are named
+MOST_GROUPS = 3  # groups of cells with equal workers and threads that workers_text() names
 
-# What a label may tell of a cell, in this order: one and several of a count, a name for a value, or
-# nothing beside a value that speaks for itself.
+# Fields that a label may contain, in this order, with the words that go with the value: singular
+# and plural for a count, a name for a value, or none for a value that is clear by itself.
 DIFFERENCES: dict[str, tuple[str, ...]] = {
     "dataset": (), "device": (), "dtype": (),
     "cuda_graph": ("CUDA graph",), "cudnn_engine": ("cuDNN engine",),
@@ -46,14 +46,14 @@ def _options(variant: Variant, same: list[Variant]) -> list[str]:
 
 
 def _follows_workers(variants: list[Variant]) -> bool:
-    """Whether the number of workers says how many processes there are, as with servers."""
+    """Whether the number of workers determines the number of processes, as with servers."""
     pairs = {(variant.workers, variant.processes) for variant in variants}
     return len(pairs) == len({variant.workers for variant in variants})
 
 
 def workers_text(cells: Iterable[tuple[str, int, int]]) -> str:
-    """`2 workers × 1 thread; single: 1 worker × 2 threads`, of strategies, workers and threads of
-    each: what most have, then the others; only the ends where there are many."""
+    """`2 workers × 1 thread; single: 1 worker × 2 threads`: the most frequent first; only ranges
+    if there are many. `cells`: strategy, workers, threads per worker."""
     groups: dict[tuple[int, int], dict[str, None]] = {}
     for strategy, workers, threads in cells:
         groups.setdefault((workers, threads), {})[strategy] = None
@@ -67,7 +67,7 @@ def workers_text(cells: Iterable[tuple[str, int, int]]) -> str:
 
 
 def cell_labels(cells: Iterable[Cell]) -> dict[Cell, str]:
-    """As labels() has them, with the machine where there are several."""
+    """The labels() of cells, with the machine if there are several."""
     cells = list(cells)
     names = labels(dict.fromkeys(cell.variant for cell in cells))
     several = len({cell.machine for cell in cells}) > 1
@@ -76,7 +76,7 @@ def cell_labels(cells: Iterable[Cell]) -> dict[Cell, str]:
 
 
 def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
-    """The strategy, with whatever else differs among the variants of that strategy."""
+    """The label of each variant: its strategy, and settings that differ among its variants."""
     variants = list(variants)
     result: dict[Variant, str] = {}
     for variant in variants:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a step's transfers take at least, when each worker and each server has a host of its own.
+"""Lower bounds for the time of a step's transfers if each worker and server has its own host.
 
 For M bytes of parameters, n workers, k servers, hosts that send at most B bytes a second and links
 of delay d:
-  ring                 2 (n - 1) / n M / B + 2 (n - 1) d; MPI chooses by itself
+  ring                 2 (n - 1) / n M / B + 2 (n - 1) d; MPI chooses its own algorithm
   servers in a step    (n / k + 1) M / B + 2 d: all pull, then all push
-  servers, overlapped  max(n / k, 1 / k + 1) M / B + 2 d: what a server sends to all in the time of
-                       a step, or a worker's own pull and push, where workers wait for none
+  servers, overlapped  max(n / k, 1 / k + 1) M / B + 2 d, for workers that wait for no other: a
+                       server's sends to all workers, or a worker's own pull and push
   a home               n M / B + 2 d: one worker sends to all others, then all send to it. With two
-                       workers the input that it sends beside counts into M, by halves
-  stages               A / B + 2 (n - 1) d, for A bytes across all cuts, there and back
-A step takes at most that and the step without a limit together, if a worker computes nothing while
-it transfers. `ci/host_costs` measures such steps beside these formulas.
+                       workers, half of the input that it also sends is added to M
+  stages               A / B + 2 (n - 1) d, for A bytes across all cuts, forward and back
+If a worker does not compute while it transfers, a step takes at most the sum of that bound and the
+step's time on unlimited links. `ci/host_costs` compares measured steps with these formulas.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,8 @@ from strategies import Strategy
 
 
 class Transfers(NamedTuple):
-    """Of a step: the bytes that pass its narrowest place and those that all places send, by those
-    of the parameters, and delays."""
+    """The transfers of a step: bytes at the busiest link and bytes sent by all places, both as
+    multiples of the parameters' bytes, and the number of delays."""
 
     share: float
     sent: float
@@ -52,13 +52,13 @@ def home(n: int, _: int) -> Transfers:
 
 
 def stages(n: int, _: int) -> Transfers:
-    """In terms of what crosses the cuts, instead of the parameters."""
+    """Multiples of the bytes that cross the cuts, instead of the parameters' bytes."""
     return Transfers(1, 1, 2 * (n - 1))
 
 
 def formula_of(strategy: Strategy) -> Formula | None:
-    """None where workers do not exchange, cannot be on several hosts, or send other values than
-    parameters and gradients."""
+    """The strategy's formula; None if workers do not exchange, cannot be on several hosts, or send
+    other values than parameters and gradients."""
     return {("synchronous", "workers"): ring,
             ("synchronous", "workers and servers"): servers_in_step,
             ("asynchronous", "workers and servers"): servers_overlapped,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up records for tests, with plausible curves; no measurements."""
+"""Invented records for tests, with plausible curves; they are not measurements."""
 
 import contextlib
 import io
@@ -15,7 +15,7 @@ from judgement import Run, judge, runs_of
 
 
 def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> dict[str, Any]:
-    """A record with the fields that figures read. `pace`: seconds an epoch takes; `threads`: of a
+    """A record with the fields that figures read. `pace`: seconds per epoch; `threads`: per
     worker."""
     chance = random.Random(f"{workload} {strategy} {seed}")
     pace = change.pop("pace", 1.0) * chance.uniform(0.95, 1.05)
@@ -35,7 +35,7 @@ def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> di
     batch = 50 if loss_based else 512
     threads = change.pop("threads", 1)
     alone = "async" in strategy
-    each = workers if alone else 1  # updates of a batch
+    each = workers if alone else 1  # updates for one batch
     record = {
         "schema": 2,
         "timestamp": "2025-01-31T12:00:00Z",
@@ -78,7 +78,7 @@ def made_up_failure(workload: str, strategy: str, seed: int, evaluated: int) -> 
 
 
 def made_up_simulated(strategy: str, workers: int, speed: float, **change: Any) -> dict[str, Any]:
-    """A record of a run in virtual time, on links of 10 Gbit/s and 25 µs; `hardware`: others."""
+    """A record of a run in virtual time; `hardware` replaces links of 10 Gbit/s and 25 µs."""
     record = made_up_record("resnet9_thin", strategy, 1, examples_per_s=speed)
     hardware = {"link_bytes_per_s": 1.25e9, "core_bytes_per_s": None, "latency_ns": 25e3,
                 "server_cores": 1, "compute_times": "samples", "spread": 0, "cpu": "A CPU",
@@ -96,7 +96,7 @@ def made_up_simulated(strategy: str, workers: int, speed: float, **change: Any) 
 
 
 def made_up_judgement(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """What the program says of these records. Each counts as a run of its own, by its place."""
+    """The program's judgement of these records. Each gets its position as its run id."""
     lines = [json.dumps({**record, "run_id": str(at)}) for at, record in enumerate(records)]
     with tempfile.TemporaryDirectory() as folder:
         for line in lines:
@@ -106,12 +106,12 @@ def made_up_judgement(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
         with contextlib.redirect_stderr(io.StringIO()) as said:
             judgement = judge([folder])
     if "warning" in said.getvalue():
-        raise ValueError(said.getvalue())  # a record that is none
+        raise ValueError(said.getvalue())  # a record is invalid
     return judgement
 
 
 def made_up_runs(records: Iterable[dict[str, Any]]) -> list[Run]:
-    """What the program makes of these records, in their order."""
+    """The judged runs of these records, in the order of the records."""
     records = list(records)
     if not records:
         return []

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that plots/ writes: new ones, or in place of those that it wrote before. Another file is
-replaced where --overwrite was given, and never one of records. A file is complete or as it was: a
-reader sees the old one until the new one is written."""
+"""Writes the files of plots/. A file that plots/ made before is replaced, any other only with
+--overwrite, and records never. Files are replaced atomically: a reader sees the old file until the
+new one is complete."""
 
 import os
 from collections.abc import Iterator
@@ -10,20 +10,20 @@ from pathlib import Path
 
 from strategies import PlotsError
 
-MARK = "drawn by Regatta"  # in the head of each file that is written here
+MARK = "drawn by Regatta"  # stands in the head of each file written here
 HEAD_BYTES = 4096
 RECORDS_BEGIN = b'{"schema":'
 OVERWRITE = "--overwrite"
 
 
 def overwrite_in(arguments: list[str]) -> tuple[bool, list[str]]:
-    """Whether the flag is the first of them, and those behind it."""
+    """Whether --overwrite is the first argument, and the arguments after it."""
     overwrite = arguments[:1] == [OVERWRITE]
     return overwrite, arguments[overwrite:]
 
 
 def require_free(file: Path, overwrite: bool) -> None:
-    """Throws: PlotsError for a file that may not be replaced."""
+    """Checks that `file` may be written. Throws: PlotsError if it may not be replaced."""
     if not os.path.lexists(file):
         return
     if not file.is_file():
@@ -39,7 +39,7 @@ def require_free(file: Path, overwrite: bool) -> None:
 
 @contextmanager
 def new_file(file: Path, overwrite: bool = False) -> Iterator[Path]:
-    """What the block writes to the path that it gets is then at `file`. Throws: PlotsError."""
+    """Gives the block a temporary path, which then replaces `file`. Throws: PlotsError."""
     require_free(file, overwrite)
     written = file.with_name(f".{file.name}.{os.getpid()}")
     written.touch(exist_ok=False)

@@ -29,7 +29,7 @@ class Value:
     """An entry of the leaderboard."""
 
     text: str
-    sort: float | str | None  # None: last, whichever way it is sorted
+    sort: float | str | None  # None: sorts last in both directions
     note: str = ""
 
 
@@ -37,7 +37,7 @@ class Value:
 class RunRow:
     seed: int
     status: str
-    outcome: str  # time to the target, or why there is none
+    outcome: str  # time to the target, or the reason for none
     crossing: str
     command: str
     commit: str
@@ -49,16 +49,16 @@ class CellRow:
     colour: str
     values: list[Value]
     runs: list[RunRow]
-    factors: str  # time, examples and time for each, against the first's
-    standing: str  # against the first, with an interval of the time
+    factors: str  # time, examples and time per example, relative to the first cell
+    standing: str  # relative to the first cell, with an interval of the time
     bytes: str
-    last: str  # the worker that is last to exchanges, and its mean lateness
-    wait: str  # at a collective
+    last: str  # the worker that is usually last at exchanges, and its mean lateness
+    wait: str  # in a collective
     pushes: str
     staleness: str
     updates: str
     full: str  # time to target on the full clock
-    result: str  # and on the result clock
+    result: str  # time to target on the result clock
 
 
 @dataclass
@@ -76,9 +76,9 @@ class WorkloadView:
     title: str
     slug: str
     conditions: str
-    apart: str  # the conditions, where another view has the same title
+    apart: str  # the conditions, if another view has the same title
     headline: Headline
-    missed: str  # the cells that did not reach the target
+    missed: str  # cells that missed the target
     same_start: str
     rates: str  # how learning rates and options were chosen
     warnings: list[str]
@@ -94,7 +94,7 @@ class WorkloadView:
 @dataclass
 class Folder:
     name: str
-    records: str  # the file of its records, relative to the page; empty: it is not there
+    records: str  # path of its records, relative to the page; empty: they are missing
 
 
 @dataclass
@@ -102,20 +102,20 @@ class Page:
     folders: list[Folder]
     runs: int
     counts: str  # cells and strategies of these runs
-    strategies: str  # of the table
+    strategies: str  # in the program's table
     warnings: list[str]
     workloads: list[WorkloadView]
     failures: list[Failure]
     dates: str
     coverage: str
     claims: list[Claim] = field(default_factory=list)
-    decides: str = ""  # the command that would decide the claims that are not
+    decides: str = ""  # the command that would decide the undecided claims
     measurements: list[WorkloadView] = field(default_factory=list)
     graphs: list[Graphic] = field(default_factory=list)
-    virtual_time: str = ""  # the page of simulated runs, beside this one; empty: there is none
+    virtual_time: str = ""  # file of the page of simulated runs; empty: there is none
 
 
-# Of the leaderboard: key and heading.
+# Columns of the leaderboard: key and heading.
 COLUMNS = (("place", "#"), ("strategy", "strategy"), ("workers", "workers × threads"),
            ("time", "time to target"), ("single", "× single"), ("reached", "reached"),
            ("examples", "examples to target"), ("example", "time per example"),
@@ -134,7 +134,7 @@ def _middle(interval: Json | None) -> float | None:
 
 
 def _spread(cell: Json) -> str:
-    """From the fastest run to the slowest."""
+    """Times to the target from the fastest run to the slowest."""
     times = [run["seconds_to_target"] for run in cell["runs"]]
     if len(times) < 2:
         return ""
@@ -193,7 +193,7 @@ def _run_row(run: Json) -> RunRow:
 
 
 def _last(last: Json | None) -> str:
-    """`replica1, 1.20 ms`, with the uncertainty of clocks over processes."""
+    """`replica1, 1.20 ms`, with the uncertainty of clocks if workers are in several processes."""
     if last is None:
         return "–"
     text = f"{last['place']}, {time_text(last['late_seconds'])}"
@@ -337,13 +337,13 @@ def _coverage(judgement: Json) -> str:
 
 
 def folder_of(name: str, page: Path, file: str = "records.jsonl") -> Folder:
-    """`page`: the folder that it will be in."""
+    """The folder of records `name`. `page`: the folder that will hold the page."""
     there = (path for path in (Path(name) / file, Path(name) / f"{file}.gz") if path.exists())
     return Folder(name, os.path.relpath(records, page) if (records := next(there, None)) else "")
 
 
 def page_of(judgement: Json, folder: Path) -> Page:
-    """`folder`: where the page will be."""
+    """The contents of the page. `folder`: the folder that will hold it."""
     every = [*judgement["workloads"], *judgement["measurements"]]
     runs = [run for judged in every for cell in judged["cells"]
             for run in cell["runs"]]

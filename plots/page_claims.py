@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The claims of a report page: what is taught, held against the records. From judgement.json."""
+"""The claims of a report page: textbook statements tested by the records. From judgement.json."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,12 +20,12 @@ class Claim:
     verdict: str
     verdict_text: str
     because: str
-    decided: str  # how many comparisons are for it, against it, and not decided
+    decided: str  # number of comparisons for it, against it, and undecided
     numbers: list[str]  # a line for each comparison
     figure: str
-    missing: str  # the command that would decide it; empty: it is decided, or none would
+    missing: str  # the command that would decide it; empty: it is decided, or no command would
     graphic: Graphic | None = None
-    see: str = ""  # the claim above that has the figure
+    see: str = ""  # an earlier claim that shows the same figure
 
 
 def decided_text(claim: Json) -> str:
@@ -42,6 +42,6 @@ def claims_of(judgement: Json) -> list[Claim]:
 
 
 def command_that_decides(judgement: Json) -> str:
-    """Of the undecided claims' commands the one with the most seeds; empty: all are decided."""
+    """The command with the most seeds that undecided claims need; empty if all are decided."""
     undecided = [one for one in judgement["claims"] if one["missing"]]
     return max(undecided, key=lambda one: one["seeds"])["missing"] if undecided else ""

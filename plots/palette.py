@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One colour and one dash pattern for each strategy, the same in every figure; a strategy's further
-lines are shades of its colour.
+"""Gives each strategy one colour and one dash pattern, the same in every figure. Further lines of a
+strategy are shades of its colour.
 
-Colours are those of Okabe and Ito and of Paul Tol, chosen to stay apart for colour-blind readers;
-the dash patterns tell lines apart in black and white, each by its number in the table of strategies
-(dash_of), so that there is one for any number of them. Markers return after some.
+Colours come from Okabe and Ito and from Paul Tol; colour-blind readers can distinguish them. Dash
+patterns distinguish lines in black and white: dash_of() makes one from a strategy's number in the
+table of strategies, so they never run out. Markers repeat after len(MARKERS) strategies.
 Source: https://jfly.uni-koeln.de/color/, https://personal.sron.nl/~pault/
 """
 
@@ -24,20 +24,20 @@ Marker = str | tuple[int, int, int]
 class Style(NamedTuple):
     colour: str
     dash: Dash  # lengths on and off, in line widths; empty is solid
-    marker: Marker  # filled, as its edge is white; or corners, 0, angle
+    marker: Marker  # a filled one, because edges are white; or corners, 0, angle
 
 
 MARKERS: tuple[Marker, ...] = ("o", "H", "^", "v", "s", "<", ">", "D", "P", "X", "p", "d",
-                               (5, 0, 180), (4, 0, 22), "8")  # solid: small ones keep their colour
+                               (5, 0, 180), (4, 0, 22), "8")  # filled: shows its colour
 MARKS = (1.2, 3.5, 7.5)  # dot, dash, long dash, in line widths
-BETWEEN, AFTER = 1.4, 3.5  # marks of a pattern; before it begins again
-# Of compositions, and of a strategy's further lines in curves.
+BETWEEN, AFTER = 1.4, 3.5  # gaps between marks; after a pattern
+# Colours of compositions, and of a strategy's further lines in curves.
 SPARE = ("#5B2A86", "#882255", "#0000FF", "#6F4E37", "#4477DD", "#EE3377", "#BB9955", "#33CCAA",
          "#771111", "#114477", "#667700", "#EE9999")
 
 
 def dash_of(number: int) -> Dash:
-    """The number's own pattern, as in Morse code: its digits are marks. Solid for 0."""
+    """The dash pattern of a number: its digits become marks, as in Morse code. 0: solid."""
     marks: list[float] = []
     while number > 0:
         number, digit = divmod(number - 1, len(MARKS))
@@ -46,17 +46,17 @@ def dash_of(number: int) -> Dash:
 
 
 def styled(colour: str, number: int) -> Style:
-    """The look of this number: any two differ in their dashes."""
+    """The style of this number; styles of different numbers differ in their dashes."""
     return Style(colour, dash_of(number), MARKERS[number % len(MARKERS)])
 
 
 def styles() -> dict[str, Style]:
-    """Of the strategies of the table, by name: their colours are declared there."""
+    """The styles of the strategies in the table, by name. The table declares their colours."""
     return {name: styled(row.colour, at) for at, (name, row) in enumerate(table().items())}
 
 
 def style_of(strategy: str) -> Style:
-    """Always the same for a name."""
+    """The style of a strategy or composition, which depends on its name only."""
     if strategy in styles():
         return styles()[strategy]
     spare = sum(strategy.encode()) % len(SPARE)
@@ -64,7 +64,8 @@ def style_of(strategy: str) -> Style:
 
 
 def shade(colour: str, number: int) -> str:
-    """Of one hue: darker, lighter, darker still, and so on; a dark colour only gets lighter."""
+    """A shade of the same hue: darker for 1, lighter for 2, darker still for 3, and so on. Dark
+    colours only become lighter."""
     dark = max(to_rgb(colour)) < 0.3
     share = 1 - 0.72 ** (number if dark else (number + 1) // 2)
     towards = 1.0 if dark or number % 2 == 0 else 0.0
@@ -72,10 +73,10 @@ def shade(colour: str, number: int) -> str:
 
 
 def styles_of(strategies: Iterable[str]) -> list[Style]:
-    """Of the lines of one panel: a strategy's second line, as in another dtype, is a shade of its
-    colour with another dash and marker.
+    """The styles of the lines in one panel. A strategy's second line, for example in another dtype,
+    is a shade of its colour with another dash and marker.
 
-    Of more rows than there are looks, each has that of its strategy: their names stand beside them.
+    If there are too many lines, each has its strategy's style: their names are beside them.
     """
     strategies = list(strategies)
     if len(strategies) - len(set(strategies)) > len(SPARE):

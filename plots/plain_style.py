@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matplotlib with defaults of its own, without a display: no matplotlibrc and no MPLBACKEND of the
-user changes a figure. What draws takes `plt` from here."""
+"""Provides `plt`, Matplotlib with its own defaults and no display, for all code that draws. The
+user's matplotlibrc and MPLBACKEND change no figure."""
 
 import os
 

@@ -1,13 +1,12 @@
 #!/usr/bin/python3 -Es
 # SPDX-License-Identifier: Apache-2.0
-"""The race of a folder as a figure and a table.
+"""Draws the race of a folder as a figure and a table.
 
 usage: plots/race.py [--growing | --overwrite] DIR
 
-Draws what the program says of DIR/records.jsonl: prints the table, writes DIR/race.svg and
-DIR/race.png, or in place of those that it drew before. --overwrite: in place of any, but not of
-records. --growing: writes DIR/race.svg and nothing else, for a matrix that draws it between its
-runs.
+Draws DIR/records.jsonl, as `regatta report` evaluates it: prints a table and writes DIR/race.svg
+and DIR/race.png. Replaces its own earlier files; with --overwrite any file except records.
+--growing only writes DIR/race.svg, for a matrix that draws it between its runs.
 """
 
 import contextlib
@@ -24,15 +23,15 @@ from table import render_table
 
 
 def write_figure(folder: Path, overwrite: bool) -> list[Path]:
-    """Draws the race of `folder` beside its records, prints its table; returns the files."""
+    """Draws the race of `folder` into that folder and prints its table; returns the files."""
     runs = runs_of(judge([folder])["workloads"])
     print(render_table(runs))
     return save_figure(draw_race(runs), folder, "race", overwrite=overwrite)
 
 
 def write_growing_figure(folder: Path) -> None:
-    """Draws the race of `folder` as far as it has come."""
-    with contextlib.redirect_stderr(io.StringIO()):  # the matrix has told of these lines
+    """Draws the runs that `folder` has so far."""
+    with contextlib.redirect_stderr(io.StringIO()):  # the matrix has printed these
         runs = runs_of(judge([folder])["workloads"])
     save_figure(draw_race(runs), folder, "race", ["svg"])
 

@@ -1,12 +1,12 @@
 #!/usr/bin/python3 -Es
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a report: what `regatta report` has judged, with figures, in one file of HTML.
+"""Makes the page of a report: the judgement of `regatta report`, with figures, in one HTML file.
 
 usage: plots/report.py [--overwrite] JUDGEMENT
 
 JUDGEMENT is the judgement.json that `regatta report` wrote. Writes index.html and figures/ beside
-it, or in place of those that it made before. --overwrite: in place of any, but not of records.
-Runs in virtual time have a page of their own, simulated.html, or index.html where all are.
+it. Replaces its own earlier files; with --overwrite any file except records. Runs in virtual time
+have their own page, simulated.html; if there are no other runs, it is index.html.
 """
 
 import sys
@@ -42,8 +42,8 @@ from strategies import PlotsError
 from what_if import GIGABITS, WORKERS
 
 PLOTS = Path(__file__).resolve().parent
-# By section: what is drawn for each workload, where its records hold something for it. Each is
-# plots/figure_NAME.py; what its picture shows, in a sentence.
+# The figures of each section, drawn for each workload if its records have data for them: NAME of
+# plots/figure_NAME.py, and a sentence that describes the picture.
 RESULT = {
     "time_to_target": "Training time to the target, every run a mark. The bar is the geometric "
                       "mean, or the median where a run missed the target.",
@@ -62,9 +62,9 @@ WHY = {
     "staleness": "Updates by their staleness: how many versions they missed.",
 }
 
-MOST_IN_SHORT = 8  # workloads
+MOST_IN_SHORT = 8  # workloads in the summary on the terminal
 
-# What a claim does not draw again: it would mix workloads, and stands in each one's section.
+# Figures that a claim does not repeat: they would mix workloads, and each workload has its own.
 OF_ONE_WORKLOAD = {"race", "time_split", "efficiency", "scaling"}
 
 
@@ -99,7 +99,7 @@ class Figures:
 
 
 def by_build(runs: list[Run]) -> list[list[Run]]:
-    """By machine and commit, as others do not compare; those with the most runs first."""
+    """Groups runs by machine and commit, because others are not comparable; largest group first."""
     groups: dict[Any, list[Run]] = {}
     for run in runs:
         groups.setdefault((run.cell.machine, run.commit), []).append(run)
@@ -107,7 +107,7 @@ def by_build(runs: list[Run]) -> list[list[Run]]:
 
 
 def picture_claims(claims: list[Claim], runs: list[Run], figures: Figures) -> None:
-    """Draws each figure once, from the first build whose runs have data for it."""
+    """Draws each figure once, from the first build that has data for it."""
     shown: dict[str, str] = {}
     builds = by_build(runs)
     for claim in claims:
@@ -124,7 +124,7 @@ def picture_claims(claims: list[Claim], runs: list[Run], figures: Figures) -> No
 
 
 def graph_pictures(folder: Path, overwrite: bool) -> list[Graphic]:
-    """The graphs of all strategies; if they cannot be drawn, one entry whose text says why."""
+    """The graphs of all strategies; if they cannot be drawn, one entry that states the reason."""
     try:
         return [Graphic(name, svg, text, "") for name, svg, text in
                 write_pictures(folder, overwrite)]
@@ -189,7 +189,7 @@ def render_simulated(judgement: Any, studies: list[Study], figures: Figures, fil
 
 
 def render(judgement_file: Path, overwrite: bool) -> list[str]:
-    """Returns what to say on the terminal."""
+    """Writes the pages; returns lines to print on the terminal."""
     judgement = read_judgement(judgement_file)
     studies = studies_of(judgement)
     folder = judgement_file.parent
@@ -207,7 +207,7 @@ def render(judgement_file: Path, overwrite: bool) -> list[str]:
 
 
 def in_short(page: Page) -> list[str]:
-    """Summary for the terminal: the first on each workload, by how much and how certainly."""
+    """Summary for the terminal: the winner on each workload, its lead, and the certainty."""
     lines = []
     for view in page.workloads[:MOST_IN_SHORT]:
         head = view.headline

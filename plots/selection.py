@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selects the cells of a figure when there are too many, and words the note that says so.
+"""Selects the cells of a figure if there are too many, and adds a note about the omission.
 
-No strategy is left out. Each keeps the cells that reached the target first, the same number for
+No strategy is omitted. Each keeps the cells that reached the target first, the same number for
 each if there is room, so that a figure of a thousand cells is as readable as one of ten. Tables on
-the page and on the terminal show the cells that are left out.
+the page and on the terminal contain the omitted cells.
 """
 
 from collections import Counter
@@ -14,18 +14,18 @@ from matplotlib.figure import Figure
 from axes_style import FAINT
 from judgement import Run, by_rank
 
-MOST_ROWS = 20  # cells that have a row each
-MOST_LINES = 12  # cells that have a line or a mark, and an entry in a legend
+MOST_ROWS = 20  # cells in a figure with a row for each
+MOST_LINES = 12  # cells in a figure with a line or mark, and a legend entry, for each
 GAP = 0.08  # inches between a figure and the words below it
 
 
 def _soonest(runs: list[Run]) -> tuple[bool, float]:
-    """Sort key of the first of these cells."""
+    """The sort key of the best-ranked cell among these runs."""
     return min(by_rank(run.cell) for run in runs)
 
 
 def _kept(groups: dict[Hashable, list[Run]], most: int) -> set[Hashable]:
-    """Keeps the first cell of each strategy, then the second of each, and so on."""
+    """The keys to keep: the first cell of each strategy, then the second of each, and so on."""
     places: list[tuple[int, Hashable]] = []
     seen: Counter[str] = Counter()
     for key in sorted(groups, key=lambda key: _soonest(groups[key])):
@@ -38,8 +38,8 @@ def _kept(groups: dict[Hashable, list[Run]], most: int) -> set[Hashable]:
 
 def fitting(runs: Iterable[Run], most: int,
             key: Callable[[Run], Hashable] = lambda run: run.cell) -> tuple[list[Run], str]:
-    """The runs of the cells (or lines, if `key` joins cells) that fit, in their order, and a note
-    such as `10 of 20`; the note is empty if all fit."""
+    """The runs of at most `most` cells, in their order, and a note such as `10 of 20 cells`, empty
+    if all fit. A `key` that joins several cells selects lines instead."""
     groups: dict[Hashable, list[Run]] = {}
     runs = list(runs)
     for run in runs:
@@ -52,12 +52,12 @@ def fitting(runs: Iterable[Run], most: int,
 
 
 def tell(figure: Figure, counts: dict[str, str]) -> Figure:
-    """Adds the notes of fitting(), by panel, below the figure; unchanged if there are none."""
+    """Adds the notes of fitting() below the figure, if there are any. `counts`: notes by panel."""
     shown = [f"{count} ({panel})" if panel else count for panel, count in counts.items() if count]
     if shown:
         text = (f"Shown: {', '.join(shown)}; of each strategy\nthose that reached the target "
                 "first. The tables have all of them.")
-        figure.draw_without_rendering()  # puts everything in its place
+        figure.draw_without_rendering()  # computes the layout
         drawn = figure.get_tightbbox()
         width, height = figure.get_size_inches()
         figure.text(max(drawn.x0, 0) / width, (drawn.y0 - GAP) / height, text, fontsize=8.5,

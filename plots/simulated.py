@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies in virtual time, as the judgement has them: ways to train, links, the points where both
-meet with a number of workers, and where one way overtakes another."""
+"""Studies in virtual time, from the judgement. A study has ways to train, links, points (a way on a
+link with a number of workers), and overtakings of one way by another."""
 
 import math
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ class Link(NamedTuple):
     bytes_per_s: float  # inf: no limit
     latency_s: float
     core_bytes_per_s: float
-    cluster: str  # digest, of older records, which do not tell the rest
+    cluster: str  # digest; only in older records, which lack the other fields
 
     @property
     def text(self) -> str:
@@ -33,7 +33,7 @@ class Link(NamedTuple):
 
 class Way(NamedTuple):
     label: str
-    variant: Variant  # without what is no part of a way: workers, batch, length
+    variant: Variant  # without workers, batch and length, which vary within a way
     style: Style
 
     @property
@@ -42,7 +42,7 @@ class Way(NamedTuple):
 
     @property
     def is_ceiling(self) -> bool:
-        """Its workers exchange nothing."""
+        """Whether its workers exchange nothing."""
         return not claims_time(self.strategy)
 
 
@@ -51,7 +51,7 @@ class Point(NamedTuple):
     link: int
     workers: int
     global_batch: int
-    count: int  # of records
+    count: int  # number of records
     examples_per_s: float
     step_seconds: float
     parts: dict[str, float]  # of a worker's step, seconds
@@ -68,18 +68,18 @@ class Point(NamedTuple):
 
     @property
     def waiting(self) -> float:
-        """The share of a worker's step, bubbles of pipelines among it."""
+        """The share of a worker's step spent waiting, including bubbles of pipelines."""
         return self.share("bubble") + self.share("wait")
 
 
 class Overtaking(NamedTuple):
     measure: str
     axis: str
-    way: int  # ahead at `to`
-    overtaken: int  # ahead at `from`
-    start: int  # points of the way
+    way: int  # ahead at `end`
+    overtaken: int  # ahead at `start`
+    start: int  # start, end: points of `way`
     end: int
-    at: float | None  # by interpolation
+    at: float | None  # interpolated position on the axis
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Study:
     commits: list[str]
     machines: list[str]
     batch_grows: bool
-    one_worker: float | None  # examples/s
+    one_worker: float | None  # its speed, in examples/s
     ways: list[Way]
     links: list[Link]
     points: list[Point]
@@ -111,7 +111,7 @@ class Study:
 
     @property
     def shown(self) -> list[int]:
-        """Ways that a figure has room for: the first of each strategy, then others."""
+        """The ways for a figure, at most MOST_LINES: the first of each strategy, then others."""
         seen: dict[str, int] = {}
         order = []
         for number, way in enumerate(self.ways):
@@ -120,21 +120,21 @@ class Study:
         return sorted(number for _, number in sorted(order)[:MOST_LINES])
 
     def shown_links(self, most: int) -> list[int]:
-        """As many as a figure has room for, from the narrowest to the widest."""
+        """At most `most` links, evenly spaced in the list, including the first and the last."""
         last = len(self.links) - 1
         if last < most:
             return list(range(last + 1))
         return [round(step * last / (most - 1)) for step in range(most)]
 
     def note(self, links: int) -> str:
-        """Of a figure with so many links: what it leaves out; empty: nothing."""
+        """A note about ways and links omitted from a figure with `links` links; may be empty."""
         parts = [f"{shown} of {every} {word}" for shown, every, word in (
             (len(self.shown), len(self.ways), "ways"), (links, len(self.links), "links"))
                  if shown < every]
         return f"Shown: {', '.join(parts)}. The tables have all." if parts else ""
 
     def line(self, way: int, link: int) -> list[Point]:
-        """By workers."""
+        """The points of a way on a link, by number of workers."""
         return sorted((one for one in self.points if (one.way, one.link) == (way, link)),
                       key=lambda one: one.workers)
 
@@ -157,7 +157,7 @@ def _limit(value: float | None) -> float:
 
 
 def _ways(study: Json) -> list[Way]:
-    """Named as lines of a figure: workers and batch are not what tells them apart."""
+    """The ways of a study, with labels that do not mention workers or batch."""
     variants = []
     for way in study["ways"]:
         one = variant_of(way["cell"])

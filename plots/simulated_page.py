@@ -30,10 +30,10 @@ class Entry:
     """A speed of the what-if table."""
 
     speed: str  # empty: there is no such point
-    times: str  # in terms of one worker
+    times: str  # speed relative to one worker
     target: str
-    is_best: bool  # the fastest of its column, ceilings aside
-    is_soonest: bool  # at the target
+    is_best: bool  # the fastest of its column, except ceilings
+    is_soonest: bool  # the first of its column to the target
 
 
 @dataclass
@@ -47,7 +47,7 @@ class OvertakingRow:
     way: Name
     overtaken: Name
     between: str
-    about: str  # empty: no interpolation
+    about: str  # interpolated position; empty: none
     where: str
 
 
@@ -61,7 +61,7 @@ class OvertakingGroup:
 class PointRow:
     name: Name
     link: str
-    values: list[str]  # by NUMBERS
+    values: list[str]  # in the order of NUMBERS
     command: str
 
 
@@ -70,7 +70,7 @@ class StudyView:
     title: str
     slug: str
     conditions: str
-    made: list[tuple[str, str]]  # where the costs come from
+    made: list[tuple[str, str]]  # the origin of the costs
     command: str
     workers: list[int]
     what_if: list[IfLink]
@@ -91,7 +91,7 @@ def _name(study: Study, way: int) -> Name:
 
 
 def _entry(study: Study, point: Point | None, column: list[Point]) -> Entry:
-    """`column`: all that its column holds."""
+    """The entry of a point. `column`: all points of its column."""
     if point is None:
         return Entry("", "", "", False, False)
     best = max((one.examples_per_s for one in column if not study.ways[one.way].is_ceiling),
@@ -125,7 +125,7 @@ def _what_if(study: Study) -> list[IfLink]:
 
 
 def _place(study: Study, one: Overtaking, point: int) -> str:
-    """Of a point on the axis."""
+    """The position of a point on the axis of an overtaking."""
     link = study.links[study.points[point].link]
     return {"workers": str(study.points[point].workers), "bandwidth": bits_text(link.bytes_per_s),
             "latency": delay_text(link.latency_s)}[one.axis]
@@ -150,7 +150,7 @@ def _about(one: Overtaking) -> str:
 
 
 def _where(study: Study, one: Overtaking) -> str:
-    """What stays the same along the axis."""
+    """The settings that stay the same along the axis."""
     point = study.points[one.start]
     link = study.links[point.link]
     workers = plural(point.workers, "worker")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program's table of strategies, as the judgement that was read last has it."""
+"""The program's table of strategies, from the judgement that was read last."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 
 class PlotsError(Exception):
-    """No figure; the text is one line that says why and what to do."""
+    """A figure cannot be made; the text is one line with the reason and the remedy."""
 
 
 class Strategy(NamedTuple):
@@ -27,19 +27,19 @@ def use_table(rows: Iterable[dict[str, Any]]) -> None:
 
 
 def table() -> dict[str, Strategy]:
-    """By name, in the program's order; empty before a judgement was read."""
+    """The strategies by name, in the program's order; empty before a judgement was read."""
     return _rows
 
 
 def strategies_text(names: Iterable[str]) -> str:
-    """`16 strategies`: the one way to count them, by the table's names, each part of a composition
-    once. All else that is counted are cells."""
+    """`16 strategies`. Counts names of the table; each part of a composition counts, but only once.
+    All pages and figures count strategies in this way."""
     count = len({part for name in names for part in name.split("+")})
     return f"{count} strateg" + ("y" if count == 1 else "ies")
 
 
 def exchanges_of(strategy: str) -> set[str]:
-    """Of a strategy or the parts of a composition; nothing of a name that the program lacks."""
+    """The exchange of a strategy, or those of a composition's parts; unknown names are ignored."""
     return {table()[part].exchange for part in strategy.split("+") if part in table()}
 
 
@@ -48,5 +48,6 @@ def is_asynchronous(strategy: str) -> bool:
 
 
 def claims_time(strategy: str) -> bool:
-    """Replicas that exchange nothing are a ceiling on speed; their time to a target is no claim."""
+    """Whether time to target counts. If replicas exchange nothing, only their speed does, as a
+    ceiling."""
     return "nothing" not in exchanges_of(strategy)

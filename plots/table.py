@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results as two tables for a terminal of 80 columns: plain ASCII, a row for each strategy."""
+"""Results as two ASCII tables for a terminal of 80 columns, with a row for each strategy."""
 
 import math
 
@@ -11,7 +11,7 @@ WHY = ("strategy", "examples/s", "final", "step %")
 
 
 def format_time(seconds: float) -> str:
-    """Three digits and the unit that suits; `-` for a target never reached."""
+    """The time with three digits and a suitable unit; `-` if the target was missed."""
     if not math.isfinite(seconds):
         return "-"
     for limit, scale, unit in ((1e-3, 1e6, "us"), (1.0, 1e3, "ms"), (math.inf, 1.0, "s")):
@@ -39,7 +39,7 @@ def _spread(cell: Cell, runs: list[Run]) -> str:
         return "no claim"
     times = [run.time_to_target for run in runs]
     low, high = format_time(min(times)), format_time(max(times))
-    if low.split(" ")[1:] == high.split(" ")[1:]:  # the unit once
+    if low.split(" ")[1:] == high.split(" ")[1:]:  # a common unit appears once
         low = low.split(" ")[0]
     return f"{low} .. {high}"
 
@@ -69,7 +69,7 @@ def _render(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def render_workload(workload: str, runs: list[Run]) -> str:
-    """One workload: who came first, and where each strategy's time went."""
+    """The tables of one workload: the ranking, and the parts of each strategy's time."""
     order = ranked(runs)
     names = cell_labels(cell for cell, _ in order)
     first = order[0][0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every axis of every figure has a label with its unit; every panel has a title."""
+"""Tests that every axis of every figure has a label with its unit, and every panel a title."""
 
 import functools
 import importlib
@@ -23,9 +23,9 @@ STRATEGIES = ("single", "in_graph", "all_reduce", "async_shared", "independent",
 SECONDS = (r"\(((micro|milli)?seconds|minutes|hours)(, log scale)?"
            r"(; without evaluations|; axis not from 0)?\)")
 LOSS = r"loss( in evaluation)?( \(log scale\))?"
-NAMES = None  # of strategies, at the ticks
+NAMES = None  # no label: the ticks are names of strategies
 
-# By figure: what its horizontal and its vertical axes say. Counts have what they count as a unit.
+# Labels of the horizontal and vertical axes, by figure. The unit of a count is the counted thing.
 LABELS: dict[str, tuple[str, str | None]] = {
     "figure_race": (r"training time " + SECONDS, rf"accuracy \(%\)|{LOSS}"),
     "figure_time_to_target": (r"training time to target " + SECONDS, NAMES),
@@ -49,7 +49,7 @@ LABELS: dict[str, tuple[str, str | None]] = {
 
 
 def some_records(workload: str) -> list[dict[str, Any]]:
-    """Records for every figure: seeds, numbers of workers, a straggler."""
+    """Records with several seeds and numbers of workers, and a straggler: data for every figure."""
     made = []
     for strategy in STRATEGIES:
         for seed in (1, 2, 3):
@@ -70,7 +70,7 @@ def some_records(workload: str) -> list[dict[str, Any]]:
 
 @functools.cache
 def drawn(name: str) -> list[Figure | None]:
-    """One figure of each workload, so that scales and units differ."""
+    """The figure `name` for each of two workloads; their scales and units differ."""
     if name == "figure_trend":
         return [importlib.import_module(name).draw(made_up_runs(history()))]
     if name.startswith("figure_virtual"):
@@ -81,7 +81,7 @@ def drawn(name: str) -> list[Figure | None]:
 
 
 def drawn_virtual(name: str) -> list[Figure | None]:
-    """All figures of a module, of runs in virtual time that come to their target."""
+    """All figures of a module, from runs in virtual time that reach their target."""
     records = [made_up_simulated(strategy, workers, 100 * workers)
                | {"status": "reached", "training_time_to_target_ns": 10**9,
                   "examples_to_target": 1000}
@@ -94,7 +94,7 @@ def drawn_virtual(name: str) -> list[Figure | None]:
 
 
 def label(axes: Axes, direction: str) -> str:
-    """The axis' own label, that of an axis with the same scale, or that of the whole figure."""
+    """The label of an axis, of one that shares its scale, or of the whole figure."""
     shared = getattr(axes, f"get_shared_{direction}_axes")().get_siblings(axes)
     own = [getattr(one, f"get_{direction}label")() for one in (axes, *shared)]
     of_all = getattr(axes.figure, f"_sup{direction}label")
@@ -107,8 +107,7 @@ def ticks(axes: Axes, direction: str) -> list[str]:
 
 
 def rows_are_names(axes: Axes) -> bool:
-    """Each tick, or each text above a row, names a strategy, with the settings that distinguish its
-    cells."""
+    """Whether each tick, or each text above a row, begins with the name of a strategy."""
     named = ticks(axes, "y") or [text.get_text() for text in axes.texts if text.get_ha() == "left"]
     return len(named) > 1 and all(re.match("|".join(STRATEGIES), text) for text in named)
 

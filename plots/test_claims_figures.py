@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the claims on made-up records, and pictures of graphs."""
+"""Tests the figures of claims on invented records, and the pictures of graphs."""
 
 import contextlib
 import io
@@ -176,7 +176,7 @@ class Graphs(unittest.TestCase):
         self.folder = Path(temporary.name)
 
     def test_pictures_every_strategy_and_the_single_graph_beside_in_graph(self) -> None:
-        runs_of(record("all_reduce"))  # brings the table
+        runs_of(record("all_reduce"))  # fills the table
         made = graphs.write_pictures(self.folder, overwrite=False)
         self.assertEqual({one.name for one in made}, set(strategies.table()) - {"single"})
         ids: list[str] = []
@@ -190,7 +190,7 @@ class Graphs(unittest.TestCase):
         both = next(one.svg for one in made if one.name == "in_graph")
         self.assertIn(">single<", both)
         self.assertIn(">in_graph<", both)
-        self.assertEqual(both.count(">loss backward<"), 3)  # one, and one of each replica
+        self.assertEqual(both.count(">loss backward<"), 3)  # one of `single`, one of each replica
 
     def test_say_which_package_is_missing_and_leave_a_note_in_the_page(self) -> None:
         runs_of(record("all_reduce"))

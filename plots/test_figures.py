@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures and sentences of the report on made-up records, and the cases that have none."""
+"""Tests figures and sentences of the report on invented records, and cases that have none."""
 
 import math
 import re
@@ -62,10 +62,10 @@ class Figures(unittest.TestCase):
                          "status": "failed"})
         for module in (*MODULES, figure_scaling):
             self.assertIsNone(module.draw(early), module.__name__)
-        self.assertIsNone(figure_scaling.draw(some_runs()))  # one number of workers each
+        self.assertIsNone(figure_scaling.draw(some_runs()))  # each has one number of workers
 
     def test_show_what_exchanging_less_costs(self) -> None:
-        self.assertIsNone(figure_exchanges.draw(some_runs()))  # all do in every step, or never
+        self.assertIsNone(figure_exchanges.draw(some_runs()))  # all exchange in every step or never
         rare = made_up_record("resnet9_thin", "local_sgd", 1)
         rare["graph"]["bytes_per_step_counted"] = 320
         rare["evaluations"][-1]["metric"] = 71.5
@@ -81,7 +81,7 @@ class Figures(unittest.TestCase):
         runs = runs_of(*some_records(), made_up_failure("resnet9_thin", "single", 4, 2))
         (axes,) = figure_time_to_target.draw(runs).axes
         marks = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
-        self.assertEqual(sum(len(line.get_xdata()) for line in marks), 10)  # not `independent`
+        self.assertEqual(sum(len(line.get_xdata()) for line in marks), 10)  # without `independent`
         self.assertEqual([line.get_marker() for line in marks].count("X"), 1)
         bars = [line for line in axes.get_lines() if line.get_linestyle() == "-"]
         self.assertEqual(len(bars), 3)
@@ -202,7 +202,7 @@ TALLEST, WIDEST = 18, 14  # inches
 
 
 def thousand_cells() -> list[Run]:
-    """Cells of one workload, a run each: by strategy, batch, workers, with and without a
+    """One run for each cell of one workload: cells differ in strategy, batch, workers and
     straggler."""
     records = []
     for strategy in STRATEGIES:
@@ -213,7 +213,7 @@ def thousand_cells() -> list[Run]:
             if number % 2:
                 record["cell"]["straggler"] = [{"worker": 1, "factor": 2.0}]
             records.append(record)
-    # The straggler's sibling without one, and a line by workers of each batch.
+    # The counterparts without a straggler, and a second number of workers for each line.
     records += [{**record, "cell": {**record["cell"], "workers": 5 - record["cell"]["workers"]}}
                 for record in records]
     return runs_of(*records)
@@ -252,7 +252,7 @@ class ThousandCells(unittest.TestCase):
 
     def test_leave_few_cells_alone(self) -> None:
         runs = some_runs()
-        for most in (4, 1):  # a strategy each
+        for most in (4, 1):  # one cell for each strategy
             self.assertEqual(fitting(runs, most), (runs, ""))
         self.assertEqual(figure_time_to_target.draw(runs).texts, [])
 
@@ -264,7 +264,7 @@ class ThousandCells(unittest.TestCase):
 
 
 def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any) -> Any:
-    """The part of a judgement that headlines use; a standing, a median, and a factor each."""
+    """The part of a judgement that headlines use. `cells`: standing, median, factor of each."""
     rows = [{"cell": {"strategy": "single"}, "count": 5, "reached": 5, "claims_time": True,
              "against_first": {"standing": standing, "p": 0.01, "pairs": 5, "time": factor,
                                "examples": factor / 0.8, "each": 0.8, "low": factor - 0.1,
@@ -289,11 +289,11 @@ class WhatIfTable(unittest.TestCase):
         names = [cell["cell"]["strategy"] for cell in judged["cells"]]
         rows = {row.label: row.speeds for row in what_if(judged, names, names)}
         self.assertEqual(set(rows), {"all_reduce", "parameter_server"})
-        # 256 examples of a worker take 8 ms. A ring of two: 1 MB of parameters, 8 ms at 1 Gbit/s.
+        # A worker's 256 examples take 8 ms. A ring of two moves 1 MB in 8 ms at 1 Gbit/s.
         self.assertAlmostEqual(rows["all_reduce"][0], 512 / (0.008 + 0.008 + 2 * 25e-6))
-        # 32 workers: 16 examples each; 31 / 16 MB, and 62 delays.
+        # 32 workers have 16 examples each; their ring moves 31 / 16 MB, with 62 delays.
         self.assertAlmostEqual(rows["all_reduce"][4], 512 / (0.0005 + 0.0155 + 62 * 25e-6))
-        # One server: 0.5 MB of parameters, of which 8 + 1 pass its link, at 10 Gbit/s.
+        # The server's link carries the 0.5 MB of parameters 8 + 1 times, at 10 Gbit/s.
         self.assertAlmostEqual(rows["parameter_server"][3], 512 / (0.002 + 0.0036 + 2 * 25e-6))
 
 
@@ -333,7 +333,7 @@ class Headlines(unittest.TestCase):
         for against in open_["cells"][1]["against_first"], judged(
                 "open", ("first", 3.0, 1.0), ("open", 3.1, 1.03))["cells"][1]["against_first"]:
             self.assertTrue(standing_text({"against_first": against}).startswith("not decided ("))
-            against.update(low=1e-3, high=230236293.0)  # tells nothing
+            against.update(low=1e-3, high=230236293.0)  # too wide to be useful
             self.assertEqual(standing_text({"against_first": against}), "not decided")
         self.assertEqual(why_of(many, list("abcdefghi")), "")
 

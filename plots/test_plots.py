@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader, table and figure on made-up records, damaged ones included."""
+"""Tests reader, table and figure on invented records, including damaged ones."""
 
 import colorsys
 import contextlib
@@ -159,7 +159,7 @@ class Statistics(unittest.TestCase):
 class Palette(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
-        runs_of(made_up_record("parabola", "single", 1))  # reads the table
+        runs_of(made_up_record("parabola", "single", 1))  # fills the table
 
     def test_tells_any_number_of_strategies_apart_in_black_and_white(self) -> None:
         self.assertEqual(list(styles()), list(table()))
@@ -206,7 +206,7 @@ class Outputs(InFolder):
         code, out, err = self.run_race(str(self.folder))
         self.assertEqual((code, err), (0, ""))
         for strategy in styles():
-            self.assertEqual(out.count(f"\n{strategy} "), 4, strategy)  # two tables each
+            self.assertEqual(out.count(f"\n{strategy} "), 4, strategy)  # two workloads, two tables
         self.assertTrue(out.isascii())
         self.assertEqual((self.folder / "race.png").read_bytes()[:4], b"\x89PNG")
         self.assertIn("<svg", (self.folder / "race.svg").read_text())

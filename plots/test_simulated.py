@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of runs in virtual time, its figures and sentences, on made-up records."""
+"""Tests the page of runs in virtual time, its figures and sentences, on invented records."""
 
 import contextlib
 import io
@@ -32,7 +32,8 @@ def link(gbit: float | None, latency_us: float = 25) -> dict[str, Any]:
 
 
 def some_records() -> list[dict[str, Any]]:
-    """gossip overtakes the server at 1 Gbit/s between 2 and 8 workers, and not at 10."""
+    """Records in which gossip overtakes the server between 2 and 8 workers at 1 Gbit/s, but not at
+    10 Gbit/s."""
     speeds = {1: {"all_reduce": (300, 500, 900), "gossip": (300, 400, 1600),
                   "parameter_server": (None, 800, 800)},
               10: {"all_reduce": (300, 600, 2400), "gossip": (300, 600, 2400),
@@ -48,7 +49,7 @@ def study_of(records: list[dict[str, Any]]) -> Study:
 
 
 def trained(strategy: str, workers: int, seconds: float | None) -> dict[str, Any]:
-    """In virtual time, to the target after so many seconds."""
+    """A record in virtual time that reaches the target after `seconds`; None: misses it."""
     record = made_up_simulated(strategy, workers, 100.0 * workers)
     record["simulated"]["mode"] = "train"
     record["cell"].update(global_batch=256)
@@ -78,7 +79,7 @@ class Studies(unittest.TestCase):
         self.assertEqual([(one.speed, one.times) for one in entries],
                          [("300", "× 1"), ("400", "× 1.33"), ("1,600", "× 5.33")])
         self.assertEqual([one.is_best for one in entries], [True, False, True])
-        self.assertEqual(view.what_if[0].rows[2][1][0].speed, "")  # no server of one worker
+        self.assertEqual(view.what_if[0].rows[2][1][0].speed, "")  # one worker has no server
         self.assertIn("32 examples a step for each worker", view.conditions)
 
     def test_say_who_overtakes_whom_between_which_points(self) -> None:
@@ -106,7 +107,7 @@ class Studies(unittest.TestCase):
                          [one.text for one in study.links])
         heights = [list(line.get_ydata()) for line in figure.axes[0].get_lines()]
         self.assertIn([300, 400, 1600], heights)
-        self.assertIn([300, 2400], heights)  # as many times one worker
+        self.assertIn([300, 2400], heights)  # the ideal line: n times one worker
         heights = [list(line.get_ydata()) for line in draw_each(study).axes[0].get_lines()]
         self.assertIn([300, 200, 200], heights)
         self.assertIsNone(draw_target(study))
@@ -170,7 +171,7 @@ class Studies(unittest.TestCase):
 
 class Pages(unittest.TestCase):
     def made(self, records: list[dict[str, Any]]) -> dict[str, str]:
-        """Pages by name, and what was said."""
+        """The files of the pages by name, and the printed output."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             (folder / "judgement.json").write_text(json.dumps(made_up_judgement(records)))
@@ -227,7 +228,7 @@ class SecondServer(unittest.TestCase):
 
 
 class Backups(unittest.TestCase):
-    """Of eight machines; speeds by backups."""
+    """Eight machines. SPEEDS: examples/s by spread and number of backups."""
 
     SPEEDS = {0.2: {0: 800, 1: 840, 2: 750}, 0.8: {0: 400, 1: 560, 2: 600}}
 
@@ -272,7 +273,8 @@ class Staleness(unittest.TestCase):
         self.addCleanup(plt.close, "all")
 
     def records(self) -> list[dict[str, Any]]:
-        """As ci/virtual_staleness makes them: rates follow workers; 8 without a bound diverge."""
+        """Records like those of ci/virtual_staleness: rates depend on the number of workers, and
+        runs of 8 workers without a bound diverge."""
         records = []
         for workers in (1, 2, 8):
             for strategy, bound in (("all_reduce", None), ("async_shared", None),

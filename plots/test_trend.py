@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Change points on made-up series with and without a change, and the figure on made-up records."""
+"""Tests change points on invented series with and without a change, and the figure on records."""
 
 import contextlib
 import io
@@ -28,13 +28,13 @@ NOISE = 0.02  # standard deviation of the speed between commits, relative
 
 
 def series(chance: random.Random, levels: list[float]) -> list[float]:
-    """Values of commits with these levels, each session a little slower or faster."""
+    """One value for each commit: its level, with the noise of a session of the machine."""
     return [level * chance.gauss(1, NOISE) for level in levels]
 
 
 class ChangePoints(unittest.TestCase):
     def test_are_not_in_series_without_a_change(self) -> None:
-        # At p < 0.01 five or more of 100 would be a chance of one in 300.
+        # At p < 0.01, five or more of 100 happen by chance once in 300 times.
         chance = random.Random(1)
         marked = sum(bool(change_points(series(chance, [100.0] * 20))) for _ in range(100))
         self.assertLess(marked, 5)
@@ -91,7 +91,7 @@ def commit_name(number: int) -> str:
 
 
 def record(strategy: str, number: int, seed: int, **change: Any) -> dict[str, Any]:
-    """The record of a made-up commit that was run on a day of its own."""
+    """The record of a run of an invented commit; each commit has a different day."""
     made = made_up_record("resnet9_thin", strategy, seed, **change)
     made["software"] = {"git_commit": commit_name(number), "dirty": False}
     made["timestamp"] = f"2025-01-{number + 1:02}T12:00:00Z"
@@ -99,7 +99,7 @@ def record(strategy: str, number: int, seed: int, **change: Any) -> dict[str, An
 
 
 def history(slower_from: int = 99) -> list[dict[str, Any]]:
-    """Twenty commits, three runs each; from one commit on all_reduce takes 50 % longer."""
+    """Twenty commits with three runs each; all_reduce takes 50 % longer from `slower_from` on."""
     return [record(strategy, number, 10 * number + seed,
                    pace=1.5 if strategy == "all_reduce" and number >= slower_from else 1.0)
             for number in range(20) for strategy in ("single", "all_reduce")
@@ -161,7 +161,7 @@ class Figure(unittest.TestCase):
             assert figure is not None
             return " ".join(text.get_text() for text in figure.texts)
         self.assertIn("no change of level", said(history()))
-        self.assertIn("not measured in turn", said(history()))  # each on its day
+        self.assertIn("not measured in turn", said(history()))  # commits differ in their days
         self.assertIn("5 are too few to tell", said(history()[:30]))
         in_turn = [one | {"timestamp": f"2025-02-01T12:00:{at % 3:02}Z"}
                    for at, one in enumerate(history(slower_from=12))]

@@ -4,9 +4,9 @@
 
 usage: plots/trend.py [--overwrite] DIR...
 
-Draws what the program says of the folders' records, which are of one machine: writes trend.svg and
-trend.png into the first, or in place of those that it drew before. --overwrite: in place of any,
-but not of records.
+Draws the folders' records, which are of one machine, as `regatta report` evaluates them: writes
+trend.svg and trend.png into the first folder. Replaces its own earlier files; with --overwrite any
+file except records.
 """
 
 import sys
@@ -20,8 +20,8 @@ from strategies import PlotsError
 
 
 def runs_of_one_machine(folders: list[Path]) -> list[Run]:
-    """The runs. Throws: PlotsError if they are of several machines: their times are not one
-    series."""
+    """Reads the runs of the folders. Throws: PlotsError if they are of several machines, because
+    such times do not form one series."""
     runs = runs_of(judge(folders)["workloads"])
     machines = sorted({" ".join([f"{cpu}, {cores} cores", *gpus])
                        for cpu, cores, gpus in {run.cell.machine for run in runs}})

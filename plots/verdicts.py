@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The sentences with verdicts in READMEs, from committed records.
+"""Writes the sentences with verdicts in READMEs, from committed records.
 
 usage: plots/verdicts.py [--check]
 
-Writes what stands between `<!-- made by plots/verdicts.py: NAME -->` and `<!-- end -->`: the race
-picture with its caption, the count of claims and their table. --check writes nothing, and exits
-with 1 and the difference where a README says anything else than the program does of the records.
+Replaces the text between `<!-- made by plots/verdicts.py: NAME -->` and `<!-- end -->`: the race
+picture with its caption, the count of claims, and their table. --check writes no file; if a README
+differs from the program's verdicts on the records, it prints the difference and exits with 1.
 """
 
 import difflib
@@ -23,13 +23,13 @@ from strategies import PlotsError
 from wording import plural
 
 RACE = "results/epyc-2-cores/quick"  # has race.png
-# By machine: a claim is that of the first folder whose records have something to say of it.
+# Folders by machine. The first folder that has evidence for a claim decides it.
 CLAIMS = (("results/xeon-2-cores/claims", "results/xeon-2-cores/exchanges_two_workers"),
           ("results/epyc-2-cores/claims",))
 TAUGHT = "strategies/README.md#what-is-taught-tested"
 
 WIDTH = 118
-SHORT_STEP = 1e-3  # seconds; in shorter ones exchanges cost more than computing
+SHORT_STEP = 1e-3  # seconds; in shorter steps exchanges cost more than computing
 OUTCOME = re.compile(r"^([a-z ]+): .* seeds\)")
 
 
@@ -58,7 +58,7 @@ def _threads(cells: list[Json]) -> str:
 
 
 def _verdict(judged: Json) -> str:
-    """Who was first on a workload, how surely, and who missed its target."""
+    """Text: the first strategies on a workload, the certainty, and those that missed the target."""
     names, target = cell_labels(judged), judged["target"]
     headline = headline_of(judged, names)
     text = f"**{judged['workload']}** to {target['metric']} {target['value']:g}"
@@ -76,7 +76,8 @@ def _verdict(judged: Json) -> str:
 
 
 def race_text(judgement: Json) -> str:
-    """The picture of a race and its caption: images first, then what shows the cost of a step."""
+    """The picture of a race and its caption: first workloads of images, then the parabola, which
+    shows the cost of a step."""
     workloads = sorted(judgement["workloads"], key=lambda one: one["target"]["metric"] == "loss")
     cells = [cell["cell"] for one in workloads for cell in one["cells"]]
     table, raced = judgement["strategies"], {cell["strategy"] for cell in cells}
@@ -90,13 +91,13 @@ def race_text(judgement: Json) -> str:
 
 
 def _evidence(judgements: list[Json]) -> list[Json]:
-    """A claim each: of the first judgement that compares anything."""
+    """Each claim, from the first judgement with a comparison for it."""
     return [next((one for one in same if one["yes"] + one["no"] + one["unclear"]), same[0])
             for same in zip(*(judgement["claims"] for judgement in judgements))]
 
 
 def count_text(judgements: list[Json]) -> str:
-    """How many claims hold, and which do not."""
+    """Text: the number of claims by verdict, and the claims that do not hold."""
     claims = _evidence(judgements)
     counts = Counter(claim["verdict"] for claim in claims)
     refuted = [f"\"{claim['taught'].split(':')[0].rstrip('.')}\"" for claim in claims
@@ -109,7 +110,7 @@ def count_text(judgements: list[Json]) -> str:
 
 
 def _numbers(claim: Json) -> str:
-    """The first comparison of each outcome; of what follows from the graph all of it."""
+    """The first comparison with each outcome; all of them for a claim that follows from graphs."""
     outcomes: dict[str, str] = {}
     for number in claim["numbers"]:
         if found := OUTCOME.match(number):
@@ -118,7 +119,7 @@ def _numbers(claim: Json) -> str:
 
 
 def claims_text(machines: list[list[Json]]) -> str:
-    """The table of claims: a column each machine, with numbers of the first."""
+    """The table of claims: a column for each machine, and the numbers of the first machine."""
     heads = [f"{_machine(one[0])} ({', '.join(f'[records](../{folder})' for folder in folders)})"
              for one, folders in zip(machines, CLAIMS)]
     rows = [["what is taught", heads[0], "such as", *heads[1:]], ["---"] * (len(heads) + 2)]
@@ -129,7 +130,8 @@ def claims_text(machines: list[list[Json]]) -> str:
 
 
 def with_block(text: str, name: str, made: str) -> str:
-    """The text of a README with another block of that name. Throws: PlotsError without one."""
+    """The README `text` with `made` as its block `name`. Throws: PlotsError if it has no such
+    block."""
     begin = f"<!-- made by plots/verdicts.py: {name} -->\n"
     block = re.compile(f"(?<={re.escape(begin)}).*?(?=<!-- end -->)", re.DOTALL)
     if not block.search(text):

@@ -1,13 +1,13 @@
 #!/usr/bin/python3 -Es
 # SPDX-License-Identifier: Apache-2.0
-"""Speed against workers on clusters of virtual time, a panel for each link.
+"""Draws speed against workers on clusters in virtual time, with a panel for each link.
 
 usage: plots/virtual.py [--overwrite] FOLDER
 
-Reads FOLDER/*/simulated.jsonl, as ci/virtual_speedup makes them; prints a table; writes
-FOLDER/virtual.svg and FOLDER/virtual.png, or in place of those that it drew before. Speed in the
-table is in terms of one worker's, with two servers then in terms of that with one. What runs do not
-compare stands in FOLDER/virtual_2 and so on.
+Reads FOLDER/*/simulated.jsonl, made by ci/virtual_speedup, prints a table, and writes
+FOLDER/virtual.svg and FOLDER/virtual.png. Replaces its own earlier files. The table has speeds
+relative to one worker, and then speeds with two servers relative to one server. Studies that are
+not comparable have their own files: FOLDER/virtual_2 and so on.
 """
 
 from pathlib import Path
@@ -19,11 +19,11 @@ from strategies import PlotsError
 from virtual_files import run_command, studies_in
 
 
-PAYS = 1.1  # times as fast, from which a second server counts as worth it
+PAYS = 1.1  # speed ratio from which a second server counts as worth it
 
 
 def gains_of_second_server(study: Study, link: int) -> dict[int, float]:
-    """Speed of parameter_server with two servers in terms of that with one, by workers."""
+    """Speed of parameter_server with two servers, relative to one server, by workers."""
     speeds = {servers: {point.workers: point.examples_per_s for way, one in enumerate(study.ways)
                         if one.strategy == "parameter_server"
                         and one.variant.option("servers") == servers

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures of virtual time share: lines with a described mark at each point, an axis of
-workers, the legend below."""
+"""Code shared by figures of virtual time: lines with a described mark at each point, an axis of
+workers, a legend below the figure."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -42,7 +42,7 @@ def set_workers(axes: Axes, workers: list[int]) -> None:
 
 def legend_below(figure: Figure, lines: Iterable[tuple[str, Style]], inches: float = 0,
                  columns: int = 4) -> None:
-    """`inches`: below where it usually is, for a low figure. `columns`: at most."""
+    """Adds the legend. `inches`: extra distance below a low figure. `columns`: at most."""
     handles = [plt.Line2D([], [], color=style.colour, linewidth=WIDTH, marker=style.marker,
                           markersize=SIZE, markeredgecolor="white",
                           dashes=style.dash or (None, None), label=label)

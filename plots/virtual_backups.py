@@ -1,13 +1,13 @@
 #!/usr/bin/python3 -Es
 # SPDX-License-Identifier: Apache-2.0
-"""What backup workers are worth in virtual time: step time and examples per second by how many of
-the machines are backups, a line for each spread of compute times.
+"""Draws the worth of backup workers in virtual time: step time and examples per second against the
+number of backups among the machines, with a line for each spread of compute times.
 
 usage: plots/virtual_backups.py [--overwrite] FOLDER
 
-Reads FOLDER/spread_*/simulated.jsonl, as ci/virtual_backups makes them; prints a table; writes
-FOLDER/backups.svg and FOLDER/backups.png, or in place of those that it drew before. A mean step is
-the examples of a step by examples per second.
+Reads FOLDER/spread_*/simulated.jsonl, made by ci/virtual_backups, prints a table, and writes
+FOLDER/backups.svg and FOLDER/backups.png. Replaces its own earlier files. The mean step time is
+the number of examples in a step divided by examples per second.
 """
 
 from pathlib import Path
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 class Line(NamedTuple):
     spread: float
-    parts: list[Part]  # none first
+    parts: list[Part]  # by number of backups
 
     @property
     def best(self) -> Part:
@@ -83,7 +83,7 @@ def figure_of(lines: list[Line]) -> Figure:
     figure, (steps, speeds) = plt.subplots(1, 2, figsize=PANELS)
     figure.subplots_adjust(wspace=0.27)
     styles = sorted(styles_of(["parameter_server"] * len(lines)),
-                    key=lambda style: -sum(to_rgb(style.colour)))  # wider spreads are darker
+                    key=lambda style: -sum(to_rgb(style.colour)))  # wider spreads get darker lines
     for line, style in zip(lines, styles):
         whole = line.parts[0].mean_step
         draw_line(steps, style, [Mark(part.backups, part.mean_step / whole, line.words(part))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that draw a folder of virtual time: virtual.py, virtual_backups.py,
+"""Code shared by the commands that draw a folder of virtual time: virtual.py, virtual_backups.py,
 virtual_staleness.py."""
 
 import sys
@@ -13,7 +13,7 @@ from strategies import PlotsError
 
 
 def studies_in(folder: Path, pattern: str, script: str) -> list[Study]:
-    """Of the records that the script made in the folder. Throws: PlotsError."""
+    """The studies in the records that `script` made in the folder. Throws: PlotsError."""
     files = sorted((*folder.glob(pattern), *folder.glob(f"{pattern}.gz")))
     if not files:
         raise PlotsError(f"{folder} has no {pattern}; fix: {script} --out {folder}")
@@ -21,8 +21,8 @@ def studies_in(folder: Path, pattern: str, script: str) -> list[Study]:
 
 
 def run_command(about: str, draw: Callable[[Path, bool], list[Path]]) -> None:
-    """`about`: the command's head, which says how it is used. `draw` gets the folder, and whether
-    files that were not drawn here are replaced; returns what it wrote."""
+    """Runs a command. `about`: its module docstring, which has its usage. `draw`: gets the folder
+    and whether to replace files that plots/ did not draw; returns the files that it wrote."""
     try:
         overwrite, folders = overwrite_in(sys.argv[1:])
         if len(folders) != 1 or folders[0].startswith("-"):

@@ -1,14 +1,14 @@
 #!/usr/bin/python3 -Es
 # SPDX-License-Identifier: Apache-2.0
-"""What staleness costs in virtual time: the versions that an update missed, in the mean, and the
-accuracy at the end, against workers, a line for each way to train.
+"""Draws the cost of staleness in virtual time: the mean number of versions that an update missed,
+and the accuracy at the end, against workers, with a line for each way to train.
 
 usage: plots/virtual_staleness.py [--overwrite] FOLDER
 
-Reads FOLDER/simulated.jsonl, as ci/virtual_staleness makes it; prints a table; writes
-FOLDER/staleness.svg and FOLDER/staleness.png, or in place of those that it drew before. A run that
-diverged has no accuracy: it is a cross at the bottom. Records count 63 missed versions or more as
-63, so that a mean near that is too low.
+Reads FOLDER/simulated.jsonl, made by ci/virtual_staleness, prints a table, and writes
+FOLDER/staleness.svg and FOLDER/staleness.png. Replaces its own earlier files. A run that diverged
+has no accuracy and is a cross at the bottom. Records count 63 or more missed versions as 63, so
+means near 63 are too low.
 """
 
 import contextlib
@@ -42,14 +42,14 @@ class Outcome(NamedTuple):
     workers: int
     staleness: float | None  # mean
     metric: float | None
-    diverged: int  # runs
+    diverged: int  # number of runs that diverged
 
 
 class Line(NamedTuple):
     label: str
     style: Style
     is_asynchronous: bool
-    outcomes: list[Outcome]  # by workers
+    outcomes: list[Outcome]  # by number of workers
 
     def words(self, one: Outcome, metric: str) -> str:
         text = f"{self.label}, {plural(one.workers, 'worker')}: {metric} " \
@@ -60,19 +60,19 @@ class Line(NamedTuple):
 
 
 def _way(variant: Variant) -> Variant:
-    """Without what follows the workers: the rate, and whether all of one are in its process."""
+    """The variant without settings that vary with workers: processes, batch, length and rate."""
     return replace(variant, workers=0, processes=0, global_batch=0, length="", rate_scale=1.0)
 
 
 def diverged_in(file: Path) -> list[tuple[Variant, int]]:
-    """Ways and workers of runs that diverged, which a judgement of virtual time leaves out. As in
-    one, a run whose line is there twice counts once."""
+    """Way and number of workers of each run that diverged; the judgement of virtual time omits
+    them. Like there, a run with two lines counts once."""
     records: dict[str, Any] = {}
     compressed = file.with_name(f"{file.name}.gz")
     text = (gzip.decompress(compressed.read_bytes()).decode() if compressed.exists()
             else file.read_text())
     for line in text.split("\n"):
-        with contextlib.suppress(ValueError, RecursionError, AttributeError):  # judging warns
+        with contextlib.suppress(ValueError, RecursionError, AttributeError):  # judge() warns
             one = json.loads(line)
             records.setdefault(one.get("run_id") or line, one)
     cells = [one["cell"] for one in records.values() if one["status"] == "failed"
@@ -81,7 +81,8 @@ def diverged_in(file: Path) -> list[tuple[Variant, int]]:
 
 
 def lines_of(studies: list[Study], diverged: list[tuple[Variant, int]]) -> list[Line]:
-    """Runs of other numbers of workers have other rates and so are other studies."""
+    """The lines of the figure. Points of one line come from several studies, because the rate
+    depends on the number of workers."""
     points = {(_way(study.ways[point.way].variant), point.workers): point
               for study in studies for point in study.points}
     keys = {*points, *diverged}
@@ -110,7 +111,7 @@ def print_table(lines: list[Line], metric: str) -> None:
 
 
 def _draw_diverged(axes: Axes, lines: list[Line], metric: str) -> None:
-    """On the axis below, those of several lines beside each other."""
+    """Draws crosses at the lower axis; those of different lines are side by side."""
     for number, line in enumerate(lines):
         for one in line.outcomes:
             if one.diverged:
@@ -125,7 +126,8 @@ def _draw_diverged(axes: Axes, lines: list[Line], metric: str) -> None:
 
 
 def _set_versions_logarithmic(axes: Axes, workers: list[int]) -> None:
-    """With what they were if each other worker updated once while one computes."""
+    """Makes the axis logarithmic and adds the versions missed if each other worker updated once
+    while one computes."""
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     counts = [count for count in workers if count > 1]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if the workers had hosts of their own: speeds by formulas, from a measured step.
+"""Estimates speeds of workers on hosts of their own, by formulas, from a measured step.
 
-The estimate takes what computing an example costs in the measured step, deals the same global batch
-to more workers, and adds the transfers of link_formulas.py. Nothing overlaps in it, and no worker
-waits for a slower one.
+The estimate takes the time to compute an example from the measured step, divides the same global
+batch among more workers, and adds the transfers of link_formulas.py. It assumes that computing and
+transfers do not overlap, and that no worker waits for a slower one.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 WORKERS = (2, 8, 32)
 GIGABITS = (1, 10)
-DELAY_S = 25e-6  # one way, of a link between two hosts of a rack
+DELAY_S = 25e-6  # one-way delay between two hosts of a rack
 RINGS = (None, "ring", "mpi")  # all_reduce algorithms that the ring's formula bounds
 
 
@@ -25,11 +25,11 @@ RINGS = (None, "ring", "mpi")  # all_reduce algorithms that the ring's formula b
 class WhatIf:
     label: str
     colour: str
-    speeds: list[float]  # examples/s: for each of WORKERS, by GIGABITS
+    speeds: list[float]  # examples/s; for each of WORKERS, one for each of GIGABITS
 
 
 def _computing(cell: Json) -> float:
-    """Seconds that a worker computes for an example."""
+    """Seconds that a worker needs to compute an example."""
     parts = cell["step_seconds"]
     batch: float = cell["cell"]["global_batch"] / cell["cell"]["workers"]
     return (parts["compute"] + parts["input"] + parts["update"]) / batch
@@ -45,7 +45,7 @@ def _speed(cell: Json, formula: Formula, workers: int, gigabits: int) -> float:
 
 
 def _formula(cell: Json) -> Formula | None:
-    """None where the strategy has none, or the cell's step does not tell what computing costs."""
+    """The cell's formula; None if its strategy has none, or its step is no basis for estimates."""
     variant = variant_of(cell["cell"])
     if (variant.strategy not in table() or variant.workers < 2 or variant.global_batch <= 0
             or variant.option("all_reduce") not in RINGS or variant.straggler
@@ -55,7 +55,7 @@ def _formula(cell: Json) -> Formula | None:
 
 
 def what_if(judged: Json, labels: list[str], colours: list[str]) -> list[WhatIf]:
-    """A row for each cell that has a formula, of one workload."""
+    """A row for each cell of one workload that has a formula."""
     return [WhatIf(label, colour, [_speed(cell, formula, workers, gigabits)
                                    for workers in WORKERS for gigabits in GIGABITS])
             for cell, label, colour in zip(judged["cells"], labels, colours)

@@ -9,7 +9,7 @@ MOST_COUNTS = 5
 
 
 def time_unit(longest: float) -> tuple[float, str]:
-    """Scale and name of the unit in which the longest time has few digits."""
+    """Units per second, and the unit's name, for a unit in which `longest` has few digits."""
     if longest < 1e-3:
         return 1e6, "microseconds"
     if longest < 1.0:
@@ -50,7 +50,7 @@ def count_text(value: float | None) -> str:
 
 
 def bytes_text(value: float) -> str:
-    """`1.65 MB`, by powers of ten."""
+    """`1.65 MB`, in decimal units."""
     for limit, scale, unit in ((1e3, 1.0, "B"), (1e6, 1e3, "kB"), (1e9, 1e6, "MB"),
                                (math.inf, 1e9, "GB")):
         if value < limit:
@@ -59,7 +59,7 @@ def bytes_text(value: float) -> str:
 
 
 def longer_text(ratio: float) -> str:
-    """How much longer the second took: `5.6 % longer`, `2.4 times as long`."""
+    """`5.6 % longer`, `2.4 times as long`: words for a ratio of two times."""
     if ratio < 1.0005:
         return "as long"
     if ratio < 1.5:

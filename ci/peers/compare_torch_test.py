@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compare_torch, with programs in the place of regatta, step_bench, parabola_bench and PyTorch
-that note when they are called and tell speeds which are made up.
+"""Tests compare_torch with stand-ins for regatta, step_bench, parabola_bench and PyTorch, which
+record their calls and print invented speeds.
 """
 
 import os
@@ -105,7 +105,7 @@ class Comparison(unittest.TestCase):
         self.assertIn("PyTorch 2.15.0+cu132, oneDNN 3.13.3, memory that it frees is kept",
                       done.stdout)
         self.assertIn("regatta 0, oneDNN 2.6.3", done.stdout)
-        # Convolutions: 64 images in 20 and in 16 ms.
+        # Convolutions alone: 64 images in 20 ms and in 16 ms.
         self.assertIn("resnet9_thin f32 64 2000 600 800 2.50 3200 4000".split(), lines)
         self.assertIn("resnet9_thin f32 1000 to 4000 500 to 700 700 to 900".split(), lines)
 

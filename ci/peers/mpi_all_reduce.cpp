@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The other side of the all-reduce comparison: Open MPI's MPI_Allreduce in place, f32 sum, over the
-// sizes given on the command line. Rank 0 prints a line a size: bytes, then seconds of one call by
+// Open MPI's side of the all-reduce comparison: MPI_Allreduce in place, f32 sum, with the sizes
+// given on the command line. Rank 0 prints a line for each size: bytes, then seconds of one call by
 // two protocols: the median of single calls, each after a barrier; and the median over blocks of
 // the mean of calls back to back.
 //   mpirun -n 2 mpi_all_reduce 4096 65536 ...
@@ -26,7 +26,7 @@ void all_reduce(std::vector<float>& buffer) {
                 MPI_COMM_WORLD);
 }
 
-/// Median seconds of `blocks` blocks of `calls` calls, after a barrier each; seconds of one call.
+/// Seconds of one call: the median over `blocks` blocks of `calls` calls, each after a barrier.
 double seconds_of_call(std::vector<float>& buffer, int blocks, int calls) {
   std::vector<double> seconds;
   for (int block = 0; block < blocks; ++block) {

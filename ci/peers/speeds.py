@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compare_torch makes of its measurements: medians, ratios, tables of text.
+"""Computes medians, ratios and text tables from compare_torch's measurements.
 
-Ours is what step_bench says in JSON, the others are examples/s of PyTorch, a number a round.
+Our measurements are step_bench's JSON; PyTorch's are examples/s, one number for each round.
 """
 
 import statistics
 from typing import NamedTuple
 
-Json = dict  # as json.loads gives it
+Json = dict  # from json.loads
 
 
 class Case(NamedTuple):
@@ -29,7 +29,7 @@ class Sample(NamedTuple):
         return {"regatta": [report["step"]["images_per_s"] for report in self.ours]} | self.peers
 
     def ratio(self) -> float:
-        """Ours to the fastest of the others."""
+        """The ratio of our median to the fastest of the others."""
         return (statistics.median(self.speeds()["regatta"])
                 / max(statistics.median(speeds) for speeds in self.peers.values()))
 
@@ -43,7 +43,7 @@ Samples = dict[Case, Sample]
 
 
 def table(rows: list[list[str]]) -> list[str]:
-    """Lines; the first two columns are words, the others numbers."""
+    """The lines of a table: two columns of words, aligned left, then numbers, aligned right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) if i < 2 else cell.rjust(width)
                       for i, (cell, width) in enumerate(zip(row, widths))).rstrip()
@@ -51,7 +51,7 @@ def table(rows: list[list[str]]) -> list[str]:
 
 
 def speed_table(samples: Samples) -> list[str]:
-    """Medians."""
+    """The table of medians."""
     peers = list(next(iter(samples.values())).peers)
     rows = [["workload", "dtype", "batch", "regatta", *peers, "/ fastest",
              "alone: oneDNN", "alone: ours"]]
@@ -64,7 +64,7 @@ def speed_table(samples: Samples) -> list[str]:
 
 
 def range_table(samples: Samples) -> list[str]:
-    """Lowest to highest."""
+    """The table of ranges, lowest to highest."""
     rows = [["workload", "dtype", *next(iter(samples.values())).speeds()]]
     for case, sample in samples.items():
         rows.append([*case, *(f"{min(speeds):.0f} to {max(speeds):.0f}"
@@ -73,7 +73,7 @@ def range_table(samples: Samples) -> list[str]:
 
 
 def split_table(case: Case, sample: Sample) -> list[str]:
-    """Milliseconds of our step by kind of op."""
+    """The table of our step by kind of op, in milliseconds."""
     steps = [report["step"] for report in sample.ours]
     total = statistics.median(step["ms"] for step in steps)
     rows = {op: statistics.median(step["ops_ms"][op] for step in steps)

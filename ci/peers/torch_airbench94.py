@@ -7,9 +7,9 @@ The network and step of airbench94 (K. Jordan, "94% on CIFAR-10 in 3.29 Seconds 
 2024, legacy/airbench94.py): frozen 2 x 2 filters of 24 channels, three blocks of convolution, max
 pooling, normalisation, GELU, convolution, normalisation, GELU, a linear head scaled by 1/9, label
 smoothing 0.2, SGD with Nesterov momentum 0.85 and other rates for the biases of normalisation.
-Normalisation has its scale frozen at 1 and takes statistics over groups of `--group` examples, the
-whole batch by default, as the source has it and as it is fastest here: groups are views of the
-batch, but what comes of them is copied together. No input pipeline, whitening or lookahead is
+Normalisation has its scale frozen at 1 and takes statistics over groups of `--group` examples. The
+default is the whole batch, like in the source, which is also fastest: groups are views of the
+batch, but their results must be concatenated. Input pipeline, whitening and lookahead are not
 timed.
 """
 
@@ -24,7 +24,7 @@ BIAS_FACTOR = 64
 
 
 class GroupedBatchNorm(nn.Module):
-    """Batch normalisation of each `group` examples by themselves; the scale is frozen at 1."""
+    """Batch normalisation over groups of `group` examples; the scale is frozen at 1."""
 
     def __init__(self, channels: int, group: int) -> None:
         super().__init__()

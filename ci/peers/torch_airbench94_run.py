@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch trains airbench94 by its complete recipe: seconds and accuracy of one run.
+"""Trains airbench94 in PyTorch with its complete recipe; prints seconds and accuracy of the run.
 
     ci/peers/torch_environment.py [--device cuda] torch_airbench94_run.py --data-dir DIR
         [--device cpu|cuda] [--dtype f32|bf16] [--compile] [--epochs 9.9] [--seed 1]
         [--group 1024] [--threads 2]
 
-The recipe of legacy/airbench94.py (K. Jordan, 2024), on which workloads/airbench94.cpp is built,
-too: whitening filters of 5,000 images, dirac initialisation, frozen normalisation scale, triangular
-rate, a bias of the first layer that stops after 3 epochs, lookahead every 5 steps, alternating
-flip, random crops of images padded by 2, six views in evaluation. What differs from it: bf16 is
-autocast over f32 parameters (the source trains in f16 throughout), losses are means, and --group
-says how many examples are normalised together (the source: the whole batch).
+The recipe is that of legacy/airbench94.py (K. Jordan, 2024), like in workloads/airbench94.cpp:
+whitening filters from 5,000 images, dirac initialisation, frozen normalisation scale, triangular
+rate, a bias of the first layer that is trained for 3 epochs, lookahead every 5 steps, alternating
+flip, random crops of images padded by 2, six views in evaluation. Differences: bf16 is autocast
+over f32 parameters (the source trains in f16 throughout), losses are means, and --group is the
+number of examples that are normalised together (the source: the whole batch).
 
-The data set is on the device before the clock starts, as are compiling (--compile, torch.compile;
-PyTorch 2) and three steps on the first batch, whose effects are taken back. The clock then runs
-over whitening and training, as the source has it; evaluation is timed apart. Prints one JSON line:
+Before the clock starts, the data set is moved to the device, the network is compiled (--compile:
+torch.compile of PyTorch 2), and three steps on the first batch are made and undone. The clock
+covers whitening and training, like in the source; evaluation has its own. Prints one JSON line:
 {"torch", "device", "dtype", "compiled", "seed", "epochs", "group", "train_s", "evaluate_s",
 "accuracy", "loss"}, accuracy in percent, loss that of the last step.
 """
@@ -57,7 +57,7 @@ class Images:
 
 
 def cropped(padded: torch.Tensor, shifts: torch.Tensor) -> torch.Tensor:
-    """32 x 32 of each padded image, from its row and column `shifts` [N, 2]."""
+    """The 32 x 32 part of each padded image that begins at its (row, column) in `shifts` [N, 2]."""
     result = torch.empty(len(padded), 3, 32, 32, device=padded.device).to(
         memory_format=torch.channels_last)
     for row in range(2 * PAD + 1):
@@ -114,7 +114,8 @@ def rate_at(step: int, total: int) -> float:
 
 
 class Lookahead:
-    """Weights and statistics that follow the fast ones, which then take their place."""
+    """Keeps slow copies of weights and statistics; update() moves them towards the fast ones, and
+    then copies them back."""
 
     def __init__(self, model: nn.Module) -> None:
         self.fast = [v for v in model.state_dict().values() if v.is_floating_point()]
@@ -154,7 +155,7 @@ class Trainer:
         return loss.detach()
 
     def warm_up(self) -> None:
-        """Leaves weights and statistics as they were."""
+        """Makes three steps and restores weights and statistics."""
         before = copy.deepcopy(self.model.state_dict())
         optimizer = airbench94.optimizer_of(self.model)
         for _ in range(3):
@@ -171,7 +172,7 @@ class Trainer:
             group["lr"] = peak * rate_at(step, self.total)
 
     def train(self) -> float:
-        """The loss of the last step."""
+        """Trains; returns the loss of the last step."""
         prepare(self.model, self.train_images.images)
         optimizer = airbench94.optimizer_of(self.model)
         self.peaks = [group["lr"] for group in optimizer.param_groups]
@@ -190,7 +191,7 @@ class Trainer:
 
     @torch.no_grad()
     def accuracy(self, test: Images) -> float:
-        """Percent, by six views of each image."""
+        """Accuracy in percent, with six views of each image."""
         self.model.eval()
         right = 0
         for begin in range(0, len(test.labels), 2000):

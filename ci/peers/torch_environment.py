@@ -1,20 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The PyTorch that the scripts of this folder race against, and the environment of its processes.
+"""Provides the PyTorch that the scripts of this folder use, and the environment of its processes.
 
-    ci/peers/torch_environment.py [--torch pypi|debian]      makes it where it is missing, checks it
+    ci/peers/torch_environment.py [--torch pypi|debian]      installs it if missing, checks it
     ci/peers/torch_environment.py [--torch ...] [--malloc kept|returned] [--device cpu|cuda]
                                   SCRIPT [OPTION...]         runs SCRIPT of ci/peers in it
 
-pypi: PyTorch of PyPI, VERSION, installed by pip into a virtual environment of /usr/bin/python3 in
-$XDG_CACHE_HOME/regatta (~/.cache/regatta), once: 5.4 GB, some minutes. debian: python3-torch of
-/usr/bin/python3.
+pypi: PyTorch VERSION from PyPI, installed once by pip into a virtual environment of
+/usr/bin/python3 in $XDG_CACHE_HOME/regatta (~/.cache/regatta): 5.4 GB, some minutes. debian:
+python3-torch of /usr/bin/python3.
 
-Of the caller's variables a process gets those in KEPT only, so that none changes what is measured.
-Its threads are pinned, as Regatta's are: the i-th to the i-th core that the caller may use. Memory
-that it frees stays in the process, where glibc would give large blocks back to Linux and get them
-anew, page by page, in every step: PyTorch's guide to tuning advises an allocator that keeps them,
-and it makes airbench94 twice as fast. `malloc="returned"` leaves glibc as it is.
+A process gets only those of the caller's variables that are in KEPT, so that no other changes the
+measurement. Its threads are pinned like Regatta's: the i-th to the i-th core that the caller may
+use. Memory that it frees stays in the process; glibc's default is to return large blocks to Linux
+and get them again, page by page, in every step. PyTorch's tuning guide advises an allocator that
+keeps them, which makes airbench94 twice as fast. `malloc="returned"` keeps glibc's default.
 """
 
 import argparse
@@ -32,7 +32,7 @@ FOLDER = Path(__file__).resolve().parent
 SYSTEM_PYTHON = "/usr/bin/python3"
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "CXX")
 KEPT_FOR_GPUS = (*KEPT, "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
-# Never by mmap, and never back to Linux (bytes); in large pages where Linux gives them on advice.
+# Settings of glibc: no mmap, no memory returned to Linux (bytes), large pages if Linux allows them.
 MALLOC_KEPT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
                "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 QUESTION = ("import json, sysconfig, torch; "
@@ -41,12 +41,12 @@ QUESTION = ("import json, sysconfig, torch; "
 
 class Torch(NamedTuple):
     python: str
-    version: str  # as PyTorch says it
+    version: str  # PyTorch's own string
     headers: str  # the folder of Python.h
 
     @property
     def compiles(self) -> bool:
-        """torch.compile came with 2.0."""
+        """Whether it has torch.compile, which came with 2.0."""
         return int(self.version.split(".")[0]) >= 2
 
 
@@ -64,7 +64,7 @@ def cache() -> Path:
 
 
 def environment(malloc: str = "kept", device: str = "cpu") -> dict[str, str]:
-    """Of a process that runs PyTorch. On a GPU threads are not pinned."""
+    """The environment of a process that runs PyTorch. For a GPU, threads are not pinned."""
     result = {name: os.environ[name] for name in (KEPT_FOR_GPUS if device == "cuda" else KEPT)
               if name in os.environ}
     result["TORCHINDUCTOR_CACHE_DIR"] = str(cache() / "inductor")
@@ -78,7 +78,7 @@ def environment(malloc: str = "kept", device: str = "cpu") -> dict[str, str]:
 
 
 def run(command: list[str], environment: dict[str, str] | None = None) -> tuple[bool, str]:
-    """Whether it ended well, and what it said: on stdout if so, otherwise on both."""
+    """Runs a command. Returns whether it succeeded, and its stdout, or stdout and stderr if not."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     except OSError as error:
@@ -92,13 +92,13 @@ def last_line(text: str) -> str:
 
 
 def first_error(text: str) -> str:
-    """Of pip, whose first one names the cause."""
+    """The first error in pip's output, which names the cause."""
     errors = [line for line in text.splitlines() if line.startswith("ERROR:")]
     return errors[0] if errors else last_line(text)
 
 
 def make(folder: Path) -> None:
-    """Goes on where an earlier one was ended."""
+    """Installs PyTorch from PyPI into `folder`; continues an interrupted installation."""
     say(f"making {folder}: PyTorch {VERSION} from PyPI, 5.4 GB, some minutes")
     well, said = run([SYSTEM_PYTHON, "-m", "venv", str(folder)])
     if not well:
@@ -112,7 +112,7 @@ def make(folder: Path) -> None:
 
 
 def ask(python: str) -> tuple[Torch | None, str]:
-    """Its PyTorch; without one, why."""
+    """The PyTorch of a python, or None and the error message."""
     well, said = run([python, "-c", QUESTION], environment())
     return (Torch(python, *json.loads(said)), "") if well else (None, last_line(said))
 
@@ -142,7 +142,7 @@ SOURCES = {"pypi": from_pypi, "debian": from_debian}
 
 
 def require_compiler(torch: Torch) -> None:
-    """What torch.compile calls, on a CPU."""
+    """Exits if the compiler or headers that torch.compile needs for CPUs are missing."""
     compiler = os.environ.get("CXX", "g++")
     if shutil.which(compiler) is None or not Path(torch.headers, "Python.h").exists():
         fail(f"torch.compile needs {compiler} and {torch.headers}/Python.h: "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The environment of PyTorch, with programs in the place of python3, venv and pip that say what
-they were called for, and of which one fails where a test wants it to.
+"""Tests the environment of PyTorch with stand-ins for python3, venv and pip, which record their
+calls; a test can make venv or pip fail.
 """
 
 import os
@@ -15,11 +15,11 @@ from unittest import mock
 
 import torch_environment
 
-# What pip says where it does not reach PyPI, but for its length.
+# Output of a pip that does not reach PyPI, shortened.
 PIP_FAILED = """WARNING: Retrying (Retry(total=4)): Temporary failure in name resolution
 ERROR: Could not find a version that satisfies the requirement torch (from versions: none)
 ERROR: No matching distribution found for torch"""
-# Notes its arguments; has PyTorch once pip has run; fails as no_venv and no_pip beside it say.
+# Records its arguments; has PyTorch after pip has run; fails if no_venv or no_pip is beside it.
 PYTHON = """#!/bin/bash
 here=$(dirname "$0")
 echo "$*" | cut -c 1-30 >>"$XDG_CACHE_HOME/calls"
@@ -58,7 +58,7 @@ class Environments(unittest.TestCase):
 
     @contextmanager
     def refused(self, *words: str) -> Iterator[None]:
-        """By one line with all of the words."""
+        """Expects an exit with a message of one line that contains all of the words."""
         with self.assertRaises(SystemExit) as refusal:
             yield
         line = str(refusal.exception)

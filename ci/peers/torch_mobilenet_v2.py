@@ -3,9 +3,9 @@
 
     ci/peers/torch_environment.py torch_mobilenet_v2.py [--dtype bf16] [--compile]
 
-MobileNetV2 for 32 x 32 images as kuangliu/pytorch-cifar has it (models/mobilenetv2.py): first
+MobileNetV2 for 32 x 32 images, as in kuangliu/pytorch-cifar (models/mobilenetv2.py): first
 convolution and second stage with stride 1, ReLU, a convolution in shortcuts that change the
-channels, average pooling of 4. Adam, rate 0.001. Random images: no input pipeline is timed here.
+channels, average pooling of 4. Adam, rate 0.001. Images are random; no input pipeline is timed.
 """
 
 import torch
@@ -13,7 +13,7 @@ from torch import nn
 
 import torch_speed
 
-# Expansion, output channels, blocks, stride of the first.
+# For each stage: expansion, output channels, number of blocks, stride of the first block.
 STAGES = ((1, 16, 1, 1), (6, 24, 2, 1), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
           (6, 160, 3, 2), (6, 320, 1, 1))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process of PyTorch that has warmed up and compiled, and runs a round when it is told to.
+"""Runs a PyTorch script in a process that is warm and compiled, and makes a round on request.
 
-It is one of the scripts on torch_speed.py, whose lines it reads. Between its rounds it sleeps.
+The script uses torch_speed.py, and this class reads its lines. Between rounds the process sleeps.
 """
 
 import json
@@ -9,11 +9,11 @@ import re
 import subprocess
 import tempfile
 
-Json = dict  # as json.loads gives it
+Json = dict  # from json.loads
 
 
 def error_in(text: str) -> str:
-    """The line that names it: behind it PyTorch may give advice."""
+    """The line of `text` that names the error; PyTorch may print advice after it."""
     lines = text.strip().splitlines() or ["it said nothing"]
     return next((line for line in reversed(lines) if re.match(r"[\w.]+(Error|Exception)\b", line)),
                 lines[-1])
@@ -21,7 +21,7 @@ def error_in(text: str) -> str:
 
 class TorchProcess:
     def __init__(self, command: list[str], environment: dict[str, str]) -> None:
-        """Returns when it could begin its first round."""
+        """Starts the process; returns when it is ready for its first round."""
         self.command = command
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE,
@@ -35,7 +35,7 @@ class TorchProcess:
             self.process.stdin.write("\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # line() says what it died of
+            pass  # line() reports why it ended
         return self.line()
 
     def line(self) -> Json:

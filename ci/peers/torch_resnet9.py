@@ -4,8 +4,8 @@
     ci/peers/torch_environment.py torch_resnet9.py [--width 16] [--dtype bf16] [--compile]
 
 The same network, loss and optimizer as workloads/resnet9.cpp, with normalisation over the whole
-batch (PyTorch's own BatchNorm2d, which does less work than groups) and random images: no input
-pipeline is timed here. Width 16 is resnet9_thin, 64 is resnet9.
+batch (PyTorch's own BatchNorm2d, which does less work than groups) and random images; no input
+pipeline is timed. Width 16 is resnet9_thin, 64 is resnet9.
 """
 
 import torch

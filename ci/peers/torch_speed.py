@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the PyTorch sides of compare_torch share: options, random images, bf16, torch.compile,
-timing, output. Run them by ci/peers/torch_environment.py.
+"""Code shared by the PyTorch scripts of compare_torch: options, random images, bf16, torch.compile,
+timing, output. Run the scripts by ci/peers/torch_environment.py.
 
-Each script builds its network and optimizer and hands them to measure(), which prints lines of
-JSON: once it has compiled and warmed up {"torch", "onednn", "network", "dtype", "compiled",
-"batch", "threads", "warm_up_s"}, then for each round {"step_ms", "examples_per_s"}, of the median
-step. With --wait a round begins when a line comes on stdin, and the end of stdin is the end.
-A step is forward, backward and update of one batch that lies in memory; no input pipeline is timed.
-bf16 is PyTorch's own mixed precision for CPUs: autocast over f32 weights. --compile compiles the
-network with its loss, in torch.compile's default mode.
+Each script builds its network and optimizer and passes them to measure(), which prints lines of
+JSON: after compiling and warm-up {"torch", "onednn", "network", "dtype", "compiled", "batch",
+"threads", "warm_up_s"}, then for each round {"step_ms", "examples_per_s"}, of the median step.
+With --wait each line on stdin starts a round, and the end of stdin ends the script.
+A step is forward, backward and update of one batch in memory; no input pipeline is timed. bf16 is
+PyTorch's own mixed precision for CPUs: autocast over f32 weights. --compile compiles the network
+with its loss, in torch.compile's default mode.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-# Of optimizers: one kernel for all parameters, which CPUs have since PyTorch 2.4.
+# Option of optimizers: one kernel for all parameters. PyTorch has it for CPUs since 2.4.
 FUSED = {"fused": True} if hasattr(torch, "compile") else {}
 
 
@@ -41,7 +41,7 @@ def parser(description: str, batch: int) -> argparse.ArgumentParser:
 
 
 def parse(options: argparse.ArgumentParser) -> argparse.Namespace:
-    """Before the network is built: sets the threads, too."""
+    """Parses the options; sets number of threads and seed. Call this before building a network."""
     arguments = options.parse_args()
     if arguments.compile and not hasattr(torch, "compile"):
         sys.exit(f"torch_speed: PyTorch {torch.__version__} has no torch.compile, which came with "
@@ -56,13 +56,13 @@ def channels_last(network: nn.Module) -> nn.Module:
 
 
 def images(batch: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Random ones, and labels."""
+    """Random images and labels."""
     return (torch.randn(batch, 3, 32, 32).to(memory_format=torch.channels_last),
             torch.randint(0, 10, (batch,)))
 
 
 def onednn() -> str:
-    """The version inside of PyTorch."""
+    """The version of oneDNN that PyTorch contains."""
     found = re.search(r"(?:MKL-DNN|oneDNN) v([\d.]+)", torch.__config__.show())
     return found[1] if found else "unknown"
 
@@ -89,7 +89,7 @@ def run_rounds(name: str, arguments: argparse.Namespace, step: Callable[[], None
 def measure(name: str, arguments: argparse.Namespace, network: nn.Module,
             optimizer: torch.optim.Optimizer, loss: Callable[..., torch.Tensor],
             examples: tuple[torch.Tensor, torch.Tensor]) -> None:
-    """`loss` takes what the network makes of the first of `examples`, and the second."""
+    """Times training steps. `examples`: inputs and targets; `loss`: of outputs and targets."""
     mixed = arguments.dtype == "bf16"
 
     def loss_of(inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
