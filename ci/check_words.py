@@ -18,8 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Each may only fall. A tenth of the counts at commit cbfe09a5 is the aim: 108 and 36.
-LIMITS = {"what": 1420, "head": 1100}
+LIMITS = {"what": 80, "head": 45}  # 1412 and 909 at commit cbfe09a5; each may only fall
 PATTERNS = {"what": re.compile(r"\b[Ww]hat(?!ever)\b(?![^.]*\?)"),
             "head": re.compile(r"(?:^|(?<=[.!?] ))(?:Of|By|As|Nothing|What)\b(?! of course)")}
 CODE = re.compile(r"`[^`]*`|\"[^\"]*\"")

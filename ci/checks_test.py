@@ -9,6 +9,7 @@ from pathlib import Path
 from check_includes import check_text, refusal, strategies, twins
 from check_plants import problems
 from check_tests_built import unbuilt
+from check_words import found
 
 
 CTEST_LOG = """1/3 Test: rewrite_test
@@ -50,6 +51,20 @@ class Constants(unittest.TestCase):
             self.assertEqual(len(problems), count, other)
         self.assertIn("b.h: regatta::kCuda: a.h has it, too",
                       twins({"a.h": one, "b.h": one})[0])
+
+
+class Words(unittest.TestCase):
+    def test_are_counted_in_prose_only(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text, count in (
+                    ("a.cpp", "// SPDX-License-Identifier: Apache-2.0\n//\n// Of a rank.\n", 1),
+                    ("a.cpp", "/// Returns what it has. As above.\nint what;\n", 2),
+                    ("a.cpp", "int a = f(\"// Of what\");  ///< the sum, by rank\n", 0),
+                    ("a.py", '"""By rank."""\nwhat = "Of it"  # what it is\n', 2),
+                    ("a.md", "# A page\n\n`what` it does.\n\n```\nOf code\n```\nNothing.\n", 1)):
+                path = Path(folder) / name
+                path.write_text(text)
+                self.assertEqual(len(list(found(path))), count, text)
 
 
 class Includes(unittest.TestCase):

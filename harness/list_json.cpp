@@ -36,11 +36,11 @@ Json json_of(const OptionValue& value) {
 Json options_of(const Strategy& strategy) {
   Json all = Json::array();
   for (const Option* option : strategy.options) {
-    const std::optional<OptionValue> usual = option->usual();
+    const std::optional<OptionValue> by_default = option->default_value();
     Json json = {{"name", option->name},
                  {"help", option->help},
                  {"unit", option->unit},
-                 {"usual", usual ? json_of(*usual) : Json(nullptr)}};
+                 {"default", by_default ? json_of(*by_default) : Json(nullptr)}};
     if (const auto* choice = std::get_if<Choice>(&option->type)) {
       for (const std::string_view word : choice->words) json["words"].push_back(word);
     }

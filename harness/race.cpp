@@ -33,7 +33,7 @@ Record Race::run() {
 
 /// The examples seen after advancing to `planned`. With backup workers steps have uneven sizes, so
 /// one may end beyond `planned`.
-std::int64_t Race::come_to(std::int64_t planned) const {
+std::int64_t Race::examples_after(std::int64_t planned) const {
   if (!placement_.facts.has_quorum) return planned;
   return std::max(planned, trainer_->examples_seen());
 }
@@ -64,7 +64,7 @@ void Race::train() {
         next_evaluation(evaluation_points_, record_.target, record_.evaluations, examples);
     const std::int64_t planned = std::min(next, due);
     advance_to(planned);
-    examples = come_to(planned);
+    examples = examples_after(planned);
     if (examples >= total || planned == next) evaluate(examples);
     if (planned != due || examples >= total) continue;
     checkpoints_.write(

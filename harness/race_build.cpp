@@ -45,7 +45,7 @@ Race::Race(const RaceRequest& request, const RaceHooks& hooks)
     pinned_.emplace(*nccl_algorithm(request));
     if (reach_of_run(request) == Reach::ThisHost) interface_.emplace(interface_with(kLoopback));
   }
-  weigh();
+  compute_data_weights();
   describe(dataset);
   require_tasks();
   if (!request.trace.empty()) trace_.create(request.trace, request.if_there);
@@ -94,7 +94,7 @@ void Race::require_tasks() {
 }
 
 /// Computes the initial weights that come from data; the result clock includes this.
-void Race::weigh() {
+void Race::compute_data_weights() {
   const std::int64_t begin_ns = now_ns();
   placement_.recipe.data_weights = data_weights_of(*placement_.workload, data_.train);
   record_.data_weights_ns = now_ns() - begin_ns;

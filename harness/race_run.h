@@ -39,9 +39,9 @@ class Race {
   void check_room();
   void require_tasks();
   std::optional<LoadRecord> load_before();
-  void weigh();
+  void compute_data_weights();
   void describe(const std::string& dataset);
-  std::int64_t come_to(std::int64_t planned) const;
+  std::int64_t examples_after(std::int64_t planned) const;
   void build();
   void unless_a_peer_is_lost(const std::function<void()>& set_up);
   void start_trainer(const Step& placed, std::vector<Step> parts);

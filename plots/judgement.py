@@ -300,7 +300,7 @@ def list_strategies() -> dict[str, Any]:
     name. Throws: PlotsError."""
     rows = _said_by_program("list", "strategies", "--format", "json")["strategies"]
     use_table({field: row.get(field, "") for field in Strategy._fields} for row in rows)
-    return {option["name"]: option["usual"] for row in rows for option in row["options"]}
+    return {option["name"]: option["default"] for row in rows for option in row["options"]}
 
 
 def group_runs(runs: Iterable[Run]) -> dict[Cell, list[Run]]:

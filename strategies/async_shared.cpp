@@ -19,7 +19,7 @@ constexpr std::array kWays = {kRelaxed, kLocked};
 constexpr Option kSharing = {.name = "sharing",
                              .help = "how parameters are shared: relaxed atomics, or locked shards",
                              .unit = "",
-                             .type = Choice{.usual = kRelaxed, .words = kWays}};
+                             .type = Choice{.default_value = kRelaxed, .words = kWays}};
 
 Step async_shared(const Step& step, const StrategyOptions& options) {
   Replicas replicas(

@@ -18,7 +18,7 @@ inline constexpr Option kSyncEvery = {
     .name = "sync_every",
     .help = "steps from one mean of the workers' parameters to the next",
     .unit = "steps",
-    .type = Count{.usual = 4, .least = 1}};
+    .type = Count{.default_value = 4, .least = 1}};
 
 /// Appends the update of every trainable at every replica, by the mean gradient over the replica's
 /// share of the batch.

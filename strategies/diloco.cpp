@@ -32,27 +32,27 @@ namespace {
 constexpr Option kOuterRate = {.name = "outer_rate",
                                .help = "learning rate of the outer optimizer",
                                .unit = "",
-                               .type = Real{.usual = 0.7, .least = 0, .most = 10}};
+                               .type = Real{.default_value = 0.7, .least = 0, .most = 10}};
 constexpr Option kOuterMomentum = {.name = "outer_momentum",
                                    .help = "Nesterov momentum of the outer optimizer",
                                    .unit = "",
-                                   .type = Real{.usual = 0.9, .least = 0, .most = 1}};
+                                   .type = Real{.default_value = 0.9, .least = 0, .most = 1}};
 constexpr Option kFragments = {
     .name = "fragments",
     .help = "parts of the parameters that are exchanged in turn; divides --sync-every",
     .unit = "",
-    .type = Count{.usual = 1, .least = 1}};
+    .type = Count{.default_value = 1, .least = 1}};
 constexpr Option kDelay = {
     .name = "delay",
     .help =
         "steps from an exchange to where its result is applied; less than --sync-every divided "
         "by --fragments",
     .unit = "steps",
-    .type = Count{.usual = 0}};
+    .type = Count{.default_value = 0}};
 constexpr Option kMix = {.name = "mix",
                          .help = "share of a worker's own parameters in those it goes on from",
                          .unit = "",
-                         .type = Real{.usual = 0, .least = 0, .most = 1}};
+                         .type = Real{.default_value = 0, .least = 0, .most = 1}};
 
 /// The steps in which each fragment is exchanged.
 class Timetable {

@@ -28,7 +28,7 @@ constexpr Option kOverlap = {
     .name = "overlap",
     .help = "steps beside which what is pushed travels; 0: it arrives in its step",
     .unit = "steps",
-    .type = Count{.usual = 0, .least = 0, .most = 1}};
+    .type = Count{.default_value = 0, .least = 0, .most = 1}};
 
 /// A value of which one replica pushes half: x of a parameter, or w.
 struct Pushed {

@@ -17,7 +17,7 @@ constexpr Option kSyncFrom = {
     .name = "sync_from",
     .help = "steps at the start that each end with that mean (post-local SGD)",
     .unit = "steps",
-    .type = Count{.usual = 0}};
+    .type = Count{.default_value = 0}};
 
 Step local_sgd(const Step& step, const StrategyOptions& options) {
   Replicas replicas(step, {.count = options.replicas,

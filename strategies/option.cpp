@@ -88,14 +88,14 @@ std::string Option::flag() const {
   return text;
 }
 
-std::optional<OptionValue> Option::usual() const {
-  if (const auto* choice = std::get_if<Choice>(&type)) return std::string(choice->usual);
-  if (const auto* real = std::get_if<Real>(&type)) return real->usual;
+std::optional<OptionValue> Option::default_value() const {
+  if (const auto* choice = std::get_if<Choice>(&type)) return std::string(choice->default_value);
+  if (const auto* real = std::get_if<Real>(&type)) return real->default_value;
   if (std::holds_alternative<Counts>(type) || std::holds_alternative<Sides>(type)) {
     return std::nullopt;
   }
-  const std::optional<std::int64_t>& usual = std::get<Count>(type).usual;
-  return usual ? std::optional<OptionValue>(*usual) : std::nullopt;
+  const std::optional<std::int64_t>& default_value = std::get<Count>(type).default_value;
+  return default_value ? std::optional<OptionValue>(*default_value) : std::nullopt;
 }
 
 void Option::check(const OptionValue& value) const {
@@ -120,7 +120,7 @@ std::string to_text(const OptionValue& value) {
 
 std::optional<OptionValue> StrategyOptions::find(const Option& option) const {
   const auto found = given.find(option.name);
-  return found == given.end() ? option.usual() : found->second;
+  return found == given.end() ? option.default_value() : found->second;
 }
 
 std::int64_t StrategyOptions::count(const Option& option) const {

@@ -26,21 +26,21 @@ using OptionValues = std::map<std::string, OptionValue, std::less<>>;  ///< by t
 
 /// A whole number from `least` to `most`.
 struct Count {
-  std::optional<std::int64_t> usual;  ///< default; empty: no value unless given
+  std::optional<std::int64_t> default_value;  ///< default; empty: no value unless given
   std::int64_t least = 0;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
 /// A number from `least` to `most`.
 struct Real {
-  double usual = 0;  ///< default
+  double default_value = 0;  ///< default
   double least = 0;
   double most = 0;
 };
 
 /// One word of a fixed list.
 struct Choice {
-  std::string_view usual;  ///< default
+  std::string_view default_value;  ///< default
   std::span<const std::string_view> words;
 };
 
@@ -58,7 +58,7 @@ struct Option {
 
   std::string flag() const;
   /// The default; empty if there is none.
-  std::optional<OptionValue> usual() const;
+  std::optional<OptionValue> default_value() const;
   /// Throws: RunError(Usage) if the value is out of range, a word outside the choice, or no valid
   /// list of counts or sides.
   void check(const OptionValue& value) const;

@@ -45,8 +45,8 @@ TEST(Options, HaveOneDeclarationANameAndAFlag) {
   for (const Option* option : all_options()) {
     EXPECT_TRUE(names.insert(option->name).second) << option->name << " is declared twice";
     EXPECT_FALSE(option->help.empty()) << option->name;
-    if (const auto usual = option->usual()) {
-      EXPECT_NO_THROW(option->check(*usual)) << option->name;
+    if (const auto default_value = option->default_value()) {
+      EXPECT_NO_THROW(option->check(*default_value)) << option->name;
     }
     EXPECT_FALSE(names_of_declarers(*option).empty()) << option->name;
   }

@@ -23,7 +23,7 @@ constexpr Option kBackupWorkers = {
         "workers besides --workers: a step takes the first pushes, as many as --workers says, "
         "and drops late ones",
     .unit = "",
-    .type = Count{.usual = 0, .least = 0, .most = 1024}};
+    .type = Count{.default_value = 0, .least = 0, .most = 1024}};
 
 Step parameter_server(const Step& step, const StrategyOptions& options) {
   const Step sharded = shard(step, options.count(kServers), "parameter_server");

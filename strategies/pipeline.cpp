@@ -32,20 +32,20 @@ constexpr Option kSchedule = {
     .name = "schedule",
     .help = "the order of a pipeline's passes: gpipe, 1f1b, interleaved or zero_bubble",
     .unit = "",
-    .type = Choice{.usual = k1f1b, .words = kSchedules}};
+    .type = Choice{.default_value = k1f1b, .words = kSchedules}};
 
 constexpr Option kMicrobatches = {.name = "microbatches",
                                   .help =
                                       "parts of a replica's batch that follow each other "
                                       "through a pipeline, in whole normalisation groups",
                                   .unit = "",
-                                  .type = Count{.usual = 4, .least = 1, .most = 1024}};
+                                  .type = Count{.default_value = 4, .least = 1, .most = 1024}};
 
 constexpr Option kChunks = {
     .name = "chunks",
     .help = "parts of the model at each stage of an interleaved pipeline; without it 2",
     .unit = "",
-    .type = Count{.usual = std::nullopt, .least = 1, .most = 64}};
+    .type = Count{.default_value = std::nullopt, .least = 1, .most = 64}};
 
 RunError wrong_pipeline(const std::string& text) {
   return {ErrorKind::Usage, "strategy 'pipeline': " + text};

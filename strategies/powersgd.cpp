@@ -30,7 +30,7 @@ namespace {
 constexpr Option kRank = {.name = "rank",
                           .help = "columns of the two matrices that a gradient is exchanged as",
                           .unit = "",
-                          .type = Count{.usual = 1, .least = 1, .most = 1024}};
+                          .type = Count{.default_value = 1, .least = 1, .most = 1024}};
 
 /// A gradient as a matrix: its first dimension by all others.
 TensorType matrix_of(const TensorType& type) {
@@ -162,7 +162,7 @@ void PowerSgd::put_together(const Sum& sum) {
   builder.assign(sum.right, sum.factor);
   std::vector<std::int64_t> dims = type_of(sum).dims;
   dims.erase(dims.begin());
-  copier_.map({sum.node, 0}, in_place_of(node_of(sum), builder.reshape(product, dims), builder));
+  copier_.map({sum.node, 0}, replacement_of(node_of(sum), builder.reshape(product, dims), builder));
 }
 
 Step PowerSgd::rewritten() {
@@ -196,7 +196,7 @@ extern constinit const Strategy kPowerSgd = {
     .term = "PowerSGD",
     .summary = "behind all_reduce or sharded: gradients as two thin matrices",
     .colour = "#DDCC77",
-    .workers = WorkersAre::OfOthers,
+    .workers = WorkersAre::ThoseOfPrevious,
     .exchange = Exchange::Compressed,
     .processes = Processes::OfWorkers,
     .options = options<kRank>,

@@ -152,7 +152,7 @@ TEST(Bf16Compress, RewritesTheSumsOfStagesAndMicrobatches) {
 
 TEST(Independent, TrainsAModelInEachReplicaAndEveryOtherStrategyOne) {
   for (const Strategy* strategy : all_strategies()) {
-    if (strategy->workers == WorkersAre::OfOthers) continue;
+    if (strategy->workers == WorkersAre::ThoseOfPrevious) continue;
     StrategyOptions options = replicas(strategy->workers == WorkersAre::Replicas ? 3 : 1);
     options.stages = share_a_replica(strategy->workers) ? 2 : 1;
     const Step step = rewritten(std::string(strategy->name), options);

@@ -15,7 +15,7 @@ inline constexpr Option kBucketBytes = {
     .name = "bucket_bytes",
     .help = "gradients travel in buckets of at least this many bytes; 0: each by itself",
     .unit = "bytes",
-    .type = Count{.usual = 4 * 1024 * 1024}};
+    .type = Count{.default_value = 4 * 1024 * 1024}};
 
 inline constexpr std::array<std::string_view, 3> kShards = {"optimizer", "gradients", "parameters"};
 /// The harness warns if it frees no memory.
@@ -25,13 +25,13 @@ inline constexpr Option kShard = {
         "what a worker keeps a share of: optimizer (parameters and slots, ZeRO-1), gradients "
         "(and these, ZeRO-2), or parameters (and those that it gathers, ZeRO-3)",
     .unit = "",
-    .type = Choice{.usual = kShards[0], .words = kShards}};
+    .type = Choice{.default_value = kShards[0], .words = kShards}};
 
 inline constexpr Option kServers = {
     .name = "servers",
     .help = "parameter servers, each a process where there are several processes",
     .unit = "",
-    .type = Count{.usual = 1, .least = 1, .most = 1024}};
+    .type = Count{.default_value = 1, .least = 1, .most = 1024}};
 
 /// For strategies with stages. The harness assigns them to processes.
 inline constexpr Option kStagesPerProcess = {
@@ -40,7 +40,7 @@ inline constexpr Option kStagesPerProcess = {
         "stages or shards of a replica in a process of --processes; else one has them all, or "
         "several share them where there are more than replicas",
     .unit = "",
-    .type = Count{.usual = std::nullopt, .least = 1}};
+    .type = Count{.default_value = std::nullopt, .least = 1}};
 
 /// For strategies that divide the model.
 inline constexpr Option kStageParts = {
@@ -56,7 +56,7 @@ inline constexpr Option kStalenessBound = {
     .name = "staleness_bound",
     .help = "steps that an asynchronous worker may lead the slowest by",
     .unit = "steps",
-    .type = Count{.usual = std::nullopt}};
+    .type = Count{.default_value = std::nullopt}};
 
 inline constexpr std::array kAlgorithms = {
     kRing, kReduceToOne, kHierarchicalCopy, kDoubleTree, kTorus, kMpi, kNccl, kAuto};
@@ -67,7 +67,7 @@ inline constexpr Option kAlgorithm = {
         "hierarchical_copy, double_tree, torus, mpi (over --processes), nccl (between GPUs; ring "
         "is NCCL's there, too), or auto, for each sum the fastest by --costs",
     .unit = "",
-    .type = Choice{.usual = kRing, .words = kAlgorithms}};
+    .type = Choice{.default_value = kRing, .words = kAlgorithms}};
 
 inline constexpr Option kTorusSides = {
     .name = "torus",

@@ -62,9 +62,9 @@ struct Use {
 /// Divides the state of summed replicas.
 class Shares {
  public:
-  Shares(const Step& replicas, const Frees& frees)
+  Shares(const Step& replicas, const FreedEarly& freed_early)
       : source_(replicas),
-        frees_(frees),
+        freed_early_(freed_early),
         groups_(first_free_group(replicas.graph)),
         copier_(replicas.graph) {
     result_.global_batch = replicas.global_batch;
@@ -142,7 +142,7 @@ class Shares {
 
   /// Whether a reader of a bucket's parameters uses a second gathering.
   bool is_second_use(const Node& reader, NodeId sum) const {
-    return frees_.parameters && reader.phase == Phase::Backward && !stays_.contains(sum);
+    return freed_early_.parameters && reader.phase == Phase::Backward && !stays_.contains(sum);
   }
 
   /// Finds the uses; a gathered parameter, or a cast of one, is made anew for each use.
@@ -216,7 +216,7 @@ class Shares {
     const std::int64_t round = use.backward ? 2 : 1;
     attributes.set("group", round * groups_ + sum.attributes.integer("group"));
     list_types(attributes, sum.outputs);
-    if (frees_.parameters) {
+    if (freed_early_.parameters) {
       attributes.set("frees", std::int64_t{1});
       if (const Value value = left_by(before(index, 2)); value.exists()) inputs.push_back(value);
     }
@@ -239,7 +239,7 @@ class Shares {
     const Node& node = source_.graph.node(id);
     if (sum_of_carrier_.contains(id)) return;
     if (is_to_share(node)) {
-      is_made(node) ? divide(id) : scatter(id);
+      is_replaced(node) ? divide(id) : scatter(id);
       return;
     }
     const auto gradient = gradient_of_.find(id);
@@ -300,7 +300,7 @@ class Shares {
   std::vector<Turn> order() const {
     std::vector<Turn> turns;
     for (std::size_t i = 0; i < uses_.size(); ++i) {
-      const Use* one_before = frees_.parameters ? before(i, 1) : nullptr;
+      const Use* one_before = freed_early_.parameters ? before(i, 1) : nullptr;
       turns.push_back({.at = one_before == nullptr ? -1 : one_before->first,
                        .kind = Kind::Gather,
                        .index = static_cast<int>(i)});
@@ -319,9 +319,9 @@ class Shares {
     for (NodeId id = 0; id < nodes(); ++id) {
       Turn turn{.at = id, .kind = Kind::Node, .index = id};
       const auto update = gradient_of_.find(id);
-      if (frees_.gradients && ready.contains(id)) {
+      if (freed_early_.gradients && ready.contains(id)) {
         turn = {.at = ready.at(id), .kind = Kind::Sum, .index = id};
-      } else if (frees_.gradients && update != gradient_of_.end()) {
+      } else if (freed_early_.gradients && update != gradient_of_.end()) {
         const NodeId sum = update->second.node;
         const auto later = next.find(sum);
         const NodeId at =
@@ -335,7 +335,7 @@ class Shares {
   }
 
   const Step& source_;
-  Frees frees_;
+  FreedEarly freed_early_;
   std::int64_t groups_;
   Copier copier_;
   Step result_;
@@ -357,7 +357,7 @@ class Shares {
 
 }  // namespace
 
-Step to_share(const Step& replicas, const Frees& frees) {
+Step to_share(const Step& replicas, const FreedEarly& freed_early) {
   Step result = replicas;
   result.graph = Graph();
   Copier copier(replicas.graph);
@@ -368,7 +368,8 @@ Step to_share(const Step& replicas, const Frees& frees) {
       continue;
     }
     Node sum = copier.translate(id);
-    sum.attributes.set(kMark, std::vector<std::int64_t>{frees.gradients, frees.parameters, 0});
+    sum.attributes.set(kMark,
+                       std::vector<std::int64_t>{freed_early.gradients, freed_early.parameters, 0});
     copier.map_outputs(id, result.graph.add(std::move(sum)));
   }
   copier.rename(result);
@@ -377,7 +378,7 @@ Step to_share(const Step& replicas, const Frees& frees) {
 
 bool is_to_share(const Node& node) { return node.attributes.has(kMark); }
 
-Value in_place_of(const Node& sum, Value made, Builder& builder) {
+Value replacement_of(const Node& sum, Value made, Builder& builder) {
   if (!is_to_share(sum)) return made;
   Attributes attributes = sum.attributes;
   std::vector<std::int64_t> mark = sum.attributes.integers(kMark);
@@ -387,15 +388,15 @@ Value in_place_of(const Node& sum, Value made, Builder& builder) {
   return builder.node(Op::AllReduce, {made}, std::move(attributes), {}, sum.member);
 }
 
-bool is_made(const Node& node) {
+bool is_replaced(const Node& node) {
   return is_to_share(node) && node.attributes.integers(kMark)[2] != 0;
 }
 
-Step shared_out(const Step& step) {
+Step apply_sharding(const Step& step) {
   const auto& nodes = step.graph.nodes();
   const auto marked = std::find_if(nodes.begin(), nodes.end(), is_to_share);
   if (marked == nodes.end()) return step;
-  const std::vector<std::int64_t>& frees = marked->attributes.integers(kMark);
+  const std::vector<std::int64_t>& freed_early = marked->attributes.integers(kMark);
   return Shares(step, {.gradients = frees[0] != 0, .parameters = frees[1] != 0}).run();
 }
 

@@ -14,24 +14,24 @@
 namespace regatta {
 
 /// Memory that is freed before the step ends.
-struct Frees {
+struct FreedEarly {
   bool gradients = false;
   bool parameters = false;  ///< the gathered ones
 };
 
 /// Marks the sums of a step; their algorithm must be ring.
-Step to_share(const Step& replicas, const Frees& frees);
+Step to_share(const Step& replicas, const FreedEarly& freed_early);
 
 bool is_to_share(const Node& node);
 
 /// Returns the value that replaces `sum` after a rewrite replaced its exchange. `made`: the new
 /// sum, equal at every worker. If `sum` was marked, a worker keeps only its share of `made`.
-Value in_place_of(const Node& sum, Value made, Builder& builder);
+Value replacement_of(const Node& sum, Value made, Builder& builder);
 
-/// Whether the node is a marked sum that in_place_of() made.
-bool is_made(const Node& node);
+/// Whether the node is a marked sum that replacement_of() made.
+bool is_replaced(const Node& node);
 
 /// Divides the marked sums; without marks the step is unchanged. `step`: after bucket().
-Step shared_out(const Step& step);
+Step apply_sharding(const Step& step);
 
 }  // namespace regatta

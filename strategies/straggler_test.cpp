@@ -253,7 +253,7 @@ std::vector<Case> cases() {
   for (const char* workload :
        {"parabola", "resnet9_thin", "airbench94_narrow", "mobilenet_v2_narrow"}) {
     for (const Strategy* strategy : all_strategies()) {
-      if (strategy->workers == WorkersAre::OfOthers) continue;
+      if (strategy->workers == WorkersAre::ThoseOfPrevious) continue;
       all.push_back({.workload = workload, .strategy = std::string(strategy->name)});
     }
     all.push_back({.workload = workload, .strategy = "all_reduce+model_parallel"});

@@ -106,7 +106,7 @@ std::span<const Strategy* const> all_strategies() { return kStrategies; }
 
 std::string runnable_name(const Strategy& strategy) {
   const std::string name(strategy.name);
-  return strategy.workers == WorkersAre::OfOthers ? "all_reduce+" + name : name;
+  return strategy.workers == WorkersAre::ThoseOfPrevious ? "all_reduce+" + name : name;
 }
 
 std::span<const Option* const> all_options() {
@@ -171,7 +171,7 @@ Step apply(std::span<const Strategy* const> strategies, const Step& step,
     result = strategy->rewrite(result, options);
     verify(result, std::string(strategy->name));
   }
-  result = shared_out(bucket(result, options.count(kBucketBytes)));
+  result = apply_sharding(bucket(result, options.count(kBucketBytes)));
   verify(result, "dividing what replicas keep");
   return result;
 }

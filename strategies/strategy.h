@@ -23,8 +23,8 @@ enum class WorkersAre : std::uint8_t {
   One,
   Replicas,
   Stages,
-  Shards,    ///< of layers; they take the place of stages
-  OfOthers,  ///< those of the strategy before it; it rewrites that one's exchange
+  Shards,           ///< of layers; they take the place of stages
+  ThoseOfPrevious,  ///< those of the strategy before it; it rewrites that one's exchange
 };
 
 /// Whether several workers together have one replica of the model.

@@ -31,7 +31,7 @@ constexpr Option kTopKShare = {
     .name = "share",
     .help = "share of a gradient's elements that are exchanged, those of largest magnitude",
     .unit = "",
-    .type = Real{.usual = 0.01, .least = 1e-6, .most = 1}};
+    .type = Real{.default_value = 0.01, .least = 1e-6, .most = 1}};
 
 std::int64_t selected_of(const TensorType& type, double share) {
   const auto count = std::llround(share * static_cast<double>(type.elements()));
@@ -117,7 +117,7 @@ void TopK::add_up(const GradientSum& sum, Value selected) {
   const Node& node = source_.graph.node(sum.node);
   Builder& builder = at(node);
   const Value made = builder.scatter_add(selected, count_of(node), node.outputs[0].dims);
-  copier_.map({sum.node, 0}, in_place_of(node, made, builder));
+  copier_.map({sum.node, 0}, replacement_of(node, made, builder));
 }
 
 void TopK::exchange(const std::vector<GradientSum>& sums) {
@@ -165,7 +165,7 @@ extern constinit const Strategy kTopK = {
     .term = "top-k sparsification with error feedback",
     .summary = "behind all_reduce or servers: gradients as their largest elements",
     .colour = "#BB33DD",
-    .workers = WorkersAre::OfOthers,
+    .workers = WorkersAre::ThoseOfPrevious,
     .exchange = Exchange::Compressed,
     .processes = Processes::OfWorkers,
     .options = options<kTopKShare>,

@@ -56,21 +56,21 @@ const Workload* workload_of(const Cell& cell) {
 }
 
 /// The cell with nothing but workload, strategy and workers requested.
-Cell usual_cell(const Cell& cell, const Workload* workload) {
-  Cell usual;
-  usual.workload = cell.workload;
-  usual.strategy = cell.strategy;
-  usual.workers = cell.workers;
+Cell default_cell(const Cell& cell, const Workload* workload) {
+  Cell defaults;
+  defaults.workload = cell.workload;
+  defaults.strategy = cell.strategy;
+  defaults.workers = cell.workers;
   const std::int64_t replicas = cell.workers / std::max<std::int64_t>(cell.stages, 1);
   if (workload != nullptr) {
-    usual.recipe = workload->recipe;
-    usual.dataset = workload->data_sets.front();
-    usual.global_batch = default_global_batch(*workload, replicas);
+    defaults.recipe = workload->recipe;
+    defaults.dataset = workload->data_sets.front();
+    defaults.global_batch = default_global_batch(*workload, replicas);
   }
-  if (cell.cuda_graph) usual.cuda_graph = "on";
-  if (cell.cudnn_engine) usual.cudnn_engine = "timed";
-  if (cell.gpus) usual.gpus = cell.workers;
-  return usual;
+  if (cell.cuda_graph) defaults.cuda_graph = "on";
+  if (cell.cudnn_engine) defaults.cudnn_engine = "timed";
+  if (cell.gpus) defaults.gpus = cell.workers;
+  return defaults;
 }
 
 void add_options(const Cell& cell, std::vector<Trait>& traits) {
@@ -79,7 +79,7 @@ void add_options(const Cell& cell, std::vector<Trait>& traits) {
     traits.push_back({.name = name,
                       .value = to_text(value),
                       .role = Trait::Role::Contestant,
-                      .usual = !unusual.contains(name)});
+                      .is_default = !unusual.contains(name)});
   }
 }
 
@@ -95,26 +95,27 @@ std::string key_of(const Record& record, const auto& counts) {
 
 std::vector<Trait> traits_of(const Record& record) {
   const Workload* const workload = workload_of(record.cell);
-  const Cell usual = usual_cell(record.cell, workload);
-  std::vector<std::string> usual_values;
-  for_each_field(usual,
-                 [&](const char*, const auto& value) { usual_values.push_back(text_of(value)); });
+  const Cell defaults = default_cell(record.cell, workload);
+  std::vector<std::string> default_values;
+  for_each_field(defaults,
+                 [&](const char*, const auto& value) { default_values.push_back(text_of(value)); });
   std::vector<Trait> traits;
   std::size_t at = 0;
   for_each_field(record.cell, [&](const std::string& name, const auto& value) {
     const std::string text = text_of(value);
-    const bool is_usual = text == usual_values[at++];
+    const bool is_default = text == default_values[at++];
     if (name == "options") {
       add_options(record.cell, traits);
     } else if (name != "seed") {
-      traits.push_back({.name = name, .value = text, .role = role_of(name), .usual = is_usual});
+      traits.push_back(
+          {.name = name, .value = text, .role = role_of(name), .is_default = is_default});
     }
   });
   const double target = workload != nullptr ? workload->target : 0;
   traits.push_back({.name = "target",
                     .value = text_of(record.target.value),
                     .role = Trait::Role::Setting,
-                    .usual = record.target.value == target});
+                    .is_default = record.target.value == target});
   return traits;
 }
 
@@ -123,7 +124,7 @@ std::string cell_name(const Record& record) {
   std::vector<std::string> settings = {plural(cell.workers, "worker")};
   for (const Trait& trait : traits_of(record)) {
     const bool follows = trait.role == Trait::Role::Resource && trait.name != "gpus";
-    if (!trait.usual && !follows) {
+    if (!trait.is_default && !follows) {
       settings.push_back(fmt::format("{}={}", trait.name, trait.value));
     }
   }
@@ -166,7 +167,7 @@ OptionValues unusual_options(const Cell& cell) {
   OptionValues unusual = cell.options;
   for (const Option* option : all_options()) {
     const auto found = unusual.find(option->name);
-    if (found != unusual.end() && found->second == option->usual()) unusual.erase(found);
+    if (found != unusual.end() && found->second == option->default_value()) unusual.erase(found);
   }
   return unusual;
 }

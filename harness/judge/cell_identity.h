@@ -22,7 +22,7 @@ struct Trait {
   std::string name;   ///< of the field in results/schema.json; an option has its own name
   std::string value;  ///< readable: `ring`, `1:2.5`, `none`
   Role role = Role::Setting;
-  bool usual = false;  ///< the default, which a name leaves out
+  bool is_default = false;  ///< the default, which a name leaves out
 };
 
 /// The fields of the cell in the schema's order, options after the strategy, then the target, but

@@ -197,7 +197,8 @@ std::optional<Contestant> exchanging_always(Contestant contestant) {
   const OptionValue always = std::int64_t{1};
   for (const Option* option : strategy->options) {
     if (option->name != "sync_every") continue;
-    const auto period = contestant.options.try_emplace("sync_every", *option->usual()).first;
+    const auto period =
+        contestant.options.try_emplace("sync_every", *option->default_value()).first;
     if (std::exchange(period->second, always) != always) return contestant;
   }
   return std::nullopt;

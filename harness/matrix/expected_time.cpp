@@ -67,11 +67,11 @@ double seconds_per_example(const FinishedRun& run) {
 
 /// A small batch in whole groups of normalisation; a GPU takes as long for a few examples.
 std::int64_t short_batch(const RunLength& run, const Workload& workload) {
-  const std::int64_t usual = default_global_batch(workload, 1);
-  if (is_gpu(run.device)) return usual;
+  const std::int64_t whole = default_global_batch(workload, 1);
+  if (is_gpu(run.device)) return whole;
   const RaceRequest request{.workload = run.workload};
   const std::int64_t group = placed_step(place_without_data(request)).normalization_group;
-  return std::min(usual, (kShortBatch + group - 1) / group * group);
+  return std::min(whole, (kShortBatch + group - 1) / group * group);
 }
 
 /// The workload's first data set that needs no files.

@@ -98,14 +98,14 @@ class Reader {
     return plan;
   }
 
-  /// Reads a list of seeds, or a number of seeds from `first` on; `usual`: the default number.
+  /// Reads a list of seeds, or a number of seeds from `first` on, `by_default` if neither is there.
   std::vector<std::uint64_t> seeds(const toml::table& table, const std::string& key,
-                                   std::uint64_t first, std::int64_t usual) const {
+                                   std::uint64_t first, std::int64_t by_default) const {
     const std::string seeds_are = fmt::format(
         "{} is a number from 1 to {}, or a list of up to as many seeds", key, kMostSeeds);
     const toml::node* node = table.get(key);
     std::vector<std::uint64_t> result;
-    if (const auto count = node == nullptr ? usual : node->value_exact<std::int64_t>()) {
+    if (const auto count = node == nullptr ? by_default : node->value_exact<std::int64_t>()) {
       if (*count < 1 || *count > kMostSeeds) throw error(seeds_are);
       result.resize(static_cast<std::size_t>(*count));
       std::iota(result.begin(), result.end(), first);

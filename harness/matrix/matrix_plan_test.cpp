@@ -106,7 +106,7 @@ TEST(MatrixPlan, KeepsTheCellsThatFitIntoTheSlurmJobThatItIsIn) {
 TEST(MatrixPlan, HasTiersWhoseQuickOneIsValid) {
   MatrixPlan quick = tier_plan("quick");
   const auto race_alone = [](const Strategy* each) {
-    return each->workers != WorkersAre::OfOthers;
+    return each->workers != WorkersAre::ThoseOfPrevious;
   };
   const auto strategies = all_strategies();
   EXPECT_EQ(std::ssize(quick.cells),

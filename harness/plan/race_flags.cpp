@@ -43,9 +43,10 @@ CLI::Option* declare_flag(CLI::App& app, const Option& option, OptionValues& giv
 /// Declares a strategy's option; its help begins with the strategies that declare it.
 void declare(CLI::App& app, const Option& option, OptionValues& given) {
   const std::string help = "for " + names_of_declarers(option) + ": " + std::string(option.help);
-  const std::optional<OptionValue> usual = option.usual();
-  CLI::Option* flag = declare_flag(app, option, given, usual ? help : help + " (default: none)");
-  if (usual) flag->default_str(to_text(*usual));
+  const std::optional<OptionValue> by_default = option.default_value();
+  CLI::Option* flag =
+      declare_flag(app, option, given, by_default ? help : help + " (default: none)");
+  if (by_default) flag->default_str(to_text(*by_default));
 }
 
 /// Options declared from here on belong to the group in the help.

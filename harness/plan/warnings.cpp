@@ -49,7 +49,7 @@ constexpr std::int64_t kFewestBuckets = 3;
 /// The warning about --shard with too few buckets for memory to be freed within a step.
 std::string warning_of_shares(const RaceRequest& request) {
   const auto asked = request.options.find(kShard.name);
-  if (asked == request.options.end() || asked->second == kShard.usual()) return "";
+  if (asked == request.options.end() || asked->second == kShard.default_value()) return "";
   const Graph graph = placed_step(place_without_data(request)).graph;
   std::map<Place, std::int64_t> buckets_at;
   for (const Node& node : graph.nodes()) {

@@ -66,18 +66,18 @@ FLAGS = {
 }
 
 
-def shown(usual: Any) -> str:
+def shown(default: Any) -> str:
     """The program's text for a default: a number without unneeded decimals."""
-    return f"{usual:g}" if isinstance(usual, float) else str(usual)
+    return f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def option_flags() -> dict[str, str]:
     """The flags that strategies declare, with their defaults."""
     listed = json.loads(output_of("list", "strategies", "--format", "json"))["strategies"]
-    options = {one["name"]: one["usual"] for strategy in listed for one in strategy["options"]}
+    options = {one["name"]: one["default"] for strategy in listed for one in strategy["options"]}
     return {"--" + name.replace("_", "-"):
-            "(default: none)" if usual is None else f"={shown(usual)}"
-            for name, usual in options.items()}
+            "(default: none)" if default is None else f"={shown(default)}"
+            for name, default in options.items()}
 
 
 class Help(unittest.TestCase):

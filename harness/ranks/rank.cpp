@@ -108,11 +108,11 @@ int serve_as_rank(const RaceRequest& request) {
   if (is_started_by_srun()) std::signal(SIGTERM, SIG_IGN);
   {
     RankWork rank(told, client, std::move(session));
-    RankCommands commands(client, [&rank](const auto& command) { rank.hear(command); });
+    RankCommands commands(client, [&rank](const auto& command) { rank.on_interrupt(command); });
     guarded(client, [&] { rank.join(); });
     for (bool goes_on = true; goes_on;) {
       const control::ToRank command = commands.next();
-      guarded(client, [&] { goes_on = rank.obey(command); });
+      guarded(client, [&] { goes_on = rank.handle(command); });
     }
     client.beat({});  // the trainer that it reads is about to be destroyed
   }

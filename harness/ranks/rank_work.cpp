@@ -150,7 +150,7 @@ void RankWork::send_the_report(const control::SendReport& wanted) {
   send_report(trainer_->report(), [this](const auto& message) { client_.send(message); });
 }
 
-void RankWork::hear(const control::ToRank& command) {
+void RankWork::on_interrupt(const control::ToRank& command) {
   if (command.has_stop()) {
     stopped_ = true;
     if (started_) trainer_->interrupt({ErrorKind::PeerLost, command.stop().reason()});
@@ -173,7 +173,7 @@ void RankWork::send_the_trace() {
   send_trace(trace, [this](const auto& message) { client_.send(message); });
 }
 
-bool RankWork::obey(const control::ToRank& command) {
+bool RankWork::handle(const control::ToRank& command) {
   switch (command.body_case()) {
     case control::ToRank::kStart: start(command.start()); break;
     case control::ToRank::kAdvance: advance(command.advance()); break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Carries out the coordinator's commands in a rank: builds its part of the graph, trains it and
-// reports. Threads: hear() may be called from any thread, all else from one.
+// reports. Threads: on_interrupt() may be called from any thread, all else from one.
 #pragma once
 
 #include <atomic>
@@ -33,9 +33,9 @@ class RankWork {
   /// Builds the part of the graph, and sends the facts on which all ranks must agree.
   void join();
   /// Carries out a command. Returns false at the end of the run.
-  bool obey(const control::ToRank& command);
+  bool handle(const control::ToRank& command);
   /// Handles a loss or a stop while a command runs. Threads: any.
-  void hear(const control::ToRank& command);
+  void on_interrupt(const control::ToRank& command);
 
  private:
   void start(const control::Start& start);

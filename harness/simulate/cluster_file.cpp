@@ -91,10 +91,10 @@ class ClusterReader {
     }
   }
 
-  std::int64_t whole(const toml::table& table, const char* key, std::int64_t usual,
+  std::int64_t whole(const toml::table& table, const char* key, std::int64_t by_default,
                      std::array<std::int64_t, 2> range) const {
     const toml::node* node = table.get(key);
-    if (node == nullptr) return usual;
+    if (node == nullptr) return by_default;
     const auto value = node->value_exact<std::int64_t>();
     if (!value || *value < range[0] || *value > range[1]) {
       throw error(fmt::format("{} is a whole number from {} to {}", key, range[0], range[1]));

@@ -26,7 +26,7 @@ QueuedCollective::QueuedCollective(KernelFactory build, Op op, std::int64_t memb
       group_(group),
       buckets_(static_cast<std::size_t>(members)) {
   for (std::size_t m = 0; m < buckets_.size(); ++m) members_.push_back(std::make_unique<Member>());
-  meeting_.members = buckets_.size();
+  shared_launch_.members = buckets_.size();
 }
 
 void QueuedCollective::join(const KernelRequest& request, const Bucket& bucket,
@@ -39,7 +39,7 @@ void QueuedCollective::join(const KernelRequest& request, const Bucket& bucket,
   algorithm_ = request.node.attributes.text("algorithm");
   ++joined_;
   if (!all_joined() || is_nothing_to_do() || !why_not().empty()) return;
-  in_charge_ = bucket.member;
+  launcher_ = bucket.member;
   std::vector<Tensor> shares;
   for (const auto& member : members_) {
     shares.insert(shares.end(), member->share.begin(), member->share.end());
@@ -78,12 +78,12 @@ void QueuedCollective::run(std::int64_t member, const Patience& patience, WaitCl
     }
     waits.end(ticks());
   }
-  if (is_in_charge(member)) {
+  if (is_launcher(member)) {
     enqueue();
     own.queue->finish();
     done_.advance_to(own.runs);
   } else if (!done_.wait_for(own.runs, patience)) {
-    timed_out(member, "the kernel, which is in the queue of " + name(in_charge_));
+    timed_out(member, "the kernel, which is in the queue of " + name(launcher_));
   }
 }
 

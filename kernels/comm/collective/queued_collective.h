@@ -4,7 +4,7 @@
 // (kernels/cuda/ops/collective.cu), in the queue of the member that joined last. If kernels are
 // launched one by one, members meet on the host: each finishes its queue, waits for the others, and
 // continues when the work is done. If a step is launched as a whole, queues wait for each other
-// (Meeting, kernels/runtime/capture/queued_exchange.h) without the host.
+// (SharedLaunch, kernels/runtime/capture/queued_exchange.h) without the host.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +36,16 @@ class QueuedCollective {
   /// Whether there is no work: a single member's bucket is already the sum.
   bool is_nothing_to_do() const { return members_.size() == 1 && op_ != Op::AllGather; }
   bool is_built() const { return kernel_ != nullptr; }
-  bool is_in_charge(std::int64_t member) const { return is_built() && member == in_charge_; }
+  bool is_launcher(std::int64_t member) const { return is_built() && member == launcher_; }
 
   /// Runs the collective and returns when it is done at all members; `waits` runs until all members
   /// have arrived. For kernels launched one by one. Threads: each member's lane. Throws:
   /// RunError(Timeout) that names the missing members, Aborted.
   void run(std::int64_t member, const Patience& patience, WaitClock& waits);
 
-  /// Puts the work into the queue of the member in charge (is_in_charge()).
+  /// Puts the work into the queue of the member in charge (is_launcher()).
   void enqueue() { kernel_->run({}); }
-  Meeting& meeting() { return meeting_; }
+  SharedLaunch& shared_launch() { return shared_launch_; }
 
  private:
   struct Member {
@@ -66,10 +66,10 @@ class QueuedCollective {
   std::vector<Tensor> buckets_;
   std::vector<std::unique_ptr<Member>> members_;
   std::size_t joined_ = 0;
-  std::int64_t in_charge_ = -1;
+  std::int64_t launcher_ = -1;
   std::unique_ptr<Kernel> kernel_;
   Counter done_;  ///< runs that are complete
-  Meeting meeting_;
+  SharedLaunch shared_launch_;
 };
 
 }  // namespace regatta

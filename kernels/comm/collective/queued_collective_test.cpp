@@ -240,12 +240,13 @@ TEST(QueuedCollective, IsTheHostsBetweenSeveralGpus) {
 
 TEST(QueuedCollective, IsOneMeetingForAllMembers) {
   const Collective collective(Gpus(3, "gpu 0"));
-  const Meeting* const meeting = collective.kernels[0]->queued_exchange()->meeting();
-  ASSERT_NE(meeting, nullptr);
-  EXPECT_EQ(meeting->members, 3U);
-  EXPECT_EQ(meeting->in_charge, collective.kernels[2]->queued_exchange());
+  const SharedLaunch* const shared_launch =
+      collective.kernels[0]->queued_exchange()->shared_launch();
+  ASSERT_NE(shared_launch, nullptr);
+  EXPECT_EQ(shared_launch->members, 3U);
+  EXPECT_EQ(shared_launch->launcher, collective.kernels[2]->queued_exchange());
   for (const auto& kernel : collective.kernels) {
-    EXPECT_EQ(kernel->queued_exchange()->meeting(), meeting);
+    EXPECT_EQ(kernel->queued_exchange()->shared_launch(), shared_launch);
   }
 }
 
@@ -255,7 +256,7 @@ TEST(QueuedCollective, OfOneMemberIsNothingToDo) {
   EXPECT_EQ(alone.members[0]->buffer, std::vector<float>(kElements));
   QueuedExchange* const exchange = alone.kernels[0]->queued_exchange();
   ASSERT_NE(exchange, nullptr);
-  EXPECT_EQ(exchange->meeting(), nullptr);
+  EXPECT_EQ(exchange->shared_launch(), nullptr);
   exchange->enqueue();
   EXPECT_EQ(alone.transport.traffic().at({.replica = 0}).received, 0);
 }

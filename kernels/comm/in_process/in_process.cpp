@@ -169,7 +169,7 @@ class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
                                   .columns = torus_columns(request.node)},
                                  member_);
     queued_->join(request, own, bucket);
-    if (queued_->is_in_charge(member_)) queued_->meeting().in_charge = this;
+    if (queued_->is_launcher(member_)) queued_->shared_launch().launcher = this;
   }
 
   void run(const StepContext& context) override {
@@ -189,7 +189,9 @@ class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
   }
 
   QueuedExchange* queued_exchange() override { return is_queued() || is_done() ? this : nullptr; }
-  const Meeting* meeting() const override { return is_queued() ? &queued_->meeting() : nullptr; }
+  const SharedLaunch* shared_launch() const override {
+    return is_queued() ? &queued_->shared_launch() : nullptr;
+  }
   void enqueue() override {
     if (is_queued()) queued_->enqueue();
   }

@@ -25,7 +25,7 @@
 #include "kernels/cuda/device/scratch.h"
 #include "kernels/cuda/library/cudnn_graph.h"
 #include "kernels/cuda/library/engine_choice.h"
-#include "kernels/cuda/library/shelf.h"
+#include "kernels/cuda/library/handle_cache.h"
 #include "kernels/cuda/ops/convolution_paths.h"
 #include "kernels/cuda/ops/noise.h"
 #include "kernels/cuda/ops/widen.h"
@@ -60,8 +60,8 @@ struct Workshop {
 };
 
 /// Workshops without a stream. Never destroyed: the driver may end earlier.
-Shelf<Workshop>& idle_workshops() {
-  static auto& all = *new Shelf<Workshop>;
+HandleCache<Workshop>& idle_workshops() {
+  static auto& all = *new HandleCache<Workshop>;
   return all;
 }
 
@@ -71,7 +71,7 @@ class OfStream {
   /// `key`: of the stream's first convolution.
   OfStream(const Queue& queue, const std::string& key)
       : gpu_(queue.stream_place().value().device),
-        workshop_(idle_workshops().take(
+        workshop_(idle_workshops().acquire(
             gpu_, [&](const Workshop& idle) { return idle.plans.contains(key); })) {
     if (workshop_ == nullptr) workshop_ = std::make_unique<Workshop>();
     cudnn_call(cudnn().set_stream(workshop_->handle, queue.stream()), "cudnnSetStream");
@@ -83,7 +83,7 @@ class OfStream {
     const bool is_sound = !is_gpu_abandoned() && cudaSetDevice(gpu_) == cudaSuccess &&
                           cudnn().set_stream(workshop_->handle, nullptr) == CUDNN_STATUS_SUCCESS;
     if (is_sound) {
-      idle_workshops().leave(gpu_, std::move(workshop_));
+      idle_workshops().release(gpu_, std::move(workshop_));
     } else {
       workshop_.release();  // destroying it would wait for the GPU's work
     }

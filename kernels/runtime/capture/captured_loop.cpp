@@ -52,7 +52,7 @@ void CapturedLoop::add_nodes(std::span<Lane* const> all_lanes) {
       if (Occasional* const occasional = resting_at(kernel)) resting_.push_back(occasional);
       QueuedNode node{.node = instruction.node,
                       .waits = {},
-                      .meeting = exchange == nullptr ? nullptr : exchange->meeting()};
+                      .shared_launch = exchange == nullptr ? nullptr : exchange->shared_launch()};
       for (const Dependency& wait : instruction.waits) {
         const Lane* const other = all_lanes[static_cast<std::size_t>(wait.lane)];
         node.waits.push_back(
@@ -139,7 +139,8 @@ bool CapturedLoop::is_awaited(const Stand& stand) const {
   return request_.lanes[stand.lane]->plan().instructions[stand.index].awaited;
 }
 
-/// Enqueues the turn's work, if its node has not expired; members of a meeting expire together.
+/// Enqueues the turn's work, if its node has not expired; members of a shared launch expire
+/// together.
 void CapturedLoop::put(const Turn& turn, const StepContext& context, StepRecorder& recorder,
                        Phase& phase) const {
   const NodeId id = node_at(turn.front()).node;
@@ -163,21 +164,21 @@ void CapturedLoop::put(const Turn& turn, const StepContext& context, StepRecorde
     phase.exchanges.push_back(exchanges.back());
     if (exchanges.back()->awaits_others()) phase.awaiting.push_back(exchanges.back());
   }
-  if (exchanges.front()->meeting() == nullptr) return exchanges.front()->enqueue();
+  if (exchanges.front()->shared_launch() == nullptr) return exchanges.front()->enqueue();
   meet(turn, exchanges, recorder);
 }
 
 /// The queue of the member in charge waits for the other queues, and they wait for its work.
 void CapturedLoop::meet(const Turn& turn, std::span<QueuedExchange* const> exchanges,
                         StepRecorder& recorder) {
-  const auto in_charge =
-      std::find(exchanges.begin(), exchanges.end(), exchanges.front()->meeting()->in_charge);
-  check(in_charge != exchanges.end(), "who is in charge of a meeting takes part in it");
-  const std::size_t lane = turn[static_cast<std::size_t>(in_charge - exchanges.begin())].lane;
+  const auto launcher =
+      std::find(exchanges.begin(), exchanges.end(), exchanges.front()->shared_launch()->launcher);
+  check(launcher != exchanges.end(), "the launcher of a shared launch is a member of it");
+  const std::size_t lane = turn[static_cast<std::size_t>(launcher - exchanges.begin())].lane;
   for (const Stand& other : turn) {
     if (other.lane != lane) recorder.wait(lane, recorder.mark(other.lane));
   }
-  (*in_charge)->enqueue();
+  (*launcher)->enqueue();
   const StepRecorder::Mark done = recorder.mark(lane);
   for (const Stand& other : turn) {
     if (other.lane != lane) recorder.wait(other.lane, done);

@@ -14,9 +14,9 @@ class QueuedExchange;
 
 /// One piece of work that exchanges of several lanes of a loop share. It starts when the earlier
 /// work of all members' queues is done and runs in one member's queue; then all queues continue.
-struct Meeting {
+struct SharedLaunch {
   std::size_t members = 0;
-  const QueuedExchange* in_charge = nullptr;  ///< its enqueue() does the work
+  const QueuedExchange* launcher = nullptr;  ///< its enqueue() does the work
 };
 
 /// Threads: the recording thread, then the lane that launches.
@@ -31,8 +31,8 @@ class QueuedExchange {
   /// Called when a launched step has ended.
   virtual void count_step() = 0;
 
-  /// The meeting, one object for all its members; null: the work is the lane's own.
-  virtual const Meeting* meeting() const { return nullptr; }
+  /// The shared launch, one object for all its members; null: the work is the lane's own.
+  virtual const SharedLaunch* shared_launch() const { return nullptr; }
 
   /// Whether the work waits for other members. Only then are look() and give_up() called.
   virtual bool awaits_others() const { return false; }

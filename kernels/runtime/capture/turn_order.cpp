@@ -17,14 +17,14 @@ class Heads {
   /// The turn that contains the lane's next node; empty if it must wait, or there is none.
   Turn turn_of(std::size_t lane) const {
     if (!is_ready(lane)) return {};
-    const Meeting* const meeting = head(lane).meeting;
-    if (meeting == nullptr) return {{.lane = lane, .index = next_[lane]}};
+    const SharedLaunch* const shared_launch = head(lane).shared_launch;
+    if (shared_launch == nullptr) return {{.lane = lane, .index = next_[lane]}};
     Turn turn;
     for (std::size_t other = 0; other < lanes_.size(); ++other) {
-      if (!is_ready(other) || head(other).meeting != meeting) continue;
+      if (!is_ready(other) || head(other).shared_launch != shared_launch) continue;
       turn.push_back({.lane = other, .index = next_[other]});
     }
-    return turn.size() == meeting->members ? turn : Turn();
+    return turn.size() == shared_launch->members ? turn : Turn();
   }
 
   /// The ready turn whose first node comes first in the graph; empty if none is ready.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The order in which one thread enqueues the nodes of a loop's lanes: each lane's nodes in the
-// lane's order, no node before those that it waits for, and all members of a meeting
+// lane's order, no node before those that it waits for, and all members of a shared launch
 // (queued_exchange.h) in one turn. Ties go to the order of the graph, which alone does not suffice:
-// in it, a node that follows a meeting at one member may precede another member.
+// in it, a node that follows a shared launch at one member may precede another member.
 #pragma once
 
 #include <compare>
@@ -25,11 +25,11 @@ struct Stand {
 
 struct QueuedNode {
   NodeId node = -1;
-  std::vector<Stand> waits;          ///< nodes that come first
-  const Meeting* meeting = nullptr;  ///< null: the node has none
+  std::vector<Stand> waits;                     ///< nodes that come first
+  const SharedLaunch* shared_launch = nullptr;  ///< null: the node has none
 };
 
-/// The members of a meeting, or one node.
+/// The members of a shared launch, or one node.
 using Turn = std::vector<Stand>;
 
 /// `lanes`: the nodes of each lane. Aborts if no order exists because nodes wait in a cycle or

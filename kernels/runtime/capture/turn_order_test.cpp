@@ -28,27 +28,28 @@ TEST(TurnOrder, IsTheGraphsWhereNobodyMeets) {
 
 /// Node 2 needs the sum at the first member, and precedes the other members' sums in the graph.
 TEST(TurnOrder, HasMembersMeetBeforeWhatFollowsAtOneOfThem) {
-  const Meeting sum{.members = 3};
-  const Lanes lanes = {{{.node = 0}, {.node = 1, .meeting = &sum}, {.node = 2}},
-                       {{.node = 3}, {.node = 4, .meeting = &sum}, {.node = 5}},
-                       {{.node = 6}, {.node = 7, .meeting = &sum}, {.node = 8}}};
+  const SharedLaunch sum{.members = 3};
+  const Lanes lanes = {{{.node = 0}, {.node = 1, .shared_launch = &sum}, {.node = 2}},
+                       {{.node = 3}, {.node = 4, .shared_launch = &sum}, {.node = 5}},
+                       {{.node = 6}, {.node = 7, .shared_launch = &sum}, {.node = 8}}};
   EXPECT_EQ(ordered(lanes), (Nodes{{0}, {3}, {6}, {1, 4, 7}, {2}, {5}, {8}}));
 }
 
 TEST(TurnOrder, HasNobodyMeetBeforeAllHaveWhatTheyWaitFor) {
-  const Meeting sum{.members = 2};
+  const SharedLaunch sum{.members = 2};
   const Lanes lanes = {{{.node = 1, .waits = {{1, 0}}}},
                        {{.node = 0}},
-                       {{.node = 2, .waits = {{3, 0}}, .meeting = &sum}},
+                       {{.node = 2, .waits = {{3, 0}}, .shared_launch = &sum}},
                        {{.node = 4}},
-                       {{.node = 3, .meeting = &sum}}};
+                       {{.node = 3, .shared_launch = &sum}}};
   EXPECT_EQ(ordered(lanes), (Nodes{{0}, {1}, {4}, {2, 3}}));
 }
 
 TEST(TurnOrder, RefusesLanesThatComeToTheirMeetingsInDifferentOrders) {
-  const Meeting first{.members = 2}, second{.members = 2};
-  const Lanes lanes = {{{.node = 0, .meeting = &first}, {.node = 1, .meeting = &second}},
-                       {{.node = 2, .meeting = &second}, {.node = 3, .meeting = &first}}};
+  const SharedLaunch first{.members = 2}, second{.members = 2};
+  const Lanes lanes = {
+      {{.node = 0, .shared_launch = &first}, {.node = 1, .shared_launch = &second}},
+      {{.node = 2, .shared_launch = &second}, {.node = 3, .shared_launch = &first}}};
   EXPECT_DEATH(order_turns(lanes), "lanes of a loop come to their meetings in one order");
 }
 
@@ -58,8 +59,8 @@ TEST(TurnOrder, RefusesNodesThatWaitInACircle) {
 }
 
 TEST(TurnOrder, RefusesAMeetingThatSomebodyDoesNotComeTo) {
-  const Meeting sum{.members = 3};
-  const Lanes lanes = {{{.node = 0, .meeting = &sum}}, {{.node = 1, .meeting = &sum}}};
+  const SharedLaunch sum{.members = 3};
+  const Lanes lanes = {{{.node = 0, .shared_launch = &sum}}, {{.node = 1, .shared_launch = &sum}}};
   EXPECT_DEATH(order_turns(lanes), "meetings in one order");
 }
 

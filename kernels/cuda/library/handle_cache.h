@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keeps objects that take long to make and outlive their user: a stream that ends releases them to
+// the cache for the next stream of the same GPU.
+// Threads: any.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace regatta::cuda {
+
+template <typename T>
+class HandleCache {
+ public:
+  /// An object that was released for this GPU: one that suits, or else the first released. Null if
+  /// there is none.
+  template <typename Suits>
+  std::unique_ptr<T> acquire(int gpu, const Suits& suits) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::unique_ptr<T>>& released = released_[gpu];
+    if (released.empty()) return nullptr;
+    auto found = std::find_if(released.begin(), released.end(),
+                              [&](const std::unique_ptr<T>& one) { return suits(*one); });
+    if (found == released.end()) found = released.begin();
+    std::unique_ptr<T> taken = std::move(*found);
+    released.erase(found);
+    return taken;
+  }
+
+  void release(int gpu, std::unique_ptr<T> one) {
+    const std::scoped_lock lock(mutex_);
+    released_[gpu].push_back(std::move(one));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, std::vector<std::unique_ptr<T>>> released_;  ///< by GPU
+};
+
+}  // namespace regatta::cuda
