@@ -397,7 +397,7 @@ Step apply_sharding(const Step& step) {
   const auto marked = std::find_if(nodes.begin(), nodes.end(), is_to_share);
   if (marked == nodes.end()) return step;
   const std::vector<std::int64_t>& freed_early = marked->attributes.integers(kMark);
-  return Shares(step, {.gradients = frees[0] != 0, .parameters = frees[1] != 0}).run();
+  return Shares(step, {.gradients = freed_early[0] != 0, .parameters = freed_early[1] != 0}).run();
 }
 
 }  // namespace regatta
