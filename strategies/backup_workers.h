@@ -10,11 +10,12 @@
 namespace regatta {
 
 struct WorkersAndBackups {
-  std::int64_t replicas = 1;  ///< replicas; their shares make up the global batch
-  std::int64_t backups = 0;   ///< additional replicas
+  std::int64_t replicas =
+      1;  ///< replicas without the backups; their shares make up the global batch
+  std::int64_t backups = 0;  ///< replicas in addition to these
 };
 
-/// `sharded`: a result of shard().
+/// Returns the step with backup workers. `sharded` must be a result of shard().
 Step with_backup_workers(const Step& sharded, const WorkersAndBackups& workers);
 
 }  // namespace regatta

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Averages between replicas in different processes. An `average` node draws one peer replica in
-// each step. In the steps that draw a peer of another process, the replica sends it the value it
-// has read of the variable, average_with computes the mean at the peer, and the mean travels back
-// to be assigned
+// each step. In the steps that draw a peer in another process, the replica sends the value of its
+// variable to the peer, an average_with node there computes the mean, and the mean is sent back and
+// assigned
 // in place of the `average`. The nodes at the peer belong to the replica's loop and have a separate
 // place (Role::Peer), so they do not wait for the peer's own nodes. The mean equals that of an
 // `average` in shared memory, because no other replica changes a replica's variable while it

@@ -11,8 +11,8 @@
 
 namespace regatta {
 
-/// Merges consecutive collectives until a bucket holds at least `bucket_bytes`.
-/// Units: bytes; 0 leaves every gradient alone.
+/// Merges consecutive collectives until each bucket has at least `bucket_bytes`.
+/// Units: bytes; 0 merges none.
 Step bucket(const Step& step, std::int64_t bucket_bytes);
 
 }  // namespace regatta

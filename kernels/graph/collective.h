@@ -3,8 +3,8 @@
 // How collectives divide their elements and members. Each member has a bucket: a list of tensors,
 // concatenated, whose types are the same at all members. A ring of n members divides the bucket
 // into n shares. In step s of all_reduce, member m sends share m - s to m + 1 and receives share m
-// - 1 - s from m - 1 (modulo n); it adds that share to its own in steps 0 to n - 2 and keeps it in
-// steps
+// - 1 - s from m - 1 (modulo n); it adds the received share to its own in steps 0 to n - 2 and
+// replaces its own in steps
 // n - 1 to 2 n - 3. A reduce_scatter performs the first half of these steps, an all_gather the
 // second; between the halves, share m + 1 is complete at member m. traffic.h and the transports use
 // this arithmetic; a test compares their byte counts.

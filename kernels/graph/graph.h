@@ -2,8 +2,8 @@
 //
 // A training step as plain data: nodes, values between them, and variables that persist between
 // steps. Nodes are in an order in which they can run: a node's inputs come from earlier nodes, and
-// nodes that use the same variable at the same place run in this order. This layer opens no device
-// and starts no thread.
+// of two nodes that use the same variable, the first in this order runs first. This layer opens no
+// device and starts no thread.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ namespace regatta {
 /// graph; it may be changed only while no other thread copies it, or copies or destroys a copy of
 /// it. A moved-from graph must be assigned before it is used again. Nodes and variables are
 /// returned by value, because the graph stores the common parts of replicas only once (stored.h).
-/// The attributes and output types of a returned node share memory with the graph's.
+/// References into the attributes and output types of a returned node stay valid after that node is
+/// destroyed, as long as the graph exists.
 class Graph {
  public:
   /// Appends a node; its output types are inferred from its inputs and attributes.
@@ -59,8 +60,9 @@ class Graph {
   void reserve_nodes(std::size_t count) { own(nodes_).reserve(count); }
   void reserve_variables(std::size_t count) { own(variables_).reserve(count); }
 
-  /// Access to a node's place, for rewrites that set a coordinate of existing nodes. Use the
-  /// reference at once: writing through it after the graph was copied would change the copy, too.
+  /// For rewrites that set a coordinate of existing nodes and variables. Use the reference that
+  /// place() returns at once: writing through it after the graph was copied would change the copy,
+  /// too.
   Place& place(NodeId id) { return own(nodes_).at(static_cast<std::size_t>(id)).place; }
   void change_variable(VariableId id, const std::function<void(Variable&)>& change);
 

@@ -33,7 +33,7 @@ constexpr Counter4 philox(Counter4 counter, std::array<std::uint32_t, 2> key) {
   return counter;
 }
 
-/// Maps a random word to [0, bound), uniformly but for a bias of at most bound / 2^32.
+/// Maps a random word to [0, bound), uniformly except for a relative bias below bound / 2^32.
 constexpr std::uint32_t below_word(std::uint32_t word, std::uint32_t bound) {
   return static_cast<std::uint32_t>((std::uint64_t{word} * bound) >> 32);
 }
@@ -91,7 +91,7 @@ std::vector<std::int32_t> example_order(std::uint64_t seed, std::int64_t epoch, 
 void draw_example_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int32_t> order);
 
 /// Draws, uniformly, the peer (0 to peers - 1) with which a replica averages in a step. The result
-/// does not depend on the run's seed: schedules of exchanges are the same in every run.
+/// does not depend on the run's seed, like every other schedule of exchanges.
 constexpr std::uint32_t draw_peer(std::uint32_t replica, std::int64_t step, std::uint32_t peers) {
   const RandomStream stream(0, Purpose::Peers, replica);
   return stream.below(peers, static_cast<std::uint32_t>(step));

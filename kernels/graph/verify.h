@@ -15,7 +15,8 @@ namespace regatta {
 /// every step or have the same period; output types equal the inferred ones; variables exist and
 /// are assigned at one place only unless shared; the losses are scalars made by loss ops; every
 /// trainable has a gradient of its type and at least one update that assigns it; the members of a
-/// collective are complete, are at different places and have the same attributes.
+/// collective are complete, are at different places and agree in op, size, algorithm, steps and
+/// types.
 void verify(const Step& step, const std::string& after);
 
 /// Returns the first broken rule; empty if the step is well formed. For tests of the rules.
