@@ -22,8 +22,7 @@
 namespace regatta {
 
 using OptionValue = std::variant<std::int64_t, double, std::string>;
-using OptionValues =
-    std::map<std::string, OptionValue, std::less<>>;  ///< the key is the option's name
+using OptionValues = std::map<std::string, OptionValue, std::less<>>;  ///< keyed by name
 
 /// A whole number from `least` to `most`.
 struct Count {
@@ -53,8 +52,7 @@ struct Sides {};
 
 struct Option {
   std::string_view name;  ///< such as `staleness_bound`; the flag is `--staleness-bound`
-  std::string_view
-      help;  ///< without the words of a choice, the range and the default, which the program adds
+  std::string_view help;  ///< the program adds a choice's words, range and default
   std::string_view unit;  ///< unit of a count; empty: the name implies it
   std::variant<Count, Real, Choice, Counts, Sides> type;
 
