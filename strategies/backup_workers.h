@@ -10,9 +10,9 @@
 namespace regatta {
 
 struct WorkersAndBackups {
-  std::int64_t replicas =
-      1;  ///< replicas without the backups; their shares make up the global batch
-  std::int64_t backups = 0;  ///< replicas in addition to these
+  /// Number of replicas without the backups; their shares make up the global batch.
+  std::int64_t replicas = 1;
+  std::int64_t backups = 0;  ///< number of backup workers, which are additional replicas
 };
 
 /// Returns the step with backup workers. `sharded` must be a result of shard().

@@ -26,10 +26,10 @@ enum class Portion : std::uint8_t {
 };
 
 struct ChannelDivision {
-  std::vector<Portion>
-      of_node;  ///< `of_node[n]` is the part that a shard has of each output of node n
-  std::vector<Portion>
-      of_variable;  ///< `of_variable[v]` is the part that a shard has of variable v
+  /// `of_node[n]` is the part that a shard has of each output of node n.
+  std::vector<Portion> of_node;
+  /// `of_variable[v]` is the part that a shard has of variable v.
+  std::vector<Portion> of_variable;
 };
 
 /// Divides, in the order of the forward pass, each pair of layers that can be divided by channels.

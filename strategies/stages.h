@@ -65,8 +65,8 @@ class ModelParts {
   std::optional<std::int64_t> find(const Node& node) const;
 
  private:
-  std::map<std::pair<std::string, Op>, std::int64_t>
-      numbers_;  ///< part number, keyed by layer and forward op
+  /// Part number, keyed by layer and forward op.
+  std::map<std::pair<std::string, Op>, std::int64_t> numbers_;
   std::int64_t count_ = 0;
 };
 

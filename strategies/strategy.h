@@ -56,8 +56,8 @@ enum class Processes : std::uint8_t {
 struct OtherName {
   enum class Is : std::uint8_t { Equal, Near };
   std::string_view name = {};
-  std::string_view flags =
-      {};  ///< flags with which the strategy here matches that one, such as `--shard parameters`
+  /// Flags with which the strategy here matches that one, such as `--shard parameters`.
+  std::string_view flags = {};
   Is is = Is::Equal;
 };
 

@@ -15,8 +15,8 @@ namespace regatta {
 
 /// The parameters that set the size of the model.
 struct MobileNetV2Size {
-  std::int64_t
-      narrower;  ///< divisor of all numbers of channels, except those of images and classes
+  /// Divisor of all numbers of channels, except those of images and classes.
+  std::int64_t narrower;
   std::int64_t normalization_group;  ///< number of examples that are normalised together
 };
 

@@ -89,7 +89,7 @@ class Model {
   /// classified examples.
   Step finish_classification(Value logits, Value labels, std::int64_t batch);
   /// Returns an evaluation step. `outputs` are scalars that the harness adds up over batches: the
-  /// loss, then the metric.
+  /// loss and, if the metric is another, that metric.
   Step finish_evaluation(std::vector<Value> outputs, std::int64_t batch);
 
  private:
@@ -114,11 +114,11 @@ class Model {
   ElementType element_;
   std::string layer_;
   std::vector<Parameter> parameters_;
-  std::vector<std::pair<VariableId, std::string>>
-      statistics_;                               ///< running statistics with their layers
-  std::map<std::string, VariableId> variables_;  ///< running statistics and constants, by name
-  std::map<std::string, Value> reads_;           ///< values of parameters, keyed by name
-  std::map<Value, Value> casts_;  ///< casts of parameters' values, keyed by the value in f32
+  /// Running statistics with their layers.
+  std::vector<std::pair<VariableId, std::string>> statistics_;
+  std::map<std::string, VariableId> variables_;  ///< running statistics, keyed by name
+  std::map<std::string, Value> reads_;  ///< values of parameters and constants, keyed by name
+  std::map<Value, Value> casts_;        ///< casts of parameters' values, keyed by the value in f32
 };
 
 /// Returns an initializer that is uniform in ±1 / sqrt(fan_in). Source: PyTorch, nn.Linear and

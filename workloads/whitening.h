@@ -16,8 +16,8 @@ namespace regatta {
 
 struct WhiteningOptions {
   std::int64_t kernel = 2;  ///< side of a patch, pixels
-  std::int64_t images =
-      0;  ///< number of images used, from the start of the data set; all if it has fewer
+  /// Number of images used, from the start of the data set; all if it has fewer.
+  std::int64_t images = 0;
   double epsilon = 0;
 };
 

@@ -17,16 +17,14 @@
 
 namespace regatta {
 
-/// The parameters of a workload that a run may change. The sizes of the two parts of a data set.
-/// Units: examples.
+/// The parameters of a workload that a run may change. Units: examples.
 struct Recipe {
   std::int64_t global_batch = 0;
   std::int64_t train_examples = 0;  ///< number of training examples in the data set
   std::int64_t total_examples = 0;  ///< number of examples in the whole run; schedules end there
   std::int64_t evaluation_batch = 0;
-  double rate_scale = 1;  ///< multiplies the recipe's learning rate
-  ElementType element =
-      ElementType::F32;  ///< element type element types of activations and weights to choose from
+  double rate_scale = 1;                            ///< multiplies the recipe's learning rate
+  ElementType element = ElementType::F32;           ///< element type of activations and weights
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's own
   std::vector<float> data_weights;                  ///< result of data_weights_of(); may be empty
 };
@@ -62,21 +60,23 @@ struct Workload {
   std::string_view tier;
   std::string_view summary;
   Shows shows = Shows::Learning;
-  std::vector<std::string_view> data_sets;                 ///< the first is the default
-  std::vector<std::string_view> dtypes = {"f32", "bf16"};  ///< of activations and weights
-  std::int64_t global_batch =
-      0;  ///< default size of the global batch with one replica. Units: examples
+  std::vector<std::string_view> data_sets;  ///< the first is the default
+  /// Element types of activations and weights that a run may choose.
+  std::vector<std::string_view> dtypes = {"f32", "bf16"};
+  /// Default size of the global batch with one replica. Units: examples.
+  std::int64_t global_batch = 0;
   BatchScope batch_scope = BatchScope::Step;
   double epochs = 0;  ///< default length of a run, in epochs of the default data set
-  std::int64_t evaluation_every =
-      0;  ///< examples between two evaluations, rounded to whole global batches
+  /// Examples between two evaluations, rounded to whole global batches.
+  std::int64_t evaluation_every = 0;
   std::int64_t evaluation_batch = 0;
   Metric metric = Metric::Accuracy;
   double target = 0;  ///< justified in the recipe's source file
   /// Computes the initial weights that depend on the data; null if all depend on the seed only.
   std::vector<float> (*data_weights)(const DataSet& train) = nullptr;
   Step (*training)(const Recipe& recipe) = nullptr;
-  Step (*evaluation)(const Recipe& recipe) = nullptr;  ///< its losses are the loss, then the metric
+  /// Its losses are the loss and, for Metric::Accuracy, the number of correct examples.
+  Step (*evaluation)(const Recipe& recipe) = nullptr;
 };
 
 /// Returns the workload's initial weights that depend on the data; empty if all depend on the seed
@@ -99,7 +99,7 @@ const std::vector<Workload>& all_workloads();
 /// suggests the nearest valid name.
 const Workload& find_workload(const std::string& name);
 
-/// Units: examples.
+/// The numbers of examples in the two parts of a data set.
 struct DataSetSizes {
   std::int64_t train = 0;
   std::int64_t test = 0;

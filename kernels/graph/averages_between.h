@@ -3,14 +3,13 @@
 // Averages between replicas in different processes. An `average` node draws one peer replica in
 // each step. In the steps that draw a peer in another process, the replica sends the value of its
 // variable to the peer, an average_with node there computes the mean, and the mean is sent back and
-// assigned
-// in place of the `average`. The nodes at the peer belong to the replica's loop and have a separate
-// place (Role::Peer), so they do not wait for the peer's own nodes. The mean equals that of an
-// `average` in shared memory, because no other replica changes a replica's variable while it
-// averages.
+// assigned in place of the `average`. The nodes at the peer belong to the replica's loop and have a
+// separate place (Role::Peer), so they do not wait for the peer's own nodes. The mean equals that
+// of an `average` in shared memory, because no other replica changes the variable of a replica that
+// has an `average` node.
 //
-// Process 0 counts the examples of all loops (gate.h). A replica in another process sends it the
-// loss of each step, then claims its next step, which begins without waiting.
+// Process 0 leads all loops with a single count of examples (gate.h). A replica in another process
+// sends process 0 the loss of each step, then claims its next step, which begins without waiting.
 #pragma once
 
 #include "kernels/graph/graph.h"

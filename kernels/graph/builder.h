@@ -43,8 +43,8 @@ struct CrossEntropy {
 struct Augmentation {
   enum class Flip : std::uint8_t { None, Random, Alternating };
   enum class Border : std::uint8_t { Reflected, Black };
-  std::int64_t pad =
-      0;  ///< width of the border that is added before a random crop to the original size
+  /// Width of the border that is added before a random crop to the original size.
+  std::int64_t pad = 0;
   Border border = Border::Reflected;
   Flip flip = Flip::None;
   std::int64_t cutout = 0;   ///< side of a random square whose pixels are set to the mean; 0: none
@@ -144,8 +144,8 @@ struct TopKValues {
 
 /// Outputs of a quorum.
 struct QuorumValues {
-  std::vector<Value>
-      sums;       ///< one for each gradient: its mean over the examples of the pushes that count
+  /// One for each gradient: its mean over the examples of the pushes that count.
+  std::vector<Value> sums;
   Value verdict;  ///< f32 [1]: 1 if this worker's push counts, else 0
 };
 

@@ -4,10 +4,9 @@
 // concatenated, whose types are the same at all members. A ring of n members divides the bucket
 // into n shares. In step s of all_reduce, member m sends share m - s to m + 1 and receives share m
 // - 1 - s from m - 1 (modulo n); it adds the received share to its own in steps 0 to n - 2 and
-// replaces its own in steps
-// n - 1 to 2 n - 3. A reduce_scatter performs the first half of these steps, an all_gather the
-// second; between the halves, share m + 1 is complete at member m. traffic.h and the transports use
-// this arithmetic; a test compares their byte counts.
+// replaces its own in steps n - 1 to 2 n - 3. A reduce_scatter performs the first half of these
+// steps, an all_gather the second; between the halves, share m + 1 is complete at member m.
+// traffic.h and the transports use this arithmetic; a test compares their byte counts.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +26,10 @@ inline constexpr std::string_view kHierarchicalCopy = "hierarchical_copy";
 inline constexpr std::string_view kDoubleTree = "double_tree";
 inline constexpr std::string_view kTorus = "torus";
 inline constexpr std::string_view kMpi = "mpi";  ///< MPI_Iallreduce; only between processes
-inline constexpr std::string_view kNccl =
-    "nccl";  ///< NCCL chooses the algorithm; only between GPUs
-inline constexpr std::string_view kAuto =
-    "auto";  ///< to be chosen by the costs of messages (open_sums.h)
+/// NCCL chooses the algorithm; only between GPUs.
+inline constexpr std::string_view kNccl = "nccl";
+/// To be chosen by the costs of messages (open_sums.h).
+inline constexpr std::string_view kAuto = "auto";
 
 /// The all_reduce algorithms that need no library. They run within one process and between
 /// processes.
@@ -162,13 +161,12 @@ std::int64_t torus_columns(const Node& node);
 
 /// Bytes and messages that `member` sends and receives in one run of the collective. For M =
 /// elements * element_bytes and n members: ring 2 (n - 1) / n M each way (exactly: all shares but
-/// one, twice); reduce_to_one
-/// (n - 1) M each way at member 0 and M at the others; hierarchical_copy 2 (n - 1) M in all;
-/// double_tree and torus the sizes of their messages, also 2 (n - 1) M in all. Between several
-/// parts, hierarchical_copy moves M each way between a part's root and each of its other members,
-/// and the roots form a ring: still 2 (n - 1) M in all. These libraries do not report their bytes:
-/// mpi counts as hierarchical_copy with an optimal all-reduce between the roots, nccl as a ring.
-/// reduce_scatter and all_gather: (n - 1) / n M each way.
+/// one, twice); reduce_to_one (n - 1) M each way at member 0 and M at the others; hierarchical_copy
+/// 2 (n - 1) M in all; double_tree and torus the sizes of their messages, also 2 (n - 1) M in all.
+/// Between several parts, hierarchical_copy moves M each way between a part's root and each of its
+/// other members, and the roots form a ring: still 2 (n - 1) M in all. These libraries do not
+/// report their bytes: mpi counts as hierarchical_copy with an optimal all-reduce between the
+/// roots, nccl as a ring. reduce_scatter and all_gather: (n - 1) / n M each way.
 MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member);
 
 }  // namespace regatta

@@ -36,7 +36,7 @@ struct CollectiveMessage {
   Taking taking = Taking::Copy;
 };
 
-/// Whether the all_reduce algorithm is defined by a schedule of messages: double_tree and torus.
+/// Whether the all_reduce algorithm is a schedule of messages; true for double_tree and torus.
 bool is_by_messages(std::string_view algorithm);
 
 /// Returns the messages of the collective, ordered by step; within a step, each member receives its

@@ -41,8 +41,8 @@ class Copier {
   std::size_t slot(Value from) const;
 
   const Graph& source_;
-  std::vector<std::size_t>
-      first_;  ///< `first_[n]` is the index in values_ of node n's first output
+  /// `first_[n]` is the index in values_ of node n's first output.
+  std::vector<std::size_t> first_;
   std::vector<Value> values_;
   std::vector<VariableId> variables_;
   std::vector<NodeId> copies_;  ///< `copies_[n]` is the node that copy() appended for node n

@@ -119,11 +119,11 @@ struct Step {
   Graph graph;
   std::vector<Trainable> trainables;  ///< all of one replica, in the order of the forward pass,
                                       ///< then those of the next replica
-  std::vector<Value>
-      losses;  ///< scalars, one per replica; their sum is the loss of the global batch
+  /// Scalars, one per replica; their sum is the loss of the global batch.
+  std::vector<Value> losses;
   std::int64_t global_batch = 0;  ///< examples
-  std::int64_t normalization_group =
-      1;  ///< examples that are normalised together and so must be in one replica
+  /// Examples that are normalised together and so must be in one replica.
+  std::int64_t normalization_group = 1;
   /// Number of steps by which a loop may be ahead of the slowest loop; empty: no bound. After
   /// partition(), only the steps of processes that share variables have it.
   std::optional<std::int64_t> staleness_bound = {};

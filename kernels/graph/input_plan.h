@@ -58,8 +58,8 @@ struct InputPlan {
   std::int64_t example_elements;  ///< f32 values per example
   std::int64_t target_elements;   ///< f32 values per target; only for data sets of features
   bool images;
-  Augmentation
-      augmentation;  ///< only for images; in sequential order, only mean and deviation are set
+  /// Only for images; in sequential order, only mean and deviation are set.
+  Augmentation augmentation;
   bool augments;
 };
 

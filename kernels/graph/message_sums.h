@@ -18,8 +18,8 @@ struct MessageSum {
   /// The sum's first term if it is computed at the sum's place and not received; only for messages
   /// with one value.
   std::optional<Value> onto;
-  std::vector<std::size_t>
-      messages;             ///< numbers of the messages that are the other terms, in order
+  /// Numbers of the messages that are the other terms, in order.
+  std::vector<std::size_t> messages;
   std::vector<Value> sums;  ///< values of the placed graph; `sums[i]` adds value i of every message
 };
 

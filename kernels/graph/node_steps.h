@@ -27,8 +27,8 @@ struct StepMoment {
 
 struct NodeSteps {
   Period period;
-  std::int64_t until =
-      kNeverExpires;  ///< steps that begin with at least this many examples seen skip the node
+  /// Steps that begin with at least this many examples seen skip the node.
+  std::int64_t until = kNeverExpires;
   /// A step after which at least this many examples are seen runs the node even if its period
   /// excludes it.
   std::int64_t run_examples = kNeverExpires;

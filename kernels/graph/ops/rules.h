@@ -34,8 +34,7 @@ Values gradient_gelu(Builder&, Value, const Node&, std::span<const Value>);
 
 // convolution.cpp
 Types infer_convolution(const InferRequest&);
-Types infer_shaped_like_attribute(
-    const InferRequest&);  ///< the output has the shape in attribute `dims`
+Types infer_shaped_like_attribute(const InferRequest&);  ///< shape: attribute `dims`
 Values gradient_convolution(Builder&, Value, const Node&, std::span<const Value>);
 
 // pool.cpp
