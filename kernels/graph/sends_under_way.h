@@ -33,8 +33,8 @@ class SendsUnderWay {
   std::vector<SendsToEnd> end_before(const Node& node);
   /// Records that `message` has been received when the visit reaches this point.
   void received(Value value, std::int64_t message, const Period& period);
-  /// Removes and returns the received sends from `place` whose values have at least kInlineBytesand
-  /// are not views of variables.
+  /// Removes and returns the received sends from `place` whose values have at least kInlineBytes
+  /// and are not views of variables.
   std::vector<SendsToEnd> end_received(const Place& place);
   /// Removes and returns all other sends, for the end of the step. `loop_of[n]` is the loop of node
   /// n.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a graph stores its nodes and variables. Replicas differ little, so the part of nodes and
-// variables that is equal is stored once for all graphs. Ids of nodes and variables in it are
-// relative to the node's first input and first variable.
+// variables that is equal is stored once for all graphs. In this shared part, ids of nodes and
+// variables are relative to the node's first input and first variable.
 #pragma once
 
 #include <cstddef>
