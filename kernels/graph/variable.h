@@ -37,7 +37,8 @@ struct Initializer {
   bool operator==(const Initializer&) const = default;
 };
 
-/// The purpose of a variable: a parameter of the model, an optimizer's slot, or a running statistic.
+/// The purpose of a variable: a parameter of the model, an optimizer's slot, or a running
+/// statistic.
 enum class VariableKind : std::uint8_t { Parameter, Slot, Statistic };
 
 /// Which replicas may access a variable at the same time.
