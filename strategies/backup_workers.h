@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rewrite of parameter_server with backup workers.
+// The rewrite of the strategy parameter_server with backup workers.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ bool is_to_share(const Node& node);
 /// is `made`.
 Value replacement_of(const Node& sum, Value made, Builder& builder);
 
-/// Whether the node is a marked sum that replacement_of() made.
+/// Whether the node is a marked sum that replacement_of() appended.
 bool is_replaced(const Node& node);
 
 /// Returns the step with its marked sums, and the state that belongs to them, divided into shares;

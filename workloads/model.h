@@ -25,7 +25,7 @@ enum class Mode : std::uint8_t { Training, Evaluation };
 
 /// The optimizers and the batch of a training step.
 struct Training {
-  /// Returns the update of the parameter with this name.
+  /// Returns the optimizer of the parameter with this name.
   std::function<Optimizer(const std::string&)> optimizer;
   /// Options of the lookahead of all parameters and running statistics; empty: no lookahead.
   std::optional<LookaheadOptions> lookahead = {};

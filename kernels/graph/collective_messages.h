@@ -45,7 +45,7 @@ bool is_by_messages(std::string_view algorithm);
 /// are left out.
 std::vector<CollectiveMessage> messages_of(const CollectiveShape& shape);
 
-/// Parent in the first tree of double_tree; -1 for its root, member 0.
+/// Returns the parent of a member in the first tree of double_tree; -1 for the root, member 0.
 std::int64_t tree_parent(std::int64_t member, std::int64_t members);
 
 struct TorusShape {

@@ -60,9 +60,9 @@ class Graph {
   void reserve_nodes(std::size_t count) { own(nodes_).reserve(count); }
   void reserve_variables(std::size_t count) { own(variables_).reserve(count); }
 
-  /// For rewrites that set a coordinate of existing nodes and variables. Use the reference that
-  /// place() returns at once: writing through it after the graph was copied would change the copy,
-  /// too.
+  /// Change existing nodes and variables, for rewrites that set a coordinate of their places. Use
+  /// the reference that place() returns at once: writing through it after the graph was copied
+  /// would change the copy, too.
   Place& place(NodeId id) { return own(nodes_).at(static_cast<std::size_t>(id)).place; }
   void change_variable(VariableId id, const std::function<void(Variable&)>& change);
 

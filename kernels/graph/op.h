@@ -109,7 +109,7 @@ struct OpInfo {
   Op op;
   std::string_view name;
   InferRule infer;
-  GradientRule gradient;  ///< null: no gradient flows through this op
+  GradientRule gradient;  ///< null: no gradient is propagated through this op
   bool assigns;           ///< true: the op assigns its variables; false: it only reads them
   bool view;     ///< whether output 0 shares memory with input 0 (for Read: with the variable)
   bool crosses;  ///< whether the op communicates between places

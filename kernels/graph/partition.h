@@ -44,7 +44,7 @@ std::vector<Step> partition(const Step& step, const Binding& binding);
 Place sender_of(const Node& node);
 /// The place to which a send sends its values.
 Place receiver_of(const Node& node);
-/// Whether a send, sent or receive carries a message to or from a server.
+/// Whether a send, sent or receive node belongs to a message to or from a server.
 bool is_of_server(const Node& node);
 
 }  // namespace regatta

@@ -39,7 +39,7 @@ struct Period {
     const std::int64_t ordinal = step + 1 - from - lag;
     return step < from || (ordinal >= every && ordinal % every == 0);
   }
-  /// The number of due steps among the first `steps`.
+  /// Returns the number of due steps among the first `steps` steps.
   std::int64_t due_in(std::int64_t steps) const;
   /// Returns the first due step after those that are due because they come before `from`. Steps
   /// between `from` and this one do not run the node.
@@ -53,8 +53,8 @@ struct Period {
 Period period_of(const Node& node);
 void set_period(Attributes& attributes, const Period& period);
 
-/// Whether all nodes with inputs or outputs take part in every step. A node without either, such as
-/// lookahead, does not affect the work of others.
+/// Whether all nodes with inputs or outputs take part in every step. Nodes without either, such as
+/// lookahead, may skip steps: they exchange no values.
 bool exchanges_are_alike(const Graph& graph);
 
 /// Returns the smallest n such that every node takes part in at least one of the first n steps.

@@ -41,7 +41,7 @@ struct Initializer {
 /// statistic.
 enum class VariableKind : std::uint8_t { Parameter, Slot, Statistic };
 
-/// Which replicas may access a variable at the same time.
+/// Rules for the access of several replicas to one variable.
 enum class Sharing : std::uint8_t {
   None,     ///< only one replica, or several in an order that the graph fixes
   Relaxed,  ///< any replica at any time, element by element with relaxed atomics (Hogwild)
@@ -82,10 +82,11 @@ struct Variable {
   Place place;
   Sharing sharing = Sharing::None;
   Shared<PartOf> part_of = {};
-  /// Set by a strategy whose replicas have different values; if empty, judged_by() chooses by the
-  /// kind.
+  /// How evaluations use this variable; set by a strategy whose replicas have different values. If
+  /// empty, judged_by() derives it from `kind`.
   std::optional<Judged> judged = {};
-  std::string judged_as = {};  ///< the workload's variable that this one replaces in evaluations
+  /// Name of the workload's variable that this one replaces in evaluations; empty: none.
+  std::string judged_as = {};
 
   /// The name of the whole variable in the workload.
   const std::string& whole_name() const { return part_of ? part_of->name : name; }
