@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The common part of strategies with replicas that train alone and take the mean of their
-// parameters in some steps.
+// The common part of strategies whose replicas train alone and average their parameters in some
+// steps.
 #pragma once
 
 #include <functional>
@@ -20,19 +20,19 @@ inline constexpr Option kSyncEvery = {
     .unit = "steps",
     .type = Count{.default_value = 4, .least = 1}};
 
-/// Appends the update of every trainable at every replica, by the mean gradient over the replica's
-/// share of the batch.
+/// Appends, at every replica, the update of every trainable with the mean gradient over the
+/// replica's own share of the batch.
 void update_alone(Replicas& replicas, std::int64_t global_batch);
 
-/// The averaged variables, the steps of the averages and their algorithm.
+/// The variables to average, the steps in which each is averaged, and the all_reduce algorithm.
 struct Averages {
   std::function<VariableId(std::size_t trainable, std::int64_t replica)> variable;
   std::function<Period(std::size_t trainable)> period;
   Summing summing;
 };
 
-/// Appends the means of the variables over the replicas, weighted by examples. Returns them by
-/// trainable and replica.
+/// Appends the means of the variables over the replicas, weighted by the replicas' numbers of
+/// examples. Element [t][r] of the result is the mean for trainable t at replica r.
 std::vector<std::vector<Value>> mean_variables(Replicas& replicas, std::int64_t global_batch,
                                                const Averages& averages);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rewrite of parameter_server with backup workers.
+// The rewrite of the strategy parameter_server with backup workers.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 namespace regatta {
 
 struct WorkersAndBackups {
-  std::int64_t replicas = 1;  ///< replicas; their shares make up the global batch
-  std::int64_t backups = 0;   ///< additional replicas
+  /// Number of replicas without the backups; their shares make up the global batch.
+  std::int64_t replicas = 1;
+  std::int64_t backups = 0;  ///< number of backup workers, which are additional replicas
 };
 
-/// `sharded`: a result of shard().
+/// Returns the step with backup workers. `sharded` must be a result of shard().
 Step with_backup_workers(const Step& sharded, const WorkersAndBackups& workers);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For exchanges of values that the last step left: they begin before the forward pass and run in
-// parallel with the step.
+// Moves exchanges of values from the previous step to the front of a step, so that they begin
+// before the forward pass and run in parallel with the step.
 #pragma once
 
 #include <set>
@@ -10,8 +10,8 @@
 
 namespace regatta {
 
-/// Returns the step with these nodes at the front, together with the nodes that they depend on, in
-/// their order. The variables that these read must be complete when a step begins.
+/// Returns the step with `nodes`, and the nodes that they depend on, moved to the front in their
+/// old order. The variables that these nodes read must already be final when a step begins.
 Step in_front(const Step& step, std::set<NodeId> nodes);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For strategies that replace the sums of gradients of the strategy before them by another
-// exchange.
+// Helps strategies that replace the gradient sums (all_reduces) made by the previous strategy with
+// another exchange.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,12 @@ struct GradientSum {
   VariableId parameter = -1;  ///< the parameter that the gradient belongs to
 };
 
-/// Returns the sums in the order of their groups. Throws: RunError(Usage) if there is none.
+/// Returns the gradient sums of a step, ordered by group number. `strategy` is the caller's name,
+/// for error messages. Throws: RunError(Usage) if there are none.
 std::vector<GradientSum> gradient_sums(const Step& step, std::string_view strategy);
 
-/// Copies all variables, and all nodes except these sums; calls `exchange` after the last sum's
-/// position, where all gradients exist and no node has read a sum yet.
+/// Copies all variables and all nodes except `sums` to `result`. Calls `exchange` at the position
+/// of the last sum, where all gradients exist and no node has read a sum yet.
 void copy_without(const std::vector<GradientSum>& sums, const Graph& source, Copier& copier,
                   Graph& result, const std::function<void()>& exchange);
 

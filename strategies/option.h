@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An option that strategies declare. The declaration produces a flag of `regatta run`, a key of
-// matrix files, a field of `cell.options` in records and the range check; cells that differ in the
-// option's value are different cells.
+// Options that strategies declare. From a declaration follow a flag of `regatta run`, a key in
+// matrix files, a field of `cell.options` in records, and the range check; runs with different
+// values of an option belong to different cells.
 #pragma once
 
 #include <array>
@@ -22,25 +22,25 @@
 namespace regatta {
 
 using OptionValue = std::variant<std::int64_t, double, std::string>;
-using OptionValues = std::map<std::string, OptionValue, std::less<>>;  ///< by the option's name
+using OptionValues = std::map<std::string, OptionValue, std::less<>>;  ///< keyed by name
 
 /// A whole number from `least` to `most`.
 struct Count {
-  std::optional<std::int64_t> default_value;  ///< default; empty: no value unless given
+  std::optional<std::int64_t> default_value;  ///< empty: no value unless the user gives one
   std::int64_t least = 0;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
 /// A number from `least` to `most`.
 struct Real {
-  double default_value = 0;  ///< default
+  double default_value = 0;
   double least = 0;
   double most = 0;
 };
 
 /// One word of a fixed list.
 struct Choice {
-  std::string_view default_value;  ///< default
+  std::string_view default_value;
   std::span<const std::string_view> words;
 };
 
@@ -52,15 +52,15 @@ struct Sides {};
 
 struct Option {
   std::string_view name;  ///< such as `staleness_bound`; the flag is `--staleness-bound`
-  std::string_view help;  ///< without words, range and default, which the program adds
-  std::string_view unit;  ///< of a count; empty: the name implies it
+  std::string_view help;  ///< the program adds a choice's words, range and default
+  std::string_view unit;  ///< unit of a count; empty: the name implies it
   std::variant<Count, Real, Choice, Counts, Sides> type;
 
   std::string flag() const;
-  /// The default; empty if there is none.
+  /// Returns the default; empty if there is none.
   std::optional<OptionValue> default_value() const;
-  /// Throws: RunError(Usage) if the value is out of range, a word outside the choice, or no valid
-  /// list of counts or sides.
+  /// Throws: RunError(Usage) if the value is out of range, is not one of the choice's words, or is
+  /// not a valid list of counts or sides.
   void check(const OptionValue& value) const;
 };
 
@@ -70,19 +70,19 @@ inline constexpr std::array<const Option*, sizeof...(declared)> options = {&decl
 
 std::string to_text(const OptionValue& value);
 
-/// The parameters of a rewrite.
+/// The parameters of a strategy's rewrite.
 struct StrategyOptions {
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
   OptionValues given = {};            ///< options that the user set
-  std::int64_t replicas_on_host = 0;  ///< replicas on each of several hosts, in turn; 0: unknown,
-                                      ///< or they differ
+  std::int64_t replicas_on_host = 0;  ///< number of consecutive replicas on each of several hosts;
+                                      ///< 0: unknown, or not the same on all hosts
 
   /// Returns the given value, or else the default; empty if there is neither.
   std::optional<OptionValue> find(const Option& option) const;
-  /// The value of a count with a default.
+  /// Returns the value of a count that has a default.
   std::int64_t count(const Option& option) const;
-  /// The value of a count without a default; empty if none was given.
+  /// Returns the value of a count that has no default; empty if none was given.
   std::optional<std::int64_t> count_if_any(const Option& option) const;
   /// Returns the given list; empty if none was given.
   std::vector<std::int64_t> counts(const Option& option) const;

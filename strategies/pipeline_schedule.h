@@ -2,7 +2,7 @@
 //
 // Schedules of pipelines as data: the order in which each stage computes the forward and backward
 // passes of its microbatches. A stage holds one or more chunks of the model's layers; chunk c is at
-// stage c mod p. This file does not depend on the graph.
+// stage c mod p. This file is independent of the graph.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@ inline constexpr std::string_view kInterleaved = "interleaved";
 inline constexpr std::string_view kZeroBubble = "zero_bubble";
 inline constexpr std::array kSchedules = {kGpipe, k1f1b, kInterleaved, kZeroBubble};
 
-/// The part of a stage's work on one microbatch and chunk.
+/// The kinds of work on one microbatch and chunk.
 enum class PassKind : std::uint8_t {
   Forward,
   Backward,         ///< the gradients of inputs and of weights
-  InputGradients,   ///< the chunk before waits for these
-  WeightGradients,  ///< the rest
+  InputGradients,   ///< the gradients of inputs, for which the previous chunk waits
+  WeightGradients,  ///< the gradients of weights
 };
 
 struct Pass {
@@ -35,13 +35,14 @@ struct Pass {
 
 struct PipelineShape {
   std::int64_t stages = 1;
-  std::int64_t chunks = 1;  ///< at each stage
+  std::int64_t chunks = 1;  ///< number of chunks at each stage
   std::int64_t microbatches = 1;
 
   std::int64_t all_chunks() const { return stages * chunks; }
 };
 
-/// Returns the passes of each stage, in order.
+/// Returns the passes of each stage, in the order in which the stage computes them. p is the number
+/// of stages, m of microbatches, v of chunks at each stage.
 /// gpipe: all forward passes, then all backward ones. Source: Huang et al., arXiv:1811.06965.
 /// 1f1b: stage s begins with min(p - s - 1, m) forward passes, then forward and backward passes
 /// alternate. Source: Narayanan et al., arXiv:1806.03377; the bubble is (p - 1) / m as with gpipe,
@@ -53,19 +54,21 @@ struct PipelineShape {
 /// Throws: aborts if the name is not in kSchedules.
 std::vector<std::vector<Pass>> pipeline_schedule(std::string_view name, const PipelineShape& shape);
 
-/// Returns all stages' passes in one order, each after those that it depends on. Throws: aborts if
-/// there is no such order.
+/// Returns the passes of all stages in one order, each pass after the passes that it depends on.
+/// Throws: aborts if there is no such order.
 std::vector<Pass> in_one_order(const std::vector<std::vector<Pass>>& schedule,
                                const PipelineShape& shape);
 
-/// The time that each kind of pass takes over all chunks of a stage. Units: any.
+/// For each kind of pass, the time that a stage needs for one microbatch in all its chunks
+/// together. Units: any.
 struct PassTimes {
   double forward = 1;
   double input_gradients = 1;
   double weight_gradients = 1;
 };
 
-/// The time from the first pass to the last if transfers take no time.
+/// Returns the time from the begin of the first pass to the end of the last, if transfers take no
+/// time. Units: those of `times`.
 double makespan(const std::vector<std::vector<Pass>>& schedule, const PipelineShape& shape,
                 const PassTimes& times);
 

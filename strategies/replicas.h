@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The common part of all data-parallel rewrites: n copies of a step's forward and backward nodes,
-// each for its share of the global batch. A share is a whole number of normalisation groups. The
-// strategy adds the exchange of gradients and the updates.
+// each of which computes a share of the global batch. A share is a whole number of normalisation
+// groups. The strategy that uses this class adds the exchange of gradients and the updates.
 #pragma once
 
 #include <cstdint>
@@ -19,33 +19,37 @@ namespace regatta {
 /// Where parameters are stored and which places read them.
 enum class Ownership : std::uint8_t {
   EachReplica,  ///< a copy in every replica
-  Home,         ///< one copy, read (and cast) once at home; its value is sent to the replicas
-  Shared,       ///< one copy at home; every replica reads and assigns it there
+  Home,    ///< one copy at the place `home`, read (and cast) once there; its value is sent to the
+           ///< replicas
+  Shared,  ///< one copy at the place `home`, which every replica reads and assigns there
 };
 
 /// Where the replicas' input comes from.
 enum class Feed : std::uint8_t {
-  Each,     ///< every replica takes its slice of the global batch
-  Central,  ///< one input node at home reads the global batch; replicas receive slices
+  Each,     ///< every replica has an input node for its slice of the global batch
+  Central,  ///< one input node at the place `home` yields the global batch; replicas receive slices
+            ///< of it
 };
 
 struct ReplicaOptions {
   std::int64_t count = 1;
-  /// Number of backups among `count`. The shares of the others make up the global batch; backup i
-  /// has a share as large as replica i's.
+  /// Number of backup replicas, which `count` includes. The other replicas' shares make up the
+  /// global batch; the share of backup i is as large as that of replica i.
   std::int64_t backups = 0;
   Ownership ownership = Ownership::EachReplica;
   Feed feed = Feed::Each;
-  Place home;  ///< of parameters and of a central feed
-  /// For Shared parameters, and for trained ones of EachReplica that other replicas access.
+  Place home;  ///< place of the parameters (Home, Shared) and of a central feed
+  /// Sharing of parameters with Ownership::Shared, and of trained parameters with EachReplica that
+  /// other replicas access.
   Sharing sharing = Sharing::None;
-  /// For trained parameters of EachReplica, if their values differ between replicas.
+  /// How evaluations use trained parameters with Ownership::EachReplica whose values differ between
+  /// replicas.
   std::optional<Judged> judged = {};
   std::string_view strategy;  ///< for error messages
 };
 
-/// Throws: RunError(Usage) if the step's batch is already divided into replicas or microbatches, or
-/// its channels into shards.
+/// Checks that a step may be divided into replicas. Throws: RunError(Usage) if its batch is already
+/// divided into replicas or microbatches, or its channels into shards.
 void require_whole_batch(const Graph& graph, std::string_view strategy);
 
 class Replicas {
@@ -56,26 +60,27 @@ class Replicas {
 
   std::int64_t count() const { return options_.count; }
   std::int64_t backups() const { return options_.backups; }
-  /// Examples of a step at this replica.
+  /// Number of examples that this replica computes in a step.
   std::int64_t examples(std::int64_t replica) const {
     return batch_.at(static_cast<std::size_t>(replica));
   }
   std::size_t trainables() const { return source_.trainables.size(); }
-  /// The gradient of trainable `t` at a replica: the replica's part of the sum over the global
-  /// batch.
+  /// Returns the gradient of trainable `t` at a replica: the replica's term of the gradient over
+  /// the global batch.
   Value gradient(std::size_t t, std::int64_t replica) const;
   std::vector<Value> gradients(std::size_t t) const;
-  /// The variable of trainable `t` at a replica.
+  /// Returns the variable of trainable `t` at a replica.
   VariableId parameter(std::size_t t, std::int64_t replica) const;
-  /// A builder at the place and layer of trainable `t`'s update in a replica.
+  /// Returns a builder with the place and layer of trainable `t`'s update at a replica.
   Builder at_update(std::size_t t, std::int64_t replica);
   Builder at_home(std::size_t t);
-  /// A builder at the place where a replica assigns the shared trainable `t`.
+  /// Returns a builder with the place where a replica assigns trainable `t` with Ownership::Shared.
   Builder at_shared(std::size_t t, std::int64_t replica);
 
-  /// Appends trainable `t`'s updates with `gradient` at a replica or at home. A replica's update of
-  /// a shared parameter scales weight decay by the replica's share of the global batch; an update
-  /// after a quorum does not, because it is the whole step's.
+  /// Appends trainable `t`'s updates with `gradient`, at a replica or at the place `home`. A
+  /// replica's update of a shared parameter has the replica's share of the global batch as its
+  /// weight (SgdOptions, AdamOptions); an update after a quorum has weight 1, because it is the
+  /// whole step's.
   void update(std::size_t t, std::int64_t replica, Value gradient);
   void update_at_home(std::size_t t, Value gradient);
 
@@ -94,7 +99,7 @@ class Replicas {
 
   const Step& source_;
   ReplicaOptions options_;
-  std::vector<std::int64_t> batch_;  ///< examples, by replica
+  std::vector<std::int64_t> batch_;  ///< `batch_[r]` is the number of examples of replica r
   std::vector<std::int64_t> offset_;
   std::vector<Copier> copiers_;
   Copier central_;  ///< maps nodes that exist once: reads and input at home

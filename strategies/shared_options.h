@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options that several strategies declare or that the harness reads to plan a run.
+// Options that several strategies declare, or that the harness also reads when it plans a run.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ inline constexpr Option kBucketBytes = {
     .type = Count{.default_value = 4 * 1024 * 1024}};
 
 inline constexpr std::array<std::string_view, 3> kShards = {"optimizer", "gradients", "parameters"};
-/// The harness warns if it frees no memory.
+/// The harness warns if the given value frees no memory.
 inline constexpr Option kShard = {
     .name = "shard",
     .help =
@@ -33,7 +33,7 @@ inline constexpr Option kServers = {
     .unit = "",
     .type = Count{.default_value = 1, .least = 1, .most = 1024}};
 
-/// For strategies with stages. The harness assigns them to processes.
+/// For strategies with stages. The harness uses it to assign stages to processes.
 inline constexpr Option kStagesPerProcess = {
     .name = "stages_per_process",
     .help =

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Divides the state of summed replicas (summed_replicas.h): a replica has a share of each bucket,
-// the elements that a ring completes there. An all_reduce becomes a reduce_scatter, parameters and
-// slots become their parts in the share, updates work on these parts, and readers of a parameter
-// read an all_gather. sharded.cpp documents when memory is freed. A strategy only marks the sums;
-// apply() divides them after all strategies and bucket(), so that another strategy may still place
-// the replicas like those of all_reduce, or replace a sum by an exchange of its own.
+// Divides the state of summed replicas (summed_replicas.h) for the strategy sharded: each replica
+// keeps a share of each bucket, namely the elements that a ring completes at that replica.
+// All_reduces become reduce_scatters; each replica stores and updates only its share's parts of
+// parameters and slots; and nodes that use a parameter read the result of an all_gather.
+// sharded.cpp documents when memory is freed. The strategy only marks the gradient sums; apply()
+// divides them after all strategies and bucket(), so that another strategy can still change the
+// replicas like those of all_reduce, or replace a sum by a different exchange.
 #pragma once
 
 #include "kernels/graph/builder.h"
@@ -13,25 +14,29 @@
 
 namespace regatta {
 
-/// Memory that is freed before the step ends.
+/// The memory that is freed before the step ends, when it is no longer needed.
 struct FreedEarly {
   bool gradients = false;
-  bool parameters = false;  ///< the gathered ones
+  bool parameters = false;  ///< the gathered parameters
 };
 
-/// Marks the sums of a step; their algorithm must be ring.
+/// Returns the step with its gradient sums marked for apply_sharding(). Their algorithm must be
+/// ring.
 Step to_share(const Step& replicas, const FreedEarly& freed_early);
 
 bool is_to_share(const Node& node);
 
-/// Returns the value that replaces `sum` after a rewrite replaced its exchange. `made`: the new
-/// sum, equal at every worker. If `sum` was marked, a worker keeps only its share of `made`.
+/// Returns the value to use in place of `sum` when a rewrite replaces that all_reduce by another
+/// exchange. `made` is the result of the new exchange, equal at every worker. If `sum` is marked,
+/// the value is a new marked sum, so that each worker keeps only its share of `made`; otherwise it
+/// is `made`.
 Value replacement_of(const Node& sum, Value made, Builder& builder);
 
-/// Whether the node is a marked sum that replacement_of() made.
+/// Whether the node is a marked sum that replacement_of() appended.
 bool is_replaced(const Node& node);
 
-/// Divides the marked sums; without marks the step is unchanged. `step`: after bucket().
+/// Returns the step with its marked sums, and the state that belongs to them, divided into shares;
+/// a step without marks is returned unchanged. Call it after bucket().
 Step apply_sharding(const Step& step);
 
 }  // namespace regatta

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Divides a model, in the order of its forward pass, among stages so that the most expensive stage
-// is as cheap as possible, or as the user requests. A part of the model, which no stage divides, is
-// an op of a layer with its backward nodes. Ops form one part if a backward pass of theirs would
-// otherwise need an earlier stage's, as within a residual block.
+// Divides a model, in the order of its forward pass, among stages, either so that the most
+// expensive stage is as cheap as possible or as the user requests. The units of division are the
+// model's parts: a part is an op of a layer with its backward nodes. Several ops form one part if
+// otherwise the backward pass of one stage would have to wait for that of an earlier stage, as
+// within a residual block.
 #pragma once
 
 #include <cstdint>
@@ -18,48 +19,54 @@
 
 namespace regatta {
 
-/// Returns the part of each cost: contiguous, the most expensive part as cheap as possible, none
-/// empty. `parts`: at most as many as costs.
+/// Divides a sequence of costs into `parts` contiguous, non-empty groups so that the most expensive
+/// group is as cheap as possible. Element i of the result is the group of costs[i]. There must be
+/// at least as many costs as parts.
 std::vector<int> deal_in_order(const std::vector<std::int64_t>& costs, std::int64_t parts);
 
-/// Chunks of nodes and variables; with one chunk a stage, the numbers of stages.
+/// The chunk of each node and variable. If each stage has one chunk, a chunk's number is its
+/// stage's number.
 struct Stages {
-  std::vector<int> of_node;      ///< the chunk, by node; that of an input is 0
-  std::vector<int> of_variable;  ///< the chunk, by variable
+  std::vector<int> of_node;  ///< `of_node[n]` is the chunk of node n; input nodes are in chunk 0
+  std::vector<int> of_variable;  ///< `of_variable[v]` is the chunk of variable v
 };
 
-/// Returns the chunk of each cost, where chunk k belongs to stage k modulo `stages`: contiguous,
-/// none empty, the most expensive stage as cheap as moving single costs between neighbours makes
-/// it.
+/// Divides a sequence of costs into stages * chunks contiguous, non-empty chunks, where chunk k
+/// belongs to stage k modulo `stages`. Starts with deal_in_order() and moves single costs between
+/// neighbouring chunks while that makes the most expensive stage cheaper. Element i of the result
+/// is the chunk of costs[i].
 std::vector<int> deal_in_turn(const std::vector<std::int64_t>& costs, std::int64_t stages,
                               std::int64_t chunks);
 
 struct Division {
   std::int64_t stages = 1;
-  std::int64_t chunks = 1;               ///< chunks of each stage, in turn
-  std::vector<std::int64_t> parts = {};  ///< number of parts in each chunk; empty: chosen by the
-                                         ///< costs of nodes
+  std::int64_t chunks = 1;               ///< number of chunks of each stage
+  std::vector<std::int64_t> parts = {};  ///< number of parts in each chunk; empty: chosen by cost
 };
 
-/// Throws: RunError(Usage) if the step already has stages.
+/// Checks that the step has no stages yet. `what` describes the strategy in the error message.
+/// Throws: RunError(Usage) if it already has stages.
 void require_no_stages(const Graph& graph, std::string_view what);
 
-/// Divides the model into chunks of at least one part each. All replicas are divided alike. `what`:
-/// the strategy and its options, for error messages. Throws: RunError(Usage) if the model has fewer
-/// parts than chunks, a number of parts that differs from the given ones, or stages already.
+/// Divides the model into chunks of at least one part each; all replicas are divided in the same
+/// way. `what` describes the strategy and its options in error messages. Throws: RunError(Usage) if
+/// the model has fewer parts than chunks, if its number of parts is not the sum of
+/// `division.parts`, or if the step already has stages.
 Stages divide_model(const Graph& graph, const Division& division, std::string_view what);
 
-/// The part of a model to which a node belongs, in any graph made from that model.
+/// Finds the part of a model to which a node belongs, in any graph that strategies made from the
+/// model.
 class ModelParts {
  public:
   explicit ModelParts(const Graph& model);
   std::int64_t count() const { return count_; }
-  /// Returns the part of a node of a forward or backward pass; empty for other nodes, and for sums
-  /// and casts of gradients.
+  /// Returns the part of a forward or backward node; empty for other nodes, and for sums and casts
+  /// of gradients.
   std::optional<std::int64_t> find(const Node& node) const;
 
  private:
-  std::map<std::pair<std::string, Op>, std::int64_t> numbers_;  ///< by layer and forward op
+  /// Part number, keyed by layer and forward op.
+  std::map<std::pair<std::string, Op>, std::int64_t> numbers_;
   std::int64_t count_ = 0;
 };
 

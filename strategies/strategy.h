@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A strategy is a pure function from a step's graph to a graph placed on a cluster. This is the
-// table of all strategies, and their composition: `a+b` applies a, then b to its result.
+// The table of all strategies, and their composition. A strategy is a pure function from a step's
+// graph to a graph placed on a cluster; the composition `a+b` applies a, then b to the result of a.
 #pragma once
 
 #include <array>
@@ -18,13 +18,14 @@ namespace regatta {
 
 using Rewrite = Step (*)(const Step& step, const StrategyOptions& options);
 
-/// The meaning of `--workers` under a strategy.
+/// The kind of workers whose number `--workers` gives under a strategy.
 enum class WorkersAre : std::uint8_t {
   One,
   Replicas,
   Stages,
-  Shards,           ///< of layers; they take the place of stages
-  ThoseOfPrevious,  ///< those of the strategy before it; it rewrites that one's exchange
+  Shards,  ///< each worker has a shard of every divided layer; Place::stage is the shard's number
+  ThoseOfPrevious,  ///< as under the previous strategy in a composition, whose exchange this
+                    ///< strategy rewrites
 };
 
 /// Whether several workers together have one replica of the model.
@@ -32,35 +33,37 @@ constexpr bool share_a_replica(WorkersAre workers) {
   return workers == WorkersAre::Stages || workers == WorkersAre::Shards;
 }
 
-/// How replicas are synchronised.
+/// The way in which replicas are synchronised.
 enum class Exchange : std::uint8_t {
-  Nothing,      ///< none: an upper bound on speed, without a claim about time to accuracy
-  Synchronous,  ///< follows `single` at the same global batch within rounding
+  Nothing,  ///< replicas exchange nothing: an upper bound on speed, without a claim about time to
+            ///< accuracy
+  Synchronous,  ///< equals `single` at the same global batch except for rounding
   Compressed,   ///< like Synchronous, with approximated gradients
-  Periodic,     ///< each trains alone and averages parameters in some steps or with a few others
+  Periodic,     ///< each replica trains alone and averages parameters in some steps, or with a few
+                ///< other replicas
   Asynchronous,
 };
 
-/// The processes in which a strategy can run.
+/// Whether a strategy can run in several processes, and how these communicate.
 enum class Processes : std::uint8_t {
-  One,         ///< one worker, or shared memory
-  OfPlaces,    ///< several; their replicas, stages and host send values to each other
-  OfWorkers,   ///< several; their replicas communicate by collectives, if at all
-  WithServers  ///< several, and servers that hold the parameters
+  One,         ///< one process only: one worker, or workers with shared memory
+  OfPlaces,    ///< one or several; the replicas, stages and host in them send values to each other
+  OfWorkers,   ///< one or several; the replicas in them communicate only by collectives, if at all
+  WithServers  ///< one or several, with servers that hold the parameters
 };
 
-/// The strategy's name in another library: lower case, without `strategy`.
+/// The name of a strategy in another library, in lower case and without the word `strategy`.
 struct OtherName {
   enum class Is : std::uint8_t { Equal, Near };
   std::string_view name = {};
-  std::string_view flags = {};  ///< flags that the strategy needs here, such as `--shard
-                                ///< parameters`
+  /// Flags with which the strategy here matches that one, such as `--shard parameters`.
+  std::string_view flags = {};
   Is is = Is::Equal;
 };
 
 struct Strategy {
   std::string_view name;
-  std::string_view term;  ///< the literature's name for it
+  std::string_view term;  ///< the strategy's name in the literature
   std::string_view summary;
   std::string_view colour;  ///< colour of its lines in figures, `#RRGGBB`
   WorkersAre workers;
@@ -73,44 +76,49 @@ struct Strategy {
 
 std::span<const Strategy* const> all_strategies();
 
-/// The strategy's name or, if it rewrites another strategy's result, that of a composition.
+/// Returns a name under which the strategy can run: its own or, if it rewrites another strategy's
+/// exchange, `all_reduce+` and its own.
 std::string runnable_name(const Strategy& strategy);
 
-/// Every option of every strategy, each once, in the order of the table.
+/// Returns the options of all strategies, each once, in the order of the table.
 std::span<const Option* const> all_options();
 
-/// The options that `strategies` declare, each once.
+/// Returns the options that `strategies` declare, each once.
 std::vector<const Option*> options_of(std::span<const Strategy* const> strategies);
 
-/// The strategies that declare `option`, as `parameter_server and parameter_server_async`.
+/// Returns the names of the strategies that declare `option`, such as `parameter_server and
+/// parameter_server_async`.
 std::string names_of_declarers(const Option& option);
 
-/// Checks the options given for a strategy or composition. Throws: RunError(Usage) for an option
-/// that it does not declare (with the strategies that do) and for an invalid value.
+/// Checks the options given for a strategy or composition. Throws: RunError(Usage) for an invalid
+/// value, and for an option that the strategy does not declare; the message lists the strategies
+/// that do.
 void check_options(const std::string& strategy, const OptionValues& given);
 
-/// Returns one strategy or a composition by name. Throws: RunError(Usage) with the strategy that
-/// has this name elsewhere, or the nearest valid name.
+/// Returns the strategy or, for a composition, the strategies with this name, in order. Throws:
+/// RunError(Usage) if there is none; the message suggests the strategy that has this name in
+/// another library, or the nearest valid name.
 std::vector<const Strategy*> find_strategies(const std::string& name);
 
-/// Applies the strategies in order, then bucket(); verifies after each. Throws: RunError(Usage)
-/// with the broken rule if a strategy cannot be applied.
+/// Returns the step after the strategies in order and bucket(), with verify() after each. Throws:
+/// RunError(Usage) with the broken rule if a strategy cannot be applied.
 Step apply(std::span<const Strategy* const> strategies, const Step& step,
            const StrategyOptions& options);
 
-/// Returns the number of normalisation groups of each replica in a step, then of each backup. The
-/// replicas divide `groups` evenly; backup i has as many as replica i (modulo `replicas`).
+/// Returns the number of normalisation groups that each replica has in a step, followed by those of
+/// each backup. The replicas divide `groups` as evenly as possible; backup i has as many as replica
+/// i modulo `replicas`.
 std::vector<std::int64_t> dealt_groups(std::int64_t groups, std::int64_t replicas,
                                        std::int64_t backups = 0);
 
-/// `nothing`, `synchronous`, `compressed`, `periodic`, `asynchronous`
+/// Returns `nothing`, `synchronous`, `compressed`, `periodic` or `asynchronous`.
 std::string_view to_string(Exchange exchange);
 
-/// `one`, `places`, `workers`, `workers and servers`
+/// Returns `one`, `places`, `workers` or `workers and servers`.
 std::string_view to_string(Processes processes);
 
-/// The exchange of a composition: Synchronous if all strategies are, otherwise the first that is
-/// not.
+/// Returns the exchange of a composition: that of its first strategy that is not Synchronous;
+/// Synchronous if all are.
 Exchange exchange_of(std::span<const Strategy* const> strategies);
 
 }  // namespace regatta

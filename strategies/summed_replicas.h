@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replicas that own their parameters and apply the same sum of all gradients, which a collective
-// computes at each of them: this is all_reduce; sharded divides its state.
+// Replicas that each have all parameters and apply the same gradient sum, which a collective
+// computes at every replica. This is the strategy all_reduce; the strategy sharded divides the
+// state of such replicas (shares.h).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ struct SummedReplicas {
   std::string_view strategy;  ///< for error messages
 };
 
-/// Sums gradients last layer first, in the order in which backward makes them, each in a collective
-/// of its own. Throws: RunError(Usage) like Replicas.
+/// Returns the step with replicas. Gradients are summed in the order in which the backward pass
+/// computes them, last layer first, each by a separate collective. Throws: RunError(Usage) in the
+/// same cases as Replicas.
 Step summed_replicas(const Step& step, const SummedReplicas& wanted);
 
 }  // namespace regatta

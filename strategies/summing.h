@@ -12,12 +12,12 @@ namespace regatta {
 
 struct Summing {
   std::string algorithm;
-  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the number of replicas
-                             ///< allows
+  std::int64_t columns = 0;  ///< columns of a torus; 0: the torus nearest to a square
 };
 
-/// Throws: RunError(Usage) if the torus does not have as many members as there are replicas, or if
-/// the algorithm is not torus.
+/// Returns the all_reduce algorithm and the torus's columns. Throws: RunError(Usage) if `--torus`
+/// is given and its columns times rows is not the number of replicas, or the algorithm is not
+/// torus.
 Summing summing_of(const StrategyOptions& options);
 
 }  // namespace regatta

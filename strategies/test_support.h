@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests that run small steps under strategies: complete executors, the comparison of two runs,
-// and workloads by name with their data.
+// Helpers for tests that run small steps under strategies: complete executors, comparisons of two
+// runs, and workloads with their data.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// airbench94: the fastest published recipe of its time for 94 % on CIFAR-10, here with
-// normalisation in groups. Source: K. Jordan, airbench (legacy/airbench94.py), arXiv:2404.00498.
+// The workload airbench94: the fastest published recipe of its time for 94 % accuracy on CIFAR-10,
+// but with batch normalisation over groups of examples. Source: K. Jordan, airbench
+// (legacy/airbench94.py), arXiv:2404.00498.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,14 @@
 
 namespace regatta {
 
-/// The parameters in which sizes of the model differ.
+/// The parameters that set the size of the model.
 struct Airbench94Size {
-  std::int64_t widths[3];            ///< channels of the blocks
-  std::int64_t normalization_group;  ///< examples
+  std::int64_t widths[3];            ///< number of channels of each block
+  std::int64_t normalization_group;  ///< number of examples that are normalised together
 };
 
 Workload airbench94();
-/// The steps of the workload with a model of this size.
+/// Return the workload's training step and evaluation step with a model of this size.
 Step airbench94_training(const Recipe& recipe, Airbench94Size size);
 Step airbench94_evaluation(const Recipe& recipe, const Airbench94Size& size);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MobileNetV2 for images of 32 x 32, with depthwise convolutions: few multiply-adds for each
-// activation, so memory and the number of nodes weigh more than in ResNet-9. mobilenet_v2 trains by
-// the textbook, with Adam for five epochs; mobilenet_v2_full has its source's complete recipe.
-// Source: kuangliu/pytorch-cifar, models/mobilenetv2.py and main.py; the network: Sandler et al.,
-// arXiv:1801.04381.
+// MobileNetV2 for images of 32 x 32 pixels. Its depthwise convolutions have few multiply-adds per
+// activation, so that memory traffic and the number of nodes matter more than in ResNet-9. The
+// workload mobilenet_v2 has a textbook recipe, five epochs with Adam; mobilenet_v2_full has the
+// complete recipe of its source. Source: kuangliu/pytorch-cifar, models/mobilenetv2.py and main.py;
+// the network: Sandler et al., arXiv:1801.04381.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,17 @@
 
 namespace regatta {
 
-/// The parameters in which sizes of the model differ.
+/// The parameters that set the size of the model.
 struct MobileNetV2Size {
-  std::int64_t narrower;             ///< divides all numbers of channels except those of images and
-                                     ///< classes
-  std::int64_t normalization_group;  ///< examples
+  /// Divisor of all numbers of channels, except those of images and classes.
+  std::int64_t narrower;
+  std::int64_t normalization_group;  ///< number of examples that are normalised together
 };
 
 Workload mobilenet_v2();
 Workload mobilenet_v2_full();
-/// The steps of the workloads with a model of this size; both are evaluated in the same way.
+/// Return the workloads' training steps and their common evaluation step, with a model of this
+/// size.
 Step mobilenet_v2_training(const Recipe& recipe, const MobileNetV2Size& size);
 Step mobilenet_v2_full_training(const Recipe& recipe, const MobileNetV2Size& size);
 Step mobilenet_v2_evaluation(const Recipe& recipe, const MobileNetV2Size& size);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds a model's step layer by layer, for training or for evaluation. A layer's parameters are
-// named `layer.weight` and so on; equal names in the two graphs are the same variables. A layer
-// that is applied again, for example to another view of the images, reuses its parameters. A model
-// in bf16 keeps its variables in f32; images, activations and the weights of convolution and dense
-// are bf16, and each weight is cast once a step. Statistics, biases, the loss and gradients of
-// weights are f32.
+// Builds a model's step layer by layer, for training or for evaluation. Parameters are named by
+// layer, such as `stem.weight`; variables with the same name in the training and the evaluation
+// graph are the same variable. A layer that is applied again, for example to another view of the
+// images, reuses its parameters. A model in bf16 stores its variables in f32; images, activations
+// and the weights of convolutions and dense layers are in bf16, and each weight is cast once per
+// step. Statistics, biases, the loss and gradients of weights are f32.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ namespace regatta {
 
 enum class Mode : std::uint8_t { Training, Evaluation };
 
-/// The optimizer part of a training step.
+/// The optimizers and the batch of a training step.
 struct Training {
-  /// Returns the update of the parameter with this name.
+  /// Returns the optimizer of the parameter with this name.
   std::function<Optimizer(const std::string&)> optimizer;
-  /// Lookahead of all parameters and running statistics.
+  /// Options of the lookahead of all parameters and running statistics; empty: no lookahead.
   std::optional<LookaheadOptions> lookahead = {};
   std::int64_t global_batch = 0;
   std::int64_t normalization_group = 1;
@@ -40,7 +40,7 @@ class Model {
 
   Mode mode() const { return mode_; }
   Builder& builder() { return builder_; }
-  /// Begins a layer: the following nodes belong to it.
+  /// Begins a layer. Nodes that are appended from here on belong to it.
   void layer(const std::string& name);
 
   /// Adds a trained variable and returns its value.
@@ -51,28 +51,30 @@ class Model {
   Value constant(const std::string& name, std::vector<std::int64_t> dims,
                  const Initializer& initializer);
 
-  /// Images and labels: all examples of a batch, in the order of the mode.
+  /// Returns the images and labels of a whole batch: shuffled and augmented in training, in the
+  /// data set's order in evaluation.
   std::vector<Value> images(std::int64_t batch, const TensorType& example,
                             const Augmentation& augmentation);
-  /// Convolution without a bias. PyTorch's default initialisation: uniform in ±1 / sqrt(fan in).
-  /// Shapes: x [B, H, W, I] to [B, H', W', channels].
+  /// Convolution without a bias, with new weights. Their initial values are PyTorch's default:
+  /// uniform in ±1 / sqrt(fan in). Shapes: x [B, H, W, I] to [B, H', W', channels].
   Value convolution(Value x, std::int64_t channels, const Window& window);
   /// Convolution with the given weights. Shapes: w [O, K, K, I].
   Value convolution(Value x, Value weights, const Window& window);
-  /// Convolves each channel separately, with the same initialisation. Shapes: x [B, H, W, C] to [B,
-  /// H', W', C].
+  /// Convolves each channel separately, with new weights that are initially uniform in ±1 /
+  /// sqrt(fan in). Shapes: x [B, H, W, C] to [B, H', W', C].
   Value depthwise_convolution(Value x, const Window& window);
-  /// Starts with scale 1 and shift 0. Evaluation uses the running statistics.
+  /// Batch normalisation with trained scale and shift, initially 1 and 0. Evaluation uses the
+  /// running statistics.
   Value normalize(Value x, const Normalization& options);
-  /// Like normalize(), but the scale stays 1.
+  /// Batch normalisation with a trained shift, initially 0; the scale stays 1.
   Value normalize_shift_only(Value x, const Normalization& options);
   /// Dense layer without a bias. Shapes: x [B, I] to [B, outputs].
   Value dense(Value x, std::int64_t outputs, const Initializer& initializer);
   Value bias(Value x, const Initializer& initializer = Initializer{});
-  /// The value cast to f32, as losses and metrics require.
+  /// Returns x cast to f32, as losses and metrics require; x itself if it is in f32.
   Value as_f32(Value x);
 
-  /// All examples of a batch, in the order of the mode.
+  /// The slice that is a whole batch: shuffled in training, in the data set's order in evaluation.
   InputSlice whole(std::int64_t batch) const {
     return {.batch = batch,
             .offset = 0,
@@ -81,11 +83,13 @@ class Model {
             .element = element_};
   }
 
-  /// Appends backward nodes and one update for each parameter.
+  /// Appends the backward nodes and one update per parameter, and returns the training step.
   Step finish_training(Value loss, const Training& training);
-  /// Evaluates by cross-entropy and by the number of correctly classified examples.
+  /// Returns an evaluation step whose outputs are the cross-entropy and the number of correctly
+  /// classified examples.
   Step finish_classification(Value logits, Value labels, std::int64_t batch);
-  /// `outputs`: scalars that the harness adds up over batches: the loss, then the metric.
+  /// Returns an evaluation step. `outputs` are scalars that the harness adds up over batches: the
+  /// loss and, if the metric is another, that metric.
   Step finish_evaluation(std::vector<Value> outputs, std::int64_t batch);
 
  private:
@@ -110,13 +114,15 @@ class Model {
   ElementType element_;
   std::string layer_;
   std::vector<Parameter> parameters_;
-  std::vector<std::pair<VariableId, std::string>> statistics_;  ///< with their layers
-  std::map<std::string, VariableId> variables_;                 ///< statistics, by name
-  std::map<std::string, Value> reads_;                          ///< values of parameters, by name
-  std::map<Value, Value> casts_;                                ///< by the value read
+  /// Running statistics with their layers.
+  std::vector<std::pair<VariableId, std::string>> statistics_;
+  std::map<std::string, VariableId> variables_;  ///< running statistics, keyed by name
+  std::map<std::string, Value> reads_;  ///< values of parameters and constants, keyed by name
+  std::map<Value, Value> casts_;        ///< casts of parameters' values, keyed by the value in f32
 };
 
-/// Uniform in ±1 / sqrt(fan_in). Source: PyTorch, nn.Linear and nn.Conv2d, reset_parameters().
+/// Returns an initializer that is uniform in ±1 / sqrt(fan_in). Source: PyTorch, nn.Linear and
+/// nn.Conv2d, reset_parameters().
 Initializer fan_in_uniform(std::int64_t fan_in);
 
 }  // namespace regatta

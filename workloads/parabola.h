@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// parabola: 1 → 5 tanh → 1 learns y = x² from 50 points, on the full batch. The classic first
-// example of distributed training: a step takes microseconds, so it shows the cost of a strategy.
+// The workload parabola: a network of 1 input, 5 tanh units and 1 output learns y = x² from 50
+// points, all in every batch. A step takes microseconds, so the workload shows the time that a
+// strategy adds to a step.
 #pragma once
 
 #include "workloads/workload.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parabola's step written by hand in f32, without a graph, as parabola_bench's baseline for the
-// engine. One source, compiled twice with different flags (workloads/CMakeLists.txt).
+// The training step of the workload parabola, written by hand in f32 without a graph: the baseline
+// to which parabola_bench compares the engine. plain_parabola.cpp is compiled twice, with different
+// flags (workloads/CMakeLists.txt).
 #pragma once
 
 #include <array>
@@ -20,9 +21,11 @@ struct PlainParabola {
   float b2 = 0;
 };
 
-/// Runs one step and returns the loss. Compiled with -O2 and libm's tanh, like ordinary code.
+/// Runs one training step and returns the loss. Compiled with -O2 and with tanh from libm, like
+/// ordinary code.
 float plain_step_o2(PlainParabola& state);
-/// The same with -O3 -ffast-math for this machine; the compiler may vectorise tanh (libmvec).
+/// Like plain_step_o2(), but compiled with -O3 -ffast-math for this machine; the compiler may
+/// vectorise tanh (libmvec).
 float plain_step_fast_math(PlainParabola& state);
 
 }  // namespace regatta

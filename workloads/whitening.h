@@ -2,8 +2,8 @@
 //
 // Filters that whiten small patches of images: their outputs are uncorrelated and have variance 1.
 // With patches as rows of P, C = P'P / n (the mean is not subtracted), and v_i the eigenvector of C
-// with eigenvalue l_i, filter i is v_i / sqrt(l_i + epsilon); the same filters, negated, follow.
-// Source: D. Page, "How to train your ResNet" 8; K. Jordan, airbench94.
+// with eigenvalue l_i, filter i is v_i / sqrt(l_i + epsilon). After these filters come the same
+// filters, negated. Source: D. Page, "How to train your ResNet" 8; K. Jordan, airbench94.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,20 @@ namespace regatta {
 
 struct WhiteningOptions {
   std::int64_t kernel = 2;  ///< side of a patch, pixels
-  std::int64_t images = 0;  ///< number of images, the first of the data set; all if it has fewer
+  /// Number of images used, from the start of the data set; all if it has fewer.
+  std::int64_t images = 0;
   double epsilon = 0;
 };
 
-/// Returns the filters. Images are normalised by the mean and deviation of `augmentation`, and not
-/// augmented. Shapes: [2 * kernel * kernel * channels, kernel, kernel, channels].
+/// Returns the whitening filters of a data set. Images are normalised by the mean and deviation of
+/// `augmentation`, but not augmented. Shapes: [2 * kernel * kernel * channels, kernel, kernel,
+/// channels].
 std::vector<float> whitening_filters(const DataSet& data, const Augmentation& augmentation,
                                      const WhiteningOptions& options);
 
 /// The eigenvalues of a symmetric matrix, ascending; row i of `vectors` is the unit eigenvector of
-/// value i, with its largest component positive. Computed by cyclic Jacobi rotations. Shapes:
-/// matrix [n, n]. Source: Golub and Van Loan, Matrix Computations, section 8.5.
+/// values[i], with its largest component positive. eigensystem() computes them by cyclic Jacobi
+/// rotations. Shapes: matrix [n, n]. Source: Golub and Van Loan, Matrix Computations, section 8.5.
 struct Eigensystem {
   std::vector<double> values;
   std::vector<double> vectors;

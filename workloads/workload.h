@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Workloads: model, data sets, recipe and target; and the table of all workloads.
+// The table of all workloads. A workload is a model with its data sets, its training recipe and its
+// target.
 #pragma once
 
 #include <cstdint>
@@ -19,81 +20,86 @@ namespace regatta {
 /// The parameters of a workload that a run may change. Units: examples.
 struct Recipe {
   std::int64_t global_batch = 0;
-  std::int64_t train_examples = 0;  ///< in the data set
-  std::int64_t total_examples = 0;  ///< of the whole run; schedules end there
+  std::int64_t train_examples = 0;  ///< number of training examples in the data set
+  std::int64_t total_examples = 0;  ///< number of examples in the whole run; schedules end there
   std::int64_t evaluation_batch = 0;
   double rate_scale = 1;                            ///< multiplies the recipe's learning rate
-  ElementType element = ElementType::F32;           ///< of activations and weights
-  std::optional<std::int64_t> normalization_group;  ///< empty: the workload's
-  std::vector<float> data_weights;  ///< initial weights from data_weights_of(); may be absent
+  ElementType element = ElementType::F32;           ///< element type of activations and weights
+  std::optional<std::int64_t> normalization_group;  ///< empty: the workload's own
+  std::vector<float> data_weights;                  ///< result of data_weights_of(); may be empty
 };
 
-/// Whether a workload's batch size counts all replicas or each.
+/// Whether a workload's batch size is that of all replicas together or of each replica.
 enum class BatchScope : std::uint8_t {
-  Step,    ///< all replicas together
-  Replica  ///< each replica: the global batch grows with their number
+  Step,    ///< the examples of all replicas in a step
+  Replica  ///< the examples of each replica: the global batch grows with the number of replicas
 };
 
 /// The metric of a run's target.
 enum class Metric : std::uint8_t {
   Accuracy,
   Loss
-};  ///< in percent, higher is better; lower is better
+};  ///< Accuracy: in percent, higher is better. Loss: lower is better
 std::string_view to_string(Metric metric);
-/// Whether `value` reaches `target`.
+/// Whether `value` is at least as good as `target`.
 bool reaches(Metric metric, double value, double target);
 
-/// The property in which strategies differ in a race on a workload.
+/// The property of strategies that a race on a workload compares.
 enum class Shows : std::uint8_t {
-  Learning,  ///< how soon a model has learnt
+  Learning,  ///< how soon the model reaches its target
   StepCost   ///< the time that a strategy adds to a step; there is almost no computation
 };
-/// `learning`, `step_cost`
+/// Returns `learning` or `step_cost`.
 std::string_view to_string(Shows shows);
-/// Returns Learning for a workload that this program does not have.
+/// Returns Workload::shows of the workload with this name; Learning if there is none.
 Shows shows_of(std::string_view workload);
 
 struct Workload {
   std::string_view name;
-  std::int64_t recipe = 1;  ///< version; a change of the training raises it
+  std::int64_t recipe = 1;  ///< version of the training; raised when the training changes
   std::string_view tier;
   std::string_view summary;
   Shows shows = Shows::Learning;
-  std::vector<std::string_view> data_sets;                 ///< the first is the default
-  std::vector<std::string_view> dtypes = {"f32", "bf16"};  ///< of activations and weights
-  std::int64_t global_batch = 0;                           ///< with one replica
+  std::vector<std::string_view> data_sets;  ///< the first is the default
+  /// Element types of activations and weights that a run may choose.
+  std::vector<std::string_view> dtypes = {"f32", "bf16"};
+  /// Default size of the global batch with one replica. Units: examples.
+  std::int64_t global_batch = 0;
   BatchScope batch_scope = BatchScope::Step;
-  double epochs = 0;                  ///< of the default data set
-  std::int64_t evaluation_every = 0;  ///< examples; in whole global batches
+  double epochs = 0;  ///< default length of a run, in epochs of the default data set
+  /// Examples between two evaluations, rounded to whole global batches.
+  std::int64_t evaluation_every = 0;
   std::int64_t evaluation_batch = 0;
   Metric metric = Metric::Accuracy;
   double target = 0;  ///< justified in the recipe's source file
-  /// Computes the initial weights that depend on the data; null if the seed gives all.
+  /// Computes the initial weights that depend on the data; null if all depend on the seed only.
   std::vector<float> (*data_weights)(const DataSet& train) = nullptr;
   Step (*training)(const Recipe& recipe) = nullptr;
-  Step (*evaluation)(const Recipe& recipe) = nullptr;  ///< losses: the loss, then the number of
-                                                       ///< correct examples
+  /// Its losses are the loss and, for Metric::Accuracy, the number of correct examples.
+  Step (*evaluation)(const Recipe& recipe) = nullptr;
 };
 
-/// Returns the initial weights that depend on the data; empty if the seed gives all. Throws:
-/// RunError(Data).
+/// Returns the workload's initial weights that depend on the data; empty if all depend on the seed
+/// only. Throws: RunError(Data).
 std::vector<float> data_weights_of(const Workload& workload, const DataSet& train);
 
-/// Number of examples that are normalised together: the recipe's group, or else `own`, the
-/// workload's. Throws: RunError(Usage) if the batch is not a multiple of it.
+/// Returns the number of examples that are normalised together: the recipe's normalization_group if
+/// it is set, otherwise `own`, the workload's default. Throws: RunError(Usage) if the batch is not
+/// a multiple of that number.
 std::int64_t normalization_group_of(const Recipe& recipe, std::int64_t own);
-/// Throws: RunError(Usage) if the recipe has normalisation groups; for models without
-/// normalisation.
+/// Checks the recipe of a model without normalisation. Throws: RunError(Usage) if it has a
+/// normalization_group.
 void require_no_groups(const Recipe& recipe);
-/// The default number of examples in a step. Units: examples.
+/// Returns the default size of the global batch with `replicas` replicas. Units: examples.
 std::int64_t default_global_batch(const Workload& workload, std::int64_t replicas);
 
 const std::vector<Workload>& all_workloads();
 
-/// Throws: RunError(Usage) that suggests the nearest valid name.
+/// Returns the workload with this name. Throws: RunError(Usage) if there is none; the message
+/// suggests the nearest valid name.
 const Workload& find_workload(const std::string& name);
 
-/// Units: examples.
+/// The numbers of examples in the two parts of a data set.
 struct DataSetSizes {
   std::int64_t train = 0;
   std::int64_t test = 0;
@@ -102,28 +108,30 @@ struct DataSetSizes {
 /// Returns the sizes of a data set without loading it; empty for an unknown name.
 std::optional<DataSetSizes> data_set_sizes(std::string_view name);
 
-/// Whether the program generates the data set; others are files.
+/// Whether the program generates the data set; other data sets are files.
 bool is_made(std::string_view data_set);
 
-/// The two parts of a data set.
+/// The training part and the test part of a data set.
 struct DataSets {
   DataSet train;
   DataSet test;
 };
 
-/// Throws: RunError(Usage) if the workload cannot use the data set.
+/// Checks that the workload can use the data set. Throws: RunError(Usage) if it cannot.
 void require_usable(const Workload& workload, const std::string& data_set);
 
-/// Where data sets that are files are stored.
+/// The folder with the data sets that are files, and the treatment of unverified files.
 struct DataFiles {
   std::string folder;
   DataCheck check = DataCheck::Verified;
 };
 
-/// Throws: RunError(Usage) as above; RunError(Data) if a file is missing, damaged or unverified.
+/// Returns the data set `name`, generated or read from files. Throws: RunError(Usage) if the
+/// workload cannot use it, or if it is generated and `files.check` is Unverified; RunError(Data) if
+/// a file is missing, damaged or, unless allowed, unverified.
 DataSets load_data(const Workload& workload, const std::string& name, const DataFiles& files);
 
-/// One digest of both parts.
+/// Returns one digest of both parts' digests.
 std::string digest_of(const DataSets& data);
 
 }  // namespace regatta

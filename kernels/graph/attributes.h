@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The constants of a node: a small list of names and values, sorted by name. They are read when a
-// graph is checked and when a kernel is built, never while a step runs.
+// The constants of a node: a small list of names and values, sorted by name. They are read while a
+// graph is checked and while a kernel is constructed, never while a step runs.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class Attributes {
   void erase(std::string_view name);
   bool has(std::string_view name) const;
 
-  /// Returns the value of an attribute, which must exist and have this type; otherwise aborts.
+  /// Returns the value of the attribute. Throws: aborts if it does not exist or has another type.
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
   const std::string& text(std::string_view name) const;
@@ -52,7 +52,7 @@ class Attributes {
   std::shared_ptr<const Values> values_;  ///< shared by copies; null: none
 };
 
-/// `kernel=3, padding=1, stride=1`.
+/// Returns text such as `kernel=3, padding=1, stride=1`.
 std::string to_string(const Attributes& attributes);
 
 }  // namespace regatta

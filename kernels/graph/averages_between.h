@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Averages of replicas that are in several processes. An `average` draws one peer in each step. In
-// the steps that draw a peer of another process, the replica sends it the value it has read of the
-// variable, average_with computes the mean at the peer, and the mean travels back to be assigned
-// in place of the `average`. The peer's nodes belong to the replica's loop, at a place of their own
-// (Role::Peer), so they wait for no node of the peer. The mean equals that of an average in memory,
-// because no other replica changes the variable of a replica that averages.
+// Averages between replicas in different processes. An `average` node draws one peer replica in
+// each step. In the steps that draw a peer in another process, the replica sends the value of its
+// variable to the peer, an average_with node there computes the mean, and the mean is sent back and
+// assigned in place of the `average`. The nodes at the peer belong to the replica's loop and have a
+// separate place (Role::Peer), so they do not wait for the peer's own nodes. The mean equals that
+// of an `average` in shared memory, because no other replica changes the variable of a replica that
+// has an `average` node.
 //
-// Process 0 leads all loops, from one count of examples (gate.h). A replica of another process
-// sends it the loss of each step, then claims its next step, which begins without waiting.
+// Process 0 leads all loops with a single count of examples (gate.h). A replica in another process
+// sends process 0 the loss of each step, then claims its next step, which begins without waiting.
 #pragma once
 
 #include "kernels/graph/graph.h"
@@ -16,11 +17,13 @@
 
 namespace regatta {
 
-/// Returns the step with such nodes; an equal step if no average crosses processes.
+/// Returns the step with each `average` between processes replaced by nodes at both replicas; an
+/// equal step if there is no such average.
 /// Throws: RunError(Usage) if the stages of a replica are in several processes.
 Step averages_between(const Step& step, const Binding& binding);
 
-/// Returns a binding that also binds the places of peers.
+/// Returns a binding that also binds places with Role::Peer: each to the process of the peer's
+/// replica.
 Binding with_peers(const Binding& binding);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A rewrite that runs after all strategies: merges all_reduce nodes of the same members into
+// A rewrite that runs after all strategies: merges the all_reduces of the same members into
 // buckets, so that many small gradients travel as one message. The layout depends only on the graph
 // and the bucket size.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace regatta {
 
-/// Merges consecutive collectives until a bucket holds at least `bucket_bytes`.
-/// Units: bytes; 0 leaves every gradient alone.
+/// Merges consecutive collectives until each bucket has at least `bucket_bytes`.
+/// Units: bytes; 0 merges none.
 Step bucket(const Step& step, std::int64_t bucket_bytes);
 
 }  // namespace regatta

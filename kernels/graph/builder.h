@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Appends nodes to a graph through one typed function for each op. Attributes are written only here
-// and in ops/. The builder keeps the settings of consecutive nodes: place, layer, phase, period.
+// Appends nodes to a graph, with one typed function for each op. Attributes of ops are written only
+// by the builder's functions and by ops/. The builder keeps the settings of the nodes it appends:
+// place, layer, phase, period.
 #pragma once
 
 #include <cstdint>
@@ -24,27 +25,29 @@ struct Window {
 };
 
 /// Batch normalisation over groups of `group` examples, with running statistics: running = (1 -
-/// momentum) * running + momentum * mean over the groups (variance unbiased).
+/// momentum) * running + momentum * mean over the groups. The variance is unbiased.
 struct Normalization {
   std::int64_t group = 0;
   double epsilon = 1e-5;
   double momentum = 0.1;
 };
 
-/// Softmax cross entropy: the sum over examples / `divisor`, which is the global batch.
+/// Softmax cross entropy: the sum of the examples' losses, divided by `divisor`, which is the
+/// number of examples in the global batch.
 struct CrossEntropy {
   double label_smoothing = 0;
   std::int64_t divisor = 1;
 };
 
-/// Augmentation of images; every choice is a function of (seed, epoch, example).
+/// Augmentation of images. Each random choice is a function of (seed, epoch, example).
 struct Augmentation {
   enum class Flip : std::uint8_t { None, Random, Alternating };
   enum class Border : std::uint8_t { Reflected, Black };
-  std::int64_t pad = 0;  ///< border of pixels before a random crop of the original size
+  /// Width of the border that is added before a random crop to the original size.
+  std::int64_t pad = 0;
   Border border = Border::Reflected;
   Flip flip = Flip::None;
-  std::int64_t cutout = 0;   ///< side of a square set to the mean; 0 is none
+  std::int64_t cutout = 0;   ///< side of a random square whose pixels are set to the mean; 0: none
   std::vector<double> mean;  ///< mean of each channel, in units of a byte (0 to 255)
   std::vector<double> deviation;
 };
@@ -59,11 +62,11 @@ struct InputSlice {
   std::int64_t offset = 0;
   std::int64_t global_batch = 0;
   ExampleOrder order = ExampleOrder::Shuffled;
-  ElementType element = ElementType::F32;  ///< of the images: f32 or bf16
+  ElementType element = ElementType::F32;  ///< element type of the images: f32 or bf16
 };
 
-/// A piecewise linear function of the examples seen before a step, constant outside its points;
-/// used for learning rates. Units: examples.
+/// A piecewise linear function of the number of examples seen before a step, such as a learning
+/// rate. Before the first point and after the last, it has that point's value. Units: examples.
 struct Schedule {
   std::vector<double> examples;
   std::vector<double> values;
@@ -71,9 +74,9 @@ struct Schedule {
 };
 
 /// Stochastic gradient descent: v = momentum * v + (g + weight_decay * w); w -= rate * (nesterov ?
-/// g + wd * w + momentum * v : v). Source: PyTorch's torch.optim.SGD. `weight`: the fraction of the
-/// global batch that the gradient covers. It multiplies the decay, so that an asynchronous push of
-/// m examples counts m / global batch.
+/// g + wd * w + momentum * v : v). Source: PyTorch's torch.optim.SGD. `weight` is the fraction of
+/// the global batch that the gradient covers. It multiplies the weight decay, so that an
+/// asynchronous push of m examples decays weights by m / global batch of a full step.
 struct SgdOptions {
   Schedule rate;
   double momentum = 0;
@@ -82,9 +85,10 @@ struct SgdOptions {
   double weight = 1;
 };
 
-/// Adam. Source: Kingma and Ba, arXiv:1412.6980, algorithm 1. `weight`: the fraction of the global
-/// batch that the gradient covers. Adam divides the gradient's size away, so the weight multiplies
-/// the rate: an asynchronous push of m examples counts m / global batch.
+/// Adam. Source: Kingma and Ba, arXiv:1412.6980, algorithm 1. `weight` is the fraction of the
+/// global batch that the gradient covers. Adam's update does not depend on the gradient's scale, so
+/// the weight multiplies the rate: an asynchronous push of m examples counts as m / global batch of
+/// a step.
 struct AdamOptions {
   Schedule rate;
   double beta1 = 0.9;
@@ -93,12 +97,12 @@ struct AdamOptions {
   double weight = 1;
 };
 
-/// How a parameter is updated.
+/// The optimizer of one parameter.
 using Optimizer = std::variant<SgdOptions, AdamOptions>;
 
 /// Lookahead. Every `period` steps: slow += (1 - d) * (w - slow); w = slow, with d = decay(examples
-/// seen, including this step's). After the last of `total_examples`, due or not: w = slow. Source:
-/// airbench94, K. Jordan; the idea: arXiv:1907.08610.
+/// seen, including this step's). When `total_examples` have been seen, whether or not a period
+/// ends: w = slow. Source: airbench94, K. Jordan; the idea: arXiv:1907.08610.
 struct LookaheadOptions {
   std::int64_t period = 5;
   std::int64_t global_batch = 1;
@@ -114,22 +118,22 @@ struct Translation {
   enum class Mirror : std::uint8_t { No, Yes } mirror = Mirror::No;
 };
 
-/// One member's part in a collective.
+/// The position of one node in a collective, and the collective's algorithm.
 struct AllReduceMember {
-  std::int64_t group = 0;   ///< names the collective
+  std::int64_t group = 0;   ///< number that identifies the collective
   std::int64_t member = 0;  ///< this node's index, 0 to members - 1
   std::int64_t members = 1;
   std::string algorithm;     ///< `ring`, `reduce_to_one`, `hierarchical_copy`, ...
-  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the number of members allows
-  std::int64_t round = 0;    ///< collectives of one round do not depend on one another
+  std::int64_t columns = 0;  ///< columns of a torus; 0: the torus nearest to a square
+  std::int64_t round = 0;    ///< collectives with the same round do not depend on each other
 };
 
-/// A worker's part in a quorum.
+/// The position of one worker in a quorum.
 struct QuorumSeat {
-  std::int64_t needed = 1;  ///< pushes that complete a step
+  std::int64_t needed = 1;  ///< number of pushes that complete a step
   std::int64_t member = 0;  ///< this worker's index, 0 to members - 1
   std::int64_t members = 1;
-  std::int64_t examples = 1;  ///< in this worker's share of a batch
+  std::int64_t examples = 1;  ///< number of examples in this worker's share of a batch
 };
 
 /// Outputs of top_k.
@@ -140,12 +144,13 @@ struct TopKValues {
 
 /// Outputs of a quorum.
 struct QuorumValues {
-  std::vector<Value> sums;  ///< one for each gradient: the mean over the examples that counted
-  Value verdict;            ///< f32 [1]: 1 when this worker's push counts, else 0
+  /// One for each gradient: its mean over the examples of the pushes that count.
+  std::vector<Value> sums;
+  Value verdict;  ///< f32 [1]: 1 if this worker's push counts, else 0
 };
 
-/// Returns the rate's schedule of a trainable's updates, for strategies with steps of their own
-/// that follow it. Throws: aborts if none of the updates has one.
+/// Returns the learning rate's schedule of a trainable's updates, for strategies that add update
+/// steps with the same schedule. Throws: aborts if no update has a schedule.
 Schedule learning_rate(const Graph& graph, const Trainable& trainable);
 
 class Builder {
@@ -161,9 +166,9 @@ class Builder {
     phase_ = phase;
     return *this;
   }
-  /// The steps in which the next nodes take part. Inputs of a node must come from nodes that take
-  /// part in every step or have the same period (verify.h); a variable carries values from one
-  /// period to another.
+  /// Sets the steps in which the next nodes take part. Inputs of a node must come from nodes that
+  /// take part in every step or have the same period (verify.h); between different periods, pass
+  /// values through a variable.
   Builder& only(const Period& period) {
     period_ = period;
     return *this;
@@ -174,19 +179,19 @@ class Builder {
   }
   Graph& graph() { return graph_; }
 
-  /// Whether the gradient of the node's input `index` is needed. Valid while gradient() runs a
-  /// rule.
+  /// Whether the gradient of input `index` is needed. Only for gradient rules, while gradient()
+  /// (gradient.h) calls them.
   bool wants(std::size_t index) const { return wanted_.at(index); }
   void want(std::vector<bool> wanted) { wanted_ = std::move(wanted); }
 
-  /// Images and labels. Shapes: [batch, H, W, C] and [batch] i32.
+  /// Returns images and labels. Shapes: [batch, H, W, C] and [batch] i32.
   std::vector<Value> input_images(const InputSlice& slice, const TensorType& example,
                                   const Augmentation& augmentation);
-  /// Features and targets. Shapes: [batch, features] and [batch, targets] f32.
+  /// Returns features and targets. Shapes: [batch, features] and [batch, targets] f32.
   std::vector<Value> input_features(const InputSlice& slice, std::int64_t features,
                                     std::int64_t targets);
-  /// A view; a copy if the variable is shared. A node that uses the view after the variable was
-  /// assigned reads the new value.
+  /// Returns the variable's value: a view, or a copy if the variable is shared. A node that uses
+  /// the view after an assignment to the variable reads the new value.
   Value read(VariableId variable);
 
   /// y = x wᵀ. Shapes: x [B, I], w [O, I], y [B, O].
@@ -195,8 +200,8 @@ class Builder {
   Value bias(Value x, Value b);
   Value tanh(Value x);
   Value relu(Value x);
-  Value gelu(Value x);  ///< exact: x Φ(x)
-  /// Output channel o reads the input channels of its group only; with one group for each channel
+  Value gelu(Value x);  ///< exact GELU: x Φ(x)
+  /// Each output channel reads only the input channels of its group; with one group per channel,
   /// the convolution is depthwise. Shapes: x [B, H, W, I], w [O, K, K, I / groups], y [B, H', W',
   /// O].
   Value convolution(Value x, Value weights, const Window& window, std::int64_t groups = 1);
@@ -209,48 +214,53 @@ class Builder {
                             double epsilon);
   Value add(Value a, Value b);
   Value scale(Value x, double factor);
-  /// A view with new dimensions for each example; dimension 0, the batch, stays.
+  /// Returns a view of x with new dimensions for each example. `dims` does not include dimension 0,
+  /// the batch, which stays.
   Value reshape(Value x, std::vector<std::int64_t> dims);
-  /// A view with one dimension.
+  /// Returns a view of x with one dimension.
   Value flatten(Value x);
-  /// Rows [offset, offset + count) of the slowest dimension.
+  /// Returns rows [offset, offset + count) of the slowest dimension.
   Value slice(Value x, std::int64_t offset, std::int64_t count);
-  /// Joins the values along the slowest dimension. It has no gradient.
+  /// Concatenates the values along the slowest dimension. This op has no gradient.
   Value concatenate(std::vector<Value> values);
   Value cast(Value x, ElementType element);
   /// Shapes: x [B, H, W, C].
   Value translate(Value x, const Translation& translation);
-  /// Loss: a scalar, sum over examples / divisor. Shapes: logits [B, K], labels [B] i32.
+  /// Returns the loss, a scalar: the sum over examples, divided by `divisor`. Shapes: logits [B,
+  /// K], labels [B] i32.
   Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropy& options);
-  /// Loss: sum over examples of the mean over outputs of (p - t)², / divisor. Shapes: [B, O].
+  /// Returns the loss, a scalar: for each example, the mean over outputs of (p - t)²; the sum of
+  /// these over examples, divided by `divisor`. Shapes: [B, O].
   Value mean_squared_error(Value prediction, Value target, std::int64_t divisor);
-  /// The number of examples with the largest logit at their label; a scalar f32.
+  /// Returns the number of examples whose largest logit is at their label, a scalar in f32.
   Value count_correct(Value logits, Value labels);
 
   Value sum(std::vector<Value> values, double factor = 1);
-  /// Orthonormal columns, from left to right: each column minus its projections on the columns
-  /// before it, scaled to length one. A column left with less than a millionth of its length
-  /// becomes zero. Shapes: x [A, R] f32. Source: modified Gram-Schmidt.
+  /// Makes the columns of x orthonormal, from left to right: subtracts from each column its
+  /// projections on the columns to its left, then scales it to length one. A column that keeps less
+  /// than a millionth of its length becomes zero. Shapes: x [A, R] f32. Source: modified
+  /// Gram-Schmidt.
   Value orthogonalize(Value x);
-  /// x / divisor; it has no gradient. Shapes: x [...] f32, divisor [1] f32.
+  /// Returns x / divisor. This op has no gradient. Shapes: x [...] f32, divisor [1] f32.
   Value quotient(Value x, Value divisor);
-  /// The `count` elements of largest magnitude (ops/selection.cpp). Shapes: selected [2 count].
+  /// Selects the `count` elements of x with the largest magnitude (ops/selection.cpp). Shapes:
+  /// selected [2 count].
   TopKValues top_k(Value x, std::int64_t count);
-  /// The sums of the elements that several top_k selected, part by part in their order; zero
-  /// elsewhere. Shapes: selected [parts * 2 count].
+  /// Returns a tensor of shape `dims` to which the elements selected by several top_k are added, in
+  /// the order of these parts; zero elsewhere. Shapes: selected [parts * 2 count].
   Value scatter_add(Value selected, std::int64_t count, std::vector<std::int64_t> dims);
-  /// One member's node of a collective: each output is the sum of that input over all members.
-  /// Members are at different places and name the same group and algorithm.
+  /// Appends one member's node of an all_reduce. The result is the sum of `value` over all members.
+  /// Members must be at different places and have the same group and algorithm.
   Value all_reduce(Value value, const AllReduceMember& member);
 
-  /// 1 when all gradients of one worker have reached a server, 0 if the worker is lost. Shapes: [1]
-  /// f32.
+  /// Waits until all gradients of one worker have reached a server; returns 1, or 0 if the worker
+  /// is lost. Shapes: [1] f32.
   Value arrival(std::vector<Value> gradients);
-  /// One worker's push to the server that decides whether it counts. `arrivals`: outputs of
-  /// arrival() at the other servers.
+  /// Appends one worker's push to the server that decides whether the push counts. `arrivals` are
+  /// the results of arrival() at the other servers.
   QuorumValues quorum(const std::vector<Value>& gradients, const QuorumSeat& seat,
                       const std::vector<Value>& arrivals);
-  /// One worker's push to a server that receives the verdict from the deciding server.
+  /// Appends one worker's push to a server that receives the verdict from the deciding server.
   QuorumValues follow_quorum(const std::vector<Value>& gradients, const QuorumSeat& seat,
                              Value verdict);
 
@@ -259,10 +269,12 @@ class Builder {
               const AdamOptions& options);
   /// Assigns the value to the variable.
   NodeId assign(Value value, VariableId variable);
-  /// Draws one of `others` in each step (draw_peer() in random.h); it and `own` both become their
-  /// mean. `others`: the same variable of the other replicas, in order. `replica`: owner of `own`.
+  /// Appends a node that draws one of `others` in each step (draw_peer() in random.h) and assigns
+  /// the mean of that variable and `own` to both. `others` is the same variable in each other
+  /// replica, in order; `replica` is the replica with the variable `own`.
   NodeId average(VariableId own, const std::vector<VariableId>& others, std::int64_t replica);
-  /// Assigns the mean of value and variable to the variable and returns it. Shapes: all equal, f32.
+  /// Assigns the mean of `value` and `variable` to `variable` and returns the mean. Shapes: all
+  /// equal, f32.
   Value average_with(Value value, VariableId variable);
   NodeId lookahead(VariableId parameter, VariableId slow, const LookaheadOptions& options);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a collective divides elements and members. The bucket of each member is a list of tensors,
-// laid end to end, with the same types at all members. A ring of n members divides it into n
-// shares. In step s of all_reduce, member m sends share m - s to m + 1 and receives share m - 1 - s
-// from m - 1 (modulo n); it adds that share to its own in steps 0 to n - 2 and keeps it in steps
-// n - 1 to 2 n - 3. A reduce_scatter is the first half of these steps, an all_gather the second;
-// between the halves, share m + 1 is complete at member m. The traffic of a graph and the
-// transports use the same arithmetic; a test compares their bytes.
+// How collectives divide their elements and members. Each member has a bucket: a list of tensors,
+// concatenated, whose types are the same at all members. A ring of n members divides the bucket
+// into n shares. In step s of all_reduce, member m sends share m - s to m + 1 and receives share m
+// - 1 - s from m - 1 (modulo n); it adds the received share to its own in steps 0 to n - 2 and
+// replaces its own in steps n - 1 to 2 n - 3. A reduce_scatter performs the first half of these
+// steps, an all_gather the second; between the halves, share m + 1 is complete at member m.
+// traffic.h and the transports use this arithmetic; a test compares their byte counts.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,14 @@ inline constexpr std::string_view kReduceToOne = "reduce_to_one";
 inline constexpr std::string_view kHierarchicalCopy = "hierarchical_copy";
 inline constexpr std::string_view kDoubleTree = "double_tree";
 inline constexpr std::string_view kTorus = "torus";
-inline constexpr std::string_view kMpi = "mpi";    ///< MPI_Iallreduce; only between processes
-inline constexpr std::string_view kNccl = "nccl";  ///< as NCCL chooses; only between GPUs
-inline constexpr std::string_view kAuto = "auto";  ///< not chosen yet; costs decide (open_sums.h)
+inline constexpr std::string_view kMpi = "mpi";  ///< MPI_Iallreduce; only between processes
+/// NCCL chooses the algorithm; only between GPUs.
+inline constexpr std::string_view kNccl = "nccl";
+/// To be chosen by the costs of messages (open_sums.h).
+inline constexpr std::string_view kAuto = "auto";
 
-/// The algorithms that need no library; they run within one process and between processes.
+/// The all_reduce algorithms that need no library. They run within one process and between
+/// processes.
 std::span<const std::string_view> all_reduce_algorithms();
 
 /// Elements [begin, end).
@@ -39,7 +42,8 @@ struct Range {
   std::int64_t size() const { return end - begin; }
 };
 
-/// Share `index` of `count` elements divided among `parts`; sizes differ by at most one.
+/// Share `index` of `count` elements that are divided into `parts` shares, whose sizes differ by at
+/// most one.
 Range share(std::int64_t count, std::int64_t parts, std::int64_t index);
 
 /// Whether the op is an all_reduce, reduce_scatter or all_gather; each member has a node.
@@ -47,13 +51,14 @@ constexpr bool is_collective(Op op) {
   return op == Op::AllReduce || op == Op::ReduceScatter || op == Op::AllGather;
 }
 
-/// The steps of an all_reduce by ring that the collective runs.
+/// The steps of a ring all_reduce that this collective performs: all of them, the first half
+/// (reduce_scatter) or the second half (all_gather).
 constexpr Range ring_steps(Op op, std::int64_t members) {
   return {op == Op::AllGather ? members - 1 : 0,
           op == Op::ReduceScatter ? members - 1 : 2 * (members - 1)};
 }
 
-/// The share of a bucket that is complete at `member` between the halves of a ring.
+/// Index of the share that is complete at `member` between the two halves of a ring's steps.
 constexpr std::int64_t share_at(std::int64_t member, std::int64_t members) {
   return (member + 1) % members;
 }
@@ -64,15 +69,17 @@ struct Piece {
   Range elements;          ///< elements of that tensor
 };
 
-/// The pieces of the share that is complete at `member`: share_at() of the bucket.
+/// Returns the pieces of tensors that form share share_at(member, members) of the bucket.
 std::vector<Piece> pieces(std::span<const TensorType> bucket, std::int64_t members,
                           std::int64_t member);
 
-/// The tensor's type if the piece is the whole tensor; otherwise a type with one dimension.
+/// The type of a piece: its tensor's type if the piece is the whole tensor, otherwise a type with
+/// one dimension.
 TensorType type_of(const Piece& piece, std::span<const TensorType> bucket);
 
-/// hierarchical_copy: two halves, each reduced to its root; with an odd number of members the first
-/// half has one more. The roots rotate with the collective's number.
+/// The two halves into which hierarchical_copy divides its members; each half is reduced to its
+/// root. With an odd number of members, the first half has one more. The roots depend on the
+/// collective's number, `group`, so that consecutive collectives have different roots.
 struct Halves {
   std::int64_t first_size = 0;  ///< members 0 … first_size - 1
   std::int64_t first_root = 0;
@@ -80,14 +87,15 @@ struct Halves {
 };
 Halves halves(std::int64_t members, std::int64_t group);
 
-/// Members of one process (or host), and the one of them that exchanges data with other parts.
+/// The members of a collective that are in one process (or host), and the one among them, the root,
+/// that exchanges data with other parts.
 struct Part {
   std::vector<std::int64_t> members;  ///< ascending
-  std::int64_t root = 0;              ///< a member; rotates with the collective's number
+  std::int64_t root = 0;              ///< one of `members`, chosen by the collective's number
 };
 
-/// The members of each part, in the order of their first members. `part_of`: the part of each
-/// member.
+/// Returns the parts, ordered by their first members. `part_of[m]` is the process (or host) of
+/// member m; `group` is the collective's number.
 std::vector<Part> parts(std::span<const std::int64_t> part_of, std::int64_t group);
 
 /// Traffic of one member in one step. Units: bytes, messages.
@@ -119,43 +127,46 @@ struct CollectiveShape {
   std::int64_t group = 0;
   std::int64_t elements = 0;
   std::int64_t element_bytes = 4;
-  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the number of members allows
-  /// The process (or host) of each member. Empty: all in one process.
+  std::int64_t columns = 0;  ///< columns of a torus; 0: the torus nearest to a square
+  /// `part_of[m]` is the process (or host) of member m. Empty: all members are in one process.
   std::span<const std::int64_t> part_of = {};
 };
 
-/// The order in which the members' elements are added: the members of `first` in turn, the members
-/// of `second` in turn, then the second sum to the first.
+/// The order in which an all_reduce adds the members' values of some elements: it sums the members
+/// in `first`, in this order, then those in `second`, then adds the second sum to the first.
 struct AdditionOrder {
   Range elements;
   std::vector<std::int64_t> first;
   std::vector<std::int64_t> second;  ///< often empty
 };
 
-/// Addition orders of an all_reduce in one process, for ascending ranges that cover all elements.
-/// Algorithms: ring (share k begins with member k), reduce_to_one, hierarchical_copy. Others add
-/// sums to sums more than once, in the order of their messages (collective_messages.h).
+/// Returns the addition orders of an all_reduce within one process, for ascending ranges that
+/// together cover all elements. Only for ring (share k begins with member k), reduce_to_one and
+/// hierarchical_copy; other algorithms add sums to sums more than once, in the order of their
+/// messages (collective_messages.h).
 std::vector<AdditionOrder> addition_orders(const CollectiveShape& shape);
 bool has_addition_orders(std::string_view algorithm);
 
-/// The bucket of a member's node, and the shape of its collective, valid while the node lives.
+/// bucket_of() returns the types of the tensors in the bucket of a member's node,
+/// collective_shape() the shape of the node's collective. The node must outlive the shape, which
+/// refers to its attributes.
 std::vector<TensorType> bucket_of(const Graph& graph, const Node& node);
 CollectiveShape collective_shape(const Graph& graph, const Node& node);
 
-/// The first number that is no collective's group.
+/// The lowest group number above those of all collectives in the graph.
 std::int64_t first_free_group(const Graph& graph);
 
 /// The node's attribute `columns`; 0 if absent.
 std::int64_t torus_columns(const Node& node);
 
-/// Bytes and messages that `member` sends and receives. For M = elements * element_bytes and n
-/// members: ring 2 (n - 1) / n M each way (exactly: all shares but one, twice); reduce_to_one
-/// (n - 1) M each way at member 0 and M at the others; hierarchical_copy 2 (n - 1) M in all;
-/// double_tree and torus the sizes of their messages, also 2 (n - 1) M in all. Over p parts,
-/// hierarchical_copy moves M each way between a part's root and each of its other members, and the
-/// roots form a ring: still 2 (n - 1) M in all. These libraries do not report their bytes: mpi
-/// counts as hierarchical_copy with an optimal all-reduce between the roots, nccl as a ring.
-/// reduce_scatter and all_gather: (n - 1) / n M each way.
+/// Bytes and messages that `member` sends and receives in one run of the collective. For M =
+/// elements * element_bytes and n members: ring 2 (n - 1) / n M each way (exactly: all shares but
+/// one, twice); reduce_to_one (n - 1) M each way at member 0 and M at the others; hierarchical_copy
+/// 2 (n - 1) M in all; double_tree and torus the sizes of their messages, also 2 (n - 1) M in all.
+/// Between several parts, hierarchical_copy moves M each way between a part's root and each of its
+/// other members, and the roots form a ring: still 2 (n - 1) M in all. These libraries do not
+/// report their bytes: mpi counts as hierarchical_copy with an optimal all-reduce between the
+/// roots, nccl as a ring. reduce_scatter and all_gather: (n - 1) / n M each way.
 MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member);
 
 }  // namespace regatta

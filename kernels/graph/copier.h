@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies nodes from one graph into another, as most rewrites do, and records which value and
-// variable of the target replaces each of the source.
+// Copies nodes from one graph into another, as most rewrites do, and records the target's value or
+// variable that replaces each one of the source.
 #pragma once
 
 #include <vector>
@@ -25,14 +25,14 @@ class Copier {
   Value value(Value from) const;
   VariableId variable(VariableId from) const;
 
-  /// The source's node with its inputs and variables mapped to the target.
+  /// Returns the source's node `id` with its inputs and variables replaced by those of the target.
   Node translate(NodeId id) const;
   /// Appends the translated node to `target` and maps its outputs.
   NodeId copy(NodeId id, Graph& target);
   /// Copies all variables unchanged to `target`, which must have none.
   void copy_variables(Graph& target);
-  /// Replaces the source's values, variables and updates in the losses and trainables of `step`, a
-  /// copy of the source's step, by their copies.
+  /// Replaces the values, variables and updates of the source by their copies in the losses and
+  /// trainables of `step`, which must be a copy of the source's step.
   void rename(Step& step) const;
   /// Maps all outputs of a source node to those of a target node.
   void map_outputs(NodeId from, NodeId to);
@@ -41,10 +41,11 @@ class Copier {
   std::size_t slot(Value from) const;
 
   const Graph& source_;
-  std::vector<std::size_t> first_;  ///< by node: index of its first output in values_
+  /// `first_[n]` is the index in values_ of node n's first output.
+  std::vector<std::size_t> first_;
   std::vector<Value> values_;
   std::vector<VariableId> variables_;
-  std::vector<NodeId> copies_;  ///< by node: the node that copy() appended
+  std::vector<NodeId> copies_;  ///< `copies_[n]` is the node that copy() appended for node n
 };
 
 }  // namespace regatta

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A digest of the examples that input kernels consumed: which example was at which place of which
-// step's global batch, and how it was augmented. Modulo 2^64:
+// A digest of the examples that input kernels consumed: for each step and each position in its
+// global batch, the example there and its augmentation. The digest is, modulo 2^64:
 //   sum over steps of weight(step) * sum over examples of digest(place, example, draw)
-// A sum is the same for one worker and for many that share the batches, in any order of addition,
-// and a constant batch costs one product a step. constexpr, because GPU kernels use it too.
+// It is the same for one worker and for several that share the batches, in any order of addition.
+// If all steps have the same batch, each step costs one product. constexpr, because GPU kernels use
+// it too.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,13 @@ constexpr std::uint64_t scrambled(std::uint64_t word) {
   return word ^ (word >> 31);
 }
 
-/// Returns an odd weight, so that no product with it is lost. `step`: index in the loop.
+/// The weight of a step in the digest. It is odd, so that multiplication by it modulo 2^64 loses no
+/// information. `step` is the step's index in its loop.
 constexpr std::uint64_t order_weight(std::int64_t step) {
   return scrambled(static_cast<std::uint64_t>(step)) | 1U;
 }
 
-/// Digest of an example at a place of the global batch.
+/// Digest of an example without augmentation. `place` is its position in the global batch.
 constexpr std::uint64_t order_digest(std::int64_t place, std::int64_t example) {
   return scrambled(scrambled(static_cast<std::uint64_t>(place)) ^
                    static_cast<std::uint64_t>(example));
@@ -36,7 +38,8 @@ constexpr std::uint64_t paired(std::int32_t high, std::int32_t low) {
   return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
 }
 
-/// Digest of an image with its augmentation. Draw: AugmentationDraw (random.h).
+/// Digest of an augmented image. `place` is its position in the global batch; `Draw` is
+/// AugmentationDraw (random.h).
 template <typename Draw>
 constexpr std::uint64_t order_digest(std::int64_t place, std::int64_t example, const Draw& draw) {
   const std::uint64_t flip = draw.flip ? std::uint64_t{1} << 63 : 0;

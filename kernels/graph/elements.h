@@ -13,8 +13,8 @@ namespace regatta {
 template <auto kAt>
 class Elements;
 
-/// `kAt`: the owner's member that returns element i. Iterators outlive this range but not the
-/// owner.
+/// A range whose element i is `(owner.*kAt)(i)`. The owner must outlive the range and its
+/// iterators; iterators stay valid after the range is destroyed.
 template <typename Owner, typename T, T (Owner::*kAt)(int) const>
 class Elements<kAt> {
  public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two ways to fail. check() is for bugs: it aborts with file and line in every build type.
-// RunError is for a run that cannot go on (bad argument, missing data, diverged loss): one place of
-// the harness catches it and records a failed run.
+// RunError is for a run that cannot continue (bad argument, missing data, diverged loss): the
+// harness catches it in one place and records a failed run.
 #pragma once
 
 #include <source_location>
@@ -16,7 +16,7 @@ namespace regatta {
 void check(bool condition, std::string_view rule,
            std::source_location where = std::source_location::current());
 
-/// Why a run cannot go on. The names are the values of `failure.kind` in a record.
+/// The reason why a run cannot continue; to_string() gives the value of `failure.kind` in a record.
 enum class ErrorKind {
   Usage,        ///< an invalid flag, name or combination
   Data,         ///< a data set is missing or damaged
@@ -26,13 +26,13 @@ enum class ErrorKind {
   Unsupported,  ///< this build or machine has no implementation
   Io,           ///< a file could not be written
   Device,       ///< an accelerator or its driver is missing, full or failed
-  Cancelled,    ///< the cluster that lent the machines took them back
+  Cancelled,    ///< the cluster's scheduler took the machines back
 };
 
-/// `usage`, `data`, ...
+/// Returns `usage`, `data`, ...
 std::string_view to_string(ErrorKind kind);
 
-/// A run that cannot go on. `text`: one line with the failure and its remedy.
+/// Thrown when a run cannot continue. `text` is one line that describes the failure and its remedy.
 class RunError : public std::runtime_error {
  public:
   RunError(ErrorKind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A vector that holds a few elements in place; more go to the heap.
+// A vector that stores a few elements inside the object, and allocates on the heap only for more.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace regatta {
 
-/// Holds up to `kOwn` elements in place. Iterators and references are invalid after a change of
-/// size and after a move.
+/// A vector that stores up to `kOwn` elements inside the object. Iterators and references become
+/// invalid when the size changes and when the vector is moved from.
 template <typename T, std::size_t kOwn>
 class Few {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -44,7 +44,7 @@ class Few {
   }
   ~Few() { free(); }
 
-  /// The range must not belong to this list.
+  /// Replaces all elements. The range must not be part of this vector.
   template <typename Iterator>
   void assign(Iterator begin, Iterator end) {
     size_ = 0;

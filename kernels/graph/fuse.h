@@ -8,14 +8,15 @@
 
 namespace regatta {
 
-/// Replaces every match of a pattern, largest patterns first. The nodes of a match are at one
-/// place, and only the match and its own backward nodes use the values in between:
+/// Replaces every match of these patterns by a fused node, larger patterns first. All nodes of a
+/// match are at one place, and no node outside the match and its backward nodes uses the values
+/// between them:
 ///   [max_pool] normalize [relu | gelu] [max_pool | add]    with its backward nodes, if any
 ///   [max_pool] normalize_inference [relu | gelu] [max_pool | add]
 ///   bias (relu | gelu)                                     with its backward nodes, if any
-/// The windows of such a max_pool do not overlap and are not padded. The fused step differs from
-/// the original only by rounding between the ops (ops/fused.cpp). Strategies may place it like any
-/// other step.
+/// The windows of such a max_pool do not overlap and are not padded. The result differs from the
+/// original step only by rounding between the ops (ops/fused.cpp). Strategies may be applied to a
+/// fused step.
 Step fuse(const Step& step);
 
 }  // namespace regatta

@@ -11,11 +11,12 @@
 
 namespace regatta {
 
-/// A value of the source and the index of the fused node's output that replaces it.
+/// A value of the source graph, and the index of the fused node's output that replaces it.
 using FusedOutput = std::pair<Value, int>;
 
-/// Nodes of the source that become one. Inputs are values of the source; a default Value stands for
-/// the pixels that a max_pool behind the activation picked, which the source does not have.
+/// A fused node and the nodes of the source graph (`members`) that it replaces. The inputs of
+/// `node` are values of the source graph; a default Value stands for the pixels that a max_pool
+/// after the activation picked, which only the fused forward node outputs.
 struct FusedNode {
   Node node;
   std::vector<NodeId> members;
@@ -27,7 +28,8 @@ struct FusedBlock {
   std::optional<FusedNode> backward;
 };
 
-/// Returns blocks that share no node, in the order of their normalisations and biases.
+/// Returns the blocks to fuse, ordered by where their normalisation or bias appears in the step. No
+/// node is in two blocks.
 std::vector<FusedBlock> find_blocks(const Step& step);
 
 }  // namespace regatta

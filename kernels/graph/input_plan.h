@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which examples an input node yields at a step: a pure function of the data set, the node's
-// attributes, the seed and the step, the same for every device.
+// The examples that an input node yields in a step. They are a pure function of the data set, the
+// node's attributes, the seed and the step, and so the same on every device.
 //   steps of an epoch = count / global batch (an incomplete last batch is left out);
 //   shuffled: order[(step % steps) * global_batch + offset …] of the epoch's order;
 //   sequential (evaluation): the same positions of the data set itself, without augmentation.
@@ -16,7 +16,8 @@
 
 namespace regatta {
 
-/// The position of a step's slice. constexpr, because GPU kernels compute it too.
+/// Computes the position of the slice of examples that an input node yields in a step. constexpr,
+/// because GPU kernels compute it too.
 struct SlicePosition {
   std::int64_t steps_per_epoch = 1;
   std::int64_t global_batch = 0;
@@ -26,7 +27,8 @@ struct SlicePosition {
   constexpr std::int64_t epoch_of(std::int64_t step) const {
     return constant ? 0 : step / steps_per_epoch;
   }
-  /// The slice's first position in the epoch's order, or in the data set.
+  /// The position of the slice's first example in the epoch's order (shuffled) or in the data set
+  /// (sequential).
   constexpr std::int64_t first_of(std::int64_t step) const {
     return step % steps_per_epoch * global_batch + offset;
   }
@@ -37,8 +39,9 @@ struct InputPlan {
   /// fewer examples than a global batch or its images do not allow the augmentation.
   InputPlan(const Attributes& attributes, const DataSet* data_set, std::uint64_t stream_seed);
 
-  /// True if every step yields the same examples: a full batch without augmentation. The order is
-  /// then always that of epoch 0, so that each replica still gets a random share.
+  /// Whether every step yields the same examples: the global batch is the whole data set, without
+  /// augmentation. All steps then use the order of epoch 0, so that each replica still gets a
+  /// random share.
   bool is_constant() const { return slice.global_batch == data->count && !augments; }
   bool is_shuffled() const { return slice.order == ExampleOrder::Shuffled; }
   SlicePosition position() const {
@@ -52,10 +55,11 @@ struct InputPlan {
   const DataSet* data;
   std::uint64_t seed;
   InputSlice slice;
-  std::int64_t example_elements;  ///< f32 values an example
-  std::int64_t target_elements;   ///< features only: f32 values a target
+  std::int64_t example_elements;  ///< f32 values per example
+  std::int64_t target_elements;   ///< f32 values per target; only for data sets of features
   bool images;
-  Augmentation augmentation;  ///< images only; sequential: mean and deviation only
+  /// Only for images; in sequential order, only mean and deviation are set.
+  Augmentation augmentation;
   bool augments;
 };
 

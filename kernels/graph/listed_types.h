@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Output types of a node that its inputs do not determine: those of a receive. They are stored in
-// the attributes `elements`, `ranks` and `dims`; `dims` holds those of all types in turn.
+// Stores the output types of a receive, which its inputs do not determine, in the node's
+// attributes: `elements` and `ranks` have one entry per type, `dims` the concatenated dimensions of
+// all types.
 #pragma once
 
 #include <span>

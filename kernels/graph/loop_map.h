@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops of a whole graph, and for each its processes, examples and model.
+// The loops (loops.h) of a whole graph, and the processes, examples and model of each loop.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ class LoopMap {
 
  private:
   std::vector<int> of_node_;
-  std::vector<int> models_;  ///< by loop
+  std::vector<int> models_;  ///< `models_[l]` is the model that loop l trains
   std::map<int, LoopPart> loops_;
 };
 

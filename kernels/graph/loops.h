@@ -2,8 +2,8 @@
 //
 // A loop is a weakly connected component of the placed graph: nodes that advance together, with
 // their own count of steps. A synchronous strategy makes one loop, an asynchronous one several.
-// Edges, collectives and uses of a variable at one place connect nodes; a variable that several
-// places share does not.
+// Nodes are connected by edges, by collectives, and by use of the same variable at the same place;
+// use of one variable at several places does not connect them.
 #pragma once
 
 #include <vector>
@@ -16,11 +16,12 @@ namespace regatta {
 std::vector<int> loops(const Graph& graph);
 
 /// Returns the model that each loop trains, numbered from 0 in order of first appearance. Loops
-/// that share a variable train one model; a loop that shares none trains one of its own.
+/// that share a variable train the same model; a loop that shares none trains a model of its own.
 std::vector<int> models(const Graph& graph);
 
-/// Whether loops update shared variables at any time; then no loop counts the steps of the model.
-/// False under a quorum, where updates are steps of all loops.
+/// Whether loops update shared variables independently of each other (Sharing::Relaxed or Locked),
+/// so that no loop's step count is the model's. False under a quorum, where each update is a step
+/// of all loops.
 bool loops_step_apart(const Graph& graph);
 
 }  // namespace regatta

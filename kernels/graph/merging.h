@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Merges two accounts of one run, field by field (fields.h). The accounts cover two parts of the
-// run at the same time (nodes, processes), or two periods of it.
+// Merges two accounts of one run, field by field (fields.h). An account is a struct of
+// measurements. The two accounts cover either two parts of the run at the same time (nodes,
+// processes) or two successive periods of it.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +15,19 @@
 
 namespace regatta {
 
-/// The kind of accounts that are merged.
+/// The relation of two accounts that are merged.
 enum class Across {
   Parts,
-  Periods,  ///< the earlier one is merged into the later one
+  Periods,  ///< the earlier period is merged into the later one
 };
 
-/// The rule of a field in either case: one of the structs below.
+/// The rules by which a field is merged across parts and across periods. Each is one of the structs
+/// below, such as AddUp.
 template <typename AcrossParts, typename AcrossPeriods = AcrossParts>
 struct Merging {};
 
-/// Merges each field of `part` into that of `all`.
+/// Merges each field of `part` into the same field of `all`, by the rule in the struct's list of
+/// fields.
 template <Across across, HasFields T>
 void merge(T& all, const T& part) {
   for_each_pair(all, part, []<typename P, typename Q>(auto& to, const auto& from, Merging<P, Q>) {
@@ -32,7 +35,8 @@ void merge(T& all, const T& part) {
   });
 }
 
-/// Merges vectors of numbers element by element; the shorter one is extended with zeros.
+/// Merges vectors of numbers element by element; `all` is first extended with zeros if it is
+/// shorter.
 template <Across across, typename Rule, typename T>
 void merge_elements(std::vector<T>& all, const std::vector<T>& part) {
   if (all.size() < part.size()) all.resize(part.size());
@@ -106,7 +110,7 @@ struct Unite {
   }
 };
 
-/// Puts the earlier measurements in front.
+/// Puts the measurements of the earlier period, `former`, before those of the later one.
 struct Prepend {
   template <Across across, typename T>
   static void merge(std::vector<T>& all, const std::vector<T>& former) {
@@ -114,7 +118,8 @@ struct Prepend {
   }
 };
 
-/// Keeps the first account's field: both are equal, or the later one counts.
+/// Keeps the field of `all`: for fields that are equal in both accounts, or of which only the later
+/// period's value matters.
 struct KeepOwn {
   template <Across across, typename T>
   static void merge(T&, const T&) {}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which values of a placed graph cross from one process to another, and which of them travel
-// together. partition() turns each message into a send and a receive.
+// The values of a placed graph that are sent from one process to another, and their grouping into
+// messages. partition() turns each message into a send and a receive.
 //
-// Values travel together only where this cannot deadlock: variables of a server as the step begins
-// (a pull) and values that go to a server (a push), because within a step no server sends a value
-// that depends on values it receives in that step.
+// Values share a message only where this cannot deadlock: values of a server's variables at the
+// begin of a step (a pull) and values sent to a server (a push). Neither can deadlock, because no
+// server sends a value that depends on a value it receives in the same step.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,22 @@
 
 namespace regatta {
 
-/// A message of fewer bytes is sent by the computing thread: handing it over costs about 10 us.
+/// Messages smaller than this are sent by the computing thread itself, because handing a message to
+/// another thread costs about 10 us. Units: bytes.
 inline constexpr std::int64_t kInlineBytes = 64 * 1024;
 
 struct Message {
   Place from;
   Place to;
-  std::vector<Value> values;  ///< of the placed graph, in the order in which they are first read
-  Period period;              ///< of all of them
+  std::vector<Value> values;  ///< values of the placed graph, ordered by where the receiving place
+                              ///< first reads them
+  Period period;              ///< the steps in which the message is sent
 
   bool of_server() const { return from.role == Role::Server || to.role == Role::Server; }
 };
 
-/// Returns all messages; a position is the message's number, the same in every process with this
-/// graph and binding.
+/// Returns all messages. A message's index is its number; it is the same in every process that has
+/// this graph and binding.
 std::vector<Message> messages(const Graph& graph, const Binding& binding);
 
 }  // namespace regatta

@@ -10,10 +10,12 @@
 
 namespace regatta {
 
-/// Returns the name with the smallest edit distance; empty if more than half would have to change.
+/// Returns the name with the smallest edit distance to `given`; empty if more than half of the
+/// characters would have to change.
 std::string nearest_name(const std::string& given, std::span<const std::string> names);
 
-/// RunError(Usage): "unknown strategy 'al_reduce'; did you mean 'all_reduce'? (valid: ...)".
+/// Returns RunError(Usage) with a text such as "unknown strategy 'al_reduce'; did you mean
+/// 'all_reduce'? (valid: ...)".
 RunError unknown_name(const std::string& what, const std::string& given,
                       std::span<const std::string> names);
 

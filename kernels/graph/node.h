@@ -22,16 +22,16 @@ inline constexpr Role kLastRole = Role::Peer;
 /// Coordinates of a node or variable, bound to devices after all rewrites. Each rewrite sets its
 /// own coordinate and leaves the others alone.
 struct Place {
-  int replica = 0;  ///< data parallel; at a server or a peer: the replica that runs there
-  int stage = 0;    ///< model parallel: a stage or a shard; at a server: its number; at a peer: the
-                    ///< number of the peer's replica
+  int replica = 0;  ///< data parallelism; at a server or a peer: the replica whose loop runs there
+  int stage = 0;  ///< model parallelism: the stage or shard; at a server: the server's number; at a
+                  ///< peer: the number of the peer's replica
   Role role = Role::Worker;
   bool operator==(const Place&) const = default;
   auto operator<=>(const Place&) const = default;
 };
 
-/// `replica0`, `replica1.stage2`, `host`, `server0`, `server1.replica2`, `peer1.replica2` (the loop
-/// of replica 2 at replica 1).
+/// Returns text such as `replica0`, `replica1.stage2`, `host`, `server0`, `server1.replica2`,
+/// `peer1.replica2` (the loop of replica 2 at replica 1).
 std::string to_string(const Place& place);
 
 using NodeId = int;
@@ -54,12 +54,12 @@ struct Node {
   Op op = Op::Read;
   Attributes attributes;
   Few<Value, 2> inputs;
-  Few<VariableId, 4> variables;    ///< op.h lists the ops that assign them
+  Few<VariableId, 4> variables;    ///< the variables that the op reads or assigns (OpInfo::assigns)
   SharedList<TensorType> outputs;  ///< types of the outputs
   Place place;
   std::int64_t member = 0;  ///< index among the members of a collective or a quorum
   Phase phase = Phase::Forward;
-  std::string layer;  ///< layer of the model; backward and update nodes keep it
+  std::string layer;  ///< layer of the model; backward and update nodes have their forward node's
 };
 
 }  // namespace regatta

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps in which a node takes part: its period (period.h), the examples until which its result
-// matters (expiry.h), and whether the step that ends the run always has it. An exchange every H
-// steps, lookahead, and a layer that is frozen after some epochs are such nodes.
+// The steps in which a node takes part: its period (period.h), the number of examples after which
+// it is skipped (expiry.h), and whether the run's last step always runs it. Examples are an
+// exchange every H steps, lookahead, and a layer that is frozen after some epochs.
 //
-// If loops share variables, no loop counts all steps. Lookahead's period then counts steps of the
-// global batch: a loop runs it when the examples seen by all loops have crossed a multiple of
-// period × batch since this loop's previous step.
+// If several loops (loops.h) update shared variables, each loop counts only its own steps.
+// Lookahead's period then counts steps of the global batch: a loop runs it when the examples seen
+// by all loops have crossed a multiple of period × batch since this loop's previous step.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,20 @@
 
 namespace regatta {
 
-/// A step of a loop. Units: steps from 0; examples.
+/// A step of a loop, and the numbers of examples seen around it. Units: examples; steps, from 0.
 struct StepMoment {
   std::int64_t step = 0;
   std::int64_t examples = 0;  ///< seen by all loops of the model when the step begins
-  std::int64_t before = 0;    ///< the same at the loop's previous step; 0 in its first
-  std::int64_t batch = 0;     ///< examples that the step applies; 0: the global batch
+  std::int64_t before = 0;    ///< `examples` of the loop's previous step; 0 in its first step
+  std::int64_t batch = 0;     ///< examples in the step's batch; 0: the global batch
 };
 
 struct NodeSteps {
   Period period;
-  std::int64_t until = kNeverExpires;  ///< steps with so many examples seen skip the node
-  /// The step that reaches this many examples runs the node, due or not.
+  /// Steps that begin with at least this many examples seen skip the node.
+  std::int64_t until = kNeverExpires;
+  /// A step after which at least this many examples are seen runs the node even if its period
+  /// excludes it.
   std::int64_t run_examples = kNeverExpires;
   std::int64_t global_batch = 0;
   bool loops_step_apart = false;
@@ -46,17 +48,19 @@ struct NodeSteps {
   constexpr std::int64_t seen_after(const StepMoment& moment) const {
     return moment.examples + (moment.batch != 0 ? moment.batch : global_batch);
   }
-  /// Whether the node may skip some steps before `until`.
+  /// Whether the node's period may exclude some steps.
   constexpr bool may_rest() const { return loops_step_apart || period != Period{}; }
   constexpr bool is_every_step() const { return !may_rest() && until == kNeverExpires; }
   auto operator<=>(const NodeSteps&) const = default;
 };
 
-/// Reads the attributes `every`, `after`, `lag` (period.h), `until`, and of a lookahead also
-/// `global_batch`, `total_examples` and `loops_step_apart`; without them: every step.
+/// Reads the attributes `every`, `after`, `lag` (period.h), and `until`, and those of a lookahead,
+/// `global_batch`, `total_examples` and `loops_step_apart`. A node without them takes part in every
+/// step.
 NodeSteps node_steps(const Node& node);
 void set_until(Attributes& attributes, std::int64_t until);
-/// Marks a lookahead of a graph in which loops share variables.
+/// Sets the attribute `loops_step_apart` of a lookahead: several loops update its variables
+/// (loops.h).
 void set_loops_step_apart(Attributes& attributes);
 
 }  // namespace regatta

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ops and the properties that the graph uses: name, inference of output types, gradient, and
-// whether the op assigns its variables. One explicit table (op.cpp); the rules of an op are in
-// ops/. The kernel table (kernels/runtime) lists the code that computes an op on a device.
+// The ops and their properties: name, inference of output types, gradient, and whether the op
+// assigns its variables. op.cpp has the table of all ops; ops/ has their rules. The kernel table
+// (kernels/runtime) lists the code that computes an op on a device.
 #pragma once
 
 #include <cstdint>
@@ -62,15 +62,16 @@ enum class Op : std::uint8_t {
   FusedBiasBackward,
   // between places
   Sum,   ///< n values added and scaled; the mean if the factor is 1 / n
-  Copy,  ///< to another device of the same process
-  Send,  ///< to another process
-  Sent,  ///< waits until its values are sent: they may be overwritten then
+  Copy,  ///< sends a value to another place in the same process
+  Send,  ///< sends values to another process
+  Sent,  ///< waits until values are sent, after which they may be overwritten
   Receive,
   AllReduce,
-  ReduceScatter,  ///< an all_reduce of which each member keeps only its share of the sums
-  AllGather,      ///< collects the shares of all members at each member
+  ReduceScatter,  ///< like all_reduce, but each member keeps only its share of the sums
+  AllGather,      ///< each member collects the shares of all members
   Arrival,        ///< at a server: all gradients of a worker have arrived
-  Quorum,         ///< at a server: decides whether a worker's push counts, and sums once enough do
+  Quorum,  ///< at a server: decides whether a worker's push counts; sums the pushes once enough
+           ///< have counted
   Orthogonalize,  ///< makes the columns of a matrix orthonormal or zero
   Quotient,       ///< divides a value by one number
   TopK,           ///< the elements of largest magnitude, and x without them
@@ -84,7 +85,8 @@ enum class Op : std::uint8_t {
   Lookahead,
 };
 
-/// The inputs of type inference.
+/// The arguments of an inference rule. `inputs` and `variables` are the types of the node's inputs
+/// and variables.
 struct InferRequest {
   std::span<const TensorType> inputs;
   std::span<const TensorType> variables;
@@ -97,8 +99,9 @@ class Builder;
 struct Node;
 struct Value;
 
-/// Appends backward nodes. `gradients` belong to the node's outputs; a default Value is zero.
-/// Returns one gradient for each input; a default Value means that the input has none.
+/// Appends the backward nodes of `node`. `gradients[i]` is the gradient of its output i; a default
+/// Value stands for zero. Returns a gradient for each input; a default Value means that the input
+/// has none.
 using GradientRule = std::vector<Value> (*)(Builder& builder, Value node_output0, const Node& node,
                                             std::span<const Value> gradients);
 
@@ -106,10 +109,10 @@ struct OpInfo {
   Op op;
   std::string_view name;
   InferRule infer;
-  GradientRule gradient;  ///< null: no gradient flows through this op
-  bool assigns;           ///< assigns its variables; otherwise reads them
-  bool view;              ///< output 0 shares memory with input 0 (Read: with the variable)
-  bool crosses;           ///< communication between places
+  GradientRule gradient;  ///< null: no gradient is propagated through this op
+  bool assigns;           ///< true: the op assigns its variables; false: it only reads them
+  bool view;     ///< whether output 0 shares memory with input 0 (for Read: with the variable)
+  bool crosses;  ///< whether the op communicates between places
 };
 
 const OpInfo& op_info(Op op);
@@ -117,7 +120,7 @@ std::span<const OpInfo> all_ops();
 inline std::string_view to_string(Op op) { return op_info(op).name; }
 /// Whether the op averages variables of replicas with one another.
 inline bool is_average(Op op) { return op == Op::Average || op == Op::AverageWith; }
-/// The forward op that belongs to a backward op; `op` itself if it is no backward op.
+/// Returns the forward op of a backward op; for all other ops, returns `op`.
 Op forward_of(Op op);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All_reduces of a placed step with the algorithm `auto`: a caller with costs of messages chooses
-// one for each. No transport implements `auto`.
+// The open sums of a placed step: all_reduces with the algorithm `auto`, which no transport
+// implements. A caller that knows the costs of messages chooses an algorithm for each.
 #pragma once
 
 #include <span>
@@ -14,15 +14,15 @@
 namespace regatta {
 
 struct OpenSum {
-  CollectiveShape shape;      ///< all members in one process; refers to the graph
-  std::vector<Place> places;  ///< place of each member, in their order
+  CollectiveShape shape;      ///< as if all members were in one process; the graph must outlive it
+  std::vector<Place> places;  ///< `places[m]` is the place of member m
 };
 
-/// Returns the open sums in the order of their groups.
+/// Returns the open sums, ordered by group number.
 std::vector<OpenSum> open_sums(const Graph& graph);
 
-/// Returns the step with one of `picked` for each open sum, in their order. Throws: RunError(Usage)
-/// if their numbers differ.
+/// Returns the step in which open sum i has the algorithm `picked[i]`. Throws: RunError(Usage) if
+/// there are not as many algorithms as open sums.
 Step with_algorithms(const Step& step, std::span<const std::string> picked);
 
 }  // namespace regatta

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cuts a placed graph into one graph for each process, and marks each node with its expiry
-// (expiry.h); values that travel never expire, so that both sides agree. Only partition() inserts
-// communication: a copy at the reader's place between places of one process, a send and a receive
-// between processes. averages_between.h turns averages with replicas of other processes into nodes
-// at both beforehand. messages.h decides which values travel together, message_sums.h which are
-// summed on arrival. A value travels once to each place that reads it.
+// Cuts a placed graph into one graph per process, and marks each node with its expiry (expiry.h);
+// values that are sent between places never expire, so that sender and receiver agree. Only
+// partition() inserts communication: a copy at the reader's place between places of one process, a
+// send and a receive between processes. Before that, averages_between.h replaces averages with
+// replicas of other processes by nodes at both replicas. messages.h decides which values share a
+// message, message_sums.h which are summed on arrival. A value is sent once to each place that
+// reads it.
 //
-// To and from servers, a send returns when its values may be overwritten. Between other places it
-// only begins the transfer, and a `sent` node ends it: before the next assignment of a variable
-// that it reads, otherwise at the end of the step. So no sender waits for a receive that comes
-// later in the order of the whole graph, and lanes that keep that order cannot deadlock. Members of
-// a collective remain separate nodes; if they span processes, the attribute `processes` lists the
-// process of each member.
+// A send to or from a server returns when its values may be overwritten. Between other places, a
+// send only begins the transfer, and a `sent` node waits for its end: before the next assignment of
+// a variable that the send reads, otherwise at the end of the step. So no sender waits for a
+// receive that comes later in the order of the whole graph, and lanes that run nodes in that order
+// cannot deadlock. Members of a collective remain separate nodes; if they span processes, the
+// attribute `processes` lists the process of each member.
 #pragma once
 
 #include <cstdint>
@@ -27,23 +28,23 @@ namespace regatta {
 struct Binding {
   int processes = 1;
   std::function<int(const Place&)> process_of = [](const Place&) { return 0; };
-  /// Values that may travel together form one message of at most this size. Units: bytes.
+  /// Limit on the size of a message that combines several values. Units: bytes.
   std::int64_t message_bytes = 4 * 1024 * 1024;
-  /// Whether messages to the place may be added up as they arrive (message_sums.h); true if the
-  /// host computes there.
+  /// Whether messages to a place may be summed as they arrive (message_sums.h): true if the CPU
+  /// computes at that place.
   std::function<bool(const Place&)> adds_messages = [](const Place&) { return true; };
 };
 
-/// Returns the part of each process, in process order. A part has the trainables and losses of its
-/// own places, and the loops that it takes part in (Partition). All users of a shared variable must
-/// be in one process, except averages (averages_between.h).
+/// Returns the steps of all processes; element p is the step of process p. It has the trainables
+/// and losses of its own places, and the loops in which the process takes part (Partition). All
+/// users of a shared variable must be in one process, except averages (averages_between.h).
 std::vector<Step> partition(const Step& step, const Binding& binding);
 
-/// The place that a copy or a receive takes its value from.
+/// The place from which a copy or a receive gets its value.
 Place sender_of(const Node& node);
-/// The place that a send delivers to.
+/// The place to which a send sends its values.
 Place receiver_of(const Node& node);
-/// Whether a send, sent or receive carries a message to or from a server.
+/// Whether a send, sent or receive node belongs to a message to or from a server.
 bool is_of_server(const Node& node);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Interns equal values: hold() returns the existing copy while one is alive.
+// Interns values: while an equal value is alive, hold() returns that one instead of a new copy.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace regatta {
 
-/// `kHash` must be equal for equal values. Threads: any.
+/// A set of shared values. `kHash` must return equal hashes for equal values. Any thread may call
+/// the methods at any time.
 template <typename T, std::size_t (*kHash)(const T&)>
 class Pool {
  public:
@@ -31,7 +32,7 @@ class Pool {
     held_.emplace(hash, added);
     return added;
   }
-  /// Number of values; may include some that are no longer alive.
+  /// Number of entries, which may include values that are no longer alive.
   std::size_t size() const {
     const std::lock_guard lock(mutex_);
     return held_.size();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random numbers as pure functions of a key and a counter (Philox4x32-10), so that every process
-// and device draws the same bits in any order. Functions that GPU kernels use are constexpr.
-// Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+// and device draws the same bits, in whatever order it draws. Functions that GPU kernels use are
+// constexpr. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC
+// 2011.
 #pragma once
 
 #include <array>
@@ -32,7 +33,7 @@ constexpr Counter4 philox(Counter4 counter, std::array<std::uint32_t, 2> key) {
   return counter;
 }
 
-/// Maps a word to [0, bound) uniformly, with negligible bias (32-bit multiply).
+/// Maps a random word to [0, bound), uniformly except for a relative bias below bound / 2^32.
 constexpr std::uint32_t below_word(std::uint32_t word, std::uint32_t bound) {
   return static_cast<std::uint32_t>((std::uint64_t{word} * bound) >> 32);
 }
@@ -47,7 +48,8 @@ enum class Purpose : std::uint32_t {
   Peers = 6
 };
 
-/// One stream, named by (seed, purpose, a, b); a draw's index selects four words.
+/// The stream of random words for one (seed, purpose, a, b). Each draw, identified by its index,
+/// has four words.
 class RandomStream {
  public:
   constexpr RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t a = 0,
@@ -57,13 +59,13 @@ class RandomStream {
         b_(b),
         purpose_(static_cast<std::uint32_t>(purpose)) {}
 
-  /// Four words of draw `index`.
+  /// The four words of draw `index`.
   constexpr Counter4 words(std::uint32_t index) const {
     return philox({index, a_, b_, purpose_}, key_);
   }
-  /// Uniform in [0, 1), 24 bits. Word `lane` (0 to 3) of draw `index`.
+  /// Uniform in [0, 1) with 24 bits, from word `lane` (0 to 3) of draw `index`.
   float uniform(std::uint32_t index, int lane = 0) const;
-  /// Uniform in [0, bound): below_word() of word `lane` of draw `index`.
+  /// Uniform in [0, bound), from word `lane` (0 to 3) of draw `index`.
   constexpr std::uint32_t below(std::uint32_t bound, std::uint32_t index, int lane = 0) const {
     return below_word(words(index)[static_cast<std::size_t>(lane)], bound);
   }
@@ -77,23 +79,25 @@ class RandomStream {
   std::uint32_t purpose_;
 };
 
-/// 64-bit FNV-1a, for names and checksums; `hash` continues an earlier call.
+/// 64-bit FNV-1a hash, for names and checksums. To hash data in pieces, pass the result for the
+/// earlier pieces as `hash`.
 std::uint64_t fnv1a(const void* data, std::size_t size, std::uint64_t hash = 0xcbf29ce484222325ULL);
 std::uint64_t fnv1a(std::string_view text);
 
-/// Returns the order of examples in an epoch: a permutation of 0 … count - 1 by (seed, epoch).
+/// Returns the order of examples in an epoch: a permutation of 0 … count - 1 that depends only on
+/// (seed, epoch).
 std::vector<std::int32_t> example_order(std::uint64_t seed, std::int64_t epoch, std::int64_t count);
-/// example_order() into `order`; its size is the number of examples.
+/// Writes example_order() to `order`, whose size is the number of examples.
 void draw_example_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int32_t> order);
 
-/// Draws one of `peers` for a step of a replica, uniformly. It does not depend on the run's seed,
-/// as no other schedule of exchanges does.
+/// Draws, uniformly, the peer (0 to peers - 1) with which a replica averages in a step. The result
+/// does not depend on the run's seed, like every other schedule of exchanges.
 constexpr std::uint32_t draw_peer(std::uint32_t replica, std::int64_t step, std::uint32_t peers) {
   const RandomStream stream(0, Purpose::Peers, replica);
   return stream.below(peers, static_cast<std::uint32_t>(step));
 }
 
-/// The augmentation of one example, by (seed, epoch, example).
+/// The augmentation drawn for one example in one epoch.
 struct AugmentationDraw {
   std::int32_t shift_x = 0;  ///< crop origin in the padded image, 0 … 2 pad. Units: pixels
   std::int32_t shift_y = 0;
@@ -109,8 +113,9 @@ struct AugmentationRanges {
   int flip = 0;  ///< Augmentation::Flip as an integer
 };
 
-/// Random flip: p = 1/2 by (seed, epoch, example). Alternating: p = 1/2 by (seed, example) in epoch
-/// 0, then mirrored on every odd epoch (airbench94).
+/// Draws the augmentation of an example. Random flip: mirrored with p = 1/2, drawn anew in each
+/// epoch. Alternating flip: mirrored in even epochs with p = 1/2, drawn once, and in odd epochs the
+/// opposite (airbench94).
 constexpr AugmentationDraw draw_augmentation(std::uint64_t seed, std::int64_t epoch,
                                              std::int64_t example,
                                              const AugmentationRanges& ranges) {

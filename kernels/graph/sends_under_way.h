@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sends of a graph that may still read their values, as its nodes are visited from first to
-// last, and the points at which they have to end: before a variable that they read is assigned,
-// otherwise when the step ends, or on receipt if the memory of the value is wanted sooner. For
-// partition().
+// Tracks, for partition(), the sends that may still be reading their values while the nodes of a
+// graph are visited from first to last. A send must end before a variable that it reads is
+// assigned; otherwise when the step ends, or once it is received if its values are large, to free
+// their memory.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace regatta {
 
-/// Sends that end together: values of one place and loop, and the messages that they travel in, all
-/// in the same steps.
+/// Sends that one `sent` node ends: their values, which belong to one place, loop and period, and
+/// the numbers of their messages.
 struct SendsToEnd {
   std::vector<Value> values;
   std::vector<std::int64_t> messages;  ///< ascending
@@ -29,22 +29,24 @@ class SendsUnderWay {
   explicit SendsUnderWay(const Graph& graph) : graph_(graph) {}
 
   void begin(Value value, std::int64_t message, const Period& period);
-  /// Ends the sends that read variables which the node assigns.
+  /// Removes and returns the sends that read a variable which the node assigns.
   std::vector<SendsToEnd> end_before(const Node& node);
-  /// Records that the message is received at this point of the order.
+  /// Records that `message` has been received when the visit reaches this point.
   void received(Value value, std::int64_t message, const Period& period);
-  /// Ends the received sends of `place` with values large enough that their memory is needed.
+  /// Removes and returns the received sends from `place` whose values have at least kInlineBytes
+  /// and are not views of variables.
   std::vector<SendsToEnd> end_received(const Place& place);
-  /// Ends the rest, when the step ends. `loop_of`: by node.
+  /// Removes and returns all other sends, for the end of the step. `loop_of[n]` is the loop of node
+  /// n.
   std::vector<SendsToEnd> end_all(const std::vector<int>& loop_of);
 
  private:
   using Messages = std::vector<std::int64_t>;
 
   const Graph& graph_;
-  /// by the variable that the value is a view of; -1 if it is none
+  /// keyed by the variable that the value is a view of; -1 if the value is not a view of a variable
   std::map<VariableId, std::map<std::pair<Value, Period>, Messages>> all_;
-  std::map<Place, std::vector<SendsToEnd>> received_;  ///< by sender
+  std::map<Place, std::vector<SendsToEnd>> received_;  ///< keyed by the sending place
 };
 
 }  // namespace regatta

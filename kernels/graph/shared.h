@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that their copies share: in a graph of many replicas nearly every value is a copy.
+// Immutable values whose copies share memory. They save memory in a graph with many replicas, where
+// nearly every value is a copy of another.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@
 
 namespace regatta {
 
-/// One immutable value that copies share; empty reads as `T()`. Only assignment replaces it.
+/// One immutable value that all copies of this object share. An empty object dereferences to `T()`.
+/// Only assignment changes the value.
 template <typename T>
 class Shared {
  public:

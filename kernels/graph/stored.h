@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a graph stores its nodes and variables. Replicas differ little, so their common part is
-// stored once for all graphs; numbers of nodes and variables in it are relative to the first one
-// that the node names.
+// How a graph stores its nodes and variables. Replicas differ little, so the part of nodes and
+// variables that is equal is stored once for all graphs. In this shared part, ids of nodes and
+// variables are relative to the node's first input and first variable.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 
 namespace regatta {
 
-/// The common part of equal nodes of several replicas.
+/// The part of a node that equal nodes of several replicas share.
 struct NodeBody {
   struct Input {
     Value value;
-    bool is_counted = true;  ///< node id is relative to the first input's; only for inputs at the
-                             ///< same place as that
+    bool is_counted = true;  ///< whether value.node is relative to the first input's node id, as
+                             ///< for all inputs at the first input's place
     bool operator==(const Input&) const = default;
   };
 
@@ -32,7 +32,7 @@ struct NodeBody {
   SharedList<TensorType> outputs;
   std::string layer;
   std::vector<Input> inputs;
-  std::vector<VariableId> variables;  ///< relative to the first one
+  std::vector<VariableId> variables;  ///< ids, relative to the first variable's id
   bool operator==(const NodeBody&) const = default;
 };
 
@@ -49,7 +49,8 @@ struct StoredVariable {
   Place place;
 };
 
-/// Returns the stored form of a node. `earlier`: the graph's nodes, which include the inputs.
+/// Returns the stored form of a node. `earlier` are the graph's nodes so far, which include the
+/// inputs.
 StoredNode store(Node node, std::span<const StoredNode> earlier);
 Node node_of(const StoredNode& stored);
 

@@ -15,7 +15,7 @@ enum class ElementType : std::uint8_t { F32, BF16, U8, I32 };
 /// Size of one element. Units: bytes.
 std::int64_t size_of(ElementType element);
 
-/// `f32`, `bf16`, `u8`, `i32`.
+/// Returns `f32`, `bf16`, `u8` or `i32`.
 std::string_view to_string(ElementType element);
 
 struct TensorType {
@@ -29,7 +29,7 @@ struct TensorType {
   bool operator==(const TensorType&) const = default;
 };
 
-/// `f32[50,5]`.
+/// Returns text such as `f32[50,5]`.
 std::string to_string(const TensorType& type);
 
 }  // namespace regatta

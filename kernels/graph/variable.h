@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A variable of a step's graph (graph.h): its value outlives a step.
+// A variable of a step's graph (graph.h): its value persists from step to step.
 #pragma once
 
 #include <cstddef>
@@ -17,42 +17,46 @@
 
 namespace regatta {
 
-/// How a variable gets its first value. Every element is a function of (seed, name, index).
+/// The first value of a variable. Each element is a function of the run's seed, the variable's name
+/// and the element's index.
 struct Initializer {
   enum class Kind : std::uint8_t {
     Zeros,
     Ones,
     Normal,
     Uniform,
-    Dirac,  ///< weights [O, K, K, I]: the first I filters pass their channel, others are Uniform
-    Given   ///< `values`, whatever the seed
+    Dirac,  ///< for weights [O, K, K, I]: each of the first I filters copies its input channel to
+            ///< its output; the others are Uniform
+    Given   ///< the elements of `values`, whatever the seed
   };
   Kind kind = Kind::Zeros;
   double scale = 1;    ///< Normal: standard deviation. Uniform, Dirac: bound of [-scale, scale].
-  std::string source;  ///< the variable that gives the first value; empty: itself
+  std::string source;  ///< name of the variable whose first value this one has, too; empty: a first
+                       ///< value of its own
   std::vector<float> values = {};  ///< Given: all elements
   bool operator==(const Initializer&) const = default;
 };
 
-/// The use of a variable.
+/// The purpose of a variable: a parameter of the model, an optimizer's slot, or a running
+/// statistic.
 enum class VariableKind : std::uint8_t { Parameter, Slot, Statistic };
 
-/// Which replicas may access a variable at the same time.
+/// Rules for the access of several replicas to one variable.
 enum class Sharing : std::uint8_t {
-  None,     ///< one replica, or several in an order that the graph fixes
+  None,     ///< only one replica, or several in an order that the graph fixes
   Relaxed,  ///< any replica at any time, element by element with relaxed atomics (Hogwild)
-  Locked,   ///< any replica at any time, a lock for each block of the variable
-  Quorum,   ///< read as Locked; assigned by one replica at a time, when a quorum is complete
+  Locked,   ///< any replica at any time, with a lock for each block of the variable
+  Quorum,   ///< read as with Locked; assigned by one replica at a time, when a quorum is complete
 };
 std::string_view to_string(Sharing sharing);
 
-/// Names the larger variable of which this one holds some rows along one dimension; several servers
-/// or shards hold its parts.
+/// Describes the whole variable of which a variable holds some rows along one dimension. Several
+/// servers or shards each hold such a part.
 struct PartOf {
   std::string name;       ///< name of the whole
   TensorType type;        ///< type of the whole
   std::int64_t row = 0;   ///< first row of the part
-  std::size_t along = 0;  ///< the dimension; 0: the slowest
+  std::size_t along = 0;  ///< the dimension that is divided; 0: the slowest
   bool operator==(const PartOf&) const = default;
 };
 
@@ -65,9 +69,9 @@ struct Stretch {
 
 /// How an evaluation combines the variables that one model has under one judged_name().
 enum class Judged : std::uint8_t {
-  First,  ///< all are equal, or there is only one: the first
-  Mean,   ///< the mean of all, weighted by the replicas' shares of the batch
-  Never,  ///< not used: a variable with this one's name in judged_as stands for it
+  First,  ///< uses the first one: all are equal, or there is only one
+  Mean,   ///< uses the mean of all, weighted by the replicas' shares of the batch
+  Never,  ///< is not used; a variable that has this one's name as `judged_as` is used instead
 };
 
 struct Variable {
@@ -78,25 +82,28 @@ struct Variable {
   Place place;
   Sharing sharing = Sharing::None;
   Shared<PartOf> part_of = {};
-  /// Set by a strategy if its replicas differ; otherwise judged_by() derives it.
+  /// How evaluations use this variable; set by a strategy whose replicas have different values. If
+  /// empty, judged_by() derives it from `kind`.
   std::optional<Judged> judged = {};
-  std::string judged_as = {};  ///< the workload's variable that this one replaces in evaluations
+  /// Name of the workload's variable that this one replaces in evaluations; empty: none.
+  std::string judged_as = {};
 
   /// The name of the whole variable in the workload.
   const std::string& whole_name() const { return part_of ? part_of->name : name; }
   /// The name under which evaluations use this variable.
   const std::string& judged_name() const { return judged_as.empty() ? whole_name() : judged_as; }
-  /// How evaluations use it. The mean of running statistics is exact: they are linear in the
-  /// batches.
+  /// How evaluations use this variable. For running statistics, the mean is exact, because they are
+  /// linear in the batches.
   Judged judged_by() const {
     return judged.value_or(kind == VariableKind::Statistic ? Judged::Mean : Judged::First);
   }
-  /// Positions of all elements in the whole variable.
+  /// Positions of this variable's elements in the whole variable, as stretches.
   std::vector<Stretch> stretches() const;
   bool operator==(const Variable&) const = default;
 };
 
-/// The initializer of a copy that starts with the first value of `source`, in any process.
+/// Returns an initializer for a copy of `source`: it gives the first value of `source` in every
+/// process.
 inline Initializer first_value_of(const Variable& source) {
   Initializer same = *source.initializer;
   if (same.source.empty()) same.source = source.name;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses the convolutions to compute by Winograd's algorithm F(4 x 4, 3 x 3): 36 products for a
-// tile of 4 x 4 pixels where the direct sum takes 144 (Lavin & Gray 2015, arXiv:1509.09308). Its
-// rounding differs from the direct sum's, so kernels do not choose it themselves: a rewrite marks
-// nodes, and ranks compare the marks as part of the graph. The rule depends only on channels and
-// sides, not on times, the batch or the number of threads, so that every strategy, process and
-// share of a batch gets the same choice. A strategy that divides channels changes which
-// convolutions gain, so marks are set after all strategies.
+// Chooses the convolutions that are computed by Winograd's algorithm F(4 x 4, 3 x 3): 36 products
+// for a tile of 4 x 4 pixels where the direct sum takes 144 (Lavin & Gray 2015, arXiv:1509.09308).
+// Its rounding differs from the direct sum's, so kernels do not choose it themselves: a rewrite
+// marks nodes, and ranks compare the marks as part of the graph. The rule depends only on the
+// numbers of channels and the image sides, not on measured times, the batch or the number of
+// threads, so that every strategy, process and share of a batch gets the same choice. A strategy
+// that divides channels changes which convolutions become faster, so nodes are marked after all
+// strategies.
 #pragma once
 
 #include "kernels/graph/graph.h"
@@ -17,7 +18,8 @@ namespace regatta {
 /// stride 1, padding 1, one group, and enough channels for its element type (winograd.cpp).
 bool gains_by_winograd(const Graph& graph, NodeId id);
 
-/// The step with a mark on every node, forward and backward, for which gains_by_winograd() holds.
+/// Returns the step with a mark on every forward and backward convolution for which
+/// gains_by_winograd() is true.
 Step by_winograd(const Step& step);
 
 /// Marks the node without asking gains_by_winograd(). It must be a forward or backward convolution
@@ -26,7 +28,7 @@ void mark_for_winograd(Node& node);
 
 bool is_by_winograd(const Node& node);
 
-/// Whether any node is marked.
+/// Whether any node of the graph is marked.
 bool has_winograd(const Graph& graph);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A small picture that shapes.cpp paints on, in integer arithmetic only: a two-coloured cloudy
-// background, outlines with soft edges, noise.
+// A small picture on which shapes.cpp paints, in integer arithmetic only: a cloudy background of
+// two colours, outlines with soft edges, and noise.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace regatta {
 
-using Colour = std::array<int, 3>;  ///< red, green, blue. Units: 0 … 255
+using Colour = std::array<int, 3>;  ///< red, green and blue, each 0 … 255
 
 /// A transition from one colour to another.
 struct Gradient {
@@ -26,7 +26,7 @@ struct Placement {
   int centre_y = 0;
   int cosine = kUnit;  ///< cosine of the angle of rotation. Units: 1/1024
   int sine = 0;
-  int radius_u = 0;  ///< along the outline's own axes. Units: quarter pixels
+  int radius_u = 0;  ///< radii along the outline's own axes u and v. Units: quarter pixels
   int radius_v = 0;
 };
 
@@ -35,14 +35,17 @@ class Canvas {
   static constexpr int kSide = 32;
   static constexpr int kCell = 8;  ///< pixels between two points of the lattice
   static constexpr int kLattice = kSide / kCell + 1;
-  using Lattice = std::array<std::array<int, kLattice>, kLattice>;  ///< 0 … 256: from … to
+  /// Each value 0 … 256: the position between the colours `from` and `to`.
+  using Lattice = std::array<std::array<int, kLattice>, kLattice>;
 
-  /// Blends the colours by the lattice, interpolated between its points.
+  /// Fills the picture with blends of two colours. The lattice gives the blend at its points;
+  /// between them it is interpolated.
   void paint_clouds(const Gradient& colours, const Lattice& lattice);
-  /// Paints an outline. Edges are blended over four samples a pixel; the gradient runs along the
-  /// outline's u axis.
+  /// Paints a filled outline. Edges are softened with four samples per pixel; the colours' gradient
+  /// runs along the outline's u axis.
   void paint_outline(Shape shape, const Placement& placement, const Gradient& colours);
-  /// Adds `noise`, one value for each byte, and clips to 0 … 255.
+  /// Writes the picture to `pixels`: adds `noise`, which has one value per byte, and clips to 0 …
+  /// 255.
   void write(std::span<const int> noise, std::span<std::uint8_t> pixels) const;
 
  private:

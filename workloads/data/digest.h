@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MD5 digests, computed by OpenSSL, to check whether data are the bytes that their authors
-// published. They protect against accidents; an adversary can forge them.
+// MD5 digests, computed by OpenSSL, to check whether data sets have the bytes that their authors
+// published. They detect accidental changes; an adversary can forge them.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
 
 namespace regatta {
 
-/// A digest of a sequence of pieces.
+/// The MD5 of all bytes that are added, in order.
 class Digest {
  public:
   Digest();
@@ -23,7 +23,7 @@ class Digest {
   void add(const std::vector<T>& values) {
     add({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
   }
-  /// Returns 32 lower-case hexadecimal digits. Called once, at the end.
+  /// Returns the digest as 32 lower-case hexadecimal digits. Call it once, after the last add().
   std::string digits();
 
  private:

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ten outlines of the data set `shapes`, as tests of a point against half-planes and discs, in
-// integer arithmetic only, so that compilers and machines cannot round differently. No outline
-// changes class when it is turned, mirrored or stretched a little.
+// The ten outlines of the data set `shapes`. Each is defined by tests of a point against
+// half-planes and discs, in integer arithmetic only, so that the result is the same with every
+// compiler and on every machine. No outline turns into another when it is rotated, mirrored or
+// slightly stretched.
 #pragma once
 
 #include <array>
 
 namespace regatta {
 
-/// An enumerator's number is the label of its pictures.
+/// The outlines. An enumerator's number is the label of pictures with that outline.
 enum class Shape { Disc, Ring, Square, Frame, Triangle, Cross, Star, Crescent, Bars, Checker };
 
 constexpr int kShapeCount = 10;
 
-/// The length 1 in the coordinates of an outline.
+/// The value that represents the length 1 in the coordinates of an outline.
 constexpr int kUnit = 1024;
 
 /// Every outline lies within this distance of its centre, and within kUnit along either axis.
@@ -26,10 +27,10 @@ struct ShapePoint {
   int v = 0;
 };
 
-/// Whether `point` is inside the outline.
+/// Whether `point` is inside the outline `shape`.
 bool covers(Shape shape, ShapePoint point);
 
-/// The number of points that are tested together, which is faster than one by one.
+/// The number of points that covers_each() tests together, which is faster than one by one.
 constexpr int kPointCount = 32;
 using PointValues = std::array<int, kPointCount>;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of a data set: for training or for evaluation.
+// The two parts of a data set: for training and for evaluation.
 #pragma once
 
 namespace regatta {

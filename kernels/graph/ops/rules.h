@@ -34,7 +34,7 @@ Values gradient_gelu(Builder&, Value, const Node&, std::span<const Value>);
 
 // convolution.cpp
 Types infer_convolution(const InferRequest&);
-Types infer_shaped_like_attribute(const InferRequest&);  ///< output shape: attribute `dims`
+Types infer_shaped_like_attribute(const InferRequest&);  ///< shape: attribute `dims`
 Values gradient_convolution(Builder&, Value, const Node&, std::span<const Value>);
 
 // pool.cpp
