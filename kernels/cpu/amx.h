@@ -9,7 +9,7 @@
 
 namespace regatta::cpu {
 
-/// Number of rows of a tile, and of f32 columns.
+/// Number of rows of a tile, and of f32 values in a row.
 inline constexpr int kTileSide = 16;
 /// Number of terms that one product of tiles sums for each result.
 inline constexpr int kTileTerms = 32;

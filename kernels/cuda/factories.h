@@ -60,9 +60,8 @@ KernelPointer top_k(const KernelRequest&);
 KernelPointer scatter_add(const KernelRequest&);
 
 // collective.cu: an all_reduce, reduce_scatter or all_gather as one kernel for all members. Inputs
-// and outputs are the members' buckets, ordered by member; outputs receive the sums or the gathered
-// values. The inputs of an all_gather are the pieces of member 0's share, then those of member 1's,
-// …
+// and outputs are the members' buckets, in the order of members; outputs receive the sums or the
+// gathered values. An all_gather's inputs are the pieces of member 0's share, then of member 1's, …
 KernelPointer collective(const KernelRequest&);
 
 // read.cu

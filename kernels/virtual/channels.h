@@ -82,8 +82,8 @@ class Channels {
   const std::vector<int>& host_of_;
   EventQueue& events_;
   Network& network_;
-  std::vector<int> out_;  ///< by host: the link; -1: unlimited
-  std::vector<int> in_;
+  std::vector<int> out_;  ///< [host]: its outgoing link; -1: unlimited
+  std::vector<int> in_;   ///< [host]: its incoming link
   int core_ = -1;
   std::vector<int> cores_of_;
   double core_capacity_ = 1;

@@ -77,9 +77,9 @@ class CollectiveRun {
   std::int64_t chunk_bytes_;
   std::int64_t lag_;  ///< steps by which the awaited receipt is behind the send
   std::vector<Member> members_;
-  std::vector<std::vector<Came>> came_;  ///< by member: slots in the order of their first arrival
+  std::vector<std::vector<Came>> came_;  ///< [member]: slots in the order of their first arrival
   MemberWork work_;
-  double last_came_[2] = {0, 0};  ///< by parity of the round
+  double last_came_[2] = {0, 0};  ///< [parity of the round]
   std::int64_t round_of_last_[2] = {-1, -1};
 };
 

@@ -57,7 +57,7 @@ class CollectiveSchedule {
   std::int64_t steps_ = 0;
   std::int64_t elements_ = 0;
   std::int64_t element_bytes_ = 4;
-  std::vector<std::vector<MemberWork>> listed_;  ///< by step, then member
+  std::vector<std::vector<MemberWork>> listed_;  ///< [step][member]
 };
 
 }  // namespace regatta::virtual_time

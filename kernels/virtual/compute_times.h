@@ -19,8 +19,7 @@ struct ComputeTimes {
   /// The factor's standard deviation for Gamma and LogNormal; for ShiftedExponential, the part of
   /// the time that varies, 0 to 1.
   double spread = 0;
-  std::vector<double> samples =
-      {};  ///< Samples: observed times in any unit; a factor is one / their mean
+  std::vector<double> samples = {};  ///< Samples: times in any unit, divided by their mean
 };
 std::string_view to_string(ComputeTimes::Kind kind);
 

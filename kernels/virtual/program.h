@@ -46,8 +46,7 @@ struct LaneInstruction {
   std::int32_t member = 0;   ///< of the collective, or the replica that averages
   std::int32_t first = 0;    ///< index in Program::lists of its waits
   std::int32_t waits = 0;
-  std::int32_t listed =
-      0;  ///< number of entries after the waits: sent messages or shared variables
+  std::int32_t listed = 0;  ///< entries after the waits: sent messages or shared variables
   std::int64_t bytes = 0;
   double ns = 0;  ///< compute time
 };
@@ -57,8 +56,7 @@ struct ProgramLane {
   int loop = 0;  ///< in the whole graph
   Place place;
   bool communication = false;
-  bool leads =
-      false;  ///< its loop's first compute lane; with a quorum, the one at the first server
+  bool leads = false;  ///< its loop's first compute lane, at the first server if it has a quorum
   std::vector<LaneInstruction> instructions;
   std::vector<int> stages;  ///< lanes of its loop and process: other stages of its replica
 };

@@ -66,7 +66,7 @@ class Simulation {
   struct Lane {
     State state = State::Done;
     bool in_step = false;
-    bool has_core = false;  ///< one of its server's
+    bool has_core = false;  ///< holds one of its server's cores
     std::size_t at = 0;     ///< index of the instruction
     std::int32_t met = 0;   ///< dependencies met, in their order
     std::size_t until = 0;  ///< end of the span of instructions that it computes
@@ -199,25 +199,25 @@ class Simulation {
   EventQueue events_;
   Network network_{events_};  ///< some links stand for cores, some flows for computing
   Channels channels_;
-  std::vector<int> shared_cores_of_;  ///< by process: the link of its cores; -1: it has enough
+  std::vector<int> shared_cores_of_;  ///< [process]: the link of its cores; -1: it has enough
   double core_capacity_ = 1;          ///< of such a link, per core
-  std::vector<Event> behind_flows_;   ///< by computing flow: the event that follows its end
+  std::vector<Event> behind_flows_;   ///< [computing flow]: the event that follows its end
   double now_ = 0;
   std::vector<Lane> lanes_;
   std::vector<Loop> loops_;
   std::vector<Mailbox> mailboxes_;
   std::vector<CollectiveRun> collectives_;
-  std::vector<Quorum> quorums_;         ///< by server; empty without backup workers
-  std::vector<Cores> cores_;            ///< by process
-  std::vector<std::int64_t> versions_;  ///< by shared variable
+  std::vector<Quorum> quorums_;                          ///< [server]; empty without backup workers
+  std::vector<Cores> cores_;                             ///< [process]
+  std::vector<std::int64_t> versions_;                   ///< [shared variable]
   std::unordered_map<std::int64_t, std::int64_t> seen_;  ///< by loop and variable
-  std::vector<std::int64_t> claimed_;                    ///< by model: examples
+  std::vector<std::int64_t> claimed_;                    ///< [model]: examples
   std::vector<int> followers_;                           ///< lanes that wait for a claim
   std::vector<int> held_back_;                           ///< leaders that wait for slower loops
   std::deque<int> ready_;
   std::vector<SimulatedLoop> histories_;
   TrafficByPlace traffic_;
-  std::vector<std::size_t> orders_;  ///< by shared variable; empty if no turns are kept
+  std::vector<std::size_t> orders_;  ///< [shared variable]; empty if no order is recorded
   std::int64_t examples_ = 0;
   std::int64_t target_ = 0;
 };

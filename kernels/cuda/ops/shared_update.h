@@ -67,7 +67,7 @@ __host__ __device__ inline int bit_width_of(std::uint64_t value) {
 /// the time since that read.
 struct CountUpdate {
   VersionCounts* variable;
-  bool counts_canary;       ///< whether this body, not SharedUpdate, does it
+  bool counts_canary;       ///< increments the canary; if false, SharedUpdate does
   const SeenVersion* seen;  ///< null: the update has no gradient
   QueuedCounts* counts;
 

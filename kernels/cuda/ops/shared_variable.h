@@ -74,7 +74,7 @@ __host__ __device__ inline void store_relaxed(float* to, int width,
   }
 }
 
-/// Returns the number of finished updates, loaded with acquire: later loads see these updates.
+/// Returns a count of finished changes, loaded with acquire: later loads see these changes.
 __host__ __device__ inline std::uint64_t finished_version(const std::uint64_t* version) {
 #ifdef __CUDA_ARCH__
   std::uint64_t number;

@@ -27,7 +27,7 @@ struct SweepShare {
   std::int64_t group = 0;
   std::int64_t slice = 0;
   std::int64_t channel = 0;  ///< the first of kWidth
-  std::int64_t begin = 0;    ///< rows [begin, end) of the group; none if begin >= end
+  std::int64_t begin = 0;    ///< rows begin, begin + lanes, … below `end`
   std::int64_t end = 0;
 };
 
@@ -94,9 +94,8 @@ struct Sweep {
   }
 
   static constexpr std::int64_t kMaxColumns = 32;
-  static constexpr std::int64_t kTurns = 8;  ///< most rows of a thread; fewer make more blocks
-  static constexpr std::int64_t kManyBlocks =
-      32;  ///< enough for one group; a batch has several groups
+  static constexpr std::int64_t kTurns = 8;        ///< rows of a thread, fewer for more blocks
+  static constexpr std::int64_t kManyBlocks = 32;  ///< for one group; a batch has several
   static constexpr std::int64_t kMaxSlices = 1024;
 
   std::int64_t groups;

@@ -84,7 +84,7 @@ struct PixelItself {
   __host__ __device__ float operator()(float pixel, int) const { return pixel; }
 };
 
-/// Replaces `best`, channel by channel, if value(pixel, channel) is larger at this position.
+/// Replaces `best`, channel by channel, if value(pixel, channel) is larger or `position` is 0.
 template <int kWidth, typename T, typename Value>
 __host__ __device__ inline void take_larger(const Pack<T, kWidth>& pack, int position,
                                             const Value& value, Largest<kWidth>& best) {
