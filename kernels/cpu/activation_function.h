@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// relu and gelu and their derivatives with respect to x, for fused ops, on one f32 or a register of
-// them (lanes.h). T is the element type of the results. The f32 versions use vector_math.h; bf16
-// keeps 8 bits, so polynomials suffice:
+// relu and gelu and their derivatives with respect to x, for fused ops. Arguments are one f32 or a
+// register of f32 (lanes.h); T is the element type to which results will be rounded. The f32
+// versions use vector_math.h; bf16 keeps 8 bits, so polynomials suffice:
 //   Φ(x) = 1/2 + x P(t), Φ(x) + x φ(x) = 1/2 + x Q(t), with t = 2 x² / 25 - 1, |x| <= 5.
 // P and Q have degree 11 and interpolate at Chebyshev's nodes in t; P(1) and Q(1) are set to 1/10,
 // so that far from zero the results are x, 1 and 0. Largest absolute errors: 3.3e-6 for Φ, 4.3e-5
@@ -14,7 +14,8 @@
 
 namespace regatta::cpu {
 
-/// Returns 1/2 + x p(t); `coefficients` of p begin with the highest power.
+/// Returns 1/2 + x p(t), with x clamped to [-5, 5] and t = 2 x² / 25 - 1; `coefficients` are those
+/// of the polynomial p, highest power first.
 template <typename V>
 inline V half_plus_odd(V argument, const float (&coefficients)[12]) {
   const V x = clamp_symmetric(argument, 5.0F);
@@ -83,7 +84,7 @@ struct GeluFunction {
   }
 };
 
-/// Calls build() with the activation's function type.
+/// Returns build(f), where f is an object of the type above that implements `activation`.
 template <typename Build>
 auto with_activation(Fusion::Activation activation, const Build& build) {
   switch (activation) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Intel's matrix extension: eight registers ("tiles") of 16 rows of 64 bytes, and products of them.
-// For bf16: C[16][16] += A[16][32] B[32][16] in f32, where B's rows are in pairs: B[k][c] is
-// element [k / 2][c][k % 2] of its tile.
+// Intel's matrix extension (AMX): eight registers ("tiles") of 16 rows of 64 bytes, and products of
+// them. For bf16, one instruction computes C[16][16] += A[16][32] B[32][16] in f32, with B's rows
+// stored in pairs: B[k][c] is element [k / 2][c][k % 2] of its tile.
 #pragma once
 
 #include <cstddef>
 
 namespace regatta::cpu {
 
-/// The number of a tile's rows, and of its columns of f32.
+/// Number of rows of a tile, and of f32 values in a row.
 inline constexpr int kTileSide = 16;
-/// The number of terms that one product of tiles sums.
+/// Number of terms that one product of tiles sums for each result.
 inline constexpr int kTileTerms = 32;
 inline constexpr std::size_t kTileBytes = 1024;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tile registers of a thread. Only for code compiled for AMX (a region of `#pragma GCC target`)
-// that runs if has_amx_bf16(). Tile loads are assembler, so the compiler does not know that they
-// read memory: put a signal fence between plain writes and such loads.
+// Sets up the tile registers of a thread. Use it only in code that is compiled for AMX (a region of
+// `#pragma GCC target`) and runs only if has_amx_bf16(). Tile loads are inline assembly, so the
+// compiler does not know that they read memory: put a signal fence between plain writes and such
+// loads.
 #pragma once
 
 #include <immintrin.h>
@@ -14,7 +15,8 @@ namespace regatta::cpu {
 #pragma GCC push_options
 #pragma GCC target("amx-tile")
 
-/// Configures eight full tiles for a scope. oneDNN configures its own before each use.
+/// Configures all eight tiles at full size while this object exists. oneDNN configures tiles for
+/// itself before each use.
 class Tiles {
  public:
   Tiles() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns the bytes of one image into normalised, augmented f32: crops the original size out of the
-// image with a border (reflected or black), mirrors it or not, computes (byte - mean) / deviation
-// by channel, then zeroes a square (the mean). Without augmentation only the normalisation remains.
+// Turns the bytes of one image into normalised, augmented f32: surrounds the image with a border
+// (reflected or black) and crops the original size out of it, mirrors the result or not, computes
+// (byte - mean) / deviation by channel, then sets a square to zero, the mean. Without augmentation
+// only the normalisation remains.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,12 @@ class ImagePipeline {
   /// The shape must allow the augmentation; InputPlan checks that.
   ImagePipeline(const Shape& shape, const Augmentation& augmentation);
 
+  /// Writes the augmented image to `target`; `draw` has the random choices.
   /// Shapes: image [side, side, channels] u8, target [side, side, channels] f32.
   void prepare(const std::uint8_t* image, const AugmentationDraw& draw, float* target) const;
 
  private:
-  /// Maps a row or column of the image with border to one of the image, or to kBlack.
+  /// Maps a row or column of the image with its border to one of the image, or to kBlack.
   std::int64_t source_of(std::int64_t index) const;
   void gather_row(const std::uint8_t* image, const AugmentationDraw& draw, std::int64_t y,
                   std::uint8_t* bytes) const;
@@ -36,8 +38,8 @@ class ImagePipeline {
   std::int64_t pad_;
   Augmentation::Border border_;
   std::int64_t cutout_;
-  std::vector<float> mean_;       ///< [side, channels]: a row of pixels
-  std::vector<float> deviation_;  ///< same shape
+  std::vector<float> mean_;       ///< [side, channels]: the channels' means, for a row of pixels
+  std::vector<float> deviation_;  ///< [side, channels]: the standard deviations
 };
 
 }  // namespace regatta::cpu

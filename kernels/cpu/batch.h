@@ -17,7 +17,7 @@ namespace regatta::cpu {
 struct BatchPlan : InputPlan {
   explicit BatchPlan(const KernelRequest& request);
 
-  std::optional<ImagePipeline> pipeline;  ///< images only
+  std::optional<ImagePipeline> pipeline;  ///< empty unless the examples are images
 };
 
 /// The example order of one epoch, kept between batches.
@@ -26,14 +26,16 @@ struct EpochOrder {
   std::vector<std::int32_t> order;
 };
 
+/// Memory that receives a batch.
 /// Shapes: examples [batch, ...] f32; targets [batch, targets] f32 or labels [batch] i32.
 struct BatchView {
   float* examples = nullptr;
   void* targets = nullptr;
 };
 
-/// Prepares the batch of `step`. `order` is a cache: its contents do not change the result. Returns
-/// the sum of the examples' digests (kernels/graph/data_order.h), without the step's weight.
+/// Writes the batch of `step` to `target`. `order` is a cache: its contents do not change the
+/// result. Returns the sum of the examples' digests (kernels/graph/data_order.h), not multiplied by
+/// the step's weight.
 std::uint64_t fill_batch(const BatchPlan& plan, std::int64_t step, EpochOrder& order,
                          const BatchView& target);
 

@@ -21,7 +21,7 @@ struct AlignedDelete {
 template <typename T>
 using Buffer = std::unique_ptr<T[], AlignedDelete>;
 
-/// `count` zeroed elements.
+/// Returns memory for `count` elements, all bytes zero.
 template <typename T>
 Buffer<T> make_buffer(std::size_t count) {
   const std::size_t bytes = count * sizeof(T);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the elements that may be among the few of largest magnitude: a sample gives a magnitude
-// that a few more elements than those should reach, and one pass finds all that reach it.
+// Preselects candidates for the elements of largest magnitude: a sample yields a magnitude that
+// slightly more elements than needed should reach, and one pass collects all elements that reach
+// it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace regatta::cpu {
 
 inline constexpr std::uint32_t kMagnitude = 0x7fffffffU;  ///< mask of a magnitude in an f32's bits
 
-/// Elements as the bits of f32.
+/// f32 elements, given as their bits.
 struct Bits {
   const std::uint32_t* first = nullptr;
   std::int64_t count = 0;
@@ -19,14 +20,16 @@ struct Bits {
 
 class Candidates {
  public:
-  /// Allocates memory; find() does not.
+  /// Prepares to find the `selected` elements of largest magnitude in x. Allocates all memory, so
+  /// that find() allocates none.
   Candidates(Bits x, std::int64_t selected);
 
-  /// Whether the candidates include all `selected` elements of largest magnitude. If false, search
-  /// all of x: the sample was misleading, too many are selected for a gain, or there is no AVX-512.
+  /// Collects the candidates. Returns whether they include all `selected` elements of largest
+  /// magnitude; if not, search all of x: the sample was misleading, too many elements are selected
+  /// for a gain, or there is no AVX-512.
   bool find();
 
-  /// The candidates, by ascending index.
+  /// Returns the candidates' bits, in the order of their indices in x.
   Bits bits() const { return {.first = bits_.data(), .count = count_}; }
   std::int64_t index(std::int64_t candidate) const {
     return indices_[static_cast<std::size_t>(candidate)];

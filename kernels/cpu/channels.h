@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sweeps over rows of C channels. A row of few channels would leave most of a vector register
-// empty, so several rows form one wide row; per-channel constants are repeated over its width.
+// empty, so several rows are treated as one wide row; per-channel constants are repeated over its
+// width.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,9 @@
 namespace regatta::cpu {
 
 struct WideRow {
-  /// Four registers of AVX-512: enough independent sums to hide the latency of an addition. One
-  /// register for sums so short that folding the lanes would take longer than filling them.
+  /// Least widths of a wide row, in elements. kMinimum is four AVX-512 registers: enough
+  /// independent sums to hide the latency of an addition. kMinimumOfFew is one register, for fewer
+  /// than kFew elements, where adding up more lanes would take longer than filling them.
   static constexpr std::int64_t kMinimum = 64;
   static constexpr std::int64_t kMinimumOfFew = 16;
   static constexpr std::int64_t kFew = 4096;
@@ -27,7 +29,7 @@ struct WideRow {
                channel_count),
         width(channels * repeat) {}
 
-  /// A row with as many repetitions as fill whole registers, at least four.
+  /// Returns a wide row that fills whole AVX-512 registers, at least four.
   static WideRow of_registers(std::int64_t channel_count) {
     constexpr std::int64_t kRegister = 16;
     const std::int64_t step = kRegister / std::gcd(channel_count, kRegister);
@@ -40,10 +42,10 @@ struct WideRow {
 
   std::int64_t channels;
   std::int64_t repeat;
-  std::int64_t width;  ///< elements; a multiple of the channels
+  std::int64_t width;  ///< elements: channels * repeat
 };
 
-/// Repeats the first `channels` elements to the whole width.
+/// Fills the row.width elements of `values` with copies of the first row.channels elements.
 inline void repeat_channels(const WideRow& row, float* values) {
   // Doubling copies many values at once, so that none waits for the store of a single one.
   for (std::int64_t done = row.channels; done < row.width; done *= 2) {
@@ -59,8 +61,8 @@ void for_each_wide_row(const WideRow& row, std::int64_t begin, std::int64_t end,
   if (offset < end) body(offset, end - offset);
 }
 
-/// Sums each channel, kTerms sums side by side: in f32 within a block short enough for its
-/// precision, in double over blocks. The range alone determines the order of additions.
+/// Computes kTerms sums for each channel: in f32 within a block of rows, short enough for f32's
+/// precision, and in double over the blocks. The order of additions depends only on the range.
 template <std::size_t kTerms>
 class ChannelSums {
  public:
@@ -73,14 +75,14 @@ class ChannelSums {
     std::fill_n(totals_.get(), kTerms * static_cast<std::size_t>(row_.channels), 0.0);
   }
 
-  /// Replaces the sums by those of elements [begin, end), which are whole rows.
+  /// Like add(), after setting the sums to zero.
   template <typename Body>
   void sweep(std::int64_t begin, std::int64_t end, const Body& body) {
     clear();
     add(begin, end, body);
   }
 
-  /// Adds elements [begin, end), whole rows, to the current sums. body(offset, count, sums) adds
+  /// Adds elements [begin, end), which are whole rows, to the sums. body(offset, count, sums) adds
   /// elements [offset, offset + count) to sums[term * row.width + lane].
   template <typename Body>
   void add(std::int64_t begin, std::int64_t end, const Body& body) {

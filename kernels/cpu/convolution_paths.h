@@ -2,7 +2,8 @@
 //
 // The implementations of convolution: oneDNN's direct passes; Winograd's algorithm for nodes that
 // the graph marks; and others for bf16, which are faster under their conditions
-// (convolution_bench.cpp). Call a factory only if its condition holds.
+// (convolution_bench.cpp). Call a factory only if the condition above it, such as can_flip(),
+// holds.
 #pragma once
 
 #include "kernels/cpu/factories.h"

@@ -24,8 +24,8 @@ inline std::int64_t parts_of(std::int64_t count, std::int64_t size) {
 }
 
 struct GradientShape {
-  std::int64_t batch, height, width, inputs;  ///< x
-  std::int64_t rows, columns, outputs;        ///< dy
+  std::int64_t batch, height, width, inputs;  ///< sizes of x
+  std::int64_t rows, columns, outputs;        ///< sizes of dy
   std::int64_t kernel, padding;
 };
 
@@ -43,15 +43,16 @@ inline GradientShape gradient_shape(const KernelRequest& request) {
           .padding = request.node.attributes.integer("padding")};
 }
 
-/// A task is one chunk of inputs x one chunk of outputs x one part of the groups of images. A block
-/// is converted and multiplied at a time.
+/// The division of the work into tasks and blocks. A task covers one chunk of input channels, one
+/// chunk of output channels and one part of the groups of images; it converts and multiplies one
+/// block at a time.
 struct GradientPlan {
   std::int64_t groups;
-  std::int64_t input_chunks, input_pairs;    ///< pairs in a chunk
+  std::int64_t input_chunks, input_pairs;    ///< chunks; pairs of tiles in a chunk
   std::int64_t output_chunks, output_pairs;  ///< the same for outputs
   std::int64_t image_parts;
-  std::int64_t block_rows;    ///< of dy
-  std::int64_t block_groups;  ///< above 1 only if block_rows are all rows
+  std::int64_t block_rows;    ///< rows of dy in a block
+  std::int64_t block_groups;  ///< groups in a block; above 1 only if a block has all rows
   std::int64_t slots;         ///< size of the ring of rows of x that a group keeps
 
   std::int64_t tasks() const { return input_chunks * output_chunks * image_parts; }

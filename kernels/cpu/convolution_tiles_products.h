@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inner loops of convolution_tiles.cpp: images to tiles, and products of tiles. Only for code
-// compiled for AMX that runs if has_amx_bf16().
+// The inner loops of convolution_tiles.cpp: images to tiles, and products of tiles. Use it only in
+// code that is compiled for AMX and runs only if has_amx_bf16().
 #pragma once
 
 #include <immintrin.h>
@@ -24,7 +24,7 @@ inline void transpose_x(const std::uint16_t* x, std::int64_t image, int images, 
   });
 }
 
-/// Interleaves 32 channels of dy likewise to two tiles, 32 images x 16 outputs each.
+/// Interleaves 32 channels of dy at one pixel of a group to two tiles, 32 images x 16 outputs each.
 inline void interleave_dy(const std::uint16_t* dy, std::int64_t image, int images,
                           __mmask32 channels, std::uint16_t* tiles) {
   constexpr std::int64_t kTileElements = kTileBytes / sizeof(std::uint16_t);
@@ -76,7 +76,8 @@ void store_sums(float* sums) {
   }
 }
 
-/// Multiplies rows of x and dy for all taps s: column w of x with column w + padding - s of dy.
+/// Multiplies a row of x with a row of dy and adds to the sums of all taps s in the tile registers:
+/// column w of x meets column w + padding - s of dy.
 template <int kTaps>
 [[gnu::always_inline]] inline void multiply_row(const std::byte* x, const std::byte* dy,
                                                 const GradientShape& shape) {

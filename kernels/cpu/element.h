@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops for the element types with which kernels compute (kernels/runtime/element.h).
+// Chooses a kernel's C++ element type, f32 or bf16 (kernels/runtime/element.h), at run time.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ using regatta::Bf16;
 using regatta::load;
 using regatta::store;
 
-/// Calls build(T{}) with the element type; null for types without loops.
+/// Returns build(T{}), where T is the C++ type of `element`; null for types without kernels.
 template <typename Build>
 std::unique_ptr<Kernel> with_element(ElementType element, const Build& build) {
   switch (element) {

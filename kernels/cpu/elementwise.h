@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that compute each element from the elements at the same index. `function` takes a tag of
-// the element type and a register of f32 for each operand, and returns a register (lanes.h).
+// Kernels that compute each element from the elements at the same index. `function` is called with
+// a value T{} of the element type and one register of f32 per operand, and returns a register
+// (lanes.h).
 #pragma once
 
 #include "kernels/cpu/element.h"
@@ -11,7 +12,7 @@
 
 namespace regatta::cpu {
 
-/// Kernel for y[i] = function(x[i]).
+/// Returns a kernel that computes y[i] = function(x[i]).
 template <typename Function>
 KernelPointer map_one(const KernelRequest& request, Function function) {
   const Tensor x = request.inputs[0], y = request.outputs[0];
@@ -29,7 +30,7 @@ KernelPointer map_one(const KernelRequest& request, Function function) {
   });
 }
 
-/// Kernel for y[i] = function(a[i], b[i]).
+/// Returns a kernel that computes y[i] = function(a[i], b[i]).
 template <typename Function>
 KernelPointer map_two(const KernelRequest& request, Function function) {
   const Tensor a = request.inputs[0], b = request.inputs[1], y = request.outputs[0];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factories in the CPU's table, by source file. A factory copies the data it needs out of the
-// request. Formulas and shapes are in kernels/graph/ops. A factory returns null for element types
-// that it does not support; the table reports the error.
+// The factories in the CPU's table, grouped by source file. A factory copies the data it needs out
+// of the request. Formulas and shapes are in kernels/graph/ops. A factory returns null for element
+// types that it does not support; the table then reports the error.
 #pragma once
 
 #include <memory>

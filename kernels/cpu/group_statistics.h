@@ -18,8 +18,8 @@ namespace regatta::cpu {
 
 class GroupStatistics {
  public:
-  /// `request` is that of any normalisation op: all have scale, shift, the outputs mean and inverse
-  /// deviation, and the variables at the same positions.
+  /// `request` may be that of any normalisation op: all have scale, shift, the outputs mean and
+  /// inverse deviation, and the running statistics at the same positions.
   GroupStatistics(const KernelRequest& request, const Groups& groups)
       : groups_(groups),
         row_(WideRow::of_registers(groups.channels)),
@@ -42,7 +42,7 @@ class GroupStatistics {
 
   const Line& line(std::int64_t group) const { return lines_[static_cast<std::size_t>(group)]; }
 
-  /// Sets a group's pivot from its first rows.
+  /// Sets a group's pivot to the mean of its first rows, for each channel.
   template <typename T>
   void find_pivot(std::int64_t group, const T* x, std::int64_t rows) const {
     const std::int64_t channels = groups_.channels, used = std::min(kPivotRows, rows);
@@ -77,7 +77,8 @@ class GroupStatistics {
     std::copy_n(scratch_[static_cast<std::size_t>(part)].totals(0), 2 * groups_.channels, target);
   }
 
-  /// Writes the outputs and the line of a group after all of its parts have been added.
+  /// Computes a group's mean and inverse deviation, writes them to the outputs and sets the group's
+  /// line. Call it after end() of all the group's parts.
   void finish(std::int64_t group) {
     const std::int64_t channels = groups_.channels;
     const auto m = static_cast<double>(groups_.rows);
@@ -101,7 +102,8 @@ class GroupStatistics {
     line(group).repeat();
   }
 
-  /// Called after all groups: running = (1 - momentum) running + momentum * mean over groups.
+  /// Updates the running statistics: running = (1 - momentum) running + momentum * mean over
+  /// groups. Call it after finish() of all groups.
   void update_running() const {
     update(*running_mean_, [&](std::int64_t g, std::int64_t c) {
       return static_cast<double>(mean_[g * groups_.channels + c]);

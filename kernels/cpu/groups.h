@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Divides the groups of a normalisation among threads: whole groups if the number of threads
-// divides that of groups; otherwise each thread has one slice of every group, and sums are merged
-// in the order of the slices.
+// Divides the groups of a normalisation among threads: each thread takes whole groups if the number
+// of threads divides the number of groups; otherwise each takes one slice of every group, and the
+// slices' sums are merged in the order of the slices.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,15 @@ struct Groups {
         parts(parts_for(threads, x.elements())),
         sliced(group_count % parts != 0) {}
 
-  /// The elements of a part's slice of a group, or of the whole group if groups are not sliced.
+  /// Returns the elements of `part`'s slice of a group, or of the whole group if groups are not
+  /// sliced.
   Range elements(std::int64_t group, int part) const {
     const Range mine = sliced ? share(rows, parts, part) : Range{0, rows};
     return {(group * rows + mine.begin) * channels, (group * rows + mine.end) * channels};
   }
 
-  /// A part's slice as whole examples, for kernels that read neighbouring pixels.
+  /// Returns `part`'s examples of a group, for kernels that read neighbouring pixels and therefore
+  /// cannot cut an image into slices.
   Range whole_examples(std::int64_t group, int part) const {
     const Range mine = sliced ? share(examples, parts, part) : Range{0, examples};
     return {group * examples + mine.begin, group * examples + mine.end};
@@ -38,9 +40,9 @@ struct Groups {
     return {some_examples.begin * size, some_examples.end * size};
   }
 
-  /// Calls measure(group, part), then finish(group), then apply(group, part). A thread finishes
-  /// groups that are not sliced one by one, so that apply() rereads measure()'s data from the
-  /// cache.
+  /// Calls measure(group, part), then finish(group), then apply(group, part) for each group. If
+  /// groups are not sliced, a thread completes one group before the next, so that apply() rereads
+  /// measure()'s data from the cache.
   template <typename Measure, typename Finish, typename Apply>
   void run(const Measure& measure, const Finish& finish, const Apply& apply) const {
     if (!sliced) {
@@ -63,15 +65,16 @@ struct Groups {
     });
   }
 
-  /// The number of slices of a group, and the index of the slice that a part measures.
+  /// slices() is the number of slices of a group; slice() is the index, over all groups, of the
+  /// slice that `part` measures.
   std::int64_t slices() const { return sliced ? parts : 1; }
   std::int64_t slice(std::int64_t group, int part) const {
     return group * slices() + (sliced ? part : 0);
   }
 
   std::int64_t count;
-  std::int64_t examples;  ///< of one group
-  std::int64_t rows;      ///< of one group
+  std::int64_t examples;  ///< in one group
+  std::int64_t rows;      ///< pixels in one group
   std::int64_t channels;
   int parts;
   bool sliced;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A vector of f32 that fills one register, for loops that must not depend on the compiler's
-// vectoriser for their speed. Arithmetic, comparisons and selections are those of the compiler's
-// vector types and work for any instruction set. A type wider than a register would pass through
-// memory. Only one operation names an instruction: rounding to bf16, which costs a tenth of
-// element.h's integer arithmetic if the machine has it for whole registers.
+// A vector of f32 that fills one register, for loops whose speed must not depend on the compiler's
+// vectoriser. Arithmetic, comparisons and selections are those of the compiler's vector types,
+// which work for any instruction set; a type wider than a register would pass through memory. Only
+// the rounding to bf16 uses an intrinsic: an instruction for a whole register, where the machine
+// has it, costs a tenth of element.h's integer arithmetic.
 #pragma once
 
 #ifdef __AVX512BF16__
@@ -31,7 +31,8 @@ using LaneIntegers __attribute__((vector_size(kLanes * 4))) = std::int32_t;
 using LaneHalves __attribute__((vector_size(kLanes * 2))) = std::uint16_t;
 using LaneBytes __attribute__((vector_size(kLanes))) = std::uint8_t;
 
-/// The number of lanes that a load or store accesses; the others are zero.
+/// AllLanes and SomeLanes give the number of lanes that a load or store accesses; a load sets the
+/// other lanes to zero.
 struct AllLanes {
   static constexpr std::size_t count = kLanes;
 };
@@ -59,7 +60,7 @@ inline Lanes to_f32(LaneHalves halves) {
   return std::bit_cast<Lanes>(__builtin_convertvector(halves, LaneIntegers) << 16);
 }
 
-/// Converts a register of f32 to elements of T as stored in memory.
+/// Rounds a register of f32 to the element type of the first argument, as it is stored in memory.
 inline Lanes rounded_to(float, Lanes lanes) { return lanes; }
 /// Rounds to the nearest, ties to even; a NaN stays a NaN. The machine's instruction treats numbers
 /// below f32's normal range as zero.
@@ -102,7 +103,7 @@ inline void store_bytes(std::uint8_t* to, LaneIntegers values, Count lanes) {
   std::memcpy(to, &bytes, lanes.count);
 }
 
-/// A register with `value` in all lanes.
+/// Returns a register with `value` in all lanes.
 inline Lanes all(float value) { return Lanes{} + value; }
 
 // Overloads that let vector_math.h work on f32 and on lanes.
@@ -110,7 +111,7 @@ inline float select(bool where, float yes, float no) { return where ? yes : no; 
 inline Lanes select(LaneIntegers where, Lanes yes, Lanes no) { return where ? yes : no; }
 inline Lanes select(LaneIntegers where, float yes, Lanes no) { return where ? all(yes) : no; }
 inline Lanes select(LaneIntegers where, Lanes yes, float no) { return where ? yes : all(no); }
-/// 2^n for an integer n in f32's exponent range.
+/// Returns 2^n for an integer n in f32's exponent range.
 inline float power_of_two(float n) {
   return std::bit_cast<float>((static_cast<std::int32_t>(n) + 127) << 23);
 }

@@ -11,8 +11,8 @@
 
 namespace regatta::cpu {
 
-/// Calls body(offset, i, lanes) for the elements [begin, end), whole rows: `offset` counts all
-/// elements, `i` those of the wide row.
+/// Calls body(offset, i, lanes) for the elements [begin, end), which are whole rows: `offset` is
+/// the index of the first lane's element in the tensor, `i` its index in the wide row.
 template <typename Body>
 inline void for_each_row_lanes(const WideRow& row, const Range& elements, const Body& body) {
   for_each_wide_row(row, elements.begin, elements.end, [&](auto offset, auto count) {
@@ -20,13 +20,14 @@ inline void for_each_row_lanes(const WideRow& row, const Range& elements, const 
   });
 }
 
-/// Computes slope * (x - mean) + shift, with constants repeated to wide rows.
+/// Computes slope * (x - mean) + shift for each channel; the constants are repeated over a wide
+/// row.
 class Line {
  public:
   explicit Line(const WideRow& row)
       : row_(row), constants_(make_buffer<float>(static_cast<std::size_t>(3 * row.width))) {}
 
-  /// Sets a channel's constants. Call repeat() after all are set.
+  /// Sets the constants of `channel`. Call repeat() after all channels are set.
   void set(std::int64_t channel, float mean, float slope, float shift) {
     constants_[static_cast<std::size_t>(channel)] = mean;
     constants_[static_cast<std::size_t>(row_.width + channel)] = slope;
@@ -39,7 +40,7 @@ class Line {
   /// Returns x - mean; `i` is the position in the wide row.
   Lanes centered(std::int64_t i, Lanes x) const { return x - at(i); }
   Lanes slope(std::int64_t i) const { return at(row_.width + i); }
-  /// The linear function of an x that is already centered.
+  /// Returns slope * centered + shift, where `centered` is x - mean.
   Lanes line(std::int64_t i, Lanes centered) const {
     return slope(i) * centered + at(2 * row_.width + i);
   }
@@ -62,7 +63,8 @@ class Line {
   }
 
   /// Computes y = max_pool(function(line(x))) of one image. Values are rounded before they are
-  /// compared, so ties are those of stored values. `picked` and `positions` may be null.
+  /// compared, so that they tie exactly if their stored values do. `picked` receives the x of each
+  /// window's largest value and `positions` its place in the window; both may be null.
   template <typename Function, typename T>
   void apply_and_pool(const Windows& windows, const T* x, T* y, T* picked,
                       std::uint8_t* positions) const {

@@ -36,7 +36,7 @@ enum class Layout : std::uint8_t {
 Descriptor describe_images(const TensorType& images);
 
 /// Describes weights of a convolution, which the graph stores as [O, K, K, I / groups]. With
-/// several groups, oneDNN has the group as first dimension.
+/// several groups, the first dimension of oneDNN's description is the group.
 Descriptor describe_weights(const TensorType& weights, std::int64_t groups, Layout layout);
 
 /// A chosen primitive and the layouts that it requires for its tensors.
@@ -64,8 +64,8 @@ Choice choose(const Convolution& convolution,
 /// Whether results replace the target or are added to it.
 enum class Store : std::uint8_t { Replace, Add };
 
-/// y = x weights, or y += x weights; with three dimensions, one product for each index of the
-/// first.
+/// The product y = x weights, or y += x weights; tensors of three dimensions give one product for
+/// each index of the first dimension.
 struct Product {
   Descriptor x;
   Descriptor weights;
@@ -77,10 +77,11 @@ Choice choose(const Product& product, std::source_location where = std::source_l
 class Program final : public Kernel {
  public:
   dnnl::memory bind(const Descriptor& layout, void* data);
-  /// Memory in the layout `wanted`: `data` itself, or a buffer that each run first fills from it.
+  /// Returns memory that has the contents of `data` in the layout `wanted`: `data` itself if its
+  /// `layout` is the same, otherwise a buffer that each run first fills from `data`.
   dnnl::memory read_as(const Descriptor& wanted, const Descriptor& layout, void* data);
-  /// Memory in the layout `wanted` for results that belong in `data`: `data` itself, or a buffer
-  /// from which copy() must move them.
+  /// Returns memory in the layout `wanted` for results that belong in `data`: `data` itself if its
+  /// `layout` is the same, otherwise a buffer from which copy() must move them.
   dnnl::memory write_as(const Descriptor& wanted, const Descriptor& layout, void* data);
 
   struct Argument {
@@ -89,7 +90,7 @@ class Program final : public Kernel {
   };
   void add(const dnnl::primitive& primitive, const Descriptor& scratchpad,
            std::vector<Argument> arguments);
-  /// Appends a primitive; its arguments include the scratchpad, if it needs one.
+  /// Appends a primitive whose arguments include the scratchpad, if it needs one.
   void add(const dnnl::primitive& primitive, std::vector<Argument> arguments);
   /// Appends a copy from `source` to `target` unless they are the same memory.
   void copy(const dnnl::memory& source, const dnnl::memory& target);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs loops on a lane's OpenMP threads. Each thread has one part of the work, divided by position
-// alone, so that every run computes an element by the same arithmetic.
+// Runs loops on a lane's OpenMP threads. Each thread has one part of the work; the division depends
+// only on positions, so that every run computes an element by the same arithmetic.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace regatta::cpu {
 
-/// Calls body(part) for 0 … parts - 1. A single part never enters OpenMP.
+/// Calls body(part) for part = 0 … parts - 1. A single part runs without OpenMP.
 template <typename Body>
 void parallel_parts(int parts, const Body& body) {
   if (parts == 1) {
@@ -22,7 +22,8 @@ void parallel_parts(int parts, const Body& body) {
   for (int part = 0; part < parts; ++part) body(part);
 }
 
-/// Calls body(begin, end) for consecutive ranges of 0 … count, cut at cache lines of f32.
+/// Calls body(begin, end) for `parts` consecutive ranges of [0, count), cut at multiples of a cache
+/// line of f32.
 template <typename Body>
 void parallel_ranges(int parts, std::int64_t count, const Body& body) {
   constexpr std::int64_t kLine = 16;

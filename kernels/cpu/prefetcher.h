@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prepares the batches of the next steps on its own thread, into two staging buffers. Threads:
-// take() by one lane; the prefetcher's thread fills a buffer that is not handed out.
+// Prepares the batches of the next steps on its own thread, in two staging buffers. Threads: only
+// one lane calls take(); the prefetcher's thread never fills the buffer that is being used.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  /// Waits for the batch of `step` and calls use(buffer) with the buffer that holds it. If `step`
-  /// does not follow the last one, prefetching restarts at `step`.
+  /// Waits for the batch of `step` and calls use(buffer) with the buffer that holds it. Prefetching
+  /// restarts at `step` if it does not follow the previous call's step.
   /// Throws: Aborted.
   void take(std::int64_t step, const AbortFlag* abort,
             const std::function<void(std::size_t buffer)>& use);

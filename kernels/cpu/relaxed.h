@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Access to elements of a variable: plain, if no other thread can access them or a lock is held; or
-// by relaxed atomics (Hogwild), which may lose updates but read only values that were written.
+// Access to elements of a variable. Plain is for elements that no other thread can access, or whose
+// lock is held. Relaxed uses relaxed atomics (Hogwild): updates may be lost, but every value read
+// was written by some thread.
 #pragma once
 
 #include <atomic>

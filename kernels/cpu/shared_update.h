@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The common part of all updates: accesses elements according to the parameter's sharing, then
-// counts the update and the versions that it missed since its parameter was read. Slots are
-// accessed like their parameter, under the parameter's locks.
+// The common part of all updates: accesses elements as the parameter's sharing requires, then
+// counts the update and its gradient's staleness, the number of versions that it missed since the
+// parameter was read. Slots are accessed like their parameter, under the parameter's locks.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +17,14 @@
 
 namespace regatta::cpu {
 
-/// Increments the canary by a relaxed load and a relaxed store, so that concurrent increments are
-/// lost as often as updates of an element.
+/// Increments the canary, which shows how many updates are lost: a relaxed load and a relaxed store
+/// lose concurrent increments as often as updates of an element.
 inline void touch_canary(VariableStorage& parameter) {
   const std::atomic_ref<std::uint64_t> canary(parameter.counts->canary);
   canary.store(canary.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-/// Calls body(begin, end) for each block of a variable, under its lock.
+/// Calls body(begin, end) for each shard of a variable, under the shard's lock.
 template <typename Body>
 void for_each_shard(VariableStorage& variable, int parts, const Body& body) {
   const std::int64_t count = variable.tensor.elements();
@@ -66,33 +66,34 @@ void update_elements(VariableStorage& parameter, int parts, const Body& body) {
   }
 }
 
-/// Whether several loops share the steps, so that no loop's step number counts all of them.
+/// Whether several loops update the parameter, each at its own pace, so that no loop's step number
+/// is the number of updates.
 inline bool loops_step_apart(const VariableStorage& parameter) {
   return parameter.sharing == Sharing::Relaxed || parameter.sharing == Sharing::Locked;
 }
 
-/// The number of finished updates of a shared variable.
+/// Returns the number of finished updates of a shared variable.
 inline std::uint64_t updates_of(const VariableStorage& variable, std::memory_order order) {
   return std::atomic_ref<std::uint64_t>(variable.counts->version).load(order);
 }
 
-/// The number of a shared variable's finished averages with other replicas.
+/// Returns the number of a shared variable's finished averages with other replicas.
 inline std::uint64_t averages_of(const VariableStorage& variable, std::memory_order order) {
   return std::atomic_ref<std::uint64_t>(variable.counts->averages).load(order);
 }
 
-/// The number of all changes of a shared variable.
+/// Returns the number of updates and averages of a shared variable.
 inline std::uint64_t version_of(const VariableStorage& variable, std::memory_order order) {
   return updates_of(variable, order) + averages_of(variable, order);
 }
 
-/// The version noted by the parameter's read; null if no node reads it.
+/// Returns where the parameter's read notes the version; null if no node reads the parameter.
 inline SeenVersion* seen_version(const KernelRequest& request) {
   return request.versions_seen.empty() ? nullptr : request.versions_seen[0];
 }
 
-/// Counts the version and the staleness of a gradient computed from version `seen` (null: the
-/// update has no gradient). Called after update_elements().
+/// Increments the parameter's version and counts the staleness of a gradient computed from version
+/// `seen` (null: the update has no gradient). Call it after update_elements().
 inline void count_update(VariableStorage& parameter, const SeenVersion* seen,
                          LaneCounters* counters) {
   if (parameter.sharing == Sharing::None) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transposes blocks of a matrix in AVX-512 registers. Only for code compiled for AVX-512 (a region
-// of `#pragma GCC target`) that runs if has_avx512().
+// Transposes blocks of a matrix in AVX-512 registers. Use it only in code that is compiled for
+// AVX-512 (a region of `#pragma GCC target`) and runs only if has_avx512().
 #pragma once
 
 #include <immintrin.h>
@@ -41,8 +41,8 @@ using Rows16 = __m512i[16];
   }
 }
 
-/// The column of 32 that element d of the lower result holds after unpacking words; in the upper
-/// result the column is 4 larger.
+/// Returns the column, of 32, that is in 32-bit element d of _mm512_unpacklo_epi16's result; the
+/// same element of _mm512_unpackhi_epi16's result has the column 4 further right.
 constexpr int unpacked_column(int d) { return 8 * (d / 4) + d % 4; }
 
 /// Transposes the 32 x 32 elements of 16 bits at `source`, in rows `stride` elements apart.
@@ -70,7 +70,7 @@ template <typename Write>
   }
 }
 
-/// The mask of the first `count` of 32 elements; `count` may exceed 32.
+/// Returns a mask of the first `count` of 32 elements; `count` may exceed 32.
 inline __mmask32 first_of_32(std::int64_t count) {
   return count >= 32 ? ~__mmask32{0} : (__mmask32{1} << count) - 1;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Math functions without branches, for one f32 (they vectorise in a loop, unlike libm's) or for
-// lanes.h's registers. A NaN argument gives a NaN: the selections keep the argument if it is
-// compared with NaN. Largest errors against libm in double over every seventh f32, absolute and in
-// units of the last place: tanh 3.0e-7, 5.0; erf 3.9e-7, 6.5; exp 5.0e-8, 1.0. vector_math_test.cpp
-// checks bounds.
+// lanes.h's registers. A NaN argument gives a NaN: comparisons with NaN are false, and the
+// selections then keep the argument. Largest errors against libm in double over every seventh f32,
+// absolute and in units of the last place: tanh 3.0e-7, 5.0; erf 3.9e-7, 6.5; exp 5.0e-8, 1.0.
+// vector_math_test.cpp checks bounds.
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ inline V fast_erf(V argument) {
   return x * (p / q);
 }
 
-/// exp of an argument in [-87, 0]; smaller ones give exp(-87).
+/// Returns exp of an argument in [-87, 0]; smaller arguments give exp(-87).
 /// Source: Cephes, expf: exp(x) = 2^n exp(r), |r| <= ln 2 / 2, polynomial of degree 5 + 2.
 template <typename V>
 inline V fast_exp_of_negative(V argument) {
@@ -74,7 +74,7 @@ inline V fast_exp_of_negative(V argument) {
   return (p * r * r + r + 1.0F) * power_of_two(n);
 }
 
-/// The standard normal distribution function.
+/// Returns the cumulative distribution function of the standard normal distribution at x.
 template <typename V>
 inline V normal_distribution(V x) {
   constexpr float kInverseSqrt2 = std::numbers::sqrt2_v<float> / 2;

@@ -23,8 +23,9 @@ struct Windows {
   std::int64_t image() const { return height * width * channels; }
   std::int64_t pooled_image() const { return rows * columns * channels; }
 
-  /// Calls body(first element of the window, element of the pooled image, side) for every window.
-  /// Common sides are compile-time constants.
+  /// Calls body(corner, pooled, side) for every window: `corner` is the offset of its first element
+  /// in the image, `pooled` the offset of its result in the pooled image. Common sides are
+  /// compile-time constants.
   template <typename Body>
   void for_each(const Body& body) const {
     if (side == 2) {
@@ -34,7 +35,7 @@ struct Windows {
     }
   }
 
-  /// Calls body(first element, count) for every run of pixels outside of all windows.
+  /// Calls body(offset, count) for every run of `count` elements whose pixels are in no window.
   template <typename Body>
   void for_each_rest(const Body& body) const {
     const std::int64_t covered = columns * side;
@@ -60,14 +61,16 @@ struct Windows {
   }
 };
 
-/// The largest value of a window, the pixel from which it was computed, and the pixel's position.
+/// The largest value of a window, the pixel from which it was computed, and the pixel's position in
+/// the window, row-major.
 struct Largest {
   Lanes value;
   Lanes pixel;
   LaneIntegers position;
 };
 
-/// The largest value(pixel) of the window at `corner`, the first of equals, for kLanes channels.
+/// Returns the largest value(pixel) of the window at `corner` for each of kLanes channels; of equal
+/// values, the first.
 template <typename T, typename Side, typename Count, typename Value>
 inline Largest largest(const Windows& n, const T* corner, Side side, Count lanes,
                        const Value& value) {
@@ -87,7 +90,8 @@ inline Largest largest(const Windows& n, const T* corner, Side side, Count lanes
   return best;
 }
 
-/// Writes `values` to the picked pixel of the window, and zeros to the others.
+/// Writes `values` to the pixel of the window that `positions` selects, and zeros to its other
+/// pixels.
 template <typename T, typename Side, typename Count>
 inline void store_to_picked(const Windows& n, T* corner, Side side, Count lanes, Lanes values,
                             const std::uint8_t* positions) {

@@ -37,8 +37,8 @@ struct Tiles {
     return {index / (down * across), in_image / across * kTile, in_image % across * kTile};
   }
 
-  /// The part inside the image of a square with a side of `reach` pixels that begins `before`
-  /// pixels above and left of the tile.
+  /// Returns the part that lies inside the image of a square with sides of `reach` pixels, which
+  /// begins `before` pixels above and left of the tile.
   Inside inside(const Tile& tile, std::int64_t before, std::int64_t reach) const {
     const auto clip = [&](std::int64_t first, std::int64_t extent) {
       return std::pair(static_cast<int>(std::max<std::int64_t>(0, before - first)),
@@ -59,7 +59,8 @@ struct Images {
   Tensor tensor;
   std::int64_t channels() const { return tensor.type.dim(3); }
   std::int64_t line() const { return tensor.type.dim(2) * channels(); }
-  /// The pixel `before` pixels above and left of a tile, also beyond the image's border.
+  /// Returns the address of the pixel that is `before` pixels above and left of a tile; it may lie
+  /// outside the image.
   template <typename T>
   T* corner(const Tiles::Tile& tile, std::int64_t before) const {
     const std::int64_t row = tile.image * tensor.type.dim(1) + tile.row - before;
@@ -71,16 +72,18 @@ inline std::int64_t quotient_up(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
 
-/// Divides tiles into blocks of sizes that differ by one, the same number for each thread.
+/// Divides tiles into blocks whose sizes differ by at most one, the same number of blocks for each
+/// thread.
 struct Blocks {
-  /// `wanted` is the number of tiles in a block.
+  /// `wanted` is the desired number of tiles in a block.
   Blocks(std::int64_t tile_count, int thread_count, std::int64_t wanted)
       : tiles(tile_count),
         threads(thread_count),
         each(quotient_up(quotient_up(tiles, threads), wanted)) {}
 
-  /// The number of rows of a block's matrices: that of the largest block, made odd so that the 36
-  /// matrices, a multiple of the channels apart, do not fall into the same few cache sets.
+  /// Returns the number of rows of a block's matrices: the tiles of the largest block, made odd so
+  /// that the 36 matrices, a multiple of the channels apart, do not fall into the same few cache
+  /// sets.
   std::int64_t rows() const { return quotient_up(tiles, each * threads) | 1; }
 
   /// Calls body(tiles) for the blocks of a thread, in order.
@@ -93,12 +96,12 @@ struct Blocks {
 
   std::int64_t tiles;
   int threads;
-  std::int64_t each;  ///< blocks of a thread
+  std::int64_t each;  ///< blocks per thread
 };
 
-/// The number of tiles in a block: as many as fit in a core's cache, but enough that a block's
-/// constant memory traffic (`others` for each of its points) does not exceed the traffic of its
-/// points.
+/// Returns the number of tiles in a block: as many as fit in a core's cache, but enough that the
+/// memory traffic that every block has (`others` elements for each point) does not exceed the
+/// traffic of its tiles (`channels` elements for each point and tile).
 inline std::int64_t tiles_of_a_block(std::int64_t channels, std::int64_t others) {
   const std::int64_t near = kBlockBytes / (kPoints * channels * std::int64_t{sizeof(float)});
   return std::max({kFewestTiles, near, others / channels});

@@ -30,7 +30,7 @@ struct Extent {
   }
 };
 
-/// Limits primitives to one OpenMP thread during its lifetime.
+/// Limits oneDNN's primitives to one OpenMP thread while this object exists.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
@@ -42,8 +42,8 @@ class OneThread {
   int before_;
 };
 
-/// Memory in the lane's scratch: parts are laid out first; their addresses are known once the
-/// scratch is reserved.
+/// Lays out memory in the lane's scratch: add() appends parts, reserve() then obtains the memory,
+/// and at() returns a part's address in it.
 class Room {
  public:
   struct Part {
@@ -65,7 +65,7 @@ class Room {
   std::size_t end_ = 0;
 };
 
-/// The 36 products of a thread's block.
+/// The 36 matrix products of one block, as a batched oneDNN product on one thread.
 class Products {
  public:
   Products(const onednn::Product& product, Room& room)

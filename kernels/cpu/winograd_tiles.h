@@ -19,9 +19,9 @@
 
 namespace regatta::cpu::winograd {
 
-inline constexpr std::int64_t kTile = 4;    ///< pixels a side of y
-inline constexpr std::int64_t kReach = 6;   ///< pixels a side of x
-inline constexpr std::int64_t kWindow = 3;  ///< weights a side
+inline constexpr std::int64_t kTile = 4;    ///< side of a tile of y, in pixels
+inline constexpr std::int64_t kReach = 6;   ///< side of the square of x that it reads
+inline constexpr std::int64_t kWindow = 3;  ///< side of the window of weights
 inline constexpr std::int64_t kPoints = kReach * kReach;
 
 inline constexpr float kP = 11.0F / 16, kQ = 23.0F / 16;
@@ -93,8 +93,8 @@ struct Inside {
   int top, bottom, left, right;
 };
 
-/// Calls body(channel) for runs of kLanes channels. If kLanes does not divide the channels, the
-/// last run overlaps the previous one and repeats its results. There are at least kLanes channels.
+/// Calls body(channel) for runs of kLanes channels. If kLanes does not divide `channels`, the last
+/// run overlaps the previous one and repeats its results. `channels` must be at least kLanes.
 template <typename Body>
 inline void for_each_run(std::int64_t channels, const Body& body) {
   for (std::int64_t c = 0; c < channels; c += kLanes) body(std::min(c, channels - kLanes));

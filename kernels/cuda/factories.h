@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factories in a GPU's table, by source file. A factory copies all that it needs out of
+// The factories in a GPU's table, grouped by source file. A factory copies all that it needs out of
 // the request, and returns null for element types that it does not support; the table then reports
 // the error. Formulas and shapes are in kernels/graph/ops.
 #pragma once
@@ -60,8 +60,8 @@ KernelPointer top_k(const KernelRequest&);
 KernelPointer scatter_add(const KernelRequest&);
 
 // collective.cu: an all_reduce, reduce_scatter or all_gather as one kernel for all members. Inputs
-// and outputs are the members' buckets in their order; outputs receive the sums or the gathered
-// values. An all_gather's inputs are the pieces of member 0's share, of member 1's, …
+// and outputs are the members' buckets, in the order of members; outputs receive the sums or the
+// gathered values. An all_gather's inputs are the pieces of member 0's share, then of member 1's, …
 KernelPointer collective(const KernelRequest&);
 
 // read.cu

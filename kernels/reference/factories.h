@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factories in the reference table, by source file. A factory copies the tensors it needs out
-// of the request. Formulas and shapes are in kernels/graph/ops.
+// The factories in the reference table, grouped by source file. A factory copies the tensors it
+// needs out of the request. Formulas and shapes are in kernels/graph/ops.
 #pragma once
 
 #include <memory>

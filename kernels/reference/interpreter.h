@@ -3,9 +3,9 @@
 // Runs a graph node by node with the reference kernels, in any order that the caller chooses: tests
 // replay interleavings of asynchronous loops and get the same bits every time. Every value has its
 // own memory, except views (read of a variable that is not shared, reshape, slice), which alias.
-// Input nodes do nothing: the caller sets their values. An all_reduce runs with the last member's
-// node: then every member's outputs get the sums, added in the order of members; until then they
-// hold the previous step's sums.
+// Input nodes do nothing: the caller sets their values. An all_reduce runs when the last member's
+// node runs: all members' outputs then receive the sums, added in the order of members. Until then
+// they hold the previous step's sums.
 // Threads: one.
 #pragma once
 
@@ -26,13 +26,14 @@
 
 namespace regatta {
 
-/// Initial values by variable name; all variables of a name (one a replica) get the same.
+/// Initial values by variable name; if several variables have the name (one per replica), all start
+/// with these values.
 using InitialValues = std::map<std::string, std::vector<float>>;
 
 class Interpreter {
  public:
-  /// Variables that `initial` does not name start with the values of initialize(). The graph
-  /// outlives this. Throws: RunError(Unsupported) if the reference lacks one of the ops.
+  /// Variables whose names are not in `initial` start with the values of initialize(). `graph` must
+  /// outlive this object. Throws: RunError(Unsupported) if the reference lacks one of the ops.
   Interpreter(const Graph& graph, std::uint64_t seed, const InitialValues& initial = {});
 
   /// Runs one node, even if its inputs are not computed yet.
@@ -51,7 +52,8 @@ class Interpreter {
   VariableStorage& storage(VariableId id) { return *variables_.at(static_cast<std::size_t>(id)); }
   float* value(Value value) const { return tensor(value).f32(); }
   float* variable(VariableId id) { return storage(id).tensor.f32(); }
-  /// Staleness of all loops together, unless the caller's contexts have their own counters.
+  /// Returns the staleness counters of all loops together; steps whose context has counters of its
+  /// own are not counted here.
   const LaneCounters& counters() const { return counters_; }
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Slow, obvious loops, one for each op: the expected values for tests of other devices. One thread,
-// f32, long sums in double. bf16 exists only in cast, copy and read. Input is in kernels/cpu.
+// Slow, obvious loops, one for each op: the expected values in tests of other devices' kernels.
+// They run on one thread and compute in f32, long sums in double; only cast, copy and read support
+// bf16. The input op is in kernels/cpu.
 #pragma once
 
 #include "kernels/runtime/kernel.h"

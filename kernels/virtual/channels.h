@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages between processes in virtual time. A channel carries the messages between two processes
-// in one direction, one at a time, as a connection does. Each message occupies the channel for its
-// own cost and then for its bytes, a flow through the links between the hosts; the latency follows,
-// while the next message is in flight. A message that begins at a link filled by others first waits
-// for the bytes that these keep queued there (Cluster::queue_bytes). If hosts share a machine's
-// cores, the bytes of a message at the measured rate take one core at each end (half a core with
-// Open MPI), less at a lower rate; its own cost takes none. A computing thread and a long Open MPI
-// message on one core are slowed by the same factor.
+// Messages between processes in virtual time. A channel carries the messages from one process to
+// another, one at a time, like a connection. A message occupies its channel first for its fixed
+// cost and then while its bytes travel, as a flow through the links between the hosts; the latency
+// is added at the end, when the next message may already be under way. A message whose route has
+// links that other flows fill first waits for the bytes that those flows keep queued there
+// (Cluster::queue_bytes). If hosts share a machine's cores, a message whose bytes travel at the
+// measured rate takes one core at each end (half a core with Open MPI), proportionally less at a
+// lower rate; its fixed cost takes no core. A computing thread and a long Open MPI message on one
+// core are slowed by the same factor.
 #pragma once
 
 #include <array>
@@ -35,22 +36,23 @@ struct Delivery {
 struct Posted {
   Carrier carrier = Carrier::OpenMpi;
   std::int64_t bytes = 0;
-  std::int64_t of_bytes = 0;  ///< size of the whole message if this is a part of it; 0: it is whole
-  bool goes_on = false;       ///< a later part: the first has paid the message's own cost
+  std::int64_t of_bytes = 0;  ///< of the whole message if this is one part of it; 0: it is whole
+  bool goes_on = false;       ///< a later part: the first part has paid the message's fixed cost
   int handshakes = 0;         ///< round trips before the first byte leaves
 };
 
 class Channels {
  public:
-  /// `host_of`: by process. All arguments outlive this.
+  /// `host_of[p]` is the host of process p. All arguments must outlive this object.
   Channels(const Cluster& cluster, const std::vector<int>& host_of, EventQueue& events,
            Network& network);
 
-  /// Makes messages take cores. `cores_of`: by process, the network's link that stands for its
-  /// cores; -1: it has enough. `core`: the capacity of one core. Call before the first message.
+  /// Makes messages take cores. `cores_of[p]` is the network link that stands for the cores of
+  /// process p; -1 if the process has enough cores. `core` is the capacity that stands for one core
+  /// in these links. Call before the first message.
   void take_cores(const std::vector<int>& cores_of, double core);
 
-  /// Queues a message; the event MessageArrives, with `delivery`, follows.
+  /// Queues a message; when it has arrived, an event MessageArrives with `delivery` follows.
   void post(double now, int from, int to, const Posted& message, const Delivery& delivery);
   void begin_flow(const Event& event);
   /// Ends the event's flow and returns the delivery of its message.
@@ -80,8 +82,8 @@ class Channels {
   const std::vector<int>& host_of_;
   EventQueue& events_;
   Network& network_;
-  std::vector<int> out_;  ///< by host: the link; -1: unlimited
-  std::vector<int> in_;
+  std::vector<int> out_;  ///< [host]: its outgoing link; -1: unlimited
+  std::vector<int> in_;   ///< [host]: its incoming link
   int core_ = -1;
   std::vector<int> cores_of_;
   double core_capacity_ = 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A cluster that need not exist: its hosts, the links between them, the costs of messages, and the
-// variation of compute times between steps. Units: nanoseconds, bytes, bytes per nanosecond (GB/s).
+// Describes a cluster that need not exist: its hosts, the links between them, the costs of
+// messages, and the variation of compute times between steps. Units: nanoseconds, bytes, bytes per
+// nanosecond (GB/s).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct MessageTime {
   bool operator==(const MessageTime&) const = default;
 };
 
-/// The costs of messages on one way, apart from the links along it.
+/// Costs of messages along one way (within a host or between hosts), apart from the links along it.
 struct Way {
   double message_ns = 0;           ///< cost of each message, which occupies the channel
   double bytes_per_ns = kNoLimit;  ///< rate of a single message, if no link is narrower
@@ -30,9 +31,9 @@ struct Way {
   std::vector<MessageTime> points = {};
   bool operator==(const Way&) const = default;
 
-  /// The time of a message that has the way to itself.
+  /// Returns the time of a message of `bytes` bytes while no other message uses the way.
   double ns_of(double bytes) const;
-  /// The rate of the message's bytes, after message_ns.
+  /// Returns the rate at which the message's bytes travel after message_ns.
   double rate_of(double bytes) const;
 };
 
@@ -56,18 +57,18 @@ struct Transports {
 struct VirtualHost {
   std::string name;
   int cores = 1;
-  double out_bytes_per_ns = kNoLimit;  ///< of the link for all that leaves the host
-  double in_bytes_per_ns = kNoLimit;
+  double out_bytes_per_ns = kNoLimit;  ///< capacity of the link for all that leaves the host
+  double in_bytes_per_ns = kNoLimit;   ///< likewise for all that enters the host
 };
 
 struct Cluster {
   std::vector<VirtualHost> hosts;
   double latency_ns = 0;                ///< one way between two hosts
-  double core_bytes_per_ns = kNoLimit;  ///< of the link that all traffic between hosts shares
-  double queue_bytes = 0;               ///< that each flow keeps queued at the link that limits it
+  double core_bytes_per_ns = kNoLimit;  ///< of one link for all traffic between hosts
+  double queue_bytes = 0;               ///< kept queued by each flow at the link that limits it
   int threads_per_worker = 1;
   int server_cores = 1;   ///< per server process
-  int machine_cores = 0;  ///< assigned to hosts in turn, one each; 0: hosts have their own cores
+  int machine_cores = 0;  ///< host h has core h % machine_cores; 0: hosts have their own cores
   ComputeTimes compute_times;
   Transports transports;
   std::uint64_t seed = 1;

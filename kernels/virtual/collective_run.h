@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One collective in virtual time: the position of each member in the schedule. A member begins a
-// round when its lane reaches the collective; it goes on when the messages that a step awaits have
-// arrived and are added up. If members forward chunks, the next step's send begins once the first
-// chunk is added up, and its other chunks follow as they arrive. No member is more than one round
-// ahead of another.
+// One collective in virtual time: the progress of each member through the collective's schedule. A
+// member begins a round when its lane reaches the collective. It goes on to the next step when the
+// messages that the current step awaits have arrived and are added up. If members forward chunks,
+// they begin the next step's send as soon as the first chunk is added up; the other chunks follow
+// as they arrive. No member is more than one round ahead of another.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace regatta::virtual_time {
 
 class CollectiveRun {
  public:
-  /// `chunk_bytes`: the part of a step's message that suffices for the send of the next step; 0:
-  /// all of it.
+  /// `chunk_bytes` is the size of the first chunk of a message: the next step's send begins once
+  /// this chunk is added up; 0: once the whole message is. `schedule` must outlive this object.
   CollectiveRun(const CollectiveSchedule& schedule, std::int64_t chunk_bytes);
 
   void enter(double now, std::int64_t member);
@@ -32,13 +32,14 @@ class CollectiveRun {
   struct Next {
     enum class Kind : std::uint8_t { Await, Send, Add, Leave };
     Kind kind = Kind::Await;
-    const MemberWork* work = nullptr;  ///< Send, Add: valid until the next call
-    std::int64_t slot = 0;             ///< of the messages that are sent
+    const MemberWork* work = nullptr;  ///< Send, Add; valid until the next call of next()
+    std::int64_t slot = 0;             ///< Send: the slot of the messages
   };
-  /// Call it again until it returns Await, Add or Leave.
+  /// Returns the next action of `member`. After Send, call it again: the member may have more to
+  /// do.
   Next next(std::int64_t member);
   void has_added_up(std::int64_t member) { at(member).is_adding = false; }
-  /// The time at which the last member of the round entered. The member must have left.
+  /// Returns the time at which the last member entered the round that `member` has just left.
   double last_came(std::int64_t member) const {
     return last_came_[static_cast<std::size_t>((at(member).round - 1) & 1)];
   }
@@ -76,9 +77,9 @@ class CollectiveRun {
   std::int64_t chunk_bytes_;
   std::int64_t lag_;  ///< steps by which the awaited receipt is behind the send
   std::vector<Member> members_;
-  std::vector<std::vector<Came>> came_;  ///< by member: slots in the order of their first arrival
+  std::vector<std::vector<Came>> came_;  ///< [member]: slots in the order of their first arrival
   MemberWork work_;
-  double last_came_[2] = {0, 0};  ///< by parity of the round
+  double last_came_[2] = {0, 0};  ///< [parity of the round]
   std::int64_t round_of_last_[2] = {-1, -1};
 };
 

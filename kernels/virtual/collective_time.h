@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time of one collective alone, by which --all-reduce auto picks an algorithm.
+// Computes the time of one collective, from which --all-reduce auto chooses an algorithm.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,10 @@
 
 namespace regatta::virtual_time {
 
-/// Returns the time from the simultaneous arrival of all members until the last has its result,
-/// alone on the cluster. `host_of`: by process; without `part_of` all members are in process 0.
-/// Units: ns. Throws: RunError(Unsupported) for an algorithm that has no schedule.
+/// Returns the time from the simultaneous arrival of all members until the last member has its
+/// result, with no other traffic on the cluster. `host_of[p]` is the host of process p; if
+/// `shape.part_of` is empty, all members are in process 0. Units: ns. Throws: RunError(Unsupported)
+/// for an algorithm that has no schedule.
 double collective_ns(const CollectiveShape& shape, const Cluster& cluster,
                      const std::vector<int>& host_of);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Future events of virtual time, in order. Events at the same time keep the order in which they
-// were added, so two runs are equal to the bit. Units: nanoseconds.
+// A queue of future events in virtual time. Events at the same time are taken in the order in which
+// they were added, so that two runs are bitwise equal. Units: nanoseconds.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace regatta::virtual_time {
 
 enum class EventKind : std::uint8_t {
-  LaneGoesOn,     ///< a lane has computed
-  MessageBegins,  ///< a channel has paid a message's own cost: its bytes may leave
+  LaneGoesOn,     ///< a lane has finished computing
+  MessageBegins,  ///< a message's fixed cost has been paid: its bytes may leave
   FlowEnds,       ///< the last byte of a flow has left
   MessageArrives,
   ComputeEnds,   ///< a flow of computing on shared cores has ended
@@ -25,7 +25,7 @@ struct Event {
   std::uint64_t number = 0;  ///< set by the queue
   EventKind kind = EventKind::LaneGoesOn;
   std::int32_t index = 0;   ///< of the lane, channel, flow, message or collective
-  std::int64_t detail = 0;  ///< further data of the kind
+  std::int64_t detail = 0;  ///< further data, which depends on the kind
 };
 
 class EventQueue {
@@ -44,7 +44,7 @@ class EventQueue {
     events_.pop_back();
     return event;
   }
-  /// Removes the events for which `is_void` holds.
+  /// Removes the events for which is_void(event) is true.
   template <typename Predicate>
   void drop(Predicate is_void) {
     std::erase_if(events_, is_void);

@@ -3,10 +3,10 @@
 // Flows of bytes through shared links. Rates are max-min fair, by progressive filling: all rates
 // rise together until a link is full or a flow reaches its own limit; the flows of a full link keep
 // that rate, and the others rise further. When a flow begins or ends, the rates of all flows
-// connected with it by links change. A flow's weight at a link is the capacity that a rate of 1
-// takes there, so a core can be modelled as a link and computing as a flow. Source: Bertsekas and
-// Gallager, "Data Networks", 1992, section 6.5.2. Units: bytes, nanoseconds, bytes per nanosecond
-// (GB/s).
+// change that share links with it, directly or through other flows. A flow's weight at a link is
+// the capacity that a rate of 1 takes there, so a core can be modelled as a link and computing as a
+// flow. Source: Bertsekas and Gallager, "Data Networks", 1992, section 6.5.2. Units: bytes,
+// nanoseconds, bytes per nanosecond (GB/s).
 #pragma once
 
 #include <array>
@@ -42,21 +42,23 @@ class Route {
 
 class Network {
  public:
-  /// Adds the ends of flows to `events`, which outlives this.
+  /// Adds an event to `events` for the end of each flow. `events` must outlive this object.
   explicit Network(EventQueue& events) : events_(events) {}
 
   /// Adds a link and returns its number; `capacity` is above 0.
   int add_link(double capacity);
   /// Begins a flow with a rate of at most `most` and returns its number; the route or `most` must
-  /// limit it. Its end is an event of kind `ends` that carries the number; numbers are reused.
+  /// limit the rate. When the flow ends, an event of kind `ends` with this number as its index
+  /// occurs. Numbers are reused.
   int begin(double now, const Route& route, double most, double bytes,
             EventKind ends = EventKind::FlowEnds);
-  /// Computes the new rates of all flows affected by begins and ends. Call it when everything at
-  /// time `now` has happened, before time advances.
+  /// Computes the new rates of all flows affected by begun and ended flows. Call it when everything
+  /// at time `now` has happened, before time advances.
   void settle(double now);
-  /// Whether the event is the flow's current end. Ends foreseen before a change of rate are not.
+  /// Whether the event is the end of its flow as now expected; false if the flow's rate has changed
+  /// since the event was added.
   bool ends(const Event& event) const;
-  /// Whether the event is an end that was foreseen before a change of rate.
+  /// Whether the event is the end of a flow whose rate has changed since the event was added.
   bool is_outdated(const Event& event) const {
     return (event.kind == EventKind::FlowEnds || event.kind == EventKind::ComputeEnds) &&
            !ends(event);
@@ -64,9 +66,10 @@ class Network {
   void end(int flow);
   /// The rate of a flow in progress, as of the last settle().
   double rate(int flow) const { return flows_[static_cast<std::size_t>(flow)].rate; }
-  /// Returns the wait of a byte at the link if each flow limited by the link keeps `most` bytes
-  /// queued there, or all its remaining bytes if fewer. A flow limited equally by several links
-  /// queues at the first. Uses flows as of the last settle(). Units: nanoseconds, bytes.
+  /// Returns how long a byte waits at the link if each flow limited by the link keeps `most` bytes
+  /// queued there, or all its remaining bytes if fewer. A flow that several links limit equally
+  /// queues at the first of them. Uses the flows as of the last settle(). Units: nanoseconds,
+  /// bytes.
   double wait_ns(double now, int link, double most) const;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of a partitioned step as lists of lane instructions, without the graph: each lane has the
-// instructions of its plan (kernels/runtime/plan.h) with their times, messages and collectives. An
-// instruction takes 56 bytes.
+// The parts of a partitioned step as lists of lane instructions, without the graph: each lane has
+// the instructions of its plan (kernels/runtime/plan.h) with their times, messages and collectives.
+// An instruction takes 56 bytes.
 #pragma once
 
 #include <cstdint>
@@ -23,26 +23,26 @@ namespace regatta::virtual_time {
 
 enum class Work : std::uint8_t { Compute, Copy, Send, Sent, Receive, Collective };
 
-/// The role of an instruction at a server with backup workers, whose steps take the first pushes
-/// only (loops/quorum.h).
+/// The role of an instruction at a server with backup workers, whose steps take only the pushes
+/// that arrive first (loops/quorum.h).
 enum class QuorumPart : std::uint8_t { None, Decides, Follows, Behind };
 
-/// Entries of Program::lists per wait.
+/// Number of entries in Program::lists for one wait: lane, index, of_stage.
 inline constexpr std::int32_t kListedOfWait = 3;
 
 struct LaneInstruction {
   Work work = Work::Compute;
   Category category = Category::Compute;
-  bool awaited = false;       ///< another lane waits for it
-  bool is_a_read = false;     ///< of shared variables, whose versions are noted
-  bool is_an_update = false;  ///< of shared variables
+  bool awaited = false;       ///< another lane waits for this instruction
+  bool is_a_read = false;     ///< reads shared variables and notes their versions
+  bool is_an_update = false;  ///< updates shared variables
   bool looks_ahead = false;   ///< an update without a gradient
-  bool averages = false;  ///< the first listed variable, with one of the others if there are any
-  bool adds = false;      ///< a receive that adds to its inputs
-  bool of_stage = false;  ///< brings messages from another stage of the replica
+  bool averages = false;      ///< averages the first listed variable with another one, if any
+  bool adds = false;          ///< a receive that adds to its inputs
+  bool of_stage = false;      ///< brings messages from another stage of the replica
   QuorumPart quorum = QuorumPart::None;
   std::int32_t steps = -1;   ///< index of Program::node_steps; -1: every step
-  std::int32_t number = -1;  ///< of the message, the collective, or the place that a copy reads
+  std::int32_t number = -1;  ///< of the message or collective, or index in Program::senders
   std::int32_t member = 0;   ///< of the collective, or the replica that averages
   std::int32_t first = 0;    ///< index in Program::lists of its waits
   std::int32_t waits = 0;
@@ -56,7 +56,7 @@ struct ProgramLane {
   int loop = 0;  ///< in the whole graph
   Place place;
   bool communication = false;
-  bool leads = false;  ///< its loop's first compute lane; with a quorum, that at the first server
+  bool leads = false;  ///< its loop's first compute lane, at the first server if it has a quorum
   std::vector<LaneInstruction> instructions;
   std::vector<int> stages;  ///< lanes of its loop and process: other stages of its replica
 };
@@ -69,16 +69,16 @@ struct ProgramMessage {
 
 struct ProgramCollective {
   CollectiveSchedule schedule;
-  bool by_library = false;  ///< it does not separate waiting from moving
-  std::vector<int> lanes;   ///< by member
+  bool by_library = false;  ///< a library's, which does not separate waiting from transfer
+  std::vector<int> lanes;   ///< lanes[m] is member m's lane
 };
 
-/// The rule of each server with backup workers. The number of a loop's member is the replica of its
-/// places at servers.
+/// The quorum rule of each server with backup workers. A loop's member number is the replica number
+/// of its places at the servers.
 struct ProgramQuorum {
   std::int64_t needed = 1;
   std::int64_t members = 1;
-  std::vector<std::int64_t> updates;  ///< by server: for a push that completes a step
+  std::vector<std::int64_t> updates;  ///< [server]: updates that a push runs if it completes a step
 };
 
 struct ProgramLoop {
@@ -104,8 +104,8 @@ struct Program {
   std::vector<std::string> unknown_kernels;  ///< keys without a cost, each once
 };
 
-/// Builds the program. `parts`: by process, as partition() made them. Throws: RunError(Unsupported)
-/// for an op that virtual time does not have.
+/// Builds the program. `parts[p]` is the step of process p, made by partition(). Throws:
+/// RunError(Unsupported) for an op that virtual time does not model.
 Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads);
 
 }  // namespace regatta::virtual_time

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a program on a cluster in virtual time. Lanes follow the rules of kernels/runtime/lane.h:
-// instructions in order, dependencies, and no step before the loop's lanes in the process (in all
-// processes if an executor follows the order) have ended the one before. Loops of a model claim
-// their steps from one count; a staleness bound holds leaders back. Lanes of a server's process
-// take turns on its cores, first come, first served. If workers and servers use more cores than a
-// host has, those that compute at the same time share the cores evenly; if hosts share a machine's
-// cores, travelling bytes take some, too (channels.h). No values are computed. The results are
-// times, bytes, staleness, and the order in which loops access shared state, with which an executor
-// can compute the cluster's values. Two runs are equal to the bit.
+// instructions run in order and wait for their dependencies, and a step begins only when the loop's
+// lanes in the process (in all processes if an executor follows the order) have ended the previous
+// step. The loops of a model claim their steps from one shared count; a staleness bound holds back
+// loops that are ahead. Lanes of a server's process take turns on its cores, first come, first
+// served. If workers and servers use more cores than a host has, those that compute at the same
+// time share the cores evenly; if hosts share a machine's cores, messages under way take cores, too
+// (channels.h). No values are computed. The results are times, bytes, staleness, and the order in
+// which loops access shared state, which an executor can follow to compute the values of the
+// cluster's run. Two runs are bitwise equal.
 #pragma once
 
 #include <array>
@@ -31,30 +32,31 @@
 namespace regatta::virtual_time {
 
 struct SimulationOptions {
-  std::vector<int> host_of;          ///< by process
-  std::map<int, double> stragglers;  ///< factors on compute time, by worker in the order of places
-  AccessOrder* order = nullptr;      ///< receives the turns; null: none are kept
+  std::vector<int> host_of;          ///< host_of[p] is the host of process p
+  std::map<int, double> stragglers;  ///< factor on compute time, by worker's index in workers()
+  AccessOrder* order = nullptr;      ///< receives the order of accesses; null: not recorded
 };
 
-/// A loop's history, noted by its leader. Entry k is step k.
+/// The history of a loop, recorded by its leading lane (ProgramLane::leads). Entry k is for step k.
 struct SimulatedLoop {
   std::vector<double> step_ns;
-  std::vector<std::int64_t> examples;  ///< claimed by all loops of the model when the step began
+  std::vector<std::int64_t> examples;  ///< claimed by the model's loops when the step began
 };
 
 class Simulation {
  public:
-  /// Program and cluster outlive this.
+  /// `program` and `cluster` must outlive this object.
   Simulation(const Program& program, const Cluster& cluster, const SimulationOptions& options);
 
-  /// Runs until all loops together have seen `examples`, counted from the first step ever; all then
-  /// stop at a step boundary. Throws: RunError(Timeout) if lanes wait for each other for ever.
+  /// Runs until all loops together have seen `examples`, counted since this object was made; all
+  /// loops then stop at a step boundary. Throws: RunError(Timeout) if lanes wait for each other for
+  /// ever.
   void advance_to(std::int64_t examples);
 
   double now() const { return now_; }
   std::uint64_t events() const { return events_.added(); }
   std::int64_t examples_seen() const { return examples_; }
-  /// The process and the report of each worker, in the order of places.
+  /// Returns the process and the report of each worker, ordered by the workers' places.
   std::vector<std::pair<int, WorkerReport>> workers() const;
   const std::vector<SimulatedLoop>& loops() const { return histories_; }
   const TrafficByPlace& traffic() const { return traffic_; }
@@ -64,7 +66,7 @@ class Simulation {
   struct Lane {
     State state = State::Done;
     bool in_step = false;
-    bool has_core = false;  ///< one of its server's
+    bool has_core = false;  ///< holds one of its server's cores
     std::size_t at = 0;     ///< index of the instruction
     std::int32_t met = 0;   ///< dependencies met, in their order
     std::size_t until = 0;  ///< end of the span of instructions that it computes
@@ -197,25 +199,25 @@ class Simulation {
   EventQueue events_;
   Network network_{events_};  ///< some links stand for cores, some flows for computing
   Channels channels_;
-  std::vector<int> shared_cores_of_;  ///< by process: the link of its cores; -1: it has enough
+  std::vector<int> shared_cores_of_;  ///< [process]: the link of its cores; -1: it has enough
   double core_capacity_ = 1;          ///< of such a link, per core
-  std::vector<Event> behind_flows_;   ///< by computing flow: the event that follows its end
+  std::vector<Event> behind_flows_;   ///< [computing flow]: the event that follows its end
   double now_ = 0;
   std::vector<Lane> lanes_;
   std::vector<Loop> loops_;
   std::vector<Mailbox> mailboxes_;
   std::vector<CollectiveRun> collectives_;
-  std::vector<Quorum> quorums_;         ///< by server; empty without backup workers
-  std::vector<Cores> cores_;            ///< by process
-  std::vector<std::int64_t> versions_;  ///< by shared variable
+  std::vector<Quorum> quorums_;                          ///< [server]; empty without backup workers
+  std::vector<Cores> cores_;                             ///< [process]
+  std::vector<std::int64_t> versions_;                   ///< [shared variable]
   std::unordered_map<std::int64_t, std::int64_t> seen_;  ///< by loop and variable
-  std::vector<std::int64_t> claimed_;                    ///< by model: examples
+  std::vector<std::int64_t> claimed_;                    ///< [model]: examples
   std::vector<int> followers_;                           ///< lanes that wait for a claim
   std::vector<int> held_back_;                           ///< leaders that wait for slower loops
   std::deque<int> ready_;
   std::vector<SimulatedLoop> histories_;
   TrafficByPlace traffic_;
-  std::vector<std::size_t> orders_;  ///< by shared variable; empty if no turns are kept
+  std::vector<std::size_t> orders_;  ///< [shared variable]; empty if no order is recorded
   std::int64_t examples_ = 0;
   std::int64_t target_ = 0;
 };

@@ -16,15 +16,16 @@ namespace regatta::cuda {
 void cuda_call(cudaError_t status, std::string_view call,
                std::source_location where = std::source_location::current());
 
-/// The GPU's address on its host's PCI bus, like `0000:1b:00.0`. Throws: RunError(Device).
+/// Returns the GPU's address on its host's PCI bus, like `0000:1b:00.0`. Throws: RunError(Device).
 std::string bus_address(int device);
 
-/// Called after a GPU did not finish in time: calls that would wait for the GPU again are skipped
-/// from now on, so that the process can end and report the reason. Threads: any, here and below.
+/// Declares that a GPU did not finish in time: from now on, calls that would wait for the GPU are
+/// skipped, so that the process can end and report the reason. Threads: any; also for the functions
+/// below.
 void abandon_gpu();
 bool is_gpu_abandoned();
 
-/// cudaFree, unless the GPU has been abandoned.
+/// Calls cudaFree unless the GPU has been abandoned.
 void free_on_gpu(void* memory) noexcept;
 
 }  // namespace regatta::cuda

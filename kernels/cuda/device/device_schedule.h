@@ -13,7 +13,7 @@
 
 namespace regatta::cuda {
 
-/// Units: examples seen by all loops together.
+/// Returns the schedule's value after `seen` examples. Units: examples seen by all loops together.
 struct DeviceSchedule {
   const double* examples;
   const double* values;

@@ -7,7 +7,8 @@
 
 namespace regatta::cuda {
 
-/// `PCIe gen 5 x16, 18 NVLinks`; empty if NVML reports none. `bus`: the GPU's PCI address.
+/// Returns the links of a GPU, such as `PCIe gen 5 x16, 18 NVLinks`; empty if NVML reports none.
+/// `bus` is the GPU's PCI address.
 std::string links_of(const char* bus);
 
 }  // namespace regatta::cuda

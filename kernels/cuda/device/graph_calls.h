@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CUDA runtime functions that record and launch a step, named as in the runtime without its
-// prefix. Tests replace the table.
+// The CUDA runtime functions that record and launch a step. Members are named like the functions,
+// without the prefix `cuda`. Tests replace the table.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,7 +24,7 @@ struct GraphCalls {
   cudaError_t (*graph_exec_destroy)(cudaGraphExec_t) = nullptr;
 };
 
-/// The table of the runtime's own functions.
+/// Returns the table of the CUDA runtime's own functions.
 const GraphCalls& cuda_graph_calls();
 
 }  // namespace regatta::cuda

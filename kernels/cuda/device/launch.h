@@ -28,10 +28,10 @@ namespace regatta::cuda {
 struct Block {
   std::int64_t index = 0;
   int threads = 0;
-  char* shared = nullptr;  ///< of this block; aligned to 16 bytes, not initialised
+  char* shared = nullptr;  ///< the block's memory; aligned to 16 bytes, not initialised
 
-  /// Calls f(thread) for every thread of the block and returns when all have returned. All threads
-  /// must reach it together, never inside a branch that only some take.
+  /// Calls f(thread) for every thread of the block and returns when all calls have returned. All
+  /// threads of the block must call each() together, never inside a branch that only some take.
   template <class Function>
   __host__ __device__ void each(Function f) const {
 #ifdef __CUDA_ARCH__
@@ -46,16 +46,18 @@ struct Block {
 namespace detail {
 
 inline constexpr int kThreads = 256;
-/// Most threads of a block, so that each may use 128 registers. Source: CUDA C++ Programming Guide,
-/// compute capabilities: 65,536 registers in a block.
+/// Largest number of threads of a block for which each may use 128 registers. Source: CUDA C++
+/// Programming Guide, compute capabilities: 65,536 registers in a block.
 inline constexpr int kMostThreads = 512;
-/// Blocks that must fit into a multiprocessor; otherwise the compiler aims at more, and spills.
+/// Number of blocks that must fit into a multiprocessor (__launch_bounds__). Without it, the
+/// compiler aims at more blocks and spills registers.
 inline constexpr int kLeastBlocks = 1;
-/// Most blocks of a launch over elements; beyond them a thread takes several elements.
+/// Largest number of blocks of a launch over elements; if there are more elements than threads, a
+/// thread takes several.
 inline constexpr std::int64_t kBlocks = 65536;
 inline constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 31;
-/// Shared memory that a block gets without a special request. Source: CUDA C++ Programming Guide,
-/// compute capabilities.
+/// Largest shared memory of a block that needs no cudaFuncSetAttribute(). Source: CUDA C++
+/// Programming Guide, compute capabilities.
 inline constexpr std::size_t kPlainSharedBytes = 48 * 1024;
 
 #ifdef __CUDACC__
@@ -122,8 +124,8 @@ void launch_blocks(const Queue&, std::int64_t, int, std::size_t, const Body&) {
 }
 #endif
 
-/// Runs the blocks in turn. Shared memory starts with all bits set (NaN as floats), so a kernel
-/// that relies on zeros fails.
+/// Runs the blocks one after another on the host. Shared memory starts with all bits set (NaN as
+/// floats), so a kernel that relies on zeros fails.
 template <class Body>
 void emulate_blocks(std::int64_t blocks, int threads, std::size_t shared_bytes, const Body& body) {
   struct alignas(16) Chunk {
@@ -150,7 +152,7 @@ void for_each(Queue& queue, std::int64_t n, Body body) {
   detail::launch_elements(queue, n, body);
 }
 
-/// Runs body(block) for each block. `threads`: at most detail::kMostThreads.
+/// Runs body(block) for each block. `threads` is at most detail::kMostThreads.
 template <class Body>
 void for_each_block(Queue& queue, std::int64_t blocks, int threads, std::size_t shared_bytes,
                     Body body) {

@@ -9,7 +9,8 @@
 
 namespace regatta::cuda {
 
-/// Called for each kernel before main() (launch.h). Returns true.
+/// Notes a kernel for load_kernels(). Called for each kernel before main() (launch.h). Returns
+/// true.
 bool note_kernel(const void* kernel);
 
 std::size_t noted_kernels();

@@ -14,15 +14,16 @@
 
 namespace regatta::cuda {
 
-/// The CUDA runtime functions used here, named without the prefix. Tests replace the table.
+/// The CUDA runtime functions used here, named without the prefix `cuda`. Tests replace the table.
 struct PeerCalls {
   cudaError_t (*device_can_access_peer)(int* can, int device, int peer) = cudaDeviceCanAccessPeer;
   cudaError_t (*set_device)(int device) = cudaSetDevice;
   cudaError_t (*device_enable_peer_access)(int peer, unsigned flags) = cudaDeviceEnablePeerAccess;
 };
 
-/// Returns, for each GPU, the other GPUs that can read its memory from now on. Access that was
-/// already enabled stays so. Throws: RunError(Device).
+/// Enables direct access between the GPUs wherever the hardware allows it. Returns, for each GPU,
+/// the other GPUs that can read its memory from now on. Access that was already enabled stays so.
+/// Throws: RunError(Device).
 std::map<int, std::vector<int>> enable_peer_access(std::span<const int> gpus,
                                                    const PeerCalls& calls = {});
 

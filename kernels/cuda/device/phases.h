@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs several bodies of blocks (launch.h) in one launch; each reads the results of the previous
-// one, because the whole grid waits between two. A GPU runs as many blocks as fit at once, each of
-// which takes several blocks of a body in turn. For .cu files only.
+// Runs several bodies of blocks (launch.h), called phases, in one launch. The whole grid waits
+// between two phases, so each can read the results of the previous one. A GPU runs as many blocks
+// as fit at once; each of them takes several blocks of a body in turn. For .cu files only.
 //   enqueue_phases<residents>(queue, threads, shared_bytes, Phase{blocks, body}, ...)
 // Source: CUDA C++ Programming Guide, Cooperative Groups, Grid Synchronization.
 #pragma once
@@ -47,7 +47,8 @@ Phase<Beside<First, Second>> beside(const Phase<First>& first, const Phase<Secon
   return {first.blocks + second.blocks, {first.blocks, first.body, second.body}};
 }
 
-/// The body of blocks that call body(i) for i in [0, n).
+/// Makes a body of blocks from a body of elements: the blocks' threads call body(i) for i in [0,
+/// n).
 template <class Body>
 struct Elements {
   std::int64_t n;
@@ -120,7 +121,8 @@ struct NotedPhases {
       note_kernel(reinterpret_cast<const void*>(&run_phases<kBlocks, List>));
 };
 
-/// The number of the kernel's blocks that the current GPU runs at once, the same in every launch.
+/// Returns the number of blocks of run_phases<kBlocks, List> that the current GPU can run at once;
+/// it is the same for every launch.
 template <int kBlocks, class List>
 std::int64_t resident_blocks(int threads, std::size_t shared_bytes) {
   static std::array<std::atomic<std::int64_t>, 64> known{};
@@ -161,9 +163,10 @@ void launch_phases(const Queue&, std::int64_t, int, std::size_t, const List&) {
 
 }  // namespace detail
 
-/// Enqueues the phases as one launch with equal `threads`, at most detail::kPhaseThreads, and one
-/// piece of shared memory. kBlocks: blocks that must fit into a multiprocessor; more of them hide
-/// each other's waits for memory, and leave fewer registers for a thread (4: 64, 3: 80).
+/// Enqueues the phases as one launch. All phases have `threads` threads a block, at most
+/// detail::kPhaseThreads, and use the same `shared_bytes` of shared memory. kBlocks is the number
+/// of blocks that must fit into a multiprocessor: more blocks hide each other's waits for memory,
+/// but leave fewer registers for a thread (4 blocks: 64 registers, 3: 80).
 template <int kBlocks, class... Bodies>
 void enqueue_phases(Queue& queue, int threads, std::size_t shared_bytes,
                     const Phase<Bodies>&... phases) {

@@ -15,30 +15,30 @@ struct CUstream_st;
 
 namespace regatta::cuda {
 
-/// The step's values in the device's memory, so that launches do not depend on the step and can be
-/// recorded once and replayed.
+/// The step's values, kept in the device's memory so that launches do not depend on the step and
+/// can be recorded once and replayed.
 struct StepValues {
   std::int64_t step = 0;             ///< index in this loop, from 0
   std::int64_t examples = 0;         ///< seen by all loops together when this step began
-  std::int64_t examples_before = 0;  ///< the same for the loop's previous step; 0 in its first
+  std::int64_t examples_before = 0;  ///< `examples` of the loop's previous step; 0 in its first
 };
 
 class Queue : public LaneQueue {
  public:
-  /// The device that has the queue's kernels and memory; outlives it.
+  /// Returns the device to which the queue's kernels and memory belong; it must outlive the queue.
   virtual Device& device() const = 0;
   virtual bool emulated() const = 0;
-  /// Null when emulated.
+  /// Returns the CUDA stream; null if the queue is emulated.
   virtual CUstream_st* stream() const = 0;
-  /// The step's values in device memory.
+  /// Returns the address of the step's values in device memory.
   virtual const StepValues* values() const = 0;
-  /// Takes work of an emulated queue, which is done at once, when the queue is finished, or, if
+  /// Enqueues work on an emulated queue. It runs at once, when the queue is finished, or, if
   /// recorded, when its step is launched.
   virtual void enqueue(std::function<void()> /*work*/) {}
 
-  /// Reserves at least `bytes` of memory that the queue's kernels share, each while it runs. It may
-  /// move, so a kernel asks for its address in each run(). Called while kernels are built and the
-  /// queue is empty. Throws: RunError when memory is short.
+  /// Reserves at least `bytes` of memory that the queue's kernels share, each while it runs. The
+  /// memory may move, so a kernel must call workspace() in each run(). Call it while kernels are
+  /// built and the queue is empty. Throws: RunError when memory is short.
   void reserve_workspace(std::int64_t bytes);
   std::byte* workspace() const { return workspace_.as<std::byte>(); }
 
@@ -52,14 +52,16 @@ class Queue : public LaneQueue {
   Scratch workspace_;
 };
 
-/// Makes a stream on GPU number `number`, which is `device`. Throws: RunError(Device).
+/// Makes a queue with a stream of its own on GPU number `number`; `device` must stand for this GPU.
+/// Throws: RunError(Device).
 std::unique_ptr<Queue> make_queue(Device& device, int number);
 
-/// Pinned host memory, which GPU number `device` and the others copy from and to without the host's
-/// help. Throws: RunError(Device).
+/// Allocates pinned host memory, which GPU number `device` and all other GPUs can copy from and to
+/// without the CPU's help. Throws: RunError(Device).
 HostBuffer make_pinned(int device, std::int64_t bytes);
 
-/// The queue for a kernel under construction; kernels of add_cuda_kernels() have no other kind.
+/// Returns the queue of a kernel under construction. The queue of every kernel of
+/// add_cuda_kernels() must be a Queue.
 Queue& queue_of(const KernelRequest& request);
 
 }  // namespace regatta::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A data set in memory that GPU kernels read: one copy in the GPU's memory for all its input nodes;
-// the host's own copy for an emulated queue.
+// A data set in memory that GPU kernels read: one copy in the GPU's memory, shared by all input
+// nodes, or the host's own copy for an emulated queue.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ struct ResidentData {
   Scratch memory[4];                     ///< owns the four arrays; empty for an emulated queue
 };
 
-/// The data set in the memory of the queue's device. Shared by all users and freed with the last
-/// one. Returns when the data is there. Threads: any. Throws: RunError(Device) if memory is short.
+/// Returns the data set in the memory of the queue's device, after it has been copied there. All
+/// users share one copy, freed with the last of them. Threads: any. Throws: RunError(Device) if
+/// memory is short.
 std::shared_ptr<const ResidentData> resident(const Queue& queue, const DataSet& data);
 
 }  // namespace regatta::cuda

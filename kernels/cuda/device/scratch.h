@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device memory that one kernel allocates when it is built, zeroed. Its size is known only then,
-// because it depends on libraries' plans, so it lies outside the device's block, and its queue
-// counts it.
+// Device memory, zeroed, that a kernel allocates when it is built. Its size depends on plans that
+// libraries make only then, so it lies outside the memory block planned for the device, and the
+// queue counts it.
 #pragma once
 
 #include <atomic>
@@ -17,15 +17,15 @@ namespace regatta::cuda {
 
 class Queue;
 
-/// Bytes of all scratch memory of a queue's kernels.
+/// Number of bytes of all scratch memory of a queue's kernels.
 using HeldBytes = std::atomic<std::int64_t>;
 
 class Scratch {
  public:
   Scratch() = default;
-  /// Throws: RunError(Device) when memory is short.
+  /// Allocates memory that `queue` counts. Throws: RunError(Device) when memory is short.
   Scratch(const Queue& queue, std::int64_t bytes);
-  /// Memory that several queues use, and none counts.
+  /// Allocates memory that several queues use and no queue counts.
   Scratch(Device& device, std::int64_t bytes);
 
   template <typename T>

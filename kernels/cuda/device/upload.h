@@ -10,7 +10,7 @@
 
 namespace regatta::cuda {
 
-/// Copies the bytes; returns when they are there. Throws: RunError(Device).
+/// Copies `bytes` to `memory` and returns when the copy is complete. Throws: RunError(Device).
 void write_bytes(Device& device, std::span<const std::byte> bytes, const Scratch& memory);
 
 template <typename T>
@@ -20,7 +20,7 @@ Scratch upload(const Queue& queue, std::span<const T> elements) {
   return memory;
 }
 
-/// Uploads for several queues of the device.
+/// Uploads to memory that several queues of the device use.
 template <typename T>
 Scratch upload(Device& device, std::span<const T> elements) {
   Scratch memory(device, static_cast<std::int64_t>(elements.size_bytes()));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The part of cuDNN's graph API that a convolution needs: descriptors, the graph of one operation,
-// the engines that could run it, and a plan of one of them. Plans are made for the GPU of a handle
-// or for a GPU described by its properties, so that tests without a GPU can check that cuDNN
-// accepts our graphs and has engines for them.
+// the engines that could run the graph, and a plan for one of these engines. Plans are made for the
+// GPU of a handle or for a GPU described by its properties, so that tests without a GPU can check
+// that cuDNN accepts our graphs and has engines for them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace regatta::cuda {
 
-/// A descriptor of the library, destroyed with its owner.
+/// Owns a cuDNN backend descriptor.
 class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type);
@@ -47,9 +47,9 @@ class Descriptor {
   std::int64_t integer(cudnnBackendAttributeName_t name) const;
   cudnnBackendDescriptor_t get() const { return opaque_; }
 
-  /// Throws: RunError(Device).
+  /// Finalizes the descriptor. Throws: RunError(Device).
   void finalize();
-  /// False if the library does not support the attributes.
+  /// Finalizes the descriptor. Returns false if the library does not support its attributes.
   [[nodiscard]] bool try_finalize();
 
  private:
@@ -59,13 +59,13 @@ class Descriptor {
   cudnnBackendDescriptor_t opaque_ = nullptr;
 };
 
-/// The target of a plan: the GPU of a handle, or one described by properties (a descriptor).
+/// The GPU for which a plan is made: the GPU of `handle`, or the one that `properties` describes.
 struct PlanTarget {
   cudnnHandle_t handle = nullptr;
   const Descriptor* properties = nullptr;
 };
 
-/// Numbers of the tensors of a graph.
+/// Unique ids of a graph's tensors.
 inline constexpr std::int64_t kX = 1;
 inline constexpr std::int64_t kW = 2;
 inline constexpr std::int64_t kY = 3;
@@ -73,8 +73,8 @@ inline constexpr std::int64_t kY = 3;
 /// Alignment of every tensor of a graph. Units: bytes.
 inline constexpr std::int64_t kTensorAlignment = 16;
 
-/// The descriptors of one pass of a convolution. Elements and results have one type; sums are f32.
-/// The last descriptor is the graph, the others are its parts.
+/// Returns the descriptors of one pass of a convolution: the last one is the graph, the others are
+/// its parts. Inputs and results have the type `element`; sums are f32.
 std::vector<Descriptor> convolution_graph(ConvolutionPass pass, const ConvolutionShape& shape,
                                           ElementType element, const PlanTarget& target);
 
@@ -84,17 +84,18 @@ struct EngineConfiguration {
   std::int64_t engine = 0;
 };
 
-/// Engines that could run the graph, presumably the fastest first: at most `most`, and only those
-/// that takes_notes() accepts.
+/// Returns engines that could run the graph, presumably the fastest first: at most `most`, and only
+/// those whose numerical notes takes_notes() accepts.
 std::vector<EngineConfiguration> engines_for(const Descriptor& graph, ElementType element,
                                              const PlanTarget& target, std::size_t most);
 
-/// Whether an engine with these numerical notes meets our requirements: products of the given type,
-/// not of a shorter one, sums in f32, and the same bits in every run. Tensor cores compute f32 as
-/// TensorFloat-32. Transformed convolutions (Winograd, FFT) round differently from the direct sum.
+/// Whether an engine with these numerical notes meets our requirements: products in the type
+/// `element`, not in a shorter type; sums in f32; the same bits in every run. Rejected are tensor
+/// cores for f32, which they compute as TensorFloat-32, and transformed convolutions (Winograd,
+/// FFT), which round differently from the direct sum.
 bool takes_notes(std::span<const cudnnBackendNumericalNote_t> notes, ElementType element);
 
-/// A plan with the engine; empty if the engine cannot run the graph after all.
+/// Makes a plan with the engine; empty if the engine cannot run the graph after all.
 std::optional<Descriptor> plan_of(const EngineConfiguration& engine, const PlanTarget& target);
 
 /// Largest workspace: engines that need more are left out, as a race leaves them little memory.
@@ -102,7 +103,7 @@ inline constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{512} << 20;
 
 std::int64_t workspace_bytes_of(const Descriptor& plan);
 
-/// Addresses of a plan's tensors.
+/// Addresses of a plan's tensors and of its workspace.
 struct PlanMemory {
   void* x;
   void* w;

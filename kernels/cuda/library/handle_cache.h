@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keeps objects that take long to make and outlive their user: a stream that ends releases them to
-// the cache for the next stream of the same GPU.
+// Keeps objects that take long to make beyond the life of their user: a stream that ends releases
+// its objects to the cache, and the next stream of the same GPU acquires them.
 // Threads: any.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace regatta::cuda {
 template <typename T>
 class HandleCache {
  public:
-  /// An object that was released for this GPU: one that suits, or else the first released. Null if
-  /// there is none.
+  /// Takes an object for `gpu` out of the cache: the first for which suits(object) is true, or else
+  /// the one that was released first. Null if the cache has none for this GPU.
   template <typename Suits>
   std::unique_ptr<T> acquire(int gpu, const Suits& suits) {
     const std::scoped_lock lock(mutex_);
@@ -39,7 +39,7 @@ class HandleCache {
 
  private:
   std::mutex mutex_;
-  std::map<int, std::vector<std::unique_ptr<T>>> released_;  ///< by GPU
+  std::map<int, std::vector<std::unique_ptr<T>>> released_;  ///< [gpu], oldest first
 };
 
 }  // namespace regatta::cuda

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cuBLASLt and cuDNN, loaded at run time (kernels/runtime/shared_library.h): one table of functions
-// each, named as in the library without its prefix, filled at first use. Types come from the
-// libraries' headers; nothing is linked. NCCL's table is in kernels/comm/nccl/nccl_calls.h because
-// of the include rules.
+// cuBLASLt and cuDNN, loaded at run time (kernels/runtime/shared_library.h): a table of functions
+// for each library, named like the library's functions without their prefix and filled at first
+// use. Types come from the libraries' headers; nothing is linked. NCCL's table is in
+// kernels/comm/nccl/nccl_calls.h because of the include rules.
 #pragma once
 
 #include <cublasLt.h>
@@ -49,15 +49,16 @@ struct Cudnn {
   decltype(cudnnBackendExecute)* execute = nullptr;
 };
 
-/// Throws: RunError(Unsupported) that names the package and the places searched. Threads: any.
+/// Returns the library's table, which is loaded at the first call. Throws: RunError(Unsupported)
+/// that names the package and the places searched. Threads: any.
 const CublasLt& cublas_lt();
 const Cudnn& cudnn();
 
-/// The reason why the library cannot be used, in one line; empty if it can.
+/// Returns the reason why the library cannot be used, in one line; empty if it can.
 std::string why_no_cublas_lt();
 std::string why_no_cudnn();
 
-/// `13.1.1`; empty if it is not installed or too old.
+/// Returns the library's version, such as `13.1.1`; empty if it is not installed or too old.
 std::optional<std::string> version_of_cublas_lt();
 std::optional<std::string> version_of_cudnn();
 

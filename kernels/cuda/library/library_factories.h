@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Factories of ops that NVIDIA's libraries compute if installed: dense by cuBLASLt, convolution by
-// cuDNN. Without the library, and on the emulated queue, our own kernels run (dense_paths.h,
-// convolution_paths.h); choice() names the one that runs. Formulas and shapes are in
-// kernels/graph/ops. A factory returns null for element types that it does not support.
+// Factories of ops that NVIDIA's libraries compute if they are installed: dense by cuBLASLt,
+// convolution by cuDNN. Without the library, and on an emulated queue, our own kernels run instead
+// (dense_paths.h, convolution_paths.h); a kernel's choice() reports which of them it is. Formulas
+// and shapes are in kernels/graph/ops. A factory returns null for element types that it does not
+// support.
 #pragma once
 
 #include <memory>

@@ -13,14 +13,15 @@
 
 namespace regatta::cuda {
 
-/// Φ(-|x|) and φ(x).
+/// The values Φ(-|x|) (`below`) and φ(x) (`density`) for an x.
 struct NormalTail {
   float below;
   float density;
 };
 
-/// Both by one exponential; Φ's absolute error is 1e-7. Source: Abramowitz and Stegun, Handbook of
-/// Mathematical Functions, 7.1.26, with z = |x| / sqrt(2): Φ(-|x|) = erfc(z) / 2.
+/// Computes Φ(-|x|) and φ(x) with one exponential; Φ's absolute error is 1e-7. Source: Abramowitz
+/// and Stegun, Handbook of Mathematical Functions, 7.1.26, with z = |x| / sqrt(2): Φ(-|x|) =
+/// erfc(z) / 2.
 __host__ __device__ inline NormalTail normal_tail(float x) {
   const float above = 1.0F + 0.231641888F * fabsf(x);  // 0.3275911 / sqrt(2)
 #ifdef __CUDA_ARCH__
@@ -39,7 +40,7 @@ __host__ __device__ inline NormalTail normal_tail(float x) {
 }
 
 __host__ __device__ inline float relu_value(float x) { return x < 0 ? 0.0F : x; }  // keeps a NaN
-/// x Φ(x), which is x - x Φ(-x) where x > 0.
+/// Returns x Φ(x), which is x - x Φ(-x) where x > 0.
 __host__ __device__ inline float gelu_value(float x) {
   return fmaxf(x, 0.0F) - fabsf(x) * normal_tail(x).below;
 }
@@ -55,7 +56,7 @@ __host__ __device__ inline float activate(float x) {
   return x;
 }
 
-/// dy times the derivative at x.
+/// Returns dy times the derivative at x.
 template <Fusion::Activation kActivation>
 __host__ __device__ inline float activate_backward(float dy, float x) {
   if constexpr (kActivation == Fusion::Activation::Relu) return x > 0 ? dy : 0.0F;

@@ -12,15 +12,16 @@
 
 namespace regatta::cuda {
 
-// convolution_library.cpp. Not for an emulated queue. Null if cuDNN has no engine for the request.
-// Throws: RunError if cuDNN is not installed.
+// convolution_library.cpp. Not for an emulated queue. Returns null if cuDNN has no engine for the
+// request. Throws: RunError if cuDNN is not installed.
 bool is_aligned_for_library(ConvolutionPass pass, const KernelRequest&);
 KernelPointer convolution_library(ConvolutionPass pass, const KernelRequest&, EngineRule engines);
 
-// convolution_direct.cu: a forward pass with small windows. Null for others.
+// convolution_direct.cu: a forward pass with small windows. Returns null for other requests.
 KernelPointer convolution_direct(const KernelRequest&);
 
-// convolution_tiles.cu. `why`: the reason against the library, part of the kernel's choice().
+// convolution_tiles.cu. `why` is the reason why the library is not used, part of the kernel's
+// choice().
 KernelPointer convolution_tiles(ConvolutionPass pass, const KernelRequest&, const std::string& why);
 
 }  // namespace regatta::cuda

@@ -23,8 +23,8 @@ struct ConvolutionShape {
 
 enum class ConvolutionPass { Forward, BackwardData, BackwardWeights };
 
-/// The request's tensors as x, w and y. The output stands for the tensor that the pass computes: y,
-/// dx or dw.
+/// The request's inputs and output as x, w and y. The output takes the place of the tensor that the
+/// pass computes: y, dx or dw.
 struct ConvolutionTensors {
   Tensor x, w, y;
 };

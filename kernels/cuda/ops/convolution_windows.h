@@ -29,7 +29,8 @@ __host__ __device__ inline Tap tap_at(const ConvolutionShape& shape, int index) 
   return {.r = index / shape.kernel, .s = index % shape.kernel};
 }
 
-/// Index of the pixel of x that y's pixel reads at the tap; -1 outside the image.
+/// Returns the index of the pixel of x that y's pixel reads at the tap; -1 if it is outside the
+/// image.
 __host__ __device__ inline std::int64_t pixel_of_x(const ConvolutionShape& shape, const Pixel& y,
                                                    const Tap& tap) {
   const int row = y.row * shape.stride + tap.r - shape.padding;
@@ -38,7 +39,7 @@ __host__ __device__ inline std::int64_t pixel_of_x(const ConvolutionShape& shape
   return (static_cast<std::int64_t>(y.image) * shape.height + row) * shape.width + column;
 }
 
-/// Index of the pixel of y that reads x's pixel at the tap; -1 if there is none.
+/// Returns the index of the pixel of y that reads x's pixel at the tap; -1 if there is none.
 __host__ __device__ inline std::int64_t pixel_of_y(const ConvolutionShape& shape, const Pixel& x,
                                                    const Tap& tap) {
   const int row = x.row + shape.padding - tap.r;

@@ -10,13 +10,13 @@
 
 namespace regatta::cuda {
 
-// dense_library.cpp. Not for an emulated queue. Null if cuBLASLt has no algorithm for the request.
-// Throws: RunError if cuBLASLt is not installed.
+// dense_library.cpp. Not for an emulated queue. Returns null if cuBLASLt has no algorithm for the
+// request. Throws: RunError if cuBLASLt is not installed.
 KernelPointer dense_library(const KernelRequest&);
 KernelPointer dense_library_backward_data(const KernelRequest&);
 KernelPointer dense_library_backward_weights(const KernelRequest&);
 
-// dense_tiles.cu. `why`: the reason against the library, part of the kernel's choice().
+// dense_tiles.cu. `why` is the reason why the library is not used, part of the kernel's choice().
 KernelPointer dense_tiles(const KernelRequest&, const std::string& why);
 KernelPointer dense_tiles_backward_data(const KernelRequest&, const std::string& why);
 KernelPointer dense_tiles_backward_weights(const KernelRequest&, const std::string& why);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element types in kernels: loaded as f32, computed in f32, rounded when stored, several neighbours
-// at once if addresses allow it. For host and device.
+// Element types in kernels: elements are loaded as f32, computed in f32 and rounded when stored,
+// several neighbours at once if addresses are aligned. For host and device.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -43,7 +43,8 @@ struct alignas(kWidth * sizeof(T) < 16 ? kWidth * sizeof(T) : 16) Pack {
   T at[kWidth];
 };
 
-/// `from` is aligned to 16 bytes, or to all kWidth elements if they are fewer.
+/// Loads kWidth elements. `from` must be aligned to 16 bytes, or to the size of kWidth elements if
+/// that is smaller.
 template <int kWidth, typename T>
 __host__ __device__ inline Pack<T, kWidth> pack_at(const T* from) {
   return *reinterpret_cast<const Pack<T, kWidth>*>(from);
@@ -54,14 +55,14 @@ __host__ __device__ inline void unpack(const Pack<T, kWidth>& pack, float (&to)[
   for (int j = 0; j < kWidth; ++j) to[j] = load(pack.at[j]);
 }
 
-/// `from`: aligned as for pack_at().
+/// Loads kWidth elements and converts them to f32. `from` must be aligned as for pack_at().
 template <int kWidth, typename T>
 __host__ __device__ inline void load_pack(const T* from, float (&to)[kWidth]) {
   const auto pack = *reinterpret_cast<const Pack<T, kWidth>*>(from);
   for (int j = 0; j < kWidth; ++j) to[j] = load(pack.at[j]);
 }
 
-/// A word of two neighbours, the first in its lower half.
+/// Rounds two neighbours to bf16 and returns them as one word, the first in its lower half.
 __device__ inline unsigned word_of(float first, float second) {
   const __nv_bfloat162_raw pair = __floats2bfloat162_rn(first, second);
   return static_cast<unsigned>(pair.y) << 16 | pair.x;
@@ -87,19 +88,20 @@ __host__ __device__ inline void store_pack(T* to, const float (&from)[kWidth]) {
   }
 }
 
-/// Whether packs may begin at all of these addresses. Null counts as aligned.
+/// Whether packs may begin at all of these addresses, multiples of 16 bytes. Null counts as
+/// aligned.
 inline bool are_aligned(std::initializer_list<const void*> addresses) {
   std::uintptr_t all = 0;
   for (const void* address : addresses) all |= reinterpret_cast<std::uintptr_t>(address);
   return all % 16 == 0;
 }
 
-/// The address of tensor `index`; null if there are fewer tensors.
+/// Returns the address of tensor `index`; null if there are fewer tensors.
 inline const void* address_of(std::span<const Tensor> tensors, std::size_t index) {
   return index < tensors.size() ? tensors[index].data : nullptr;
 }
 
-/// Calls build(T{}) with the element type; returns null for types without kernels.
+/// Returns build(T{}), where T is the C++ type of `element`; null for types without kernels.
 template <typename Build>
 std::unique_ptr<Kernel> with_element(ElementType element, const Build& build) {
   switch (element) {

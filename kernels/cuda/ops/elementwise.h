@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels that compute each element from the elements at the same index, 16 bytes at a time if all
-// tensors are aligned to that. A function takes f32 and returns f32, on host and device. For .cu
-// files only.
+// tensors are aligned to 16 bytes. A function takes f32 and returns f32, on host and device. For
+// .cu files only.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace regatta::cuda {
 
-/// y[i] = function(x[i]).
+/// Body that computes y[i] = function(x[i]) for a pack of elements.
 template <typename To, typename From, typename Function>
 struct MapOne {
   static constexpr int kWidth = std::max(kPackWidth<To>, kPackWidth<From>);
@@ -39,7 +39,7 @@ struct MapOne {
   }
 };
 
-/// y[i] = function(a[i], b[i]).
+/// Body that computes y[i] = function(a[i], b[i]) for a pack of elements.
 template <typename T, typename Function>
 struct MapTwo {
   static constexpr int kWidth = kPackWidth<T>;
@@ -67,7 +67,7 @@ struct MapTwo {
   }
 };
 
-/// A kernel that launches the body for all packs of `count` elements.
+/// Returns a kernel that launches the body for each pack of Body::kWidth of `count` elements.
 template <typename Body>
 KernelPointer launch_packs(const KernelRequest& request, std::int64_t count, const Body& body) {
   Queue* queue = &queue_of(request);

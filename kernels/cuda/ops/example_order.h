@@ -21,7 +21,7 @@
 
 namespace regatta::cuda {
 
-/// Stores `value` and returns the old value.
+/// Stores `value` atomically and returns the old value.
 __host__ __device__ inline std::int32_t exchange(std::int32_t* where, std::int32_t value) {
 #ifdef __CUDA_ARCH__
   return atomicExch(where, value);
@@ -30,18 +30,18 @@ __host__ __device__ inline std::int32_t exchange(std::int32_t* where, std::int32
 #endif
 }
 
-/// One block, launched at every step; it draws at the first step of each epoch. Swaps are numbered
-/// from 1.
+/// Body of one block, launched at every step; it draws a new order only at the first step of each
+/// epoch. Swaps are numbered from 1.
 struct DrawOrder {
   const StepValues* step;
   SlicePosition position;
   std::uint64_t seed;
   std::int32_t count;
-  std::int64_t* drawn;    ///< the epoch of `order`
+  std::int64_t* drawn;    ///< the epoch whose order is in `order`
   std::int32_t* order;    ///< [count]
-  std::int32_t* heads;    ///< [count] by place: a swap with that target; 0: none
-  std::int32_t* targets;  ///< [count + 1] by swap
-  std::int32_t* links;    ///< [count + 1] by swap: another one with the same target; 0: none
+  std::int32_t* heads;    ///< [count]: heads[p] is a swap with target p; 0: none
+  std::int32_t* targets;  ///< [count + 1]: the target of each swap
+  std::int32_t* links;    ///< [count + 1]: another swap with the same target; 0: none
 
   static constexpr int kThreads = 512;  ///< of a block
 
@@ -69,7 +69,7 @@ struct DrawOrder {
     });
   }
 
-  /// The number that the swap moves to its place.
+  /// Returns the number that `swap` moves to place `swap` - 1.
   __host__ __device__ std::int32_t taken_by(std::int32_t swap) const {
     std::int32_t place = targets[swap];
     for (;;) {
@@ -80,7 +80,8 @@ struct DrawOrder {
     }
   }
 
-  /// The last swap before `swap` with that target; 0: none. Swaps run in descending order.
+  /// Returns the last swap with target `target` that runs before `swap`; 0: none. Swaps run in
+  /// descending order.
   __host__ __device__ std::int32_t last_before(std::int32_t swap, std::int32_t target) const {
     std::int32_t last = 0;
     for (std::int32_t other = heads[target]; other != 0; other = links[other]) {

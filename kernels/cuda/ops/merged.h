@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several bodies of one kind in one launch, one behind the other (kernels/runtime/merge.h): each
-// has a range of the launch's indices. For .cu files only.
+// Runs several bodies of one type in one launch (kernels/runtime/merge.h): each body has a range of
+// the launch's indices, one range after the other. For .cu files only.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace regatta::cuda {
 
-/// Merged bodies; the pointers are to device memory.
+/// The merged bodies of a launch; the pointers are to device memory.
 template <typename Body>
 struct Merged {
   const Body* bodies = nullptr;
   const std::int64_t* begins = nullptr;  ///< the first index of each body; 0 for the first
   int count = 0;                         ///< 0: nothing is merged
 
-  /// The number of the body that runs this index.
+  /// Returns the position in `bodies` of the body that runs `index`.
   __host__ __device__ int at(std::int64_t index) const {
     int mine = 0, end = count;  // the last body that begins at the index or before
     while (end - mine > 1) {

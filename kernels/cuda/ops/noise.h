@@ -6,8 +6,8 @@
 
 namespace regatta::cuda {
 
-/// Fills an f32 or bf16 tensor, in the queue, with numbers spread evenly from -1 to 1, the same in
-/// every run: timings with zeros would be too good.
+/// Enqueues a fill of an f32 or bf16 tensor with numbers spread evenly from -1 to 1, the same in
+/// every run, for measurements: with zeros, kernels would seem too fast.
 void fill_with_noise(Queue& queue, const Tensor& tensor);
 
 }  // namespace regatta::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The second pass of a normalisation, with known statistics: y = a(z(x)) [+ residual], with a pool
-// before or after it. For .cu files only.
+// The second pass of a normalisation, with known statistics: y = activation(z(x)) [+ residual],
+// with a pool before or after the activation. For .cu files only.
 #pragma once
 
 #include "kernels/cuda/ops/activation_function.h"
@@ -11,19 +11,19 @@
 
 namespace regatta::cuda {
 
-/// The sweep's rows are those of y.
+/// Body that computes y. The rows of the sweep are the rows of y.
 template <typename T, int kWidth, Fusion::Pool kPool>
 struct NormalizeApply {
   Sweep sweep;
   Lines lines;
   Fusion::Activation activation;
-  Windows windows;       ///< if there is a pool: complete ones
+  Windows windows;       ///< if there is a pool: its complete windows
   std::int64_t x_group;  ///< elements of x in a group
   const T* x;
-  const T* residual;  ///< or null
+  const T* residual;  ///< may be null
   T* y;
-  T* picked;                ///< following pool: the pixels that y comes from; or null
-  std::uint8_t* positions;  ///< or null; their positions in the windows
+  T* picked;                ///< Pool::After: receives each window's winning pixel; may be null
+  std::uint8_t* positions;  ///< receives the pixels' positions in the windows; may be null
 
   __host__ __device__ void operator()(const Block& block) const {
     block.each([&](int thread) {

@@ -12,14 +12,14 @@
 
 namespace regatta::cuda {
 
-/// Least number of a normalisation's blocks in a multiprocessor: the fastest of 2, 3 and 4 on an
-/// H200 for a training in bf16; fewer if more would spill registers.
+/// Number of a normalisation's blocks that must fit into a multiprocessor: the fastest of 2, 3 and
+/// 4 on an H200 for a training in bf16; fewer where this number would spill registers.
 template <typename T, Fusion::Pool kPool>
 inline constexpr int kBlocksOf = std::is_same_v<T, float>       ? 2
                                  : kPool == Fusion::Pool::After ? 3
                                                                 : 4;
 
-/// The lines of one thread's channels.
+/// The constants of the lines of one thread's kWidth channels.
 template <int kWidth>
 struct Line {
   float mean[kWidth];
@@ -33,7 +33,8 @@ struct Line {
   }
 };
 
-/// The sources of lines. Shapes: mean, inverse [groups, channels]; scale, shift [channels].
+/// Addresses from which the lines' constants are loaded. Shapes: mean, inverse [groups, channels];
+/// scale, shift [channels].
 struct Lines {
   const float* mean = nullptr;
   const float* inverse = nullptr;

@@ -37,10 +37,10 @@ inline constexpr int kThreadSide = kTileSide / kThreadsSide;  ///< each has 4 x 
 inline constexpr int kTilePitch = kTileSide + 1;              ///< fewer bank conflicts
 inline constexpr std::size_t kTileBytes = 2 * kTileTerms * kTilePitch * sizeof(float);
 
-/// Blocks that keep a GPU of about 130 multiprocessors busy; with fewer than half as many, terms
-/// are divided among blocks.
+/// Number of blocks that keep a GPU of about 130 multiprocessors busy; if there are fewer than half
+/// as many tiles, the terms are divided among blocks.
 inline constexpr std::int64_t kEnoughBlocks = 256;
-/// A block with fewer terms costs more for the extra sums than it saves.
+/// Least number of terms of a block. With fewer, the extra sums cost more than the division saves.
 inline constexpr int kLeastTerms = 512;
 
 /// Data that each thread of a block keeps from one each() to the next: in registers on the device,
@@ -77,7 +77,7 @@ inline int index_count(std::int64_t count) {
   return static_cast<int>(count);
 }
 
-/// One block: one tile of one group, over one part of the terms.
+/// Body whose blocks each compute one tile of one group, over one part of the terms.
 template <class Product>
 struct TileOfProduct {
   Product product;
@@ -175,7 +175,7 @@ struct TileOfProduct {
   }
 };
 
-/// Adds the parts of a result.
+/// Body that adds the parts of a result and stores the sum.
 template <class Product>
 struct SumOfParts {
   Product product;

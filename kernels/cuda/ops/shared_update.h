@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An update (update.h) of a variable that other queues read and update at any time
-// (shared_variable.h). Three launches: the first computes the step's factors once, the second
-// updates the elements, the third counts the update and the versions it missed. For .cu files only.
+// (shared_variable.h). It takes three launches: the first computes the step's factors once, the
+// second updates the elements, the third counts the update and the versions that its gradient
+// missed. For .cu files only.
 #pragma once
 
 #include <bit>
@@ -66,7 +67,7 @@ __host__ __device__ inline int bit_width_of(std::uint64_t value) {
 /// the time since that read.
 struct CountUpdate {
   VersionCounts* variable;
-  bool counts_canary;       ///< unless the update of elements does
+  bool counts_canary;       ///< increments the canary; if false, SharedUpdate does
   const SeenVersion* seen;  ///< null: the update has no gradient
   QueuedCounts* counts;
 
@@ -85,7 +86,8 @@ struct CountUpdate {
   }
 };
 
-/// `keep`: owns memory that the formula points to.
+/// Builds the kernel of an update. `keep` owns the memory that the formula points to; the kernel
+/// keeps it.
 template <typename Formula, typename Keep>
 KernelPointer build_shared_update(const KernelRequest& request, const Formula& formula,
                                   const Keep& keep) {
@@ -120,8 +122,9 @@ KernelPointer build_shared_update(const KernelRequest& request, const Formula& f
   });
 }
 
-/// For formulas that count updates: the count over all loops if several share the parameter; null
-/// if there is one loop, whose step number is the count.
+/// Returns the address of the number of updates by all loops that share the parameter, for formulas
+/// that depend on it; null if one loop alone updates it, because that loop's step number is the
+/// count.
 inline const std::uint64_t* shared_version(const KernelRequest& request) {
   VariableStorage& parameter = *request.variables[0];
   return parameter.sharing == Sharing::None ? nullptr : &parameter.counts->version;

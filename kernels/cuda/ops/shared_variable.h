@@ -74,7 +74,7 @@ __host__ __device__ inline void store_relaxed(float* to, int width,
   }
 }
 
-/// The finished version, loaded with acquire: later loads see the updates that it counts.
+/// Returns a count of finished changes, loaded with acquire: later loads see these changes.
 __host__ __device__ inline std::uint64_t finished_version(const std::uint64_t* version) {
 #ifdef __CUDA_ARCH__
   std::uint64_t number;
@@ -86,7 +86,7 @@ __host__ __device__ inline std::uint64_t finished_version(const std::uint64_t* v
 #endif
 }
 
-/// Increments `count` after all stores of this queue (a release). Returns the old value.
+/// Increments `count` after all earlier stores of this queue (a release). Returns the old value.
 __host__ __device__ inline std::uint64_t count_one(std::uint64_t* count) {
 #ifdef __CUDA_ARCH__
   __threadfence();
@@ -96,8 +96,8 @@ __host__ __device__ inline std::uint64_t count_one(std::uint64_t* count) {
 #endif
 }
 
-/// Increments by a load and a store, so that concurrent increments get lost like updates of an
-/// element.
+/// Increments the canary by a load and a store, so that concurrent increments get lost like updates
+/// of an element.
 __host__ __device__ inline void touch_canary(std::uint64_t* canary) {
 #ifdef __CUDA_ARCH__
   std::uint64_t seen;
@@ -109,8 +109,8 @@ __host__ __device__ inline void touch_canary(std::uint64_t* canary) {
 #endif
 }
 
-/// Spins until the lock is free. A lock's holder is running, and waits only for locks at higher
-/// addresses (average.cu), so every wait ends.
+/// Takes the lock, spinning until it is free. A lock's holder is running, and waits only for locks
+/// at higher addresses (average.cu), so every wait ends.
 __host__ __device__ inline void lock(std::uint32_t* word) {
 #ifdef __CUDA_ARCH__
   while (atomicCAS(word, 0U, 1U) != 0U) __nanosleep(100);
@@ -130,7 +130,8 @@ __host__ __device__ inline void unlock(std::uint32_t* word) {
 #endif
 }
 
-/// Time of the device. Units: nanoseconds. A GPU's clock advances in steps of up to a microsecond.
+/// Returns the device's time. Units: nanoseconds. A GPU's clock advances in steps of up to a
+/// microsecond.
 __host__ __device__ inline std::uint64_t device_clock() {
 #ifdef __CUDA_ARCH__
   std::uint64_t now;
@@ -141,8 +142,8 @@ __host__ __device__ inline std::uint64_t device_clock() {
 #endif
 }
 
-/// Divides the elements of a shared variable among blocks of threads: one shard for each block if
-/// there are locks.
+/// Divides the elements of a shared variable among blocks of threads. If the variable has locks,
+/// each block has one shard.
 class Shards {
  public:
   static constexpr int kThreads = 256;
@@ -164,7 +165,9 @@ class Shards {
   std::int64_t middle() const { return count_ / 2 / kSharedWidth * kSharedWidth; }
   bool locked() const { return words_ != nullptr; }
 
-  /// Called by the whole block: visit(first element, elements) for each of its packs.
+  /// Calls visit(first, width) for each pack of the block: `first` is the index of its first
+  /// element, `width` the number of its elements. All threads of the block call this function.
+  /// Takes the lock of the block's shard, if there are locks.
   template <typename Visit>
   __host__ __device__ void for_each_pack(const Block& block, const Visit& visit) const {
     if (words_ != nullptr) {

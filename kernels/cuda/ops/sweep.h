@@ -22,17 +22,17 @@ inline constexpr int kSweepThreads = 256;
 inline constexpr int kRowsAtOnce = 2;   ///< rows that a thread reads before it uses the first
 inline constexpr int kPairsAtOnce = 1;  ///< the same for two tensors
 
-/// The share of one thread.
+/// The rows and channels of one thread.
 struct SweepShare {
   std::int64_t group = 0;
   std::int64_t slice = 0;
   std::int64_t channel = 0;  ///< the first of kWidth
-  std::int64_t begin = 0;    ///< rows of the group; empty if not below `end`
+  std::int64_t begin = 0;    ///< rows begin, begin + lanes, … below `end`
   std::int64_t end = 0;
 };
 
 struct Sweep {
-  /// `width`: channels of a thread; divides `channels`.
+  /// `width` is the number of channels of a thread; it must divide `channel_count`.
   Sweep(std::int64_t group_count, std::int64_t rows_of_group, std::int64_t channel_count, int width)
       : groups(group_count), rows(rows_of_group), channels(channel_count) {
     const std::int64_t all = channels / width;
@@ -72,7 +72,7 @@ struct Sweep {
   }
 
   /// Calls use(row, load(row)) for the rows of the share, in order. Loads kAtOnce rows before it
-  /// uses the first of them, so that a thread waits for memory once for all.
+  /// uses the first of them, so that a thread waits for memory once for kAtOnce rows.
   template <int kAtOnce, typename Load, typename Use>
   __host__ __device__ void for_each_loaded(const SweepShare& mine, const Load& load,
                                            const Use& use) const {
@@ -88,13 +88,13 @@ struct Sweep {
     }
   }
 
-  /// The offset of the share's channels in a row of its group.
+  /// Returns the index in x of the share's first channel in row `row` of its group.
   __host__ __device__ std::int64_t offset(const SweepShare& mine, std::int64_t row) const {
     return (mine.group * rows + row) * channels + mine.channel;
   }
 
   static constexpr std::int64_t kMaxColumns = 32;
-  static constexpr std::int64_t kTurns = 8;        ///< rows of a thread if that makes enough blocks
+  static constexpr std::int64_t kTurns = 8;        ///< rows of a thread, fewer for more blocks
   static constexpr std::int64_t kManyBlocks = 32;  ///< for one group; a batch has several
   static constexpr std::int64_t kMaxSlices = 1024;
 
@@ -108,7 +108,8 @@ struct Sweep {
   std::int64_t slice_rows = 0;
 };
 
-/// Sums over the rows of each slice: f32 [groups, slices, kSums, channels].
+/// Computes kSums sums over the rows of each slice: `partial` is f32 [groups, slices, kSums,
+/// channels].
 template <int kSums, int kWidth>
 struct SliceSums {
   Sweep sweep;
@@ -120,7 +121,8 @@ struct SliceSums {
            static_cast<std::int64_t>(sizeof(float));
   }
 
-  /// Called by the whole block: calls add(share, sums) in each thread that has rows, to add them.
+  /// Calls add(share, sums) in each thread that has rows; add() must add these rows to `sums`. All
+  /// threads of the block call this function.
   template <typename Add>
   __host__ __device__ void sum(const Block& block, const Add& add) const {
     block.each([&](int thread) {
@@ -172,8 +174,8 @@ struct SliceSums {
   }
 };
 
-/// Adds up the slices of each group and channel in double and calls finish(group, channel, sums),
-/// in one thread for each.
+/// Body that adds up the slices of each group and channel in double and calls finish(group,
+/// channel, sums) once for each group and channel.
 template <int kSums, typename Finish>
 struct MergeSlices {
   static constexpr int kChannels = 8;  ///< of a block: one sector of memory
@@ -229,11 +231,12 @@ Phase<MergeSlices<kSums, Finish>> merge_slices(const Sweep& sweep, const float* 
                                       .finish = finish}};
 }
 
-/// Channels of a thread. Eight of bf16 would be one load, but take twice the registers.
+/// Number of channels of a thread. Eight channels of bf16 would be one load of 16 bytes, but would
+/// take twice the registers.
 inline constexpr int kSweepWidth = 4;
 
-/// Calls build(width) with a thread's channels as a compile-time constant: kSweepWidth if channels
-/// and addresses allow it, else 1.
+/// Returns build(width), where `width` is the number of channels of a thread as a compile-time
+/// constant: kSweepWidth if channels and addresses allow it, else 1.
 template <typename Build>
 auto with_width(std::int64_t channels, std::initializer_list<const void*> addresses,
                 const Build& build) {

@@ -3,8 +3,8 @@
 // The common part of all updates: one thread of each block computes the factors of the step from
 // the queue's step values, then the block updates its elements. shared_update.h handles variables
 // that other queues access at any time. A Formula has
-//   Factors factors(const StepValues&): of the step
-//   update(factors, gradient, variables): one element of each of kVariables variables
+//   Factors factors(const StepValues&), which computes the factors of a step
+//   update(factors, gradient, variables), which updates one element of each of kVariables variables
 // Variables and gradients are f32. For .cu files only.
 #pragma once
 
@@ -29,7 +29,7 @@ struct Update {
   static constexpr int kVariables = Formula::kVariables;
   static constexpr int kThreads = 256;
   static constexpr int kWidth = kPackWidth<float>;
-  static constexpr int kTurns = 4;  ///< packs of a thread
+  static constexpr int kTurns = 4;  ///< packs per thread
   static constexpr std::int64_t kBlockElements = kThreads * kWidth * kTurns;
 
   Formula formula;
@@ -69,7 +69,8 @@ struct Update {
     for (int k = 0; k < kVariables; ++k) store_pack(variables[k] + first, v[k]);
   }
 
-  /// Reads element by element if the gradient, inside a bucket, is not aligned to packs.
+  /// Reads a pack of the gradient; element by element if the gradient, which may lie inside a
+  /// bucket, is not aligned to packs.
   __host__ __device__ void read_gradient(std::int64_t first, float (&g)[kWidth]) const {
     if (gradient == nullptr) return;
     if (gradient_aligned) {
@@ -87,7 +88,7 @@ struct Update {
   }
 };
 
-/// Several updates by one formula in one launch.
+/// Body that runs several updates by the same formula in one launch.
 template <typename Formula>
 struct MergedUpdates {
   Merged<Update<Formula>> all;
@@ -104,7 +105,7 @@ struct MergedUpdates {
 template <typename Formula>
 class UpdateKernel final : public Kernel {
  public:
-  /// `keep`: owns memory that the formula points to.
+  /// `keep` owns the memory that the formula points to.
   UpdateKernel(Queue& queue, const Update<Formula>& body, std::shared_ptr<UploadedSchedule> keep)
       : queue_(queue), body_(body), keep_(std::move(keep)), blocks_(blocks_of(body)) {}
 
@@ -149,7 +150,8 @@ class UpdateKernel final : public Kernel {
   MergedMemory<Update<Formula>> memory_;
 };
 
-/// make(schedule) returns the formula. Variables are the request's, in its order.
+/// Builds the kernel of an update. make(schedule) must return the formula; its variables are the
+/// request's, in the same order.
 template <typename MakeFormula>
 KernelPointer build_update(const KernelRequest& request, const MakeFormula& make) {
   if (request.variables[0]->tensor.type.element != ElementType::F32) return nullptr;

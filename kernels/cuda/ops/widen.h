@@ -8,7 +8,7 @@
 
 namespace regatta::cuda {
 
-/// Enqueues to[i] = from[i], from f32 or bf16 to f32.
+/// Enqueues to[i] = from[i] for all elements of `from`, which are f32 or bf16.
 void widen(Queue& queue, const Tensor& from, float* to);
 
 }  // namespace regatta::cuda

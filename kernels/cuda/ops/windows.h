@@ -14,8 +14,8 @@ namespace regatta::cuda {
 
 /// One window. Offsets are in elements, of channel 0, within the group.
 struct WindowPlace {
-  std::int64_t corner = 0;  ///< in the image
-  std::int64_t pooled = 0;  ///< in the pooled image; only where `complete`
+  std::int64_t corner = 0;  ///< of the window's first pixel in the image
+  std::int64_t pooled = 0;  ///< of its result in the pooled image, if `complete`
   std::int32_t height = 0;  ///< rows and columns of the window inside the image
   std::int32_t width = 0;
   bool complete = false;
@@ -57,7 +57,7 @@ struct Windows {
             .complete = row < pooled_rows && column < pooled_columns};
   }
 
-  /// The offset of a pixel of a window from the window's corner.
+  /// Returns the offset of a window's pixel (row, column) from the window's corner.
   __host__ __device__ std::int64_t pixel(std::int32_t row, std::int32_t column) const {
     return (static_cast<std::int64_t>(row) * width + column) * channels;
   }
@@ -78,12 +78,13 @@ struct Largest {
   std::uint8_t position[kWidth];
 };
 
-/// Compares the pixels themselves; Largest then has no values.
+/// A `value` for largest() that compares the pixels themselves. Largest::value is then not
+/// computed.
 struct PixelItself {
   __host__ __device__ float operator()(float pixel, int) const { return pixel; }
 };
 
-/// Takes a pixel into account; value(pixel, channel) is compared.
+/// Replaces `best`, channel by channel, if value(pixel, channel) is larger or `position` is 0.
 template <int kWidth, typename T, typename Value>
 __host__ __device__ inline void take_larger(const Pack<T, kWidth>& pack, int position,
                                             const Value& value, Largest<kWidth>& best) {
@@ -100,8 +101,8 @@ __host__ __device__ inline void take_larger(const Pack<T, kWidth>& pack, int pos
   }
 }
 
-/// Calls visit(side) with the windows' side as a std::integral_constant, or 0 if no loop is
-/// unrolled for it.
+/// Calls visit(side), where `side` is the windows' side as a std::integral_constant, or 0 for a
+/// side whose loops are not unrolled.
 template <typename Visit>
 __host__ __device__ inline void with_side(std::int32_t side, const Visit& visit) {
   if (side == 2) return visit(std::integral_constant<int, 2>{});
@@ -109,8 +110,9 @@ __host__ __device__ inline void with_side(std::int32_t side, const Visit& visit)
   visit(std::integral_constant<int, 0>{});
 }
 
-/// The largest value(pixel, j) over the window at `corner`; j: index of the channel. kSide: as from
-/// with_side(); a row's pixels are read before one is compared.
+/// Returns the largest value(pixel, j) of the window at `corner` for each channel j < kWidth. kSide
+/// is the constant from with_side(); unless it is 0, all pixels of a row are read before one is
+/// compared.
 template <int kSide, int kWidth, typename T, typename Value>
 __host__ __device__ inline Largest<kWidth> largest(const Windows& n, const T* corner,
                                                    const Value& value) {
