@@ -3,7 +3,7 @@
 // Results of Google Benchmark programs (--benchmark_out=FILE.json): each benchmark with the times
 // of all its repetitions, from any number of files. Aggregates are left out because they follow
 // from the repetitions. A repetition's time is real time if the benchmark's name contains
-// `real_time`, else processor time, which other programs on the machine do not lengthen.
+// `/real_time` or `/manual_time`, else processor time, which other programs do not lengthen.
 #pragma once
 
 #include <cstddef>

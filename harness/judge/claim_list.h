@@ -69,10 +69,10 @@ Claim sharding_costs_no_accuracy(std::span<const Field> fields);
 /// Labels a contestant as in a figure: `async_shared (2 workers, straggler 1:3) on resnet9_thin`.
 std::string label(const Contestant& contestant, const Field& field);
 
-/// Finds the contestant of `strategy` with which to compare the contestant `of`: it has the same
-/// resources, the same number of servers if it has any, and `processes` processes if given. One
-/// with the learning rate of `of` is preferred. For all_reduce it is the ring; it never has backup
-/// workers or a staleness bound. Null if the field has none.
+/// Finds the field's contestant of `strategy` with which to compare the contestant `of`: it has the
+/// same resources, the same values of the options that both strategies have (defaults for others),
+/// and `processes` processes if given. The one with the learning rate of `of` is preferred, else
+/// the first is returned. Null if there is none.
 const std::pair<const Contestant, Runs>* counterpart(
     const Field& field, const Contestant& of, const std::string& strategy,
     std::optional<std::int64_t> processes = std::nullopt);
