@@ -37,7 +37,7 @@ struct Contestant {
   std::int64_t stages = 1;
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
-  bool oversubscribed = false;  ///< or workers share a GPU: the speed is not comparable
+  bool oversubscribed = false;  ///< or workers share a GPU; the speed is not comparable
   std::string straggler;        ///< in the syntax of --straggler, `1:3`; empty: none
   double rate_scale = 1;        ///< factor on the learning rate; may differ between compared runs
   auto operator<=>(const Contestant&) const = default;
@@ -46,7 +46,7 @@ struct Contestant {
 /// Whether the contestant's value of `option` differs from the default.
 bool is_unusual(const Contestant& contestant, std::string_view option);
 
-/// The contestant's non-default options that `strategy` also declares.
+/// Returns the contestant's non-default options that `strategy` declares, too.
 OptionValues options_under(const std::string& strategy, const Contestant& contestant);
 
 using Runs = std::vector<const Record*>;
@@ -82,16 +82,16 @@ std::string text_of(const Contestant& contestant);
 bool same_resources(const Contestant& a, const Contestant& b);
 
 /// A value measured in a run. A value seen only at evaluations, such as the examples to the target,
-/// has bounds: it was reached after the preceding evaluation and not later than the one that saw
-/// it.
+/// has bounds: it was reached after one evaluation and not later than the next.
 struct Measured {
-  double value = 0;  ///< at the evaluation that saw it: the upper bound
-  double least = 0;  ///< at the preceding evaluation: the lower bound; `value` if known exactly
+  double value = 0;  ///< at the later evaluation: the upper bound
+  double least = 0;  ///< at the earlier one: the lower bound; equal to `value` if exact
 
   Measured(double known) : value(known), least(known) {}  // NOLINT: a number is one
   Measured(double seen, double before) : value(seen), least(before) {}
 };
 using Measure = std::function<std::optional<Measured>(const Record&)>;
+
 /// Returns the run's speed; empty if it failed or has fewer than kFewestSteps steps.
 /// Units: examples/s.
 std::optional<double> speed(const Record& record);

@@ -38,7 +38,7 @@ enum class LossPaths { BySeed, Ignored };
 /// The order in which the runs of base and head were made.
 enum class Taken {
   Apart,   ///< all of base, then all of head
-  InTurn,  ///< seed by seed, the run of head right after that of base or before it
+  InTurn,  ///< seed by seed, the runs of base and head one right after the other
 };
 
 struct CompareOptions {
@@ -63,7 +63,7 @@ struct Comparison {
 struct CellComparison {
   enum class Kind { Race, Benchmark } kind = Kind::Race;
   std::string name;
-  std::string source;  ///< flags of `regatta run` without the seed, or the program
+  std::string source;  ///< flags of `regatta run` without seed; a benchmark's program
   std::size_t base_runs = 0;
   std::size_t head_runs = 0;
   std::size_t base_failed = 0;

@@ -113,15 +113,15 @@ struct CellJudgement {
   double typical_seconds = kInfinity;    ///< geometric mean to the target; ranks cells
   AgainstFirst against_first;
   std::optional<double> times_single;  ///< speed relative to the fastest cell of `single`
-  std::array<double, kStepParts.size()>
-      step_seconds{};                         ///< means over the steps of all workers and runs
+  /// Parts of a step, as in kStepParts: means over the steps of all workers and runs.
+  std::array<double, kStepParts.size()> step_seconds{};
   double bytes_per_step_computed = 0;         ///< from the graph
   double bytes_per_step_counted = 0;          ///< at the transports, median over the runs
   std::optional<LastWorker> last_worker;      ///< empty where arrivals are unknown
   std::optional<ExchangeWait> exchange_wait;  ///< empty without a collective
   std::optional<PushTimes> pushes;            ///< empty without a server
   Staleness staleness;
-  std::int64_t updates_dropped = 0;  ///< late pushes, with backup workers
+  std::int64_t updates_dropped = 0;  ///< late pushes that were dropped, with backup workers
   std::int64_t lost_updates = 0;     ///< updates overwritten by others
 };
 
@@ -133,7 +133,7 @@ enum class Certainty {
   NotReached,  ///< no cell's median run reached the target
   Alone,       ///< there is no other cell to compare with
   TooFew,      ///< too few runs to show any difference
-  Open,        ///< some cells can be distinguished neither as slower nor as level
+  Open,        ///< the runs do not decide whether some cells are slower
   Level,       ///< each other cell is slower, or level with the first
   Close,       ///< all others are slower, the second by less than matters
   Sure,        ///< all others are slower, the second by a difference that matters
@@ -144,9 +144,9 @@ std::string_view to_string(Certainty certainty);
 /// The first cell of a workload's ranking compared with the others.
 struct FirstPlace {
   Certainty certainty = Certainty::NotReached;
-  std::size_t group = 0;             ///< cells not distinguishable from the first, with it
+  std::size_t group = 0;             ///< number of cells: the first and those not certainly slower
   std::optional<double> ahead;       ///< the second's time / the first's; may be infinite
-  double confidence = 0;             ///< level of one interval, such that all together have 95 %
+  double confidence = 0;             ///< level of one interval, for 95 % of all together
   std::optional<double> detectable;  ///< the smallest difference that the group's runs would show
   std::optional<std::size_t> seeds;  ///< number of seeds that would decide, at this spread
   bool coarse = false;               ///< no number of seeds decides: evaluations are too sparse

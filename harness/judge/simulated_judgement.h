@@ -50,8 +50,8 @@ struct Overtaking {
   SimulatedAxis axis = SimulatedAxis::Workers;
   std::size_t way = 0;        ///< index of the way that is ahead at `to`
   std::size_t overtaken = 0;  ///< index of the way that is ahead at `from`
-  std::size_t from = 0;       ///< index of the overtaking way's last point behind
-  std::size_t to = 0;         ///< index of the overtaking way's first point ahead
+  std::size_t from = 0;       ///< index of the last point at which `way` is behind
+  std::size_t to = 0;         ///< index of the first point at which `way` is ahead
   /// Position on the axis at which both ways are equal, interpolated on a logarithmic axis. Empty
   /// if an end of the interval is 0 or unlimited. Units: workers, bytes/s or ns.
   std::optional<double> at;
@@ -62,8 +62,7 @@ struct SimulatedStudy {
   std::vector<const Record*> ways;     ///< the first record of each way
   std::vector<SimulatedLink> links;    ///< ordered by bandwidth, the narrowest first
   std::vector<SimulatedPoint> points;  ///< ordered by way, link and number of workers
-  std::optional<double>
-      one_worker;  ///< examples/s of the fastest point with one worker; empty: none
+  std::optional<double> one_worker;    ///< examples/s of the fastest point with one worker
   std::vector<Overtaking> overtakings;
 };
 

@@ -57,8 +57,7 @@ MatrixCell with_flags(MatrixCell cell, const FlagValues& flags);
 /// A block [[tune]] of the plan.
 struct TuneBlock {
   std::vector<std::string> workloads, strategies;  ///< cells to which it applies; empty: all
-  std::vector<std::pair<std::string, std::vector<std::string>>>
-      choices;  ///< flags, with the values to try
+  std::vector<std::pair<std::string, std::vector<std::string>>> choices;  ///< flags, their values
 };
 /// Whether the block applies to the cell.
 bool is_for(const TuneBlock& block, const MatrixCell& cell);

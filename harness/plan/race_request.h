@@ -27,10 +27,9 @@ struct RaceRequest {
   std::string data_dir = "cifar-10-batches-bin";
   std::string data = "verified";  ///< `unverified` also accepts files that others published
   std::int64_t workers = 1;
-  std::optional<std::int64_t>
-      processes;  ///< of workers; empty: 1, or 1 per replica if there are servers
-  std::optional<std::int64_t> stages;  ///< per replica, in compositions of both kinds
-  OptionValues options;                ///< the strategy's options that were given
+  std::optional<std::int64_t> processes;  ///< of workers; empty: 1, or with servers 1 per replica
+  std::optional<std::int64_t> stages;     ///< per replica, in a composition with stages
+  OptionValues options;                   ///< the strategy's options that were given
   std::string dtype = "f32";
   std::string fusion = "on";
   std::string winograd = "auto";

@@ -29,25 +29,23 @@ struct Cell {
   std::string workload;
   std::int64_t recipe = 1;  ///< number of the workload's recipe; 1 in older records
   std::string dataset;
-  std::optional<std::string>
-      unverified_data;  ///< digest of files that others published; else empty
+  std::optional<std::string> unverified_data;  ///< digest of files that others published
   std::string strategy;
   OptionValues options;  ///< the strategy's options that have a value, given or default
   std::int64_t workers = 1;
   std::int64_t stages = 1;
   std::string device = "cpu";
   std::optional<std::string> cuda_graph;    ///< each step is one CUDA graph: on, off; empty on CPUs
-  std::optional<std::string> cudnn_engine;  ///< rule that chose it: timed, heuristic; empty on CPUs
+  std::optional<std::string> cudnn_engine;  ///< the engine rule: timed, heuristic; empty on CPUs
   std::string dtype = "f32";
   std::string fusion = "on";      ///< normalisation, activation, pooling, add in one op: on, off
   std::string winograd = "off";   ///< some convolutions use Winograd's algorithm: on, off
   std::int64_t global_batch = 0;  ///< Units: examples
-  std::optional<std::int64_t>
-      normalization_group;            ///< empty: the workload's value. Units: examples
-  double rate_scale = 1;              ///< factor on the recipe's learning rate
-  std::optional<std::int64_t> steps;  ///< length of the run if it was given in steps
-  std::optional<double> epochs;       ///< the same in epochs; both empty: the workload's length
-  std::string evaluate = "often";     ///< or `end`: evaluated only at the end
+  std::optional<std::int64_t> normalization_group;  ///< empty: the workload's. Units: examples
+  double rate_scale = 1;                            ///< factor on the recipe's learning rate
+  std::optional<std::int64_t> steps;                ///< length of the run if it was given in steps
+  std::optional<double> epochs;    ///< the same in epochs; both empty: the workload's length
+  std::string evaluate = "often";  ///< or `end`: evaluated only at the end
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
   bool oversubscribed = false;       ///< a host has more compute threads than cores
@@ -142,11 +140,10 @@ struct WorkerRecord {
   std::int64_t process_peak_bytes = 0;  ///< peak memory of its process; 0 in older records
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
-  std::vector<std::int64_t>
-      staleness_histogram;            ///< element s: number of updates that missed s versions
+  std::vector<std::int64_t> staleness_histogram;  ///< element s: updates that missed s versions
   std::optional<SpanRecord> age_ns;   ///< from a parameter's read to its update; empty: not counted
   std::int64_t updates_applied = 0;   ///< updates that used its gradients
-  std::int64_t updates_dropped = 0;   ///< late pushes, with backup workers
+  std::int64_t updates_dropped = 0;   ///< late pushes that were dropped, with backup workers
   std::optional<SpanRecord> late_ns;  ///< time after the first worker's arrival; empty: unknown
   std::optional<std::int64_t> late_uncertainty_ns;  ///< bound on the error of each span in late_ns
   std::optional<SpanRecord> exchange_wait_ns;       ///< waiting in collectives; empty without them
@@ -174,12 +171,11 @@ struct GraphRecord {
   std::vector<std::int64_t> nodes_per_process;  ///< after partition, by rank
   std::int64_t models = 1;                      ///< trained separately; an evaluation is their mean
   std::int64_t build_ns = 0;
-  double bytes_per_step_computed = 0;  ///< from the graph, mean over the steps
-  double bytes_per_step_counted = 0;   ///< at the transports, mean over the steps
-  std::optional<double>
-      shard_imbalance;  ///< parameters of the largest server / mean; empty: no servers
-  std::vector<SumRecord> all_reduces;    ///< in the step's order; empty in older records
-  std::optional<std::string> picked_by;  ///< digest of the costs; empty unless `auto`
+  double bytes_per_step_computed = 0;     ///< from the graph, mean over the steps
+  double bytes_per_step_counted = 0;      ///< at the transports, mean over the steps
+  std::optional<double> shard_imbalance;  ///< largest server / mean; empty without servers
+  std::vector<SumRecord> all_reduces;     ///< in the step's order; empty in older records
+  std::optional<std::string> picked_by;   ///< digest of the costs; empty unless `auto`
 };
 
 /// Checksums that are equal for all runs of one workload, batch, length and seed, in hexadecimal
@@ -216,17 +212,16 @@ struct Resumed {
 /// The hardware of a simulated cluster, and the processor whose costs its kernels have.
 /// `queue_bytes` and `machine_cores` are empty in older records.
 struct HardwareRecord {
-  std::optional<double>
-      link_bytes_per_s;  ///< bandwidth of the narrowest host's link; empty: no limit
-  std::optional<double> core_bytes_per_s;  ///< bandwidth of the shared link; empty: no limit
+  std::optional<double> link_bytes_per_s;  ///< narrowest link of a host; empty: no limit
+  std::optional<double> core_bytes_per_s;  ///< link that all hosts share; empty: no limit
   double latency_ns = 0;                   ///< in one direction between two hosts
   std::int64_t server_cores = 1;           ///< cores of each parameter server
   std::string compute_times;               ///< distribution of compute times: constant, gamma, ...
   double spread = 0;                       ///< of the distribution, relative to its mean
   std::string cpu;                         ///< the processor whose costs the kernels have
   std::optional<double> queue_bytes;       ///< bytes that a flow queues at a full link
-  std::optional<std::int64_t>
-      machine_cores;  ///< cores of the machine that hosts share, one each in turn; 0: not shared
+  /// Number of cores of the machine whose cores the hosts get in turn; 0: each host has its own.
+  std::optional<std::int64_t> machine_cores;
 };
 
 /// The cluster of a run in virtual time, and the origin of its kernels' costs.
@@ -261,10 +256,10 @@ struct Record {
   Status status = Status::Missed;
   std::optional<Failure> failure;
   Target target;
-  std::optional<std::int64_t>
-      training_time_to_target_ns;  ///< empty like the next three unless Reached
+  /// Clocks and examples at the evaluation that reached the target; empty unless Reached.
+  std::optional<std::int64_t> training_time_to_target_ns;
   std::optional<std::int64_t> full_time_to_target_ns;
-  std::optional<std::int64_t> result_time_to_target_ns;  ///< empty in older records
+  std::optional<std::int64_t> result_time_to_target_ns;  ///< also empty in older records
   std::optional<std::int64_t> examples_to_target;
   std::vector<Evaluation> evaluations;
   double examples_per_s = 0;
@@ -273,8 +268,7 @@ struct Record {
   std::vector<WorkerRecord> workers;          ///< one per worker
   std::vector<ClockRecord> clocks;            ///< one per process; empty if not compared
   std::int64_t lost_updates = 0;  ///< overwritten updates, counted on one canary per variable
-  std::vector<std::string>
-      lost_processes;  ///< each with the reason; the run continued without them
+  std::vector<std::string> lost_processes;  ///< with reasons; the run continued without them
   GraphRecord graph;
   Checksums checksums;
   std::int64_t setup_ns = 0;
