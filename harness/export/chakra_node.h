@@ -13,35 +13,38 @@
 
 namespace regatta::chakra {
 
-/// A node's number in its file, from 1.
+/// The number of a node in its file, counted from 1.
 using Id = std::uint64_t;
 
-/// Numbers sets of processes, alike in all files; 0 is all processes.
+/// Numbers sets of processes. A set has the same number in all files; the set of all processes has
+/// number 0.
 class Groups {
  public:
   explicit Groups(std::size_t processes);
 
+  /// Returns the number of the set; a new set gets the next number.
   std::size_t number(const std::vector<std::int64_t>& processes);
-  /// The format that ASTRA-sim reads; empty if only the set of all processes has a number.
+  /// Formats the sets as ASTRA-sim reads them; empty if the only set is that of all processes.
   std::string to_json() const;
 
  private:
   std::map<std::vector<std::int64_t>, std::size_t> numbers_;
 };
 
-/// The facts of a node that its own graph lacks.
+/// The facts for a node of a trace that are not in the node of the graph.
 struct NodeFacts {
   Id id = 0;
   std::vector<Id> ctrl_deps;
   std::vector<Id> data_deps;
-  std::optional<std::int64_t> duration_micros;  ///< of a kernel
-  std::int64_t process = 0;
-  std::int64_t first_tag = 0;  ///< of this step's messages
+  std::optional<std::int64_t> duration_micros;  ///< duration of a kernel; empty: unknown
+  std::int64_t process = 0;                     ///< the process whose trace has the node
+  std::int64_t first_tag = 0;                   ///< the first comm_tag of this step
 };
 
-/// The first message of a file.
+/// Formats GlobalMetadata, the first message of a file, with its length.
 std::string metadata_bytes();
 
+/// Formats a node of the graph as a Node message, with its length.
 std::string node_bytes(const Graph& graph, NodeId node, const NodeFacts& facts, Groups& groups);
 
 }  // namespace regatta::chakra

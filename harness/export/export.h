@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `regatta export` writes records in formats of other programs, from the records alone. A value
-// that a format needs and no record has comes from a flag or is left out, never invented; values
-// that a format cannot hold are listed on stderr. Equal records give equal bytes. Each format has a
-// file export_FORMAT.cpp.
+// `regatta export` converts records to the formats of other programs. A value that a format needs
+// but no record has must be given by a flag, or is left out; it is never invented. Values that a
+// format cannot hold are listed on stderr. The output depends only on records and flags: equal
+// records give equal bytes. The format FORMAT is in the file export_FORMAT.cpp.
 #pragma once
 
 #include <optional>
@@ -19,42 +19,44 @@
 
 namespace regatta {
 
-/// Values that leaderboard entries need and no record has.
+/// Values that entries in leaderboards need but no record has.
 struct Submission {
   std::string author;                   ///< a person or an organisation
-  std::string author_email;             ///< the author's
+  std::string author_email;             ///< e-mail address of the author
   std::optional<double> cost_per_hour;  ///< the price of the machine. Units: US dollars
 };
 
+/// The result of an export.
 struct Export {
-  std::vector<ExportedFile> files;    ///< none if no record fits the format
-  std::vector<std::string> left_out;  ///< a line for each value and run
+  std::vector<ExportedFile> files;    ///< empty if no record fits the format
+  std::vector<std::string> left_out;  ///< one line per value or run that was left out
 };
 
+/// A format of another program.
 struct ExportFormat {
   enum class Output { File, Folder };
 
   std::string_view name;
-  std::string_view summary;
+  std::string_view summary;  ///< one line for the help
   Output output = Output::File;
-  std::vector<std::string_view> needed;   ///< flags of Submission that it requires
-  std::vector<std::string_view> offered;  ///< optional flags of Submission
+  std::vector<std::string_view> needed;   ///< flags for fields of Submission that are required
+  std::vector<std::string_view> offered;  ///< flags for fields of Submission that are optional
   Export (*write)(std::span<const Record>, const Submission&) = nullptr;
 };
 
-/// The table of all formats.
+/// Returns the table of all formats.
 const std::vector<ExportFormat>& all_export_formats();
 
 struct ExportRequest {
-  std::string folder;  ///< with a records.jsonl
-  std::string format;
-  std::string out;  ///< file or new folder, depending on the format; empty: stdout
-  IfThere if_there = IfThere::Refuse;  ///< for the file
+  std::string folder;  ///< folder of records
+  std::string format;  ///< name of an ExportFormat
+  std::string out;     ///< a file or a new folder, as the format requires; empty: stdout
+  IfThere if_there = IfThere::Refuse;  ///< whether to replace a file that exists
   Submission submission;
 };
 
-/// Writes the export. Throws: RunError for flags that the format does not take, records that do not
-/// fit it, and files that cannot be written.
+/// Exports the records of the request's folder. Throws: RunError if the format does not take a
+/// flag, if no record fits the format, or if a file cannot be written.
 void run_export(const ExportRequest& request);
 
 Export export_dawnbench(std::span<const Record> records, const Submission& submission);
@@ -66,14 +68,14 @@ Export export_csv(std::span<const Record> records, const Submission& submission)
 
 // Shared by the formats.
 
-/// Checks records for a format without a field for the machine. Throws: RunError(Usage) that names
-/// the machines if there are several.
+/// Checks that all records are from one machine, for a format that has no field for it.
+/// Throws: RunError(Usage) if there are several machines; the text lists them.
 void require_one_machine(std::span<const Record> records);
 
-/// Explains each missing median of a cell in a line.
+/// Explains in one line each why medians of the cell are missing, for Export::left_out.
 std::vector<std::string> missing_medians(const CellRuns& cell, const CellMeasures& measures);
 
-/// Reduces a text to letters, digits and single hyphens, for a part of a file's name.
+/// Reduces a text to letters, digits and single hyphens, so that it can be a part of a file name.
 std::string file_name_part(std::string_view text);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files in formats of other programs, and the writer of a folder of them.
+// Declares a file in a format of another program, and writes several into a folder.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,12 @@
 namespace regatta {
 
 struct ExportedFile {
-  std::filesystem::path path;  ///< below the folder; empty if the format is one file
+  std::filesystem::path path;  ///< relative to the folder; empty if the format is one file
   std::string text;
 };
 
-/// Writes files into a new or empty folder. Throws: RunError.
+/// Writes files into a new or empty folder. Throws: RunError if the folder is not empty, or a file
+/// cannot be written.
 void write_folder(const std::filesystem::path& folder, std::span<const ExportedFile> files);
 
 }  // namespace regatta

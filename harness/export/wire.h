@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wire format of Protocol Buffers, for writers of small messages. A field is a varint of
-// 8 * number + kind, then for kind 0 a varint, for kind 2 a length and that many bytes: a text, a
-// message, or numbers packed as varints. A varint has seven bits a byte, the lowest first; the
-// eighth bit means that more follow. Source: protobuf.dev/programming-guides/encoding.
+// Formats small messages in the wire format of Protocol Buffers. A field is the varint
+// 8 * number + wire type, followed by its value: a varint for wire type 0, a length and as many
+// bytes for wire type 2 (a text, a message, or numbers packed as varints). A varint has seven bits
+// per byte, lowest first; the eighth bit is set if another byte follows.
+// Source: protobuf.dev/programming-guides/encoding.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace regatta {
 
-/// The number of a field in its message.
+/// The number of a field in its message's definition.
 enum class Field : std::uint32_t {};
 
 class WireMessage {
@@ -23,10 +24,10 @@ class WireMessage {
   void add(Field field, const WireMessage& message) {
     add(field, std::string_view(message.bytes_));
   }
-  /// Writes no field if there are no numbers, as the format requires.
+  /// Adds a field of packed numbers; no field if there are no numbers, as the format requires.
   void add_packed(Field field, std::span<const std::uint64_t> numbers);
 
-  /// The message after its length as a varint, which lets one file hold several.
+  /// Returns the message preceded by its length as a varint, so that one file can hold several.
   std::string delimited() const;
 
  private:

@@ -12,43 +12,47 @@
 
 namespace regatta {
 
+/// A property of a cell, such as its strategy, number of workers or data set.
 struct Trait {
   /// Whether runs that differ in this trait may be compared.
   enum class Role {
-    Setting,     ///< their times do not compare: workload, data, dtype, target, ...
-    Contestant,  ///< they race: strategy, options, workers, ...
-    Resource,    ///< they race with other resources; derived from the rest and the machine
+    Setting,     ///< no, for example the workload, data set, dtype or target
+    Contestant,  ///< yes, they race: strategy, options, workers, ...
+    Resource,    ///< yes; the value follows from the other traits and the machine
   };
-  std::string name;   ///< of the field in results/schema.json; an option has its own name
-  std::string value;  ///< readable: `ring`, `1:2.5`, `none`
+  std::string name;   ///< the field's name in results/schema.json, or the option's name
+  std::string value;  ///< as text: `ring`, `1:2.5`, `none`
   Role role = Role::Setting;
-  bool is_default = false;  ///< the default, which a name leaves out
+  bool is_default = false;  ///< the value is the default; cell_name() leaves it out
 };
 
-/// The fields of the cell in the schema's order, options after the strategy, then the target, but
-/// not the seed. The result depends only on the record.
+/// Lists the cell's fields in the schema's order, without the seed. The options follow the
+/// strategy, and the target comes last. The result depends only on the record.
 std::vector<Trait> traits_of(const Record& record);
 
-/// The cell's name with its differences from the workload's defaults:
+/// Names the cell by its differences from the workload's defaults:
 /// `resnet9_thin all_reduce (2 workers, dtype=bf16)`.
 std::string cell_name(const Record& record);
 
-/// A key that runs of one cell on one kind of machine share.
+/// Returns a key that is equal for all runs of one cell on one kind of machine.
 std::string cell_key(const Record& record);
 
-/// A key shared by runs with comparable times: workload, data, target, length, stragglers, machine.
+/// Returns a key that is equal for runs whose times may be compared: they have the same workload,
+/// data, target, length, stragglers and machine.
 std::string workload_key(const Record& record);
 
-/// A key shared by cells with equal work and equal cores for each worker, whatever they exchange.
+/// Returns a key that is equal for cells in which each worker has the same work and the same
+/// number of cores, whatever the workers exchange.
 std::string work_key(const Record& record);
 
 /// Formats stragglers in the syntax of --straggler: `1:2.5,2:3`.
 std::string straggler_text(const std::vector<Straggler>& stragglers);
 
-/// Names the cores, then a binding CPU limit and GPUs: `2 cores of Intel(R) Xeon(R) Processor`.
+/// Names the machine's cores, the CPU limit if it is below the number of cores, and the GPUs:
+/// `2 cores of Intel(R) Xeon(R) Processor`.
 std::string machine_name(const MachineFacts& machine);
 
-/// The options of the strategy that differ from their defaults.
+/// Returns the strategy's options that differ from their defaults.
 OptionValues unusual_options(const Cell& cell);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs grouped by cell, for output with one row a cell: its name and statistics over its runs.
+// Groups runs by cell, for output with one row per cell: its name and statistics over its runs.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,11 @@
 
 namespace regatta {
 
-inline constexpr std::int64_t kFewestSteps = 10;  ///< fewer steps show no speed
+inline constexpr std::int64_t kFewestSteps =
+    10;  ///< with fewer steps a run has no meaningful speed
 
-/// False for `independent`: its replicas learn apart, so it is a ceiling on speed and makes no
-/// claim about a target.
+/// Whether the run's time to the target counts. False for `independent`: its replicas train
+/// separate models, so it shows only the highest possible speed.
 bool claims_target(const Record& record);
 
 struct CellRuns {
@@ -29,10 +30,10 @@ struct CellRuns {
 /// Groups runs by cell, in order of first appearance. The result points into `records`.
 std::vector<CellRuns> runs_by_cell(std::span<const Record> records);
 
-/// Medians over the runs of a cell; empty where no run has the value. A run that missed its target
-/// or failed counts as infinite in the first two.
+/// Medians over the runs of a cell; empty where no run has the value. A run that failed or missed
+/// its target counts as infinite in `seconds_to_target` and `examples_to_target`.
 struct CellMeasures {
-  std::optional<MedianInterval> seconds_to_target;  ///< training clock
+  std::optional<MedianInterval> seconds_to_target;  ///< on the training clock
   std::optional<MedianInterval> examples_to_target;
   std::optional<MedianInterval> examples_per_s;  ///< over the runs that did not fail
   std::int64_t reached = 0;                      ///< runs that reached the target

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups records into comparable fields and compares two contestants seed by seed, by
-// paired_ratio.h.
+// Groups records into fields of comparable runs, and compares two contestants of a field seed by
+// seed (paired_ratio.h).
 //
-// A comparison has a boundary: the ratio that separates true from false. It is decided when the
-// interval of the ratio lies on one side of it. All comparisons of a claim together are wrong in at
-// most 5 % of cases, of which each has an equal share (Bonferroni).
+// Each comparison has a boundary, the ratio at which a claim turns from true to false. The
+// comparison is decided when the confidence interval of its ratio lies on one side of the boundary.
+// The probability that any comparison of a claim is decided wrongly is at most 5 %: each comparison
+// is tested at 5 % divided by their number (Bonferroni).
 #pragma once
 
 #include <compare>
@@ -27,129 +28,143 @@
 
 namespace regatta {
 
-/// One line of a figure: a cell without its seed and the fields that every compared run shares.
+/// The part of a cell in which compared runs may differ: one line of a figure. It has neither the
+/// seed nor the settings that all runs of a Field share.
 struct Contestant {
   std::string strategy;
-  OptionValues options;  ///< of the strategy, where they differ from the defaults
+  OptionValues options;  ///< the strategy's options that differ from their defaults
   std::int64_t workers = 1;
   std::int64_t stages = 1;
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
-  bool oversubscribed = false;  ///< true also if workers share a GPU: speeds are not comparable
-  std::string straggler;        ///< `1:3`, empty for none
-  double rate_scale = 1;        ///< may differ between compared contestants
+  bool oversubscribed = false;  ///< or workers share a GPU; the speed is not comparable
+  std::string straggler;        ///< in the syntax of --straggler, `1:3`; empty: none
+  double rate_scale = 1;        ///< factor on the learning rate; may differ between compared runs
   auto operator<=>(const Contestant&) const = default;
 };
 
-/// Whether an option of the strategy differs from its default.
+/// Whether the contestant's value of `option` differs from the default.
 bool is_unusual(const Contestant& contestant, std::string_view option);
 
-/// The contestant's non-default options that `strategy` also declares.
+/// Returns the contestant's non-default options that `strategy` declares, too.
 OptionValues options_under(const std::string& strategy, const Contestant& contestant);
 
 using Runs = std::vector<const Record*>;
 
-/// Comparable runs: they agree in everything but the contestant.
+/// Runs that may be compared: they are equal in all settings, machine, compiler and commit, and
+/// differ only in the contestant and the seed.
 struct Field {
-  std::string name;  ///< the workload, then any settings in which its fields differ
+  std::string name;  ///< the workload, then the settings in which its fields differ
   std::map<Contestant, Runs> runs;
 };
 
-/// Groups records in order of first appearance. Runs that lost a process are left out.
+/// Groups records into fields, in order of first appearance. Runs that lost a process are left out.
 std::vector<Field> fields_of(std::span<const Record> records);
 
-/// Looks up a single strategy in the strategy table. Compositions other than with compression
-/// belong to no claim.
+/// Whether the strategy table lists the contestant's strategy as synchronous. False for a
+/// composition.
 bool is_synchronous(const Contestant& contestant);
-/// False for a strategy with a bound on staleness.
+/// Whether the strategy table lists the contestant's strategy as asynchronous and no staleness
+/// bound is set. False for a composition.
 bool is_asynchronous(const Contestant& contestant);
 
-/// The contestant with an exchange in every step; empty if it has that already.
+/// Returns the contestant with `sync_every` set to 1. Empty if it is 1 already, or if the strategy
+/// does not exchange periodically.
 std::optional<Contestant> exchanging_always(Contestant contestant);
-/// Whether a later strategy of the composition compresses the exchange.
+/// Whether the contestant is a composition whose last strategy compresses the exchange.
 bool is_compressed(const Contestant& contestant);
 
 /// Formats a contestant: `diloco (2 workers, sync_every=16)`.
 std::string text_of(const Contestant& contestant);
 
-/// Whether workers, threads, straggler and sharing of cores are equal, whatever the strategy.
+/// Whether both have the same number of workers, threads per worker, stragglers and
+/// oversubscription, whatever their strategies.
 bool same_resources(const Contestant& a, const Contestant& b);
 
-/// A value measured in a run. A value seen at an evaluation arose between that and the one before.
+/// A value measured in a run. A value seen only at evaluations, such as the examples to the target,
+/// has bounds: it was reached after one evaluation and not later than the next.
 struct Measured {
-  double value = 0;
-  double least = 0;
+  double value = 0;  ///< at the later evaluation: the upper bound
+  double least = 0;  ///< at the earlier one: the lower bound; equal to `value` if exact
 
   Measured(double known) : value(known), least(known) {}  // NOLINT: a number is one
   Measured(double seen, double before) : value(seen), least(before) {}
 };
 using Measure = std::function<std::optional<Measured>(const Record&)>;
-/// Units: examples/s; empty for a failed run and for one of very few steps.
-std::optional<double> speed(const Record& record);
-/// False for a run that a crash or a lost peer ended: it is no evidence about learning.
-bool is_told(const Record& record);
-std::optional<Measured> examples_to_target(const Record& record);  ///< infinite when not reached
-std::optional<Measured> seconds_to_target(const Record& record);   ///< of the training clock
 
+/// Returns the run's speed; empty if it failed or has fewer than kFewestSteps steps.
+/// Units: examples/s.
+std::optional<double> speed(const Record& record);
+/// Whether the run is evidence about learning: it did not fail, or failed because it diverged. A
+/// run that ended by a crash or a lost peer is none.
+bool is_told(const Record& record);
+std::optional<Measured> examples_to_target(const Record& record);  ///< infinite: not reached
+std::optional<Measured> seconds_to_target(const Record& record);   ///< on the training clock
+
+/// The side of the boundary on which a ratio lies.
 enum class Side { Above, Below, Unclear };
 
+/// The ratio of one contestant's measure to that of its control.
 struct RatioComparison {
-  std::string what;     ///< such as `in_graph on resnet9_thin`
-  std::string control;  ///< the other side of the comparison: `all_reduce (2 workers)`
+  std::string what;     ///< the contestant: `in_graph on resnet9_thin`
+  std::string control;  ///< the contestant it is compared with: `all_reduce (2 workers)`
   std::int64_t workers = 1;
-  double boundary = 1;  ///< of the ratio
-  std::size_t seeds = 0;
-  double ratio = 1;                ///< geometric mean; the median where it is infinite at a seed
-  std::optional<MeanRatio> pairs;  ///< with two seeds at least, all of them finite
-  double p = 1;                    ///< probability of this side by chance; by Mann-Whitney if the
-                                   ///< ratio is infinite at a seed
-  std::optional<RatioInterval> interval;  ///< of `ratio`, by decide()
-  Side side = Side::Unclear;              ///< by decide()
+  double boundary = 1;    ///< the ratio at which the claim turns false
+  std::size_t seeds = 0;  ///< number of seeds that both sides ran
+  double ratio = 1;       ///< geometric mean over the seeds; their median if `pairs` is empty
+  std::optional<MeanRatio> pairs;  ///< empty with one seed, or if a seed's ratio is 0 or infinite
+  double p = 1;  ///< two-sided p value of `ratio` against `boundary`; Mann-Whitney without `pairs`
+  std::optional<RatioInterval> interval;  ///< confidence interval of `ratio`; decide() sets it
+  Side side = Side::Unclear;              ///< decide() sets it
 };
 
-/// Compares the ratio of the first's measure to the other's, seed by seed. Seeds that one side
-/// lacks are left out, and seeds at which both are infinite. Repeated runs of a seed count as their
-/// median.
+/// Divides the measure of `first` by that of `other`, seed by seed, and compares the ratio with
+/// `boundary`. Seeds that one side lacks, or at which both measures are infinite, are left out.
+/// Several runs of one seed count as one run with their median.
 RatioComparison compare_runs(const std::string& what, const Runs& first, const Runs& other,
                              const Measure& measure, double boundary);
 
-/// Appends `one` if it has any seeds.
+/// Appends `one` to `comparisons` if it has at least one seed.
 void keep(std::vector<RatioComparison>& comparisons, RatioComparison one);
 
-/// Sets intervals and sides, corrected over all comparisons of a claim.
+/// Sets `interval`, `p` and `side` of all comparisons of one claim. The level of each interval is
+/// corrected for their number.
 void decide(std::vector<RatioComparison>& comparisons);
 
-/// Formats a ratio: `0.33 (0.32 to 0.35, 5 seeds)`; an infinite one as `never`.
+/// Formats the ratio with its interval: `0.33 (0.32 to 0.35, 5 seeds)`; an infinite ratio is
+/// `never`.
 std::string ratio_text(const RatioComparison& comparison);
 
 std::size_t count(std::span<const RatioComparison> comparisons, Side side);
 
-/// Counts comparisons for and against a claim that is true on side `truth`.
+/// Counts the comparisons for and against a claim that is true if the ratio is on side `truth`.
 Balance balance_of(std::span<const RatioComparison> comparisons, Side truth);
 
-/// Decides only if most comparisons are decided.
+/// Returns Undecided unless most comparisons are decided, else Mixed if they disagree.
 ClaimVerdict verdict_on(const Balance& balance);
 
-/// The answer of one field to a claim that chance does not affect.
+/// The result of one field for a claim about counts, such as bytes, which are equal in every run.
 struct Fact {
   bool holds = false;
-  std::set<std::int64_t> workers;  ///< the worker counts that were compared
-  std::string text;
+  std::set<std::int64_t> workers;  ///< the numbers of workers that were compared
+  std::string text;                ///< the counts, as a sentence for Claim::numbers
 };
 
-/// Sets verdict, reason and numbers. `needs`: as for conclude().
+/// Sets the claim's verdict, reason and numbers from `facts`. `needs` describes the runs that the
+/// claim requires, for the message if there are no facts.
 void conclude_facts(Claim& claim, const std::vector<Fact>& facts, const std::string& needs);
 
-/// The words in which a claim reports its comparisons.
+/// Texts with which a claim reports its comparisons.
 struct Account {
-  std::string measure;  ///< a sentence: the quantities of the ratios, and the boundary
-  std::string above;    ///< name of that side: `Slower`
-  std::string below;
-  std::vector<std::string> more = {};  ///< lines after those of the comparisons
+  std::string measure;                 ///< a sentence on the quantity compared and the boundary
+  std::string above;                   ///< label of ratios above the boundary: `not slower`
+  std::string below;                   ///< label of ratios below the boundary: `slower`
+  std::vector<std::string> more = {};  ///< further lines for Claim::numbers
 };
 
-/// Decides the comparisons; sets verdict, reasons, numbers and missing runs. `needs`: the runs that
-/// a claim without any comparison requires.
+/// Decides the comparisons and sets the claim's verdict, reason, numbers and missing seeds. The
+/// claim is true if ratios are on side `truth`. `needs` describes the runs that the claim requires,
+/// for the message if there are no comparisons.
 void conclude(Claim& claim, std::vector<RatioComparison> comparisons, Side truth,
               const Account& account, const std::string& needs);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The claims, one function each, in the order of the page. The comment of each is the condition
-// that makes it false.
+// The claims, one function each, in the order of the report. Each comment states the condition
+// that would refute the claim.
 #pragma once
 
 #include <span>
@@ -12,62 +12,67 @@ namespace regatta {
 
 // claims_of_waiting.cpp
 
-/// False when a synchronous strategy beside a slow worker keeps more of its speed than the
-/// geometric mean of two cases: waiting for that worker, and losing only that worker's share.
+/// Refuted if a synchronous strategy with one slow worker keeps more of its speed than the
+/// geometric mean of two predictions: every step waits for the slow worker, or only the slow
+/// worker's share of the speed is lost.
 Claim waits_for_slowest(std::span<const Field> fields);
-/// False when an asynchronous strategy is slower than 0.9 of `independent` with the same workers.
+/// Refuted if an asynchronous strategy is slower than 0.9 times the speed of `independent` with the
+/// same number of workers.
 Claim asynchronous_uses_hardware(std::span<const Field> fields);
-/// False when model_parallel reaches 0.7 of `independent` with the same workers.
+/// Refuted if model_parallel reaches 0.7 times the speed of `independent` with the same number of
+/// workers.
 Claim model_parallel_scales_poorly(std::span<const Field> fields);
 
 // claims_of_learning.cpp
 
-/// False when, at equal examples, the loss of an asynchronous strategy changes from one value to
-/// the next by less than 1.1 times as much as that of its synchronous sibling.
+/// Refuted if the loss of an asynchronous strategy changes from one global batch to the next by
+/// less than 1.1 times as much as that of its synchronous sibling (parameter_server for
+/// parameter_server_async, else all_reduce).
 Claim asynchronous_is_jittery(std::span<const Field> fields);
-/// False when an asynchronous strategy needs less than 1.02 times the examples of its synchronous
-/// sibling or, where neither reaches the target, ends at less than 1.02 times its loss.
+/// Refuted if an asynchronous strategy needs less than 1.02 times the examples of its synchronous
+/// sibling or, where neither reaches the target, ends at less than 1.02 times the sibling's loss.
 Claim asynchronous_needs_more_examples(std::span<const Field> fields);
-/// False when an asynchronous strategy takes more than 1.05 times the training time to target of
-/// its synchronous sibling.
+/// Refuted if an asynchronous strategy takes more than 1.05 times the training time to the target
+/// of its synchronous sibling.
 Claim asynchronous_in_equal_time(std::span<const Field> fields);
 
 // claims_of_bytes.cpp
 
-/// False when a server's bytes grow by less than 0.95 of the growth in workers, or when a worker of
-/// a ring sends more than twice the parameters.
+/// Refuted if the bytes that a parameter server sends grow by a factor below 0.95 times that of the
+/// number of workers, or if a worker of a ring sends more than twice the size of the parameters.
 Claim central_link_carries_all(std::span<const Field> fields);
-/// False when parameter_server with one server reaches 0.95 of the speed of all_reduce over as many
-/// processes as workers.
+/// Refuted if parameter_server with one server reaches 0.95 times the speed of all_reduce by ring
+/// with one process per worker.
 Claim central_link_costs_time(std::span<const Field> fields);
-/// False when in_graph's graph grows by less than half of the growth in workers.
+/// Refuted if the graph of in_graph grows by less than half of the growth in workers, or if the
+/// graph of a process of all_reduce grows by at least half of the growth of in_graph's.
 Claim in_graph_grows(std::span<const Field> fields);
-/// False when central_storage reaches 0.95 of the speed of in_graph, which is equal but for having
-/// the parameters at a worker.
+/// Refuted if central_storage, which keeps the parameters on the host, reaches 0.95 times the speed
+/// of in_graph, which keeps them at a worker and is otherwise equal.
 Claim central_storage_pays_transfers(std::span<const Field> fields);
-/// False when with 3 workers or more the busiest place of reduce_to_one sends less than 1.2 times
-/// as much as the busiest place of a ring.
+/// Refuted if, with 3 workers or more, the busiest place of all_reduce by reduce_to_one sends less
+/// than 1.2 times the bytes of the busiest place of a ring.
 Claim reduction_loads_one_device(std::span<const Field> fields);
 
 // claims_of_exchanges.cpp
 
-/// False when averaging only in some steps needs less than 1.02 times the examples of the same
-/// strategy with --sync-every 1.
+/// Refuted if a strategy that averages only in some steps needs less than 1.02 times the examples
+/// of the same strategy with --sync-every 1.
 Claim fewer_exchanges_cost_accuracy(std::span<const Field> fields);
-/// False when all_reduce with compressed gradients reaches the target in less than 0.95 of the
-/// training time of plain all_reduce.
+/// Refuted if all_reduce with compressed gradients reaches the target in less than 0.95 times the
+/// training time of all_reduce without compression.
 Claim compression_seldom_pays(std::span<const Field> fields);
-/// False when sharded with 3 workers or more ends at another loss than all_reduce, or plans as much
-/// memory.
+/// Refuted if sharded with 3 workers or more ends at a different loss than all_reduce, or plans at
+/// least as much memory.
 Claim sharding_costs_no_accuracy(std::span<const Field> fields);
 
 /// Labels a contestant as in a figure: `async_shared (2 workers, straggler 1:3) on resnet9_thin`.
 std::string label(const Contestant& contestant, const Field& field);
 
-/// Finds the field's first contestant of `strategy` with the resources of `of`, preferably with its
-/// learning rate, with as many servers if it has any, and with `processes` processes if given; null
-/// if there is none. For all_reduce it is the ring. It never has backup workers or a staleness
-/// bound.
+/// Finds the field's contestant of `strategy` with which to compare the contestant `of`: it has the
+/// same resources, the same values of the options that both strategies have (defaults for others),
+/// and `processes` processes if given. The one with the learning rate of `of` is preferred, else
+/// the first is returned. Null if there is none.
 const std::pair<const Contestant, Runs>* counterpart(
     const Field& field, const Contestant& of, const std::string& strategy,
     std::optional<std::int64_t> processes = std::nullopt);

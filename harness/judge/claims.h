@@ -19,31 +19,32 @@ enum class ClaimVerdict {
   Mixed,      ///< some comparisons are on one side, some on the other
   Undecided,  ///< most comparisons are not decided
 };
-/// Returns the phrase on the page: `holds`, `does not hold here`, ...
+/// Returns the phrase shown in the report: `holds`, `does not hold here`, ...
 std::string_view to_string(ClaimVerdict verdict);
 
-/// Numbers of comparisons, or facts, for a claim, against it, and undecided.
+/// Numbers of comparisons, or of facts, by their result for a claim.
 struct Balance {
-  std::size_t yes = 0;
-  std::size_t no = 0;
-  std::size_t unclear = 0;
+  std::size_t yes = 0;      ///< for the claim
+  std::size_t no = 0;       ///< against the claim
+  std::size_t unclear = 0;  ///< undecided
 };
 
 struct Claim {
   std::string name;    ///< such as `waits_for_slowest`
-  std::string taught;  ///< one sentence, in the words of textbooks
+  std::string taught;  ///< the claim as one sentence, as textbooks teach it
   ClaimVerdict verdict = ClaimVerdict::Undecided;
   Balance balance;
-  std::string because;               ///< the comparison, its outcome and its certainty
-  std::vector<std::string> numbers;  ///< a line for each comparison
-  std::string figure;                ///< plots/figure_<figure>.py shows it
-  std::size_t seeds = 0;             ///< would decide it; 0: no number would, or it is decided
-  std::string missing;               ///< the command that would decide it; empty where `seeds` is 0
+  std::string because;  ///< the comparison, its outcome and its certainty, as sentences
+  std::vector<std::string> numbers;  ///< one line per comparison
+  std::string figure;                ///< plots/figure_<figure>.py draws the evidence
+  std::size_t seeds = 0;             ///< seeds that would decide; 0: none would, or decided
+  std::string missing;               ///< the command that runs `seeds` seeds; empty if that is 0
 };
 
 /// Judges all claims, always in the same order. Runs are compared only within one workload, data
 /// set, element type, batch, target, length, machine, build and commit; failed runs count only
-/// where a missed target counts as infinitely late. `folder`: where commands add their runs.
+/// where a missed target counts as infinitely late. `folder` is the folder to which the commands in
+/// Claim::missing add runs.
 std::vector<Claim> judge_claims(std::span<const Record> records,
                                 const std::string& folder = "out/claims");
 

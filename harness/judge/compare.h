@@ -2,18 +2,19 @@
 //
 // `regatta compare BASE HEAD`: a verdict for each cell of two folders of records, on speed and on
 // convergence, and for each benchmark in them.
-//   speed        Seconds per example for runs that were made apart. For runs made in turn, median
-//                steps of pairs: other load on the machine affects both runs of a pair alike, and a
-//                median step ignores the few steps that were hit harder. The repetitions of a
-//                benchmark that was run in turn are paired likewise.
-//   convergence  Regressed if runs that must compute the same (loss_path.h) do not, whichever way
-//                their losses went, or if runs consumed other examples. Otherwise pairs of equal
-//                seeds are compared, because seeds differ more than commits: in examples to the
-//                target, or in the last loss where no run reached it.
-// The test is Student's t of the logarithms with spreads that are borrowed among the cells
-// (paired_ratio.h). Where a run never reached the target, ranks are compared: Wilcoxon's for pairs,
-// else Mann-Whitney. Verdicts need Holm's correction over all tests that can reject, and an effect
-// that is large enough to matter. Too few runs give *not enough data*, never unchanged.
+//   speed        Compares seconds per example if the two sides were run apart. If they were run in
+//                turn, compares the median step times of pairs of runs: other load on the machine
+//                affects both runs of a pair alike, and a median ignores the few steps that were
+//                hit harder. The repetitions of benchmarks that were run in turn are paired, too.
+//   convergence  Regressed if runs that must compute the same (loss_path.h) do not, even if the
+//                losses improved, or if they consumed different examples. Otherwise compares runs
+//                of equal seeds, because results differ more between seeds than between commits:
+//                the examples to the target, or the last loss where no run reached the target.
+// The test is Student's t test of the logarithms, with spreads moderated by those of other cells
+// (paired_ratio.h). Where a run never reached the target, the test uses ranks: Wilcoxon's for
+// pairs, else Mann-Whitney's. A difference counts if it is significant after Holm's correction over
+// all tests that can reject, and large enough to matter. Too few runs give *not enough data*, never
+// *unchanged*.
 #pragma once
 
 #include <optional>
@@ -30,68 +31,71 @@ enum class Verdict { Regressed, Improved, Unchanged, NotEnoughData, NotMeasured 
 /// Returns the printed word: `regressed`, `improved`, ...
 std::string_view to_string(Verdict verdict);
 
-/// Whether losses are compared seed by seed; Ignored where a change is meant to alter them.
+/// Whether the losses of runs of one seed must agree. Ignored is for a change that is meant to
+/// alter the losses.
 enum class LossPaths { BySeed, Ignored };
 
-/// The order in which the runs of the two sides were made.
+/// The order in which the runs of base and head were made.
 enum class Taken {
-  Apart,
-  InTurn,  ///< seed by seed, one right after the other
+  Apart,   ///< all of base, then all of head
+  InTurn,  ///< seed by seed, the runs of base and head one right after the other
 };
 
 struct CompareOptions {
-  double alpha = 0.05;              ///< error of all tests together
-  double speed_effect = 0.03;       ///< a smaller difference in speed is unchanged
-  double convergence_effect = 0.1;  ///< of examples to the target, or of the last loss
-  double benchmark_effect = 0.1;    ///< of a benchmark's time
+  double alpha = 0.05;              ///< probability that any test rejects wrongly
+  double speed_effect = 0.03;       ///< a smaller relative difference in speed is unchanged
+  double convergence_effect = 0.1;  ///< the same for examples to the target, or the last loss
+  double benchmark_effect = 0.1;    ///< the same for a benchmark's time
   LossPaths losses = LossPaths::BySeed;
   Taken taken = Taken::Apart;
 };
 
-/// One measure of one cell. Ratios and slowdowns are head over base; above 1 is worse.
+/// The comparison of one measure, speed or convergence, of one cell. Ratios are head over base;
+/// above 1 is worse.
 struct Comparison {
   Verdict verdict = Verdict::NotMeasured;
-  std::optional<double> ratio;       ///< of medians, or the median of ratios of pairs
-  double p = 1;                      ///< after Holm's correction
-  std::optional<double> detectable;  ///< smallest slowdown that these runs could have shown
-  std::string note;                  ///< where losses departed; may be empty
+  std::optional<double> ratio;       ///< ratio of the medians, or median of the ratios of pairs
+  double p = 1;                      ///< p value after Holm's correction
+  std::optional<double> detectable;  ///< the smallest slowdown that these runs would show
+  std::string note;                  ///< the step at which losses departed; may be empty
 };
 
 struct CellComparison {
   enum class Kind { Race, Benchmark } kind = Kind::Race;
   std::string name;
-  std::string source;  ///< flags of `regatta run` less the seed, or the benchmark's program
+  std::string source;  ///< flags of `regatta run` without seed; a benchmark's program
   std::size_t base_runs = 0;
   std::size_t head_runs = 0;
   std::size_t base_failed = 0;
   std::size_t head_failed = 0;
   Comparison speed;
-  Comparison convergence;  ///< of a race only
+  Comparison convergence;  ///< NotMeasured for a benchmark
 };
 
-/// The runs and benchmarks found for one side.
+/// The runs and benchmarks of one side, base or head.
 struct Measurements {
   std::vector<FinishedRun> runs;
   std::vector<BenchmarkResult> benchmarks;
 };
 
-/// Compares cells in the order of base, then those that only head has; races before benchmarks.
+/// Compares all cells of both sides. Races come before benchmarks, in the order of base; those that
+/// only head has come last.
 std::vector<CellComparison> compare(const Measurements& base, const Measurements& head,
                                     const CompareOptions& options);
 
 enum class CompareFormat { Text, Markdown, Json };
 
 struct CompareRequest {
-  std::string base;  ///< a folder of records, of benchmarks, or of both, or one JSON of benchmarks
-  std::string head;
+  std::string base;  ///< a folder of records, of benchmarks or of both, or one file of benchmarks
+  std::string head;  ///< the same for head
   CompareFormat format = CompareFormat::Text;
   CompareOptions options;
 };
 
-/// Prints the verdicts. Returns 3 when a cell regressed or has failed runs that base does not have;
-/// else 4 when one has not enough data or was not measured on both sides, or when there is none;
-/// else 0. Throws: RunError(Usage) when a folder holds neither records nor benchmarks,
-/// RunError(Data).
+/// Prints the verdicts. Returns 3 if a cell regressed or has failed runs that base does not have;
+/// else 4 if a cell has not enough data or was not measured on both sides, or if there are no
+/// cells; else 0. Throws: RunError(Usage) if a folder holds neither records nor benchmarks,
+/// RunError(Data) if a file cannot be read.
 int run_compare(const CompareRequest& request);
 
 }  // namespace regatta

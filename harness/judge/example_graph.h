@@ -9,7 +9,8 @@
 
 namespace regatta {
 
-/// A step of the parabola for two workers (one under `single`) in the DOT language of Graphviz.
+/// Formats a step of the workload `parabola` under the strategy in the DOT language of Graphviz. It
+/// has two workers, or one under `single`.
 std::string example_graph(const Strategy& strategy);
 
 }  // namespace regatta

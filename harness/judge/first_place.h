@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The first cell of a workload, and how certain its place is.
+// Decides how certain the first place of a workload's ranking is.
 //
-// The first is compared with each other cell that reached the target in the median, by
-// paired_ratio.h; where a run missed it, by Mann-Whitney. The first is chosen by the same times
-// that are compared, so it may be any of the cells: the test is that of all pairs (Tukey's
-// studentized range; Bonferroni over the pairs for Mann-Whitney). All comparisons of a page
-// together are wrong in at most 5 % of cases, of which each workload has its share. The first is
-// sure when every other is slower; cells that cannot be distinguished from it form a group with it.
+// The first cell is compared with each other cell whose median run reached the target: by the
+// paired ratio of their times (paired_ratio.h), or by the Mann-Whitney test if a run missed the
+// target. The same times decide which cell is first, so any pair of cells may be the one compared,
+// and the test covers all pairs: Tukey's studentized range, or Bonferroni's correction over the
+// pairs for Mann-Whitney. The probability that any comparison of a report is wrong is at most 5 %,
+// shared equally among its workloads. The first place is sure if every other cell is certainly
+// slower; cells that cannot be distinguished from the first form a group with it.
 #pragma once
 
 #include <vector>
@@ -16,7 +17,8 @@
 
 namespace regatta {
 
-/// Sets `first` and the cells' `against_first` of all workloads of a page; cells must be ranked.
+/// Sets `first` of each workload of a report and `against_first` of its cells, which must be ranked
+/// already.
 void judge_first_places(std::vector<WorkloadJudgement>& workloads);
 
 }  // namespace regatta

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A report's numbers: for each workload its cells, ranked by the time to the target, each with the
-// count of its runs that reached it, medians with their intervals, the parts of a step's time, and
-// the traffic; and the certainty of the first place (first_place.h). Runs of one workload are
-// compared where data set, target, length, stragglers and machine are equal; a run that missed its
-// target or failed counts as infinitely slow.
+// Computes the numbers of a report. Each workload has its cells, ranked by the time to the target,
+// and the certainty of the first place (first_place.h). Each cell has the number of runs that
+// reached the target, medians with their intervals, the parts of a step's time, and the traffic.
+// Runs of one workload are compared only if data set, target, length, stragglers and machine are
+// equal; a run that failed or missed its target counts as infinitely slow.
 #pragma once
 
 #include <array>
@@ -24,15 +24,15 @@ namespace regatta {
 
 /// The evaluations between which a run reached its target.
 struct Crossing {
-  std::optional<Evaluation> before;  ///< the last one before the target; empty if there is none
-  Evaluation at;                     ///< the first at the target
-  bool held = false;                 ///< whether all later ones were at the target, too
+  std::optional<Evaluation> before;  ///< the one that precedes `at`; empty if there is none
+  Evaluation at;                     ///< the first that met the target
+  bool held = false;                 ///< all later evaluations met the target, too
 };
 
-/// Finds the crossing of a run; empty for one that did not reach its target.
+/// Finds the evaluations at which a run crossed its target; empty if it did not reach it.
 std::optional<Crossing> crossing_of(const Record& record);
 
-/// Updates by the number of versions that they missed.
+/// Staleness of updates: the number of versions of the parameters between read and update.
 struct Staleness {
   std::vector<std::int64_t> histogram;  ///< element s: updates that missed s versions
   std::int64_t updates = 0;
@@ -40,149 +40,152 @@ struct Staleness {
   std::int64_t max = 0;
 };
 
-/// The worker that arrives last at exchanges, by its mean over steps and runs.
+/// The worker with the largest mean lateness at exchanges, over all steps and runs.
 struct LastWorker {
   std::string place;
-  double late_seconds = 0;         ///< behind the first worker
-  double uncertainty_seconds = 0;  ///< error of clocks compared across processes, either way
+  double late_seconds = 0;         ///< mean time after the first worker's arrival
+  double uncertainty_seconds = 0;  ///< bound on the error of clocks compared across processes
 };
 
 /// How long workers waited for others at a collective.
 struct ExchangeWait {
   double mean_seconds = 0;
-  double p99_seconds = 0;  ///< the largest of any worker and run
+  double p99_seconds = 0;  ///< the largest p99 of any worker and run
 };
 
-/// The parts of a push's time at servers, as means.
+/// Mean times of pushed gradients at servers.
 struct PushTimes {
-  double barrier_seconds = 0;  ///< waiting for the pushes of others
-  double queue_seconds = 0;
-  double wire_seconds = 0;
+  double barrier_seconds = 0;  ///< from the first worker's complete push of a step to the last's
+  double queue_seconds = 0;    ///< from a push's arrival until the server takes it
+  double wire_seconds = 0;     ///< from a push's first chunk to its last
 };
 
 /// An evaluation that all runs of a cell made at the same number of examples.
 struct CurvePoint {
   std::int64_t examples = 0;
   double epoch = 0;
-  double seconds = 0;  ///< training clock, median over runs
+  double seconds = 0;  ///< on the training clock, median over runs
   double metric = 0;   ///< median over runs
-  double low = 0;      ///< the lowest metric
-  double high = 0;     ///< the highest
+  double low = 0;      ///< the lowest metric of any run
+  double high = 0;     ///< the highest metric of any run
 };
 
-/// Parts of a worker's step, in the order of CellJudgement::step_seconds; they add up to the
-/// training clock. The wait excludes the bubble; the last is the remainder.
+/// Names of the parts of a worker's step, in the order of CellJudgement::step_seconds. The parts
+/// add up to the training clock: `wait` excludes the bubble, `between_kernels` is the remainder.
 inline constexpr std::array<std::string_view, 7> kStepParts = {
     "compute", "exposed_communication", "bubble", "wait", "input", "update", "between_kernels"};
 
-/// A cell's place relative to the first of its workload.
+/// A cell's standing relative to the first cell of its workload.
 enum class Standing {
   First,
-  Slower,  ///< certainly
-  Level,   ///< certainly within a difference that matters, either way
-  Open,    ///< the runs do not decide
-  Missed,  ///< missed the target in the median
-  NoClaim,
+  Slower,   ///< significantly slower
+  Level,    ///< significantly within the smallest difference that matters
+  Open,     ///< too few runs to decide
+  Missed,   ///< its median run missed the target
+  NoClaim,  ///< its time to the target does not count (claims_target)
 };
 /// Returns the JSON word: `first`, `slower`, ...
 std::string_view to_string(Standing standing);
 
+/// A cell compared with the first cell of its workload.
 struct AgainstFirst {
   Standing standing = Standing::NoClaim;
-  std::optional<PairedRatio> ratio;       ///< to the first's; empty where a run missed its target
-  std::optional<RatioInterval> interval;  ///< of its time, by FirstPlace::confidence
-  double p = 1;                           ///< two-sided, corrected over the page
+  std::optional<PairedRatio> ratio;       ///< empty if a run missed its target
+  std::optional<RatioInterval> interval;  ///< of `ratio`'s time, at FirstPlace::confidence
+  double p = 1;                           ///< two-sided, corrected over the whole report
 };
 
 /// The runs of one cell. Medians are empty where no run has the value.
 struct CellJudgement {
-  std::vector<const Record*> runs;  ///< the cell is that of the first; its seed is irrelevant
-  bool claims_time = true;          ///< false for `independent`: replicas see a share of the data
-  std::int64_t reached = 0;
-  std::int64_t held = 0;  ///< number of those that stayed at the target
+  std::vector<const Record*> runs;  ///< all of one cell, with their own seeds
+  bool claims_time = true;          ///< false for `independent`, see claims_target()
+  std::int64_t reached = 0;         ///< runs that reached the target
+  std::int64_t held = 0;            ///< runs that also met it at all later evaluations
   std::int64_t failed = 0;
-  std::optional<MedianInterval> seconds_to_target;         ///< training clock
-  std::optional<MedianInterval> full_seconds_to_target;    ///< full clock
-  std::optional<MedianInterval> result_seconds_to_target;  ///< result clock; over runs that have it
-  std::optional<MedianInterval> seconds_before_target;  ///< at the evaluation before: the bracket
+  std::optional<MedianInterval> seconds_to_target;         ///< on the training clock
+  std::optional<MedianInterval> full_seconds_to_target;    ///< on the full clock
+  std::optional<MedianInterval> result_seconds_to_target;  ///< on the result clock, if recorded
+  std::optional<MedianInterval> seconds_before_target;     ///< at the evaluation before the target
   std::optional<MedianInterval> examples_to_target;
   std::optional<MedianInterval> seconds_per_example;
-  std::optional<MedianInterval> metric;  ///< of the last evaluation
-  std::vector<CurvePoint> curve;         ///< over the runs that did not fail
-  double typical_seconds = kInfinity;    ///< to the target: ranks cells (typical_seconds_of)
+  std::optional<MedianInterval> metric;  ///< at the last evaluation
+  std::vector<CurvePoint> curve;         ///< from the runs that did not fail
+  double typical_seconds = kInfinity;    ///< geometric mean to the target; ranks cells
   AgainstFirst against_first;
   std::optional<double> times_single;  ///< speed relative to the fastest cell of `single`
-  std::array<double, kStepParts.size()>
-      step_seconds{};  ///< means over steps of all workers and runs
-  double bytes_per_step_computed = 0;
-  double bytes_per_step_counted = 0;          ///< median
+  /// Parts of a step, as in kStepParts: means over the steps of all workers and runs.
+  std::array<double, kStepParts.size()> step_seconds{};
+  double bytes_per_step_computed = 0;         ///< from the graph
+  double bytes_per_step_counted = 0;          ///< at the transports, median over the runs
   std::optional<LastWorker> last_worker;      ///< empty where arrivals are unknown
   std::optional<ExchangeWait> exchange_wait;  ///< empty without a collective
   std::optional<PushTimes> pushes;            ///< empty without a server
   Staleness staleness;
-  std::int64_t updates_dropped = 0;
-  std::int64_t lost_updates = 0;
+  std::int64_t updates_dropped = 0;  ///< late pushes that were dropped, with backup workers
+  std::int64_t lost_updates = 0;     ///< updates overwritten by others
 };
 
-/// Summarises the runs of one cell, at least one.
+/// Computes the numbers of one cell from its runs, of which there must be at least one.
 CellJudgement judge_cell(std::vector<const Record*> runs);
 
-/// Certainty of a workload's first place, corrected over all comparisons of the page.
+/// Certainty of a workload's first place, corrected over all comparisons of the report.
 enum class Certainty {
-  NotReached,  ///< no cell reached the target in the median
-  Alone,       ///< no other cell to compare with
-  TooFew,      ///< too few runs for any difference to show
-  Open,        ///< the runs do not separate the first from some others
-  Level,       ///< those others are within a difference that matters
-  Close,       ///< the runs separate it from all others, by less than matters
-  Sure,
+  NotReached,  ///< no cell's median run reached the target
+  Alone,       ///< there is no other cell to compare with
+  TooFew,      ///< too few runs to show any difference
+  Open,        ///< the runs do not decide whether some cells are slower
+  Level,       ///< each other cell is slower, or level with the first
+  Close,       ///< all others are slower, the second by less than matters
+  Sure,        ///< all others are slower, the second by a difference that matters
 };
 /// Returns the JSON word: `not_reached`, `alone`, ...
 std::string_view to_string(Certainty certainty);
 
-/// The first cell of a ranking against the others.
+/// The first cell of a workload's ranking compared with the others.
 struct FirstPlace {
   Certainty certainty = Certainty::NotReached;
-  std::size_t group = 0;             ///< cells indistinguishable from the first, itself included
-  std::optional<double> ahead;       ///< the second's time over the first's; may be infinite
+  std::size_t group = 0;             ///< number of cells: the first and those not certainly slower
+  std::optional<double> ahead;       ///< the second's time / the first's; may be infinite
   double confidence = 0;             ///< level of one interval, for 95 % of all together
-  std::optional<double> detectable;  ///< the least difference that the group's runs would show
-  std::optional<std::size_t> seeds;  ///< seeds that would decide, given the present spread
-  bool coarse = false;               ///< more seeds would not decide: evaluations are too far apart
+  std::optional<double> detectable;  ///< the smallest difference that the group's runs would show
+  std::optional<std::size_t> seeds;  ///< number of seeds that would decide, at this spread
+  bool coarse = false;               ///< no number of seeds decides: evaluations are too sparse
 };
 
-/// Whether all cells began with the same weights and saw the same examples in the same order.
+/// Whether all cells started from the same weights and consumed the same examples in the same
+/// order.
 struct SameStart {
-  std::int64_t compared = 0;         ///< seeds that several cells ran
+  std::int64_t compared = 0;         ///< number of seeds that several cells ran
   std::vector<std::string> differs;  ///< a sentence for each difference
 };
 
 struct WorkloadJudgement {
-  std::vector<CellJudgement> cells;  ///< the first to the target first; cells without a claim last
+  std::vector<CellJudgement> cells;  ///< the fastest to the target first; `independent` last
   FirstPlace first;
   SameStart same_start;
   std::vector<std::string> warnings;
-  std::vector<WorkloadNotes> matrices;  ///< of the folders' matrices that include it
+  std::vector<WorkloadNotes> matrices;  ///< notes of the matrices that include this workload
 };
 
 struct Judgement {
-  /// Races, in the order of the records; workloads that show the cost of a step come last.
+  /// Workloads with a race to a target, in the order of the records; workloads that show only the
+  /// cost of a step come last.
   std::vector<WorkloadJudgement> workloads;
-  /// Runs too short for a speed, none of which reached its target: they counted or measured
-  /// something. Claims use them; they have no first place.
+  /// Workloads whose runs are all too short for a speed and missed their target, because they were
+  /// made to count bytes or nodes. Claims use them; they have no first place.
   std::vector<WorkloadJudgement> measurements;
-  std::vector<Claim> claims;  ///< all claims
+  std::vector<Claim> claims;
   std::vector<std::string> warnings;
 };
 
-/// Judges records, to which the result points. A record that occurs twice, by its run_id, counts
-/// once. `folder`: where the commands that decide claims add their runs.
+/// Judges `records`, which must outlive the result. Records with one run_id count once. `folder` is
+/// the folder to which the commands in Claim::missing add runs.
 Judgement judge(std::span<const Record> records, const std::string& folder = "out/claims");
 
 struct SimulatedStudy;
 
-/// Formats JSON for plots/, with the table of strategies, and with runs in virtual time apart.
-/// Infinite numbers are null. Ends with a newline.
+/// Formats the judgement as JSON for plots/, with the table of strategies. Runs in virtual time are
+/// a separate list. Infinite numbers are null. Ends with a newline.
 std::string to_json(const Judgement& judgement, std::span<const SimulatedStudy> simulated,
                     const std::vector<std::string>& folders);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FOLDER/matrix.json: a matrix's notes for a report, beside its records, by workload:
+// Reads and writes FOLDER/matrix.json, the notes that a matrix leaves for a report beside its
+// records. An object has an entry for each workload:
 //   {"parabola": {"missing": 8, "seconds": 41.5, "command": "regatta matrix ... --resume",
 //                 "tuned": "rate-scale=2 for diloco (2 workers), ..."}}
 #pragma once
@@ -15,14 +16,14 @@ namespace regatta {
 /// Notes on one workload.
 struct WorkloadNotes {
   std::int64_t missing = 0;  ///< number of missing runs
-  double seconds = 0;        ///< their expected time; 0 if unknown
-  std::string command;       ///< the command that makes them
+  double seconds = 0;        ///< expected time of the missing runs; 0: unknown
+  std::string command;       ///< the command that performs the missing runs
   std::string tuned;         ///< the chosen settings and their basis; empty if none
 };
 
 using MatrixNotes = std::map<std::string, WorkloadNotes>;
 
-/// Throws: RunError(Io).
+/// Writes the notes of all workloads. Throws: RunError(Io).
 void write_notes(const std::filesystem::path& folder, const MatrixNotes& notes);
 
 /// Reads the notes; empty if the file is absent or is not a matrix's.

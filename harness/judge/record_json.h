@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts parts of records to the judgement's JSON, for the files that write it.
+// Converts parts of records to JSON, for the files that write the judgement.
 #pragma once
 
 #include <cmath>
@@ -24,7 +24,7 @@ Json plain(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// An object with the fields of `part`, which contains no other part.
+/// Converts `part` to a JSON object of its fields, none of which may be a part of a record itself.
 template <HasFields T>
 Json object_of(const T& part) {
   Json object = Json::object();
@@ -38,7 +38,7 @@ inline Json finite(const std::optional<double>& value) {
   return value ? finite(*value) : Json(nullptr);
 }
 
-/// The cell as in the record, without the seed.
+/// Converts the run's cell to JSON as in the record, without the seed.
 inline Json cell_json(const Record& run) {
   Json cell = Json::object();
   for (const auto& [name, value] : lines_of(run.cell)) {
@@ -47,7 +47,7 @@ inline Json cell_json(const Record& run) {
   return cell;
 }
 
-/// The parts of a worker's step in seconds.
+/// Converts the parts of a worker's step to a JSON object by name. Units: seconds.
 inline Json step_json(const CellJudgement& cell) {
   Json parts = Json::object();
   for (std::size_t i = 0; i < kStepParts.size(); ++i) {
@@ -56,7 +56,7 @@ inline Json step_json(const CellJudgement& cell) {
   return parts;
 }
 
-/// Studies in virtual time; defined in simulated_json.cpp.
+/// Converts studies of runs in virtual time to JSON; defined in simulated_json.cpp.
 Json simulated_json(std::span<const SimulatedStudy> studies);
 
 }  // namespace regatta::judgement_json

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `regatta report DIR...` writes the results of the folders' records as FOLDER/judgement.json, and
-// from that FOLDER/index.html, one file that opens without a network, with its figures beside it.
-// The numbers are computed here (judgement.h, simulated_judgement.h), plots/report.py draws them.
+// `regatta report DIR...` judges the records in the folders and writes OUT/judgement.json, and from
+// it OUT/index.html, which opens without a network, with its figures beside it. The C++ program
+// computes the numbers (judgement.h, simulated_judgement.h), and plots/report.py draws them.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ enum class ReportFormat {
 
 struct ReportRequest {
   std::vector<std::string> folders;  ///< each with a records.jsonl, a simulated.jsonl, or both
-  std::string out;                   ///< empty: FOLDER/report of one folder, out/report of several
-  IfThere if_there = IfThere::Refuse;  ///< the page
+  std::string out;  ///< folder; empty: FOLDER/report for one folder, else out/report
+  IfThere if_there = IfThere::Refuse;  ///< whether to replace a page that exists
   ReportFormat format = ReportFormat::Page;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of runs in virtual time, apart from real runs. The runs of a study differ only in
-// strategy, workers and links; each of its points is a way to train (a strategy with its options),
-// a number of workers and a link. Where the order of two ways flips between two points, one
-// overtakes the other.
+// Computes the results of runs in virtual time, which are never mixed with real runs. The runs of a
+// study differ only in strategy, workers and links. Each point of a study is a way to train (a
+// strategy with its options), a number of workers and a link. If one way is faster at one point and
+// another way at the next, the other way overtakes between these points.
 #pragma once
 
 #include <compare>
@@ -19,22 +19,22 @@ namespace regatta {
 
 /// The network between two hosts.
 struct SimulatedLink {
-  double bytes_per_s = kInfinity;       ///< of a host's narrowest link
-  double latency_ns = 0;                ///< one way
-  double core_bytes_per_s = kInfinity;  ///< of the link that all hosts share
-  std::string cluster;                  ///< all that older records have: a digest; else empty
+  double bytes_per_s = kInfinity;       ///< bandwidth of a host's narrowest link
+  double latency_ns = 0;                ///< in one direction
+  double core_bytes_per_s = kInfinity;  ///< bandwidth of the link that all hosts share
+  std::string cluster;                  ///< digest of the cluster, for older records; else empty
   std::partial_ordering operator<=>(const SimulatedLink&) const = default;
 };
 
 struct SimulatedPoint {
-  std::size_t way = 0;   ///< of SimulatedStudy::ways
-  std::size_t link = 0;  ///< of SimulatedStudy::links
+  std::size_t way = 0;   ///< index into SimulatedStudy::ways
+  std::size_t link = 0;  ///< index into SimulatedStudy::links
   std::int64_t workers = 1;
   CellJudgement cell;       ///< medians over the records of the point
-  double step_seconds = 0;  ///< median step, median over records
+  double step_seconds = 0;  ///< median step time, then the median over the records
 };
 
-/// Units: examples per second of virtual time.
+/// Returns the speed of a point. Units: examples per second of virtual time.
 double speed_of(const SimulatedPoint& point);
 
 /// The quantity by which two ways are compared.
@@ -44,34 +44,33 @@ std::string_view to_string(SimulatedMeasure measure);
 enum class SimulatedAxis { Workers, Bandwidth, Latency };
 std::string_view to_string(SimulatedAxis axis);
 
-/// One way overtakes another between two points that differ in one thing.
+/// A change of order: one way overtakes another between two points that differ only on one axis.
 struct Overtaking {
   SimulatedMeasure measure = SimulatedMeasure::Speed;
   SimulatedAxis axis = SimulatedAxis::Workers;
-  std::size_t way = 0;        ///< the way that is ahead at `to`
-  std::size_t overtaken = 0;  ///< the way that is ahead at `from`
-  std::size_t from = 0;       ///< point of the overtaking way where it is behind
-  std::size_t to = 0;         ///< its point where it is ahead
-  /// Where both measures are equal, interpolated over logarithms; in workers, bytes/s or ns.
-  /// Empty where an end is 0 or has no limit.
+  std::size_t way = 0;        ///< index of the way that is ahead at `to`
+  std::size_t overtaken = 0;  ///< index of the way that is ahead at `from`
+  std::size_t from = 0;       ///< index of the last point at which `way` is behind
+  std::size_t to = 0;         ///< index of the first point at which `way` is ahead
+  /// Position on the axis at which both ways are equal, interpolated on a logarithmic axis. Empty
+  /// if an end of the interval is 0 or unlimited. Units: workers, bytes/s or ns.
   std::optional<double> at;
 };
 
 struct SimulatedStudy {
-  bool batch_grows = false;            ///< with the workers, at equal shares; else it is fixed
+  bool batch_grows = false;            ///< in proportion to the workers; else it is fixed
   std::vector<const Record*> ways;     ///< the first record of each way
-  std::vector<SimulatedLink> links;    ///< the narrowest first
-  std::vector<SimulatedPoint> points;  ///< by way, link and workers
-  std::optional<double>
-      one_worker;  ///< examples/s of the fastest point with one worker; may be empty
+  std::vector<SimulatedLink> links;    ///< ordered by bandwidth, the narrowest first
+  std::vector<SimulatedPoint> points;  ///< ordered by way, link and number of workers
+  std::optional<double> one_worker;    ///< examples/s of the fastest point with one worker
   std::vector<Overtaking> overtakings;
 };
 
-/// Judges records that are all simulated; the result points into them. A record that occurs twice,
-/// by its run_id, counts once; a failed one does not count.
+/// Judges `records`, which must all be of runs in virtual time and must outlive the result. Records
+/// with one run_id count once; failed runs are left out.
 std::vector<SimulatedStudy> judge_simulated(std::span<const Record> records);
 
-/// Finds the study's overtakings. Speeds within 2 % are level.
+/// Finds the overtakings in a study. Ways within 2 % of each other are level.
 std::vector<Overtaking> overtakings_of(const SimulatedStudy& study);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A text bar with a length that represents a number: blocks in eighths of a column if the terminal
-// shows Unicode, else `#`.
+// Draws a bar of text whose length represents a number: with Unicode blocks in eighths of a column
+// if the locale allows it, else with `#`.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,11 @@ namespace regatta {
 
 enum class Glyphs { Ascii, Unicode };
 
-/// The glyphs that the locale allows (LC_ALL, LC_CTYPE, LANG).
+/// Returns the glyphs that the locale allows (LC_ALL, LC_CTYPE, LANG).
 Glyphs glyphs_of_locale();
 
-/// Draws a bar over `share` of `width` columns, 0 to 1. A share above 0 shows at least one mark.
+/// Draws a bar that fills `share`, 0 to 1, of `width` columns. A share above 0 has at least one
+/// glyph.
 std::string bar(double share, std::size_t width, Glyphs glyphs);
 
 }  // namespace regatta

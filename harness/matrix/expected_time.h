@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The expected time of a matrix' run, from finished runs of the same cell or else of the same
-// workload, dtype and device, but from none with a straggler that the run does not have. A run of
-// another cell contributes its speed:
-//   seconds = set-up + examples * seconds per example + (warm-up + evaluations * seconds of each),
-// where seconds of an evaluation scale with the size of the test set.
+// Estimates the time of a run in a matrix: the median time of finished runs of the same cell, or
+// else an estimate from runs of the same workload, dtype and device. A run with a straggler is
+// used only for runs with the same straggler. A run of another cell contributes its speed:
+//   seconds = set-up + examples * seconds per example
+//             + (warm-up + evaluations * seconds per evaluation) * ratio of the sizes of test sets
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,23 @@ namespace regatta {
 
 /// The parameters that determine the length of a run.
 struct RunLength {
-  std::string cell;  ///< its name in records
+  std::string cell;  ///< cell_name() of its records
   std::string workload;
-  std::int64_t recipe = 1;  ///< its number
+  std::int64_t recipe = 1;  ///< number of the workload's recipe
   std::string strategy;
   std::string dtype;
   std::string device;
   std::string dataset;
-  std::string straggler;  ///< in the syntax of --straggler
-  double examples = 0;
-  double evaluations = 0;  ///< without the first one, which is part of the warm-up
+  std::string straggler;   ///< in the syntax of --straggler
+  double examples = 0;     ///< number to train on
+  double evaluations = 0;  ///< expected number without the first, which is in the warm-up
 };
-/// The run length of a valid cell.
+/// Computes the run length of a cell that can run.
 RunLength run_length(const MatrixCell& cell);
 
-/// The source of an expectation, the best first.
+/// The kind of runs on which an estimate is based, the most reliable first.
 enum class Basis : std::uint8_t { CellHere, CellCommitted, Strategy, Workload, ShortRun };
-/// Returns the printed phrase: `runs of the same cell here`.
+/// Returns the phrase to print: `runs of the same cell here`.
 std::string to_string(Basis basis);
 
 struct ExpectedTime {
@@ -46,22 +46,23 @@ struct ExpectedTime {
   Basis basis = Basis::CellHere;
 };
 
-/// Finished runs that expectations are based on, by origin.
+/// Finished runs on which estimates are based, by origin.
 struct KnownRuns {
-  std::span<const FinishedRun> here;       ///< in the matrix' folder
-  std::span<const FinishedRun> committed;  ///< of this machine class
-  std::span<const FinishedRun> timed;      ///< short_run()
+  std::span<const FinishedRun> here;       ///< runs in the matrix's folder
+  std::span<const FinishedRun> committed;  ///< from committed_runs()
+  std::span<const FinishedRun> timed;      ///< from short_run()
 };
 
 /// Estimates the time of a run; empty if no known run applies.
 std::optional<ExpectedTime> expected_time(const RunLength& run, const KnownRuns& known);
 
-/// Reads records in the checkout's results/ from the same processor with the same extensions,
-/// number of cores and GPUs. An installed program has none.
+/// Reads the runs in the checkout's folder results/ that were made on an equal machine: the same
+/// processor, instruction set extensions, number of cores, CPU limit and GPUs. Empty for an
+/// installed program.
 std::vector<FinishedRun> committed_runs(const MachineFacts& machine);
 
-/// Runs a few small steps of `single` on generated data in a temporary folder; empty if that fails
-/// or takes longer than the deadline.
+/// Runs a few small steps of `single`, on generated data if the workload has such a data set, with
+/// a temporary folder; empty if the run fails or does not end before the deadline.
 std::optional<FinishedRun> short_run(const RunLength& run, Deadline deadline);
 
 }  // namespace regatta

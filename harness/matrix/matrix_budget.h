@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `regatta matrix --within 3min`: chooses the next run within a time limit. The first runs of all
-// cells come before other runs, then seed after seed. A run that is expected to end late is skipped
-// in favour of a shorter one, except that while there is time, a cell without a run gets its first,
-// the shortest first, even if it ends late. A matrix overruns its limit by one run at most.
+// Chooses the runs of a matrix with a time limit, `regatta matrix --within 3min`. Each cell gets
+// its first run before any cell gets another; then the seeds follow one after another. A run that
+// is expected to end after the limit is skipped in favour of a later one that fits. If cells have
+// no run yet and none of their first runs fits, the shortest of these starts nevertheless, if any
+// time is left. So a matrix exceeds its limit by one run at most.
 #pragma once
 
 #include <cstddef>
@@ -17,40 +18,43 @@
 
 namespace regatta {
 
-inline constexpr std::size_t kMostColumns = 100;  ///< of a line with cell names
+inline constexpr std::size_t kMostColumns = 100;  ///< longest line with names of cells
 
+/// A run of the plan that is not in the folder yet.
 struct MissingRun {
-  std::size_t cell = 0;
-  std::optional<double> seconds;  ///< expected; unknown counts as 0
+  std::size_t cell = 0;           ///< index into MatrixPlan::cells
+  std::optional<double> seconds;  ///< expected time; empty: unknown, and counts as 0
 };
 
-/// The index of the next run; empty if none is left or fits. `missing`: seeds outermost. `begun`:
-/// the cells that have a run. `seconds_left`: infinity without a limit.
+/// Returns the index in `missing` of the next run; empty if no run is left or fits. `missing` is
+/// ordered by seed, then by cell; `begun` are the cells that have a run; `seconds_left` is the time
+/// to the limit, or infinity.
 std::optional<std::size_t> next_run(std::span<const MissingRun> missing,
                                     const std::set<std::size_t>& begun, double seconds_left);
 
-/// The choices of next_run() if runs take as long as expected.
+/// The runs of a matrix when it ends, if all runs take as long as expected.
 struct Forecast {
-  std::vector<std::size_t> runs_of_cell;  ///< by cell, finished runs included
-  double seconds = 0;                     ///< until the last run has ended
+  std::vector<std::size_t> runs_of_cell;  ///< number of runs of each cell, with finished ones
+  double seconds = 0;                     ///< time until the last run has ended
 
-  std::size_t runs() const;  ///< of all cells together
-  std::vector<std::size_t> empty_cells() const;
+  std::size_t runs() const;                      ///< total number of runs
+  std::vector<std::size_t> empty_cells() const;  ///< cells without a run
 };
-/// Predicts the choices of next_run(). `runs_of_cell`: the finished runs.
+/// Predicts the runs that next_run() will choose, one after another. `runs_of_cell[c]` is the
+/// number of finished runs of cell c.
 Forecast forecast(std::span<const MissingRun> missing, std::vector<std::size_t> runs_of_cell,
                   double seconds_left);
 
-/// The expected seconds of one run of each cell that has none.
+/// Returns the expected time of one run of each cell that is not in `begun`. Units: seconds.
 double seconds_of_first_runs(std::span<const MissingRun> missing, std::set<std::size_t> begun);
 
-/// Formats counts of seeds: `5 seeds of 9 cells, 4 of 7, none of 2`.
+/// Counts the cells by their number of runs: `5 seeds of 9 cells, 4 of 7, none of 2`.
 std::string seeds_text(std::span<const std::size_t> runs_of_cell);
 
-/// Lists the names that fit into `most` characters, at least one: `a, b and 30 more`.
+/// Lists at least one name, and as many as fit into `most` characters: `a, b and 30 more`.
 std::string few_of(std::span<const std::string> names, std::size_t most);
 
-/// Lists the cells with fewer than `wanted` runs, one line for each number of runs:
+/// Lists the cells with fewer than `wanted` runs, in one line per number of runs:
 /// `  3 of 5 seeds: parabola single (1 worker), parabola in_graph (2 workers) and 30 more`.
 std::vector<std::string> lines_of_fewer(const MatrixPlan& plan,
                                         std::span<const std::size_t> runs_of_cell,

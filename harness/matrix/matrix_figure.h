@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates the figure of a matrix' folder during the matrix: plots/race.py draws OUT/race.svg
-// between two runs, never during one, and takes at most a twentieth of the time.
+// Updates the figure OUT/race.svg while a matrix runs (`--draw`). plots/race.py draws it between
+// two runs, never during a run, and takes at most a twentieth of the time.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@
 
 namespace regatta {
 
-/// Whether to draw again. `since_last`: seconds since the last drawing, or since the beginning;
-/// `cost`: the seconds that it took.
+/// Whether to draw again. `since_last` is the time since the last drawing, or since the start;
+/// `cost` is the time that the last drawing took. Units: seconds.
 bool drawing_is_due(double since_last, double cost);
 
 class GrowingFigure {
@@ -19,12 +19,12 @@ class GrowingFigure {
   explicit GrowingFigure(std::string folder);
 
   bool is_due() const;
-  /// Draws the figure. Returns an empty string, or the reason of a failure, after which no drawing
-  /// is due again.
+  /// Draws the figure. Returns an empty string, or the reason if drawing failed; is_due() is then
+  /// false from now on.
   std::string draw();
-  /// The seconds that the last drawing took; 0 before the first one.
+  /// Returns the time that the last drawing took; 0 before the first. Units: seconds.
   double cost() const { return cost_; }
-  /// The path of the figure: `out/race.svg`.
+  /// Returns the path of the figure: `out/race.svg`.
   std::string file() const { return folder_ + "/race.svg"; }
 
  private:

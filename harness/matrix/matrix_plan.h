@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plan of a matrix, from TOML: blocks of axes, each the cross product of its values, minus the
-// excluded cells. A key is a flag of `regatta run` with `_` for `-`; a value is the flag's value.
+// Reads the plan of a matrix from TOML. Each block [[race]] adds the cross product of its lists of
+// values; cells that match a block [[exclude]] are removed. A key is a flag of `regatta run` with
+// `_` instead of `-`, and a value is the flag's value.
 //
 //   seeds = 5                                # 1 to 5, or a list of seeds
 //   [[race]]
 //   workload = ["parabola", "resnet9_thin"]  # a list is an axis
 //   strategy = ["in_graph", "all_reduce"]
-//   workers = 2                              # anything else holds for the whole block
-//   [[exclude]]                              # cells that have all of these
+//   workers = 2                              # a single value holds for the whole block
+//   [[exclude]]                              # removes cells that have all of these values
 //   workload = "parabola"
 //   strategy = "in_graph"
-//   [[tune]]                                 # cells of these choose from the other keys' values
-//   strategy = "diloco"                      # (tune.h), also as a part of a composition
-//   rate_scale = [0.5, 1, 2]
+//   [[tune]]                                 # tunes the cells of these workloads and strategies,
+//   strategy = "diloco"                      # also as a part of a composition (tune.h);
+//   rate_scale = [0.5, 1, 2]                 # other keys have the values to choose from
 //
-// Tuning has `tune_seeds` (1001 and 1002, or in the form of `seeds`) and for each cell at most
-// `tune_budget` runs (20).
+// Two more keys, `tune_seeds` (written like `seeds`; default 1001 and 1002) and `tune_budget`
+// (default 20), set the seeds of tuning and its largest number of runs per cell.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@
 
 namespace regatta {
 
-/// One cell: the arguments of `regatta run` without seed and folders.
+/// One cell of the matrix, given by arguments of `regatta run` without seed and folders.
 struct MatrixCell {
   std::vector<std::string> arguments;  ///< `--workload`, `parabola`, ...
   std::string workload;
@@ -41,51 +42,57 @@ struct MatrixCell {
   bool operator==(const MatrixCell&) const = default;
 };
 
+/// A cell of the plan that cannot run, and the reason.
 struct RejectedCell {
   MatrixCell cell;
   std::string reason;
 };
 
+/// Pairs of a flag and its value.
 using FlagValues = std::vector<std::pair<std::string, std::string>>;
 
-/// Returns the cell with more flags, such as `--rate-scale` with 2.
+/// Returns the cell with additional flags, such as `--rate-scale` with value 2.
 MatrixCell with_flags(MatrixCell cell, const FlagValues& flags);
 
+/// A block [[tune]] of the plan.
 struct TuneBlock {
-  std::vector<std::string> workloads, strategies;  ///< of the cells to which it applies; empty: all
-  std::vector<std::pair<std::string, std::vector<std::string>>> choices;  ///< values by flag
+  std::vector<std::string> workloads, strategies;  ///< cells to which it applies; empty: all
+  std::vector<std::pair<std::string, std::vector<std::string>>> choices;  ///< flags, their values
 };
+/// Whether the block applies to the cell.
 bool is_for(const TuneBlock& block, const MatrixCell& cell);
 
 struct TunePlan {
-  std::vector<TuneBlock> blocks;  ///< the first one that applies to a cell tunes it
+  std::vector<TuneBlock> blocks;  ///< a cell is tuned by the first block that applies to it
   std::vector<std::uint64_t> seeds;
 };
 
 struct MatrixPlan {
   std::vector<std::uint64_t> seeds;
-  std::vector<MatrixCell> cells;  ///< in the file's order
+  std::vector<MatrixCell> cells;  ///< in the order of the file
   TunePlan tune = {};
 };
 
 struct MatrixRequest;
 
-/// Makes the plan of the file or the tier, with the requested seeds. Throws: RunError(Usage).
+/// Returns the plan of the request's file or tier, with the requested seeds. Throws:
+/// RunError(Usage).
 MatrixPlan plan_of(const MatrixRequest& request);
 
-/// Parses a plan. `source`: the name of the text in errors. Throws: RunError(Usage) that names
-/// block, key and the nearest valid one.
+/// Parses a plan. `source` is the name of the text in errors. Throws: RunError(Usage); the text has
+/// the block, the key and the nearest valid key.
 MatrixPlan parse_matrix(const std::string& text, const std::string& source);
 
-/// Places a cell without loading data. Throws: RunError(Usage), RunError(Unsupported).
+/// Plans the placement of a cell's run, without loading data. Throws: RunError(Usage),
+/// RunError(Unsupported).
 Placement placement_of(const MatrixCell& cell);
 
-/// Removes the cells that cannot run from the plan and returns them, without loading data. Throws:
-/// RunError(Usage) if none is left.
+/// Removes the cells that cannot run from the plan and returns them. Loads no data. Throws:
+/// RunError(Usage) if no cell is left.
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan);
 
-/// Loads each data set of the cells once. `data_dir`: the folder of data sets that are files.
-/// Throws: RunError(Data) for a missing or damaged one.
+/// Checks that each data set of the cells can be loaded, by loading it. `data_dir` is the folder of
+/// data sets that are files. Throws: RunError(Data) if one is missing or damaged.
 void require_data(std::span<const MatrixCell> cells, const std::string& data_dir);
 
 }  // namespace regatta

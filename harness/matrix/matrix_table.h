@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The progress display of a matrix. On a terminal: a table with a row for each cell and its median
-// time to the target as a bar, updated as runs finish, and the current run below it. On a pipe: one
-// line for each finished run. NO_COLOR is honoured.
+// Shows the progress of a matrix. On a terminal it is a table that is updated as runs finish: a row
+// per cell with its median time to the target as a bar, and the current run below the table. If
+// stdout is not a terminal, it is one line per finished run. NO_COLOR is respected.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,16 @@ class MatrixTable {
  public:
   explicit MatrixTable(const MatrixPlan& plan);
 
-  /// Adds a run of the plan's cell `cell`, finished earlier or just now.
+  /// Adds a finished run. `cell` is its index in MatrixPlan::cells.
   void add(std::size_t cell, const FinishedRun& run);
   /// Adds a run of the cell that crashed without a record.
   void add_crash(std::size_t cell);
 
+  /// Shows that a run of the cell with this seed has started.
   void begin(std::size_t cell, std::uint64_t seed);
-  /// Shows the last output of the current run, and the time left of the matrix.
+  /// Shows `line`, the last output of the current run, and `left`, the time left for the matrix.
   void progress(const std::string& line, const std::string& left);
-  /// Draws all added runs.
+  /// Shows all runs that were added, and `news`, a line on the run that just ended.
   void show(const std::string& news);
 
  private:

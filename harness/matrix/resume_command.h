@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command lines that continue a matrix that ended before its last run.
+// Formats the command lines that continue a matrix which ended before its last run.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,11 @@
 
 namespace regatta {
 
-/// Formats the command. `within`: the time for the remaining runs; empty: unlimited.
+/// Formats the command that performs the missing runs. `within` is the time limit for them; empty:
+/// no limit.
 std::string resume_command(const MatrixRequest& request, const std::optional<std::string>& within);
 
-/// Formats the command that lists the cells, and the number of runs of each.
+/// Formats the command that lists the cells and the number of runs that each has.
 std::string dry_run_command(const MatrixRequest& request);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The built-in matrices: the tiers race `single` and every strategy with several workers; the tier
-// `claims` decides the claims of claims.h on two cores.
+// Defines the built-in matrices, called tiers. They race `single` and every strategy with several
+// workers; the tier `claims` has the runs that decide the claims in claims.h on two cores.
 #pragma once
 
 #include <string>
@@ -11,21 +11,22 @@
 
 namespace regatta {
 
-/// The names of the tiers, the shortest first.
+/// Lists the names of the tiers, the shortest matrix first.
 std::vector<std::string> tier_names();
 
-/// The purpose of a tier. `name`: one of tier_names().
+/// Describes the purpose of a tier. `name` must be one of tier_names().
 std::string tier_summary(const std::string& name);
 
-/// The tier as TOML. Throws: RunError(Usage) that lists the tiers.
+/// Returns the plan of a tier as TOML. Throws: RunError(Usage) for an unknown name; the text lists
+/// the tiers.
 std::string tier_text(const std::string& name);
 
-/// The plan of a tier. Throws: like tier_text().
+/// Returns the plan of a tier. Throws: like tier_text().
 MatrixPlan tier_plan(const std::string& name);
 
-/// `[[tune]]` as TOML, for --tune: learning rates for strategies that respond to them in their own
-/// ways. It omits strategies that compute the same as `single`, for which a workload's rate was
-/// chosen.
+/// The blocks [[tune]], as TOML, that --tune adds: learning rates to try for strategies whose best
+/// rate differs from that of `single`. Strategies that compute the same as `single` are not tuned,
+/// because the workload's learning rate suits them.
 extern const char* const kTuneText;
 
 }  // namespace regatta

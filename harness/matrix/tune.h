@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `[[tune]]` of a matrix: before the race, each cell to which such a block applies runs with every
-// combination of the block's values, on seeds that the race does not have, and then races with the
-// best. That is the one that reached the target most often, then the one with the least geometric
-// mean of training time; if none reached it, the one with the best last metric. Cells that differ
-// only in --straggler share their settings; runs of very few steps are measurements and have none.
+// Tunes the cells to which a block [[tune]] of the matrix applies. Before the race, each such cell
+// runs with every combination of the block's values, on seeds that the race does not use. The race
+// uses the best combination: the one that reached the target most often and, among equals, has the
+// smallest geometric mean of the training time to the target; if none reached it, the one with the
+// best last metric. Cells that differ only in --straggler share their settings. Cells with very few
+// steps are measurements and are not tuned.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +22,15 @@ namespace regatta {
 
 class Tuning {
  public:
-  /// Prepares trials for a plan of valid cells.
+  /// Prepares the trials for a plan, which must have no invalid cells (reject_invalid).
   explicit Tuning(const MatrixPlan& plan);
 
-  /// One cell for each combination of settings; without cells there is no tuning.
+  /// Returns the matrix of tuning, with one cell per combination of values. It has no cells if no
+  /// block applies.
   MatrixPlan trials() const;
 
-  /// Adds the best settings to the plan's cells. `runs_of`: the runs of a cell of trials(); none if
-  /// it cannot run. Returns by workload the choices and their basis:
+  /// Adds the best settings to the plan's cells. `runs_of` returns the runs of a cell of trials(),
+  /// or none if it cannot run. Returns for each workload the choices and their basis:
   /// `settings chosen by 24 runs on seeds 1001, 1002 (3 min): rate-scale=2 for diloco (2 workers)`.
   std::map<std::string, std::string> choose(
       MatrixPlan& plan,

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rule by which a run launches each step as one CUDA graph
-// (kernels/runtime/capture/captured_loop.h): each process computes on one GPU, because a graph is
-// recorded from streams of one GPU, and the host has no part in a step. The host has a part
+// Decides whether a run launches each step as one CUDA graph
+// (kernels/runtime/capture/captured_loop.h). That is possible if each process computes on one GPU,
+// because a graph is recorded from the streams of one GPU, and if the host takes no part in a step.
+// The host takes part
 //   - if gradients, parameters or shares of them (--shard, top_k) pass through it: to and from
-//     server processes, and between processes except by NCCL (an exchange of replicas in one
-//     process is a kernel of their GPU, kernels/comm/collective/queued_collective.h, except for
-//     sums in the order of double_tree and torus)
-//   - if it chooses the pushes that count, for backup workers
+//     server processes, and between other processes unless NCCL carries them (an exchange between
+//     replicas of one process is a kernel on their GPU,
+//     kernels/comm/collective/queued_collective.h, except sums by double_tree and torus)
+//   - if it chooses which pushes a step uses, with backup workers
 //   - if it holds and updates the parameters, under central_storage
-//   - if workers exchange in some steps only
-//   - if it delays a worker within its steps or looks at single kernels, by --straggler, --trace
+//   - if workers exchange only in some steps
+//   - if it delays a worker within a step (--straggler) or records single kernels (--trace)
 #pragma once
 
 #include <string>
@@ -19,19 +20,19 @@
 
 namespace regatta {
 
-/// Why the run's steps cannot be captured; empty if they can.
+/// Returns the reason why the run's steps cannot be captured as CUDA graphs; empty if they can.
 std::string why_not_captured(const RaceRequest& request, const Placement& placement);
 
-/// Applies --cuda-graph: `auto` captures if that is possible.
-/// Throws: RunError(Usage) for `on` if capture is impossible.
+/// Applies --cuda-graph to the steps: `auto` captures them if that is possible.
+/// Throws: RunError(Usage) for `on` if it is impossible.
 LaunchSteps launch_of_steps(const RaceRequest& request, const Placement& placement);
 
-/// Like launch_of_steps(), for evaluations, in which the host never has a part.
+/// Applies --cuda-graph to evaluations, which can always be captured on a GPU.
 LaunchSteps launch_of_evaluations(const RaceRequest& request);
 
-/// The recipe with the evaluation batch that suits the device. A small batch leaves most of a GPU
-/// idle, so there it is enlarged if the larger one divides `examples`, the number evaluated. No
-/// result changes.
+/// Returns the recipe with an evaluation batch that suits the device. A small batch leaves most of
+/// a GPU idle, so on a GPU it is enlarged to 2,000 if that divides `examples`, the number of
+/// examples to evaluate. Results do not change.
 Recipe evaluated_recipe(const RaceRequest& request, const Recipe& recipe, std::int64_t examples);
 
 }  // namespace regatta

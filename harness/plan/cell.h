@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cell of a request, as written to the record.
+// Computes the cell of a request, as it is written to the record.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace regatta {
 
-/// The facts of a cell that are not in the request.
+/// Facts for a cell that are neither in the request nor in the placement.
 struct CellFacts {
-  std::string dataset;
-  int cores = 1;  ///< owned by the run
+  std::string dataset;  ///< name of the data set
+  int cores = 1;        ///< number of cores that the run may use
 };
 
 Cell cell_of(const RaceRequest& request, const Placement& placement, const CellFacts& facts);
 
-/// Sets the cell's threads per worker, number of GPUs, and whether cores are oversubscribed or GPUs
-/// shared. If hosts differ, the cell has the fewest threads, and one oversubscribed or sharing host
-/// is enough.
+/// Sets the cell's `threads_per_worker`, `gpus`, `oversubscribed` and `shared_gpu` from all hosts
+/// of the run. If hosts differ, `threads_per_worker` is the smallest, and `oversubscribed` or
+/// `shared_gpu` is true if it is true of one host.
 void count_cores(const std::vector<HostCores>& hosts, Cell& cell);
 
 }  // namespace regatta

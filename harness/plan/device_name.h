@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The values of `--device`. Only this file and make_backend() compare a device's name.
+// Defines the values of `--device`. Only this file and make_backend() compare a device's name.
 #pragma once
 
 #include <array>

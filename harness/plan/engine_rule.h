@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a run chooses cuDNN's engines for its convolutions on a GPU: by timed trials before the clock
-// starts, or, on request, the first of the heuristics' engines that runs. That engine is the same
-// in every run and so gives the same bits.
+// Decides how a run chooses cuDNN's engines for its convolutions on a GPU. By default it times
+// several engines before the clock starts. With `--cudnn-engine heuristic` it takes the first
+// engine of cuDNN's heuristics that can run; this is the same engine in every run, so that results
+// are bitwise reproducible.
 #pragma once
 
 #include <optional>
@@ -13,11 +14,12 @@
 
 namespace regatta {
 
-/// Applies --cudnn-engine; empty if the CPU computes.
-/// Throws: RunError(Usage) for an unknown rule, and for any rule if the CPU computes.
+/// Returns the rule of --cudnn-engine, or the default; empty if the device is a CPU.
+/// Throws: RunError(Usage) for an unknown rule, and for any rule if the device is a CPU.
 std::optional<EngineRule> engine_rule_of(const RaceRequest& request);
 
-/// The rule for the run's GPU kernels. Without a rule it is Heuristic, which is then unused.
+/// Returns the rule for the run's GPU kernels. If the placement has none, because a CPU computes,
+/// it is Heuristic, which has no effect then.
 EngineRule engines_of(const Placement& placement);
 
 /// Returns `timed` or `heuristic`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The facts that all processes of a run must agree on before the first step, one per line, so that
-// an error can show both sides of a difference.
+// Lists the facts on which all processes of a run must agree before the first step, such as the
+// seed, so that an error can show both values of each fact that differs.
 #pragma once
 
 #include <string>
@@ -18,14 +18,15 @@ namespace regatta {
 /// Version of the protocol between coordinator and ranks (ranks/control.proto).
 inline constexpr char kProtocolVersion[] = "2";
 
-/// Pairs of name and value, one per line.
+/// Facts as pairs of name and value.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
+/// Computes the facts of this process.
 Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,
                            const Step& placed, const DataSet& data, const SoftwareFacts& software);
 
-/// The lines that differ, as `seed (1 here, 2 there)`, including lines that one side lacks; empty
-/// if both sides agree.
+/// Describes the facts that differ or that one side lacks: `seed (1 here, 2 there)`. Empty if both
+/// sides agree.
 std::string difference(const Fingerprint& here, const Fingerprint& there);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Error texts for command lines that cannot be parsed.
+// Formats the error texts for command lines that cannot be parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,7 +8,8 @@
 
 namespace regatta {
 
-/// The text for `error`. For an unknown flag or subcommand it suggests the nearest valid one.
+/// Returns the text for a parse error. For an unknown flag or subcommand it suggests the nearest
+/// valid one.
 std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace regatta

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags with a value, all read by one parser: a value is never empty, a number is decimal, finite
-// and in its range, and an error names the flag. CLI11's own conversions differ by type and version
-// (octal, -1 read as the largest number, an empty text read as 0).
+// Declares flags with a value, which are all parsed by the same rules: a value is never empty, a
+// number is decimal, finite and in its range, and an error text has the flag. The conversions of
+// CLI11 are not used because they differ by type and version (some read 010 as octal, -1 as the
+// largest number or an empty text as 0).
 #pragma once
 
 #include <fmt/format.h>
@@ -23,14 +24,14 @@ template <typename T>
 concept FlagNumber =
     std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t> || std::same_as<T, double>;
 
-/// The name of a number's type in the help.
+/// Returns the name of the number's type for the help.
 template <FlagNumber T>
 constexpr const char* type_text() {
   return std::same_as<T, double> ? "FLOAT" : std::same_as<T, std::uint64_t> ? "UINT" : "INT";
 }
 
-/// Declares a flag or a positional argument. `value` must outlive parsing; unless it is empty the
-/// help shows it as the default.
+/// Declares a flag or a positional argument that sets `value`, which must outlive parsing. The help
+/// shows the present `value` as the default, unless it is empty.
 inline CLI::Option* add_value(CLI::App& app, const std::string& name, std::string& value,
                               const std::string& help) {
   CLI::Option* option = app.add_option_function<std::string>(
@@ -44,7 +45,7 @@ inline CLI::Option* add_value(CLI::App& app, const std::string& name,
       name, [&value](const std::string& text) { value = text; }, help);
 }
 
-/// `Value`: a FlagNumber or an optional of one; std::optional(Value) is the same type for both.
+/// Declares a flag with a number in `range`. `Value` is a FlagNumber or a std::optional of one.
 template <typename Value,
           FlagNumber T = typename decltype(std::optional(std::declval<Value>()))::value_type>
 CLI::Option* add_value(CLI::App& app, const std::string& name, Value& value,
@@ -58,12 +59,13 @@ CLI::Option* add_value(CLI::App& app, const std::string& name, Value& value,
   return option;
 }
 
-/// Declares --overwrite; the help names `what` as the thing that it replaces.
+/// Declares --overwrite, which sets `if_there`. `what` is the file or folder that it replaces, for
+/// the help.
 void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what);
 
 /// Parses the command line, whose first word is the program's name.
-/// Throws: RunError(Usage) for an empty word or value and for the errors that explain() describes;
-/// CLI::Success if help or the version was asked for.
+/// Throws: RunError(Usage) for an empty word or value and for all parse errors, with the text of
+/// explain(); CLI::Success if the help or the version was requested.
 void parse_words(CLI::App& app, int argc, const char* const* argv);
 
 }  // namespace regatta

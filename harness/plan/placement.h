@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a request to a placed graph: strategies, replicas and stages, processes, batch and length.
-// `run` and `graph` share it, so that the graph shown is the graph that runs.
+// Turns a request into a placed graph: determines strategies, replicas and stages, processes, batch
+// and length of the run. Both `regatta run` and `regatta graph` use it, so that the graph shown is
+// the graph that runs.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,7 @@ enum class FuseSteps : std::uint8_t { No, Yes };
 /// Whether wide convolutions use Winograd's algorithm (kernels/graph/winograd.h).
 enum class UseWinograd : std::uint8_t { No, Yes };
 
+/// The plan of a run: everything about it that is known without loading data.
 struct Placement {
   const Workload* workload = nullptr;
   StepFacts facts;
@@ -34,45 +36,43 @@ struct Placement {
   Recipe recipe;
   FuseSteps fuse_steps = FuseSteps::Yes;
   UseWinograd winograd = UseWinograd::No;
-  bool on_gpus = false;  ///< workers compute on GPUs; servers and the host's place do not
-  int processes = 1;     ///< those of servers plus those of workers
-  int servers = 0;       ///< servers that have processes of their own
-  int worker_processes = 1;
-  std::optional<std::int64_t> stages_per_process;  ///< of a replica; empty: see layout.h
-  bool sends_values = false;                       ///< values travel other than by sums
-  bool by_nccl = false;                            ///< NCCL sums and gathers between GPUs
-  int gpus = 1;                                    ///< used by a run in one process
+  bool on_gpus = false;      ///< workers are on GPUs; server processes and the host are not
+  int processes = 1;         ///< number of processes, with those of servers
+  int servers = 0;           ///< number of servers with a process of their own
+  int worker_processes = 1;  ///< number of processes that have workers
+  std::optional<std::int64_t> stages_per_process;  ///< --stages-per-process; empty: see layout.h
+  bool sends_values = false;                       ///< values travel other than by collectives
+  bool by_nccl = false;                            ///< collectives between GPUs use NCCL
+  int gpus = 1;                                    ///< number of GPUs that each process uses
   LaunchSteps launch = LaunchSteps::ByKernel;
   Evaluate evaluate = Evaluate::Often;
-  std::optional<EngineRule> engines;     ///< of cuDNN; empty if the CPU computes
-  std::vector<std::string> picked;       ///< algorithm of each all_reduce under `auto`; else empty
-  std::optional<std::string> picked_by;  ///< digest of the costs; empty: algorithms were named
+  std::optional<EngineRule> engines;     ///< rule for cuDNN's engines; empty on CPUs
+  std::vector<std::string> picked;       ///< algorithm of each all_reduce, for `auto`; else empty
+  std::optional<std::string> picked_by;  ///< digest of the costs that picked them; else empty
 };
 
-/// Plans a run and checks everything that can be checked without data. `train_examples` is the
-/// number in the data set.
-/// Throws: RunError(Usage), RunError(Unsupported).
+/// Plans a run and checks everything that can be checked without loading data. `train_examples` is
+/// the number of training examples in the data set. Throws: RunError(Usage), RunError(Unsupported).
 Placement place(const RaceRequest& request, std::int64_t train_examples);
 
-/// The algorithm, `ring` or `nccl`, by which NCCL would compute this request's collectives; empty
-/// if the host would.
+/// Returns the algorithm, `ring` or `nccl`, by which NCCL would compute the request's collectives;
+/// empty if NCCL would not be used.
 std::optional<std::string> nccl_algorithm(const RaceRequest& request);
 
-/// The points at which the run is evaluated: the same for every strategy.
+/// Returns the points at which the run is evaluated, which are the same for every strategy.
 EvaluationPoints evaluation_points_of(const Placement& placement);
 
 /// Applies `--fusion` and `--winograd` to a step.
 Step as_computed(const Placement& placement, const Step& step);
 
-/// The placed step before partition(). Under `--all-reduce auto` the algorithms of its sums are
-/// open until `placement.picked` is set.
-/// Throws: RunError(Usage).
+/// Builds the step, rewritten by the strategies, before partition(). With `--all-reduce auto` its
+/// sums have no algorithms until `placement.picked` is set. Throws: RunError(Usage).
 Step placed_step(const Placement& placement);
 
-/// The number of workers in the record: replicas times stages, without backup workers.
+/// Returns the number of workers for the record: replicas times stages, without backup workers.
 std::int64_t workers_of(const Placement& placement);
 
-/// The number of replicas beyond those whose gradients a step needs.
+/// Returns the number of backup workers: replicas beyond those whose gradients a step needs.
 std::int64_t backup_workers_of(const Placement& placement);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks that a run which starts its own processes fits into its Slurm job. mpirun would put
-// several on one core instead.
+// Checks that a run which starts its own processes fits into its Slurm job. Without this check
+// mpirun would put several processes on one core.
 #pragma once
 
 #include "harness/plan/placement.h"
@@ -9,9 +9,9 @@
 
 namespace regatta {
 
-/// Does nothing outside of Slurm or with `--hosts`.
-/// Throws: RunError(Usage) if the job is too small; the text has the need, the job's size and the
-/// fix.
+/// Checks that the Slurm job has enough room for the run's processes and cores. Does nothing
+/// outside of Slurm or with `--hosts`. Throws: RunError(Usage) if the job is too small; the text
+/// has the room needed, the size of the job and the fix.
 void require_room(const RaceRequest& request, const Placement& placement);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The facts about a strategy that the harness needs, read from its placed graph, so that no file
+// Reads the facts about a strategy that the harness needs from the placed graph, so that no file
 // outside strategies/ depends on a strategy's name.
 #pragma once
 
@@ -10,20 +10,21 @@
 
 namespace regatta {
 
+/// Facts about a placed step.
 struct StepFacts {
-  bool sums_gradients = false;    ///< an all_reduce sums them
-  bool carries_shares = false;    ///< a reduce_scatter or all_gather: each worker has a share
-  bool shares_variables = false;  ///< replicas use common variables without order, outside servers
-  bool shares_memory = false;     ///< not only in averages, which can be messages
-  bool needs_the_host = false;    ///< a node is placed on the host
-  bool exchanges_differ = false;  ///< some exchanges take place only in some steps
-  bool has_quorum = false;        ///< a step needs only some of the replicas
-  std::int64_t replicas = 1;      ///< including backup workers
-  std::int64_t stages = 1;        ///< of each replica
-  std::int64_t servers = 0;       ///< whether or not in processes of their own
+  bool sums_gradients = false;    ///< the step has an all_reduce
+  bool carries_shares = false;    ///< the step has a reduce_scatter or all_gather
+  bool shares_variables = false;  ///< replicas share variables that are at a worker
+  bool shares_memory = false;     ///< a worker uses another's variables, not only in averages
+  bool needs_the_host = false;    ///< some node is placed on the host
+  bool exchanges_differ = false;  ///< not all exchanges take place in the same steps
+  bool has_quorum = false;        ///< a step uses only the first gradients to arrive
+  std::int64_t replicas = 1;      ///< number of replicas, with backup workers
+  std::int64_t stages = 1;        ///< number of stages per replica
+  std::int64_t servers = 0;       ///< number of servers, also of those in workers' processes
 };
 
-/// `placed`: the whole step after the strategies' rewrites.
+/// Reads the facts from `placed`, the whole graph of the step after the strategies' rewrites.
 StepFacts facts_of(const Graph& placed);
 
 }  // namespace regatta

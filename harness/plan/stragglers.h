@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Workers slowed down on purpose, as --straggler names them.
+// Parses --straggler, which slows workers down on purpose.
 #pragma once
 
 #include <map>
@@ -8,7 +8,8 @@
 
 namespace regatta {
 
-/// Parses `W:F[,W:F...]`: workers and their slowdown factors. Throws: RunError(Usage).
+/// Parses `W:F[,W:F...]`, where worker W takes F times as long. Returns the factor of each slow
+/// worker. Throws: RunError(Usage).
 std::map<int, double> parse_stragglers(const std::string& text);
 
 }  // namespace regatta

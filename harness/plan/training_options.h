@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns a request into the options of an executor, for a race in one process and for each rank.
+// Turns a request into the options of an executor, for a run in one process and for each rank.
 #pragma once
 
 #include <map>
@@ -11,14 +11,15 @@
 
 namespace regatta {
 
-/// The folder of the data set's files, and whether unverified ones are accepted.
+/// Returns the folder of the data set's files, and whether unverified files are accepted.
 DataFiles files_of(const RaceRequest& request);
 
-/// place() with the size of the data set from the table of data sets, without loading it.
-/// Throws: RunError(Usage), RunError(Unsupported).
+/// Plans a run like place(), with the size of the data set from the table of data sets, without
+/// loading it. Throws: RunError(Usage), RunError(Unsupported).
 Placement place_without_data(const RaceRequest& request);
 
-/// The options of `process`, including its stragglers; the caller sets the cores.
+/// Returns the executor's options for the process with number `process`, including its stragglers.
+/// The caller must set the cores.
 ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,
                                  const DataSet& train, int process);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Warnings before a run starts: the request is valid, but may be slower or larger than the
-// user expects.
+// Finds valid requests that may be slower, or need more memory, than the user expects, to warn of
+// them before the run starts.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace regatta {
 
-/// The first warning for a request on this machine; empty if there is none.
+/// Returns the first warning for a request on this machine; empty if there is none.
 /// Throws: like place().
 std::string warning_of(const RaceRequest& request, const MachineFacts& machine);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rule by which a run uses Winograd's algorithm for convolutions (kernels/graph/winograd.h):
-// the run computes on a CPU, and at least one layer gains.
+// Decides whether a run uses Winograd's algorithm for convolutions (kernels/graph/winograd.h). That
+// is possible if the run computes on a CPU and the algorithm is faster for at least one layer.
 #pragma once
 
 #include <string>
@@ -10,10 +10,12 @@
 
 namespace regatta {
 
-/// Why no convolution of the run can use Winograd's algorithm; empty if some can.
+/// Returns the reason why no convolution of the run can use Winograd's algorithm; empty if some
+/// can.
 std::string why_not_winograd(const RaceRequest& request, const Placement& placement);
 
-/// Applies --winograd: `auto` is `on` if that is possible, except for bf16 on a CPU with AMX.
+/// Applies --winograd. `auto` uses the algorithm if that is possible, except for bf16 on a CPU with
+/// AMX.
 /// Throws: RunError(Usage) for `on` if no convolution can use the algorithm.
 UseWinograd use_of_winograd(const RaceRequest& request, const Placement& placement);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lists the fields of a record by name, in the order of its JSON, for writer and reader alike.
-// for_each_field(value, field) calls field(name, member) for each member of a part of a record;
-// `field` may assign members unless `value` is const.
+// Lists the names and members of each part of a record once, for the writer and the reader.
+// for_each_field(part, field) calls field(name, member) for each member of `part`, in the order of
+// the JSON; `field` may assign to members unless `part` is const.
 #pragma once
 
 #include "harness/record/record.h"

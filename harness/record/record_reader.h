@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads records from files, more tolerantly than they are written. A line without a complete record
-// is skipped with a warning; a killed writer leaves one at the end. Every schema version up to the
-// current one is read: a missing field keeps its default, because older records have fewer fields.
-// An unknown field is ignored.
+// Reads records from files. A line that is not a complete record is skipped with a warning; a
+// writer that was killed may leave such a line at the end. Every schema version up to the current
+// one can be read: fields that an older record lacks keep their defaults. Unknown fields are
+// ignored.
 #pragma once
 
 #include <filesystem>
@@ -21,27 +21,30 @@ struct ReadRecords {
   std::vector<std::string> warnings;  ///< one per skipped line: FILE:LINE: reason
 };
 
-/// The files of a folder that hold records: records.jsonl.gz, which is older, and records.jsonl.
+/// Lists the files of records that exist in a folder: first records.jsonl.gz, with older records,
+/// then records.jsonl; or the files of runs in virtual time.
 std::vector<std::filesystem::path> record_files(const std::filesystem::path& folder,
                                                 Kept kept = Kept::Real);
 
-/// The records of record_files(). The first of several lines with one run ID counts, but a run that
-/// is_to_run_again() gives way to a later run of its command. Throws: RunError(Data) if a file
-/// cannot be read, or has a line of more than 64 MiB, or a record of a later schema, in which
-/// numbers may have another meaning.
+/// Reads the records of record_files(). If several have one run ID, the first counts. A run for
+/// which is_to_run_again() is true is dropped if its command ran again later. Throws:
+/// RunError(Data) if a file cannot be read, has a line of more than 64 MiB, or has a record of a
+/// later schema, in which numbers may have another meaning.
 ReadRecords records_in(const std::filesystem::path& folder, Kept kept = Kept::Real);
 
-/// The first line of record_files(), if it is a record.
+/// Reads the first line of record_files(); empty if it is not a record.
 std::optional<Record> first_record_in(const std::filesystem::path& folder);
 
-/// Like records_in(). Throws: RunError(Data) also if there is no record.
+/// Reads the records of real runs. Throws: RunError(Data), like records_in(), and also if there are
+/// none.
 ReadRecords read_records(const std::filesystem::path& folder);
 
-/// Reads both files. Throws: like read_records() if neither has a record.
+/// Reads the records of real runs and of runs in virtual time. Throws: RunError(Data), like
+/// records_in(), and also if there are neither.
 ReadRecords read_all_records(const std::filesystem::path& folder);
 
-/// Parses one line of JSON. A record without a run ID gets the line's digest as its ID, so that
-/// equal lines are one run. Throws: RunError(Data) that names the field and the fault.
+/// Parses one line of JSON. A record without a run ID gets the digest of the line as its ID, so
+/// that equal lines count as one run. Throws: RunError(Data); the text has the field and the error.
 Record record_from_json(std::string_view line);
 
 }  // namespace regatta

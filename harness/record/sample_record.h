@@ -7,14 +7,15 @@
 
 namespace regatta {
 
-/// A run that reached its target, with every array filled, and every optional field except
-/// `failure` and `simulated`.
+/// Returns the record of a run that reached its target. No array is empty, and no optional field
+/// except `failure` and `simulated`.
 Record sample_record();
 
-/// The same record with the fields of a run in virtual time.
+/// Returns sample_record() as that of a run in virtual time: `simulated` is set.
 Record sample_simulated_record();
 
-/// A run that failed before its first step, with every field empty that can be empty then.
+/// Returns the record of a run that failed before its first step. Every field that can be empty
+/// then is empty.
 Record sample_failed_record();
 
 }  // namespace regatta
