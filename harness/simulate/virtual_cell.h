@@ -41,9 +41,8 @@ struct VirtualCell {
   const std::string& host_of(std::int64_t process) const;
 };
 
-/// Reads the cluster of the request and prepares the simulation. `parts[p]` is the step of process
-/// p. Throws
-: RunError(Usage, Data, Unsupported) for a cluster or a calibration that does not fit.
+/// Reads the cluster of the request and prepares the simulation. `parts[p]` is process p's step.
+/// Throws: RunError(Usage, Data, Unsupported) for a cluster or a calibration that does not fit.
 VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
                          std::span<const Step> parts);
 
@@ -52,7 +51,7 @@ std::int64_t steps_to_estimate(std::span<const Step> parts,
                                const virtual_time::ComputeTimes& compute_times);
 
 /// The report of a simulation: times, bytes and staleness, but no losses. Throws: RunError(Usage)
-/// if the virtual time is decades, which exceeds the range of the report.
+/// if the run takes more than thirty years of virtual time.
 TrainingReport report_of(const virtual_time::Simulation& simulation,
                          const virtual_time::Program& program);
 
