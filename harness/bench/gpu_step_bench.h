@@ -4,9 +4,10 @@
 // the gap before it (queue_split_bench.h) while the step is launched kernel by kernel; the time of
 // the step launched as one CUDA graph, compared with the sum of its kernels' times; and the share
 // of the measured peak flop/s and memory bandwidth that each kernel reaches (roofline_bench.h).
-// share of a limit = time of the kernels at this limit / time of the step A gap includes the marks
-// (CUDA events) that measure it, some microseconds, so a step launched kernel by kernel is slower
-// here than in a run. A step launched as one graph has no marks.
+//   share of a limit = time of the kernels at this limit / time of the step
+// A gap includes the marks (CUDA events) that measure it, some microseconds, so a step launched
+// kernel by kernel is slower here than in a run. Kernels that are launched as one have no marks
+// between them.
 #pragma once
 
 #include <cstdint>

@@ -26,8 +26,8 @@ int allocated_processes();
 /// SLURM_PROCID 0. Empty if neither mpirun nor srun has started this process.
 std::optional<int> rank_in_allocation();
 
-/// True if srun has started this process or its parent, without mpirun. Srun neither ends the other
-/// processes after a failure nor removes their files.
+/// True if srun has started this process or its parent, without mpirun. Unlike mpirun, srun neither
+/// ends the other processes after a failure nor removes their files.
 bool is_started_by_srun();
 
 /// Checks that the allocation suits a run of `processes` processes. Throws: RunError(Usage) if

@@ -23,7 +23,7 @@ inline constexpr ConnectionLimits kControlLimits{.keepalive_time_ms = 10'000,
                                                  .keepalive_timeout_ms = 20'000,
                                                  .most_message_bytes = 2 * 1024 * 1024};
 
-/// Environment variables that a coordinator sets for its ranks. A process with the first is a rank.
+/// Environment variables that a coordinator sets for its ranks.
 inline constexpr char kCoordinatorVariable[] = "REGATTA_COORDINATOR";  ///< ADDRESS:PORT
 inline constexpr char kRunIdVariable[] = "REGATTA_RUN_ID";
 inline constexpr char kTokenVariable[] = "REGATTA_TOKEN";

@@ -8,8 +8,8 @@
 //                                      # assigned round-robin
 //   latency_us = 25                    # from one host to another
 //   core_gbit_per_s = 40               # of the link shared by all traffic between hosts
-// queue_kb = 80                      # data that a flow keeps queued before a saturated link, ahead
-// # of any new flow (ci/link_queue); 0 if left out
+//   queue_kb = 80                      # data of a flow that waits before a saturated link; a new
+//                                      # flow queues behind it (ci/link_queue); 0 if left out
 //   seed = 1                           # for drawing compute times
 //   [compute_times]                    # default: the step times in the calibration
 //   kind = "gamma"                     # constant, gamma, log_normal, shifted_exponential, samples
