@@ -24,7 +24,7 @@ enum class Finding {
 struct Diagnosis {
   std::string feature;
   Finding finding = Finding::Ok;
-  std::string detail;  ///< version or similar, or the place that was searched
+  std::string detail;  ///< the version or other finding, or the place that was searched
   std::string purpose;
   std::string fix;  ///< the command that adds the feature; empty unless Missing
 };

@@ -6,8 +6,8 @@
 // of the measured peak flop/s and memory bandwidth that each kernel reaches (roofline_bench.h).
 //   share of a limit = time of the kernels at this limit / time of the step
 // A gap includes the marks (CUDA events) that measure it, some microseconds, so a step launched
-// kernel by kernel is slower here than in a run. Kernels that are launched as one have no marks
-// between them.
+// kernel by kernel is slower here than in a run. A kernel that is merged into another and
+// launched with it has no marks of its own.
 #pragma once
 
 #include <cstdint>

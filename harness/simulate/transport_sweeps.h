@@ -26,7 +26,7 @@ using Sweep = std::vector<SweepPoint>;  ///< ordered by bytes, ascending
 
 inline constexpr std::array<std::int64_t, 7> kSweepBytes = {64,        4 << 10, 16 << 10, 64 << 10,
                                                             256 << 10, 1 << 20, 4 << 20};
-inline constexpr int kSweepSpins = 400;  ///< before a waiting lane sleeps, if it has its own core
+inline constexpr int kSweepSpins = 400;  ///< polls before a lane with its own core sleeps
 
 /// Measures, between two threads, a ring all-reduce (`op` AllReduce) or one half of it
 /// (ReduceScatter or AllGather).

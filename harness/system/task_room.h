@@ -8,7 +8,7 @@
 namespace regatta {
 
 struct TaskNeed {
-  int all = 0;           ///< threads started on this host, including those of other processes
+  int all = 0;           ///< threads that the run starts on this host, in all processes
   int in_a_process = 0;  ///< threads of one process that allocate memory
 };
 
