@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line. Each flag is declared once, with its type, default, unit and help; parser, help
-// and record follow from that. An unknown flag or value is an error that names the nearest valid
-// one.
+// The command line. Each flag is declared once, with its type, default, unit and help; the parser,
+// the help and the record use this declaration. For an unknown flag or value the error names the
+// most similar valid one.
 #pragma once
 
 #include <string>
@@ -36,23 +36,23 @@ struct Command {
     Nothing
   };
   Kind kind = Kind::Nothing;
-  RaceRequest request;      ///< run, graph, calibrate
-  std::string out = "out";  ///< run: folder of records.jsonl
+  RaceRequest request;      ///< for run, graph and calibrate
+  std::string out = "out";  ///< for run: the folder of records.jsonl
   MatrixRequest matrix;
   ReportRequest report;
   CompareRequest compare;
   ExportRequest exported;
   CalibrateRequest calibrate;
-  std::string what;  ///< list: workloads, strategies, tiers, devices; empty: all
+  std::string what;  ///< for list: workloads, strategies, tiers or devices; empty: all
   ListFormat list_format = ListFormat::Text;
   GraphFormat format = GraphFormat::Text;
-  std::string traces;  ///< graph: new folder for a format of several files
+  std::string traces;  ///< for graph: new folder for a format with several files
 };
 
 /// Parses the command line; prints help and version itself. Throws: RunError(Usage).
 Command parse_command_line(int argc, const char* const* argv);
 
-/// The commands to begin with, printed if none is given.
+/// The commands that a new user may begin with, printed if no command is given.
 extern const char* const kFirstCommands;
 
 }  // namespace regatta

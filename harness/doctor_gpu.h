@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of `regatta doctor` about --device cuda: the toolkit of the build, the driver, each GPU
-// with its links and the GPUs whose memory it reads directly, and the libraries that are loaded on
-// first use.
+// The rows of `regatta doctor` about --device cuda: the CUDA toolkit of the build, the driver, each
+// GPU with its links and the GPUs whose memory it can access directly (peer access), and the
+// libraries that are loaded on first use.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace regatta {
 
-/// `machine` lists GPUs even if they cannot be used.
+/// The rows of the table about GPUs. `machine` lists GPUs even if this program cannot use them.
 std::vector<Diagnosis> diagnose_gpus(const MachineFacts& machine, const GpuFindings& found,
                                      const std::vector<GpuLibrary>& libraries);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layout of --help: the text of a flag or a subcommand is wrapped to the width of the terminal,
-// or to 80 columns on a pipe, in a column of its own if there is room for one.
+// The layout of --help: the description of each flag or subcommand is wrapped to the width of the
+// terminal (80 columns on a pipe), in a column beside the flags if there is room, else below them.
 #pragma once
 
 #include <CLI/CLI.hpp>

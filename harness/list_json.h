@@ -8,8 +8,8 @@
 
 namespace regatta {
 
-/// Prints an object with members workloads, strategies, tiers and devices, or with the one that
-/// `what` names.
+/// Prints a JSON object with the members workloads, strategies, tiers and devices, or with only the
+/// member `what` if that is not empty.
 void list_as_json(std::ostream& out, const std::string& what);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes the trainer of a race: this process, or ranks that it starts.
+// Makes the trainer of a race, which trains in this process or in ranks that this process starts.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,23 @@ namespace regatta {
 struct TrainerRequest {
   const RaceRequest& request;
   const Placement& placement;
-  const DataSet& data;            ///< to train on; outlives the trainer
-  const std::vector<int>& cores;  ///< of the run
+  const DataSet& data;            ///< to train on; must outlive the trainer
+  const std::vector<int>& cores;  ///< that this process may use
   std::int64_t threads_per_worker = 1;
   std::string run_id;
-  Fingerprint fingerprint;                       ///< that ranks must agree with
-  std::function<void()> started;                 ///< called when ranks have been started
+  Fingerprint fingerprint;                       ///< which each rank's must equal
+  std::function<void()> started;                 ///< called once the ranks are started
   std::function<void(const std::string&)> tell;  ///< prints a line for the user
 };
 
-/// The hosts on which a run's ranks may be.
+/// Whether the ranks of the run may be on several hosts.
 Reach reach_of_run(const RaceRequest& request);
 
-/// The options with which the ranks of a run over processes are started.
+/// The options with which the ranks of a run in several processes are started.
 LaunchOptions launch_of(const TrainerRequest& wanted);
 
-/// `parts`: by process. Throws: RunError if a rank does not connect or has another fingerprint.
+/// Makes the trainer of a run; `parts[p]` is the step of process p. Throws: RunError if a rank does
+/// not connect or has another fingerprint.
 std::unique_ptr<Trainer> make_trainer(const TrainerRequest& wanted, std::vector<Step> parts);
 
 }  // namespace regatta

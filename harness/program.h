@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program around its commands. Every error ends here, as an exit code: 1 usage or
+// The program around its commands: catches all errors and turns them into exit codes: 1 usage or
 // configuration, 2 a run that failed, 3 a cell that regressed, 4 nothing or too little to compare,
 // 5 a record that could not be written.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace regatta {
 
-/// Executes the command in the arguments, or serves another process of the program, if that started
-/// this one. Returns the exit code.
+/// Parses the arguments and executes the command. In a helper process that this program started for
+/// itself (a keeper or a measuring rank), does that process's work instead. Returns the exit code.
 int run_regatta(int argc, char** argv, const std::function<int(const Command&)>& execute);
 
 }  // namespace regatta

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One race: a cell of the matrix, run from its first weights to its last evaluation, and its
-// record. Set-up, kernel building and warm-up come before the clocks start. The training clock
-// excludes evaluations and checkpoints, and the full clock includes them. The result clock includes
-// the same as the airbench script's: initial weights from the data, training, and one evaluation.
+// One race: runs a cell of the matrix from its initial weights to its last evaluation, and returns
+// the record. Set-up, kernel building and warm-up come before the clocks start. The training clock
+// excludes evaluations and checkpoints, and the full clock includes them. The result clock measures
+// the same as the airbench script: initial weights from the data, training, and one evaluation.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace regatta {
 
-/// The last evaluation so far of a run in progress.
+/// The latest evaluation of a run in progress.
 struct LastEvaluation {
   std::int64_t step = 0;
   double loss = 0;
@@ -25,30 +25,30 @@ struct LastEvaluation {
 
 enum class Occasion : std::uint8_t { Evaluation, Tick };
 
-/// The state of a run, reported after every evaluation and every half second. Threads: one call at
-/// a time.
+/// The progress of a run, reported after every evaluation and every half second.
+/// Threads: RaceHooks::progress is called from several threads, but never by two at once.
 struct RaceProgress {
   Occasion occasion = Occasion::Tick;
   std::int64_t step = 0;
-  std::int64_t steps = 0;               ///< of the whole run
-  std::optional<double> training_loss;  ///< of the last step; empty before the first
+  std::int64_t steps = 0;               ///< planned steps of the whole run
+  std::optional<double> training_loss;  ///< of the last step; empty before the first step
   LastEvaluation evaluation;
   Target target;
   std::optional<std::int64_t> reached_at_step;
-  double examples_per_s = 0;           ///< so far, by the training clock, as in the record
-  std::optional<double> seconds_left;  ///< including evaluations; empty while unknown
+  double examples_per_s = 0;           ///< mean so far, by the training clock, as in the record
+  std::optional<double> seconds_left;  ///< estimate with evaluations; empty while unknown
 };
 
 /// Callbacks of a race; each may be empty.
 struct RaceHooks {
   std::function<void()> ready;  ///< the request is valid; the clocks start next
   std::function<void(const RaceProgress&)> progress;
-  std::function<void(const std::string&)> tell;  ///< a line about the run's processes
-  std::function<void(const Record&)> ended;      ///< before the trace is written
+  std::function<void(const std::string&)> tell;  ///< receives a line about the run's processes
+  std::function<void(const Record&)> ended;      ///< called before the trace is written
 };
 
-/// Runs the race. A run that cannot go on (diverged, timed out) has a record with status failed.
-/// Throws: RunError for errors before the clock starts: usage, data, unsupported, io; later only
+/// Runs the race. If the run cannot go on (diverged, timed out), its record has the status failed.
+/// Throws: RunError for errors before the clocks start (usage, data, unsupported, io); later only
 /// for a trace that cannot be written.
 Record race(const RaceRequest& request, const RaceHooks& hooks);
 

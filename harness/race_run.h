@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A race in progress: race_build.cpp sets it up, race.cpp runs it. For those two files alone.
+// A race in progress. Private to race_build.cpp, which sets the race up, and race.cpp, which runs
+// it.
 #pragma once
 
 #include <cstdint>
@@ -60,9 +61,9 @@ class Race {
 
   RaceRequest request_;
   RaceHooks hooks_;
-  std::optional<WaitingMembers> members_;         ///< if mpirun or srun has started ranks
-  std::optional<PinnedNcclAlgorithm> pinned_;     ///< inherited by ranks, recorded
-  std::optional<PinnedNcclInterface> interface_;  ///< likewise, if all ranks are on this host
+  std::optional<WaitingMembers> members_;         ///< only if mpirun or srun has started ranks
+  std::optional<PinnedNcclAlgorithm> pinned_;     ///< inherited by ranks and recorded
+  std::optional<PinnedNcclInterface> interface_;  ///< only if all ranks are on this host
   std::int64_t begin_ns_;
   Checkpoints checkpoints_;
   std::vector<int> cores_;       ///< used by this process

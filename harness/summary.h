@@ -13,19 +13,19 @@
 
 namespace regatta {
 
-/// Sets workers, step times, training losses, counted bytes and the data order's checksum.
-/// `examples`: the number trained on.
+/// Sets the record's workers, step times, training losses, counted bytes and checksum of the data
+/// order. `examples` is the number of examples trained on.
 void summarize(const TrainingReport& report, std::int64_t examples, Record& record);
 
-/// The nodes and bytes of a graph, without its build time. `parts`: by process.
-/// `steps`: the number that the run may take.
+/// The record of a graph: its nodes and bytes, without the build time. `parts[p]` is the step of
+/// process p; `steps` is the number of steps that the run may take.
 GraphRecord graph_record(const std::vector<Step>& parts, std::int64_t steps);
 
-/// A checksum of the trainer's parameters, in hexadecimal; taken before the first step.
+/// A checksum of the trainer's parameters, in hexadecimal. Called before the first step.
 std::string checksum_of_weights(Trainer& trainer);
 
-/// Checks that after a synchronous run every replica holds the same bits.
-/// Throws: RunError(Diverged) that names the variable that differs.
+/// Checks that all replicas have bitwise the same parameters after a synchronous run; does nothing
+/// after another run. Throws: RunError(Diverged) that names the variable that differs.
 void check_replicas_agree(Trainer& trainer, const Placement& placement);
 
 }  // namespace regatta

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times the convolutions of a training step, each alone: by the project's kernel table, as in a
-// step, and by oneDNN's bare primitive with nhwc images and weights in its preferred layout
-// (reorders are not timed). The sum of the bare primitives' times is the bound for the step.
+// Times each convolution of a training step alone, in two ways: with the kernel that a step uses,
+// and with oneDNN's bare primitive on nhwc images and on weights in the layout that oneDNN prefers
+// (reorders are not timed). The sum of the bare primitives' times is a lower bound for the step.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,17 @@ class BareConvolutions {
   struct Entry {
     Op op = Op::Convolution;
     std::string layer;
-    std::string shape;                 ///< of the weights and the larger images
-    double flop = 0;                   ///< 2 per multiply-add, for the whole batch
-    std::vector<double> primitive_ms;  ///< by round
-    std::vector<double> kernel_ms;
+    std::string shape;                 ///< of the weights, and of the larger of the two images
+    double flop = 0;                   ///< for the whole batch, 2 per multiply-add
+    std::vector<double> primitive_ms;  ///< time of oneDNN's primitive in each round
+    std::vector<double> kernel_ms;     ///< time of the step's kernel in each round
   };
 
-  /// `graph` outlives this. Threads: one thread constructs and runs it.
+  /// `graph` must outlive this object. Threads: run_round() must be called from the thread that
+  /// constructed the object.
   BareConvolutions(const Graph& graph, const KernelTable& kernels, int threads);
 
-  /// Runs every convolution once in each way.
+  /// Times one run of every convolution's primitive and kernel.
   void run_round();
   const std::vector<Entry>& entries() const { return entries_; }
 

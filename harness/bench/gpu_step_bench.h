@@ -3,11 +3,11 @@
 // Measures where the time of a training step under `single` goes on a GPU: each kernel's time and
 // the gap before it (queue_split_bench.h) while the step is launched kernel by kernel; the time of
 // the step launched as one CUDA graph, compared with the sum of its kernels' times; and the share
-// of the measured peaks of products and of the memory bus that each kernel reaches
-// (roofline_bench.h).
+// of the measured peak flop/s and memory bandwidth that each kernel reaches (roofline_bench.h).
 //   share of a limit = time of the kernels at this limit / time of the step
-// A gap includes the marks that measure it (some microseconds on a GPU), so a step launched kernel
-// by kernel is slower here than in a run. Kernels that are launched as one are not marked.
+// A gap includes the marks (CUDA events) that measure it, some microseconds, so a step launched
+// kernel by kernel is slower here than in a run. A kernel that is merged into another and
+// launched with it has no marks of its own.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct GpuStepOptions {
   std::int64_t batch = 0;    ///< examples in a step
   std::int64_t warm_up = 0;  ///< steps before the measured ones
   std::int64_t steps = 0;    ///< measured steps
-  std::vector<int> cores;    ///< of the host to use
+  std::vector<int> cores;    ///< cores of the host that may be used
   PeakSizes peaks;
 };
 
@@ -32,22 +32,23 @@ struct GpuStepOptions {
 struct KernelRow {
   std::string op;
   std::string layer;
-  std::string choice;  ///< engine or algorithm; empty if there was no choice
+  std::string choice;  ///< the kernel's engine or algorithm; empty if there was no choice
   KernelLoad load;
   double ms = 0;
-  double gap_ms = 0;  ///< before it
+  double gap_ms = 0;  ///< the gap before this kernel
 };
 
-/// The report of a measured step; `captured_ms`: its time launched as one.
+/// The report of a measured step. `captured_ms` is the time of the step launched as one CUDA graph.
 nlohmann::ordered_json gpu_step_report(const std::vector<KernelRow>& rows, const QueueSplit& split,
                                        double captured_ms, const Peaks& peaks);
 
-/// Measures a step of a single process on a device with queues, by the device's kernels.
+/// Measures a step of a single process on a device with queues. Returns gpu_step_report() and the
+/// planned memory.
 nlohmann::ordered_json measure_gpu_step(Device& device, const KernelTable& kernels,
                                         const Step& part, const DataSet& data,
                                         const GpuStepOptions& options);
 
-/// Rows of the report: ops alone, or ops and kernels.
+/// The rows to print: one per op, or also one per kernel.
 enum class Rows : std::uint8_t { Ops, OpsAndKernels };
 void print_gpu_step(const nlohmann::ordered_json& report, double batch, Rows rows);
 

@@ -5,10 +5,10 @@
 // peak of the memory bus.
 //   bound = max(flop / peak flop/s, bytes / peak bytes/s); its limit is the larger of the two
 //   efficiency = bound / time; a kernel with at least kNearShare is at its limit
-// Only products of matrices and convolutions count flop, 2 per multiply-add, as direct sums. Bytes
-// are those of a kernel's inputs and outputs, and of its variables, which an update moves twice:
-// the least that it must move. Data left in a cache by the previous kernel may raise the efficiency
-// above 1.
+// Only matrix products and convolutions count flop: 2 per multiply-add of the direct algorithm.
+// Bytes are the least that a kernel must move: its inputs, outputs and variables, where an update
+// counts a variable twice (read and written). The efficiency may exceed 1 if data is still in a
+// cache from the previous kernel.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,26 @@
 
 namespace regatta {
 
-/// A kernel that reaches this share of a measured peak is at that limit.
+/// A kernel that reaches at least this share of a measured peak is at that limit.
 inline constexpr double kNearShare = 0.6;
 
 /// The work of a kernel.
 struct KernelLoad {
-  ElementType element = ElementType::F32;  ///< of its products
+  ElementType element = ElementType::F32;  ///< element type of its products
   double flop = 0;
   double bytes = 0;
 };
 KernelLoad load_of(const Graph& graph, NodeId id);
 
-/// The device's peaks. Units: per second.
+/// The device's measured peaks. Units: flop/s and bytes/s.
 struct Peaks {
-  std::map<ElementType, double> flop;  ///< by the element type of products
+  std::map<ElementType, double> flop;  ///< for products of each element type
   double bytes = 0;
 };
 
 enum class Limit : std::uint8_t { Products, Memory };
 
-/// Returns `tensor cores`, `f32 products` or `memory bus`.
+/// The name of the limit in reports: `tensor cores`, `f32 products` or `memory bus`.
 std::string name_of(Limit limit, ElementType element);
 
 struct Roof {
@@ -52,15 +52,14 @@ struct Roof {
 };
 Roof roof_of(const KernelLoad& load, double ms, const Peaks& peaks);
 
-/// The sizes of the measured product and of the moved tensors.
+/// The sizes of the matrix product and of the tensors with which peaks are measured.
 struct PeakSizes {
-  std::int64_t side = 8192;            ///< of square matrices
-  std::int64_t elements = 64'000'000;  ///< f32, in each of three tensors
+  std::int64_t side = 8192;            ///< rows and columns of the matrices
+  std::int64_t elements = 64'000'000;  ///< f32 elements in each of three tensors
 };
 
-/// Measures the peaks, each as the fastest of several rounds: of products by the kernel of dense
-/// for each element type; of bytes by the kernel of add or a copy in the queue, whichever is
-/// faster.
+/// Measures the peaks, each as the best of several rounds: flop/s with the kernel of dense for each
+/// of `elements`; bytes/s with the kernel of add or a copy in the queue, whichever is faster.
 Peaks measure_peaks(Device& device, const KernelTable& kernels,
                     const std::set<ElementType>& elements, const PeakSizes& sizes);
 

@@ -4,10 +4,10 @@
 //   8 bytes "RGTCKPT\n"; then the format's version, the size of the header and the size of the
 //   payload in bytes, as 64-bit little-endian integers;
 //   the header: the struct Checkpoint as harness/system/bytes.h writes it;
-//   the payload: the memory of every variable of every place; copies with the same bits are stored
+//   the payload: the memory of every variable at every place; copies with the same bits are stored
 //   once;
 //   the 64-bit FNV-1a hash of everything before it.
-// A reader checks sizes against the file's size before it allocates memory for them.
+// The reader checks each size against the file's size before it allocates memory.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace regatta {
 
-/// A part of the payload. Units: bytes.
+/// A range of the payload. Units: bytes.
 struct Extent {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
@@ -39,9 +39,9 @@ void for_each_field(T& extent, Field&& field) {
 struct SavedVariable {
   std::string name;
   std::string place;
-  std::uint64_t version = 0;  ///< updates so far, if loops share the variable
+  std::uint64_t version = 0;  ///< number of updates, if loops share the variable
   std::span<const char> memory;
-  Extent extent = {};  ///< of the memory; encode() sets it
+  Extent extent = {};  ///< range of the payload with the memory; encode() sets it
 };
 
 template <FieldsOf<SavedVariable> T, typename Field>
@@ -61,7 +61,7 @@ struct Checkpoint {
   std::int64_t examples = 0;  ///< trained on; asynchronous loops may have seen a few more
   std::int64_t training_ns = 0;
   std::int64_t full_ns = 0;
-  CheckpointsRecord checkpoints;  ///< the count includes this one, the time does not
+  CheckpointsRecord checkpoints;  ///< the count includes this checkpoint, the time does not
   std::vector<Evaluation> evaluations;
   std::optional<std::int64_t> training_time_to_target_ns;
   std::optional<std::int64_t> full_time_to_target_ns;
@@ -69,7 +69,7 @@ struct Checkpoint {
   std::optional<std::int64_t> examples_to_target;
   TrainingReport report;
   std::vector<SavedVariable> variables;  ///< in the order of Trainer::variables(Copies::All)
-  /// Holds the variables' memory, if the checkpoint was read from a file.
+  /// The file's bytes, to which `variables` refer, if the checkpoint was read from a file.
   std::shared_ptr<const std::vector<char>> file;
 };
 
@@ -91,13 +91,14 @@ void for_each_field(T& checkpoint, Field&& field) {
   field("variables", checkpoint.variables);
 }
 
-/// Passes the bytes of the file to `write`, in order.
+/// Encodes a checkpoint as a file: passes the file's bytes, in order, to calls of `write`.
 void encode(Checkpoint checkpoint, const std::function<void(std::span<const char>)>& write);
 
-/// Parses the bytes of a file. Throws: RunError(Data) that names the defect of file `name`.
+/// Parses the bytes of a checkpoint file. Throws: RunError(Data) that names the file `name` and its
+/// defect.
 Checkpoint decode(std::vector<char> file, const std::string& name);
 
-/// The positions of the run's loops at the checkpoint.
+/// The positions (steps and examples) of the run's loops at the checkpoint.
 Positions positions_of(const Checkpoint& checkpoint);
 
 }  // namespace regatta

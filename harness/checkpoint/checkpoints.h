@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The checkpoints of one race: the one from which it continues (--resume) and those that it writes
-// (--checkpoint-every) to OUT/checkpoints/RUN_ID. The last one is kept until the run has finished.
-// RUN_ID is that of the original run, however often it was resumed.
-// Threads: one thread calls it.
+// The checkpoints of one race: the checkpoint from which it continues (--resume) and those that it
+// writes (--checkpoint-every) to OUT/checkpoints/RUN_ID. The last checkpoint is kept until the run
+// has finished. RUN_ID is the id of the original run, however often it was resumed.
+// Threads: used from one thread.
 #pragma once
 
 #include <cstdint>
@@ -31,24 +31,28 @@ class Checkpoints {
   /// Reads the checkpoint given by --resume. Throws: RunError(Usage), RunError(Data).
   explicit Checkpoints(const RaceRequest& request);
 
+  /// True if the run writes checkpoints or continues from one.
   bool wanted() const { return request_.checkpoint_every || former_; }
-  /// The position at which the run starts: zero, or that of the checkpoint.
+  /// The position at which the run starts: that of the checkpoint given by --resume, or zero.
   RunPosition begin() const;
   std::optional<Resumed> resumed() const;
-  /// Checks that the checkpoint is of the requested run. Throws: RunError(Usage) with both values.
+  /// Checks that the checkpoint belongs to the requested run. Throws: RunError(Usage) with both
+  /// values if the fingerprints differ.
   void identify(Fingerprint asked_for, const Record& record);
   /// Sets the trainer to the state of the checkpoint and copies its results to the record.
-  /// Throws: RunError(Data) if its variables differ from the run's.
+  /// Throws: RunError(Data) if the checkpoint has other variables than the run.
   void restore(Trainer& trainer, Record& record);
 
-  /// The count of examples, above `examples`, at which the next checkpoint is due.
+  /// The number of examples trained on, greater than `examples`, at which the next checkpoint is
+  /// due.
   std::int64_t next_after(std::int64_t examples, std::int64_t global_batch) const;
   void write(const RunPosition& position, Trainer& trainer, Record& record);
-  /// Writes the first checkpoint before the clocks start, to find out that checkpoints can be
-  /// written. Throws: RunError(Io).
+  /// Writes the first checkpoint before the clocks start, so that the run fails early if
+  /// checkpoints cannot be written. Throws: RunError(Io).
   void write_first(Trainer& trainer, Record& record);
 
-  /// Joins the measurements before the checkpoint with those after it.
+  /// The measurements of the whole run: those before the checkpoint joined with `later`, those
+  /// after it.
   TrainingReport whole(TrainingReport later) const;
   /// Instructions to resume after a failure, as the end of a sentence; empty without a checkpoint.
   std::string advice() const;
@@ -61,7 +65,7 @@ class Checkpoints {
   Fingerprint fingerprint_;
   std::string run_id_;
   std::string command_;
-  std::string path_;  ///< for --resume; empty: there is no checkpoint yet
+  std::string path_;  ///< the path to give to --resume; empty: there is no checkpoint yet
   std::unique_ptr<CheckpointFolder> folder_;
   std::unique_ptr<InterruptMessage> message_;
 };

@@ -21,38 +21,40 @@ namespace regatta {
 /// started it.
 int allocated_processes();
 
-/// This process's number in its run, from mpirun, else from srun. Among srun's variables only
-/// PMIx's is trusted, because under mpirun each process has SLURM_PROCID 0. Empty: neither has
-/// started it.
+/// This process's rank in its allocation: from mpirun's variables, else from PMIx's (PMIX_RANK) if
+/// srun started it. SLURM_PROCID is not used, because mpirun inside a Slurm job gives each process
+/// SLURM_PROCID 0. Empty if neither mpirun nor srun has started this process.
 std::optional<int> rank_in_allocation();
 
-/// True if srun has started this process, or the one that has started it, without mpirun. Then no
-/// program ends the other processes or removes their files.
+/// True if srun has started this process or its parent, without mpirun. Unlike mpirun, srun neither
+/// ends the other processes after a failure nor removes their files.
 bool is_started_by_srun();
 
-/// Throws: RunError(Usage) if mpirun or srun has started another number of processes than a run
-/// has, or if srun has started several without PMIx, which cannot reach each other.
+/// Checks that the allocation suits a run of `processes` processes. Throws: RunError(Usage) if
+/// mpirun or srun has started another number of processes, or if srun has started several without
+/// PMIx, so that they cannot reach each other.
 void check_allocation(int processes);
 
-/// The reach of the ranks to which this process belongs.
+/// Reach::ThisHost if all ranks of this process's allocation are on one host, else Reach::Hosts.
 Reach reach_of_ranks();
 
 /// True in every process of an allocation except the coordinator.
 bool is_member_of_allocation();
 
-/// Opens the MPI session of a run of `processes` processes. Throws: RunError(PeerLost) if MPI knows
-/// another number, for example if each process is a world of its own.
+/// Opens the MPI session of a run of `processes` processes. Throws: RunError(PeerLost) if
+/// MPI_COMM_WORLD has another size, for example 1 because each process is a world of its own.
 std::unique_ptr<MpiSession> open_session(int processes);
 
-/// True in the members of an allocation and in the rank 0 that its coordinator has started.
+/// True in the processes that must call join_allocation(): the members of an allocation, and the
+/// rank 0 that the coordinator of an allocation has started.
 bool joins_allocation();
 
 /// Joins the MPI session and sets the environment variables that a coordinator sets for its ranks.
-/// Ends the process if rank 0 does not come. Precondition: joins_allocation().
+/// Ends this process if rank 0 does not join. Precondition: joins_allocation().
 std::unique_ptr<MpiSession> join_allocation(int processes);
 
 /// The members of srun's allocation, which wait for the coordinator in MPI_Init. The destructor
-/// ends them, unless they have been given the coordinator's address.
+/// ends these processes, unless are_told() was called.
 class WaitingMembers {
  public:
   explicit WaitingMembers(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {}
@@ -60,6 +62,7 @@ class WaitingMembers {
   WaitingMembers(const WaitingMembers&) = delete;
   WaitingMembers& operator=(const WaitingMembers&) = delete;
 
+  /// Notes that the members have received the coordinator's address.
   void are_told() { told_ = true; }
 
  private:

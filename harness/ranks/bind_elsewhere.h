@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bind(2) for libraries that offer no choice of the address at which they listen. It depends only
-// on libc, because the library that mpirun loads (loopback_preload.cpp) is made of it. Called by:
-// definitions of bind. Threads: any.
+// A replacement of bind(2) for libraries that offer no choice of the address at which they listen.
+// This header depends only on libc, because the library that mpirun loads (loopback_preload.cpp)
+// includes it. Called by: this project's definitions of bind. Threads: any.
 #pragma once
 
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 
 namespace regatta {
 
-/// The addresses of callers that are replaced.
+/// The requested addresses that are replaced: every one, or only those for all interfaces.
 enum class Replaced : std::uint8_t { Every, AllInterfaces };
 
 struct OwnAddresses {
@@ -23,7 +23,8 @@ struct OwnAddresses {
   in6_addr v6;
 };
 
-/// Binds one of `own` in place of an IP address that is to be replaced; binds any other unchanged.
+/// Binds a socket like bind(2), but with the address in `own` of the same IP version if `replaced`
+/// applies to the requested `address`. The port, and addresses other than IP, stay unchanged.
 inline int bind_elsewhere(int socket, const sockaddr* address, socklen_t bytes,
                           const OwnAddresses& own, Replaced replaced) {
   sockaddr_in v4{};

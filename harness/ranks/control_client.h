@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rank's side of the control service: one session with the coordinator, and a heartbeat every
-// half second from its own thread.
-// Threads: one thread reads; any thread sends.
+// The rank's side of the control service: one session with the coordinator, and a heartbeat that a
+// separate thread sends every half second.
+// Threads: read() is called from one thread, send() from any.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,20 @@ class ControlClient {
   /// rejects this process's certificate, RunError(Usage) that names an unusable TLS file.
   ControlClient(const std::string& address, const RunIdentity& identity,
                 const control::Hello& hello, const TlsFiles& tls = {});
-  /// Ends the session if finish() has not.
+  /// Ends the session if finish() was not called.
   ~ControlClient();
   ControlClient(const ControlClient&) = delete;
   ControlClient& operator=(const ControlClient&) = delete;
 
-  /// Sets the source of the heartbeats' contents. The heartbeat thread calls `progress`.
+  /// Sets the function that returns the contents of each heartbeat. It is called from the heartbeat
+  /// thread.
   void beat(std::function<control::Beat()> progress);
   /// Sends a message. If the session is broken, the message is lost and read() returns empty.
   void send(const control::FromRank& message);
-  /// Waits for the next message; empty if the session is broken.
+  /// Waits for the coordinator's next message; empty if the session is broken.
   std::optional<control::ToRank> read();
-  /// Ends the session. Called after the last read(). Returns gRPC's error message; empty if the
-  /// session ended without error.
+  /// Ends the session. Must be called after the last read(). Returns gRPC's error message; empty if
+  /// the session ended without error.
   std::string finish();
 
  private:

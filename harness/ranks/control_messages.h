@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conversions between messages of the control service and our own types. Readers check all values
-// that come from another process.
+// Conversions between the messages of the control service (control.proto) and this program's types.
+// Values that come from another process are checked when they are converted.
 #pragma once
 
 #include <functional>
@@ -37,8 +37,8 @@ void send_trace(const ProcessTrace& trace,
 /// Assembles bytes from pieces.
 class PieceReader {
  public:
-  /// Adds a piece. Returns all bytes at the last piece.
-  /// Throws: RunError(PeerLost) that names `what` if there are too many.
+  /// Adds a piece. Returns all bytes if this piece is the last; otherwise empty.
+  /// Throws: RunError(PeerLost) that names `what`, for example a report, if there are too many.
   std::optional<std::string> take(const control::BytesPiece& piece, const std::string& what);
 
  private:
@@ -48,7 +48,7 @@ class PieceReader {
 /// Assembles a report from its messages.
 class ReportReader {
  public:
-  /// Adds a piece. Returns the report of `rank` at its last piece.
+  /// Adds a piece. Returns the report of `rank` if this piece is its last; otherwise empty.
   /// Throws: RunError(PeerLost) if the bytes are damaged or too many.
   std::optional<TrainingReport> take(const control::BytesPiece& piece, int rank);
 
@@ -59,7 +59,7 @@ class ReportReader {
 /// Assembles a trace from its messages.
 class TraceReader {
  public:
-  /// Adds a piece. Returns the trace of `rank` at its last piece.
+  /// Adds a piece. Returns the trace of `rank` if this piece is its last; otherwise empty.
   /// Throws: RunError(PeerLost) if the bytes are damaged or too many.
   std::optional<ProcessTrace> take(const control::BytesPiece& piece, int rank);
 
@@ -67,7 +67,7 @@ class TraceReader {
   PieceReader bytes_;
 };
 
-/// The kind of a rank's error, from its name; PeerLost for an unknown name.
+/// The ErrorKind whose name is in a rank's error message; PeerLost for an unknown name.
 ErrorKind kind_of(const control::Trouble& trouble);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The limits and environment variables of the control service that both sides share: sizes of
-// messages and periods of heartbeats. Access is checked by kernels/comm/grpc/grpc_hello.h.
+// Constants that coordinator and ranks share for the control service: sizes of messages, periods of
+// heartbeats and names of environment variables. kernels/comm/grpc/grpc_hello.h checks access.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,8 @@ namespace regatta {
 inline constexpr std::int64_t kPieceBytes = 1024 * 1024;
 inline constexpr std::size_t kMostReportBytes = std::size_t{1} << 30;
 
-/// The period of a rank's heartbeats, and the silence after which a rank counts as lost.
+/// kBeatPeriod is the period of a rank's heartbeats. A rank that has been silent for kMostSilence
+/// counts as lost.
 inline constexpr std::chrono::milliseconds kBeatPeriod{500};
 inline constexpr std::chrono::milliseconds kMostSilence{5000};
 
@@ -22,13 +23,13 @@ inline constexpr ConnectionLimits kControlLimits{.keepalive_time_ms = 10'000,
                                                  .keepalive_timeout_ms = 20'000,
                                                  .most_message_bytes = 2 * 1024 * 1024};
 
-/// Environment variables by which a coordinator makes a process its rank.
+/// Environment variables that a coordinator sets for its ranks.
 inline constexpr char kCoordinatorVariable[] = "REGATTA_COORDINATOR";  ///< ADDRESS:PORT
 inline constexpr char kRunIdVariable[] = "REGATTA_RUN_ID";
 inline constexpr char kTokenVariable[] = "REGATTA_TOKEN";
-/// Like --picked: the algorithms of open sums, which the coordinator alone picks.
+/// The algorithms that the coordinator picked for --all-reduce auto (Placement::picked).
 inline constexpr char kPickedVariable[] = "REGATTA_PICKED";
-/// RaceRequest::replicas_on_host, which the coordinator alone knows.
+/// RaceRequest::replicas_on_host, which only the coordinator can determine.
 inline constexpr char kReplicasOnHostVariable[] = "REGATTA_REPLICAS_ON_HOST";
 /// Set for rank 0 in an existing allocation, which then sends the run's variables by MPI.
 inline constexpr char kJoinedVariable[] = "REGATTA_JOINED";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The coordinator's side of the control service: accepts one session from each rank, queues the
-// ranks' messages in order of arrival and counts them for each rank. A client without the run's id,
-// its token and this protocol's version is refused before any of its messages is read.
-// Threads: one thread calls it; gRPC's threads, one per session, add messages.
+// ranks' messages in order of arrival and counts each rank's messages. A client without the run's
+// id, its token and this protocol's version is refused before any of its messages is read.
+// Threads: used from one thread; gRPC's threads, one per session, add messages to the queue.
 #pragma once
 
 #include <chrono>
@@ -29,12 +29,12 @@ struct ControlServerOptions {
 struct RankState {
   bool greeted = false;  ///< the session is or was open
   bool broken = false;   ///< the session has ended
-  int ended_before = 0;  ///< if it has: number of sessions that ended earlier
+  int ended_before = 0;  ///< number of sessions that ended before this one, if it has ended
   std::string host;
   std::int64_t pid = 0;
-  std::int64_t examples = 0;   ///< in its last heartbeat or answer
-  std::int64_t beats = 0;      ///< messages of any kind
-  std::optional<double> loss;  ///< in its last heartbeat with a loss
+  std::int64_t examples = 0;   ///< trained on, by the rank's last heartbeat or answer
+  std::int64_t beats = 0;      ///< messages received, of any kind
+  std::optional<double> loss;  ///< in the rank's last heartbeat that had one
 };
 
 struct RankMessage {
@@ -44,8 +44,8 @@ struct RankMessage {
 
 class ControlServer {
  public:
-  /// Serves on a free port. Throws: RunError(Usage) if the address is not this machine's or a file
-  /// cannot be read, RunError(Io) if no port is free.
+  /// Serves on a free port. Throws: RunError(Usage) if `options.listen` is not an address of this
+  /// machine or a TLS file cannot be read, RunError(Io) if no port is free.
   explicit ControlServer(const ControlServerOptions& options);
   /// Ends all open sessions.
   ~ControlServer();
@@ -55,7 +55,7 @@ class ControlServer {
   const std::string& address() const;
   /// Takes the oldest message, heartbeats and hellos excluded; empty if none comes within `limit`.
   std::optional<RankMessage> next(std::chrono::milliseconds limit);
-  /// Sends a message; does nothing if the session has ended.
+  /// Sends a message to a rank; does nothing if its session has ended.
   void send(int rank, const control::ToRank& message);
   RankState state(int rank) const;
 

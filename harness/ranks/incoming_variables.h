@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Receives variables from ranks, in pieces. Accepts only the variables that were requested, in that
-// order and with the sizes of the graph on this side.
+// Receives variables from ranks, in pieces. Accepts only the requested variables, in the order of
+// the requests and with the sizes that they have in the coordinator's graph.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace regatta {
 
 class IncomingVariables {
  public:
-  /// `parts`: by process; they outlive this.
+  /// `parts[p]` is the step of process p. `parts` must outlive this object.
   explicit IncomingVariables(const std::vector<Step>& parts);
 
-  /// Expects a variable from the process, after those already expected from it. Returns the memory
-  /// that receives the values; until then it holds those received last.
+  /// Expects a variable from the process, after those already expected from it. The returned copy
+  /// refers to memory that holds the variable's previous values until all new ones have arrived.
   VariableCopy expect(std::size_t process, VariableId id);
   /// True if variables are still expected from the process.
   bool expects_any(std::size_t process) const { return !incoming_[process].variables.empty(); }
-  /// Stores a piece. Returns false if another piece is expected now.
+  /// Stores a piece. Returns false, and stores nothing, if it is not the piece expected next.
   [[nodiscard]] bool take(std::size_t process, const control::Piece& piece);
-  /// The version received with the variable's values.
+  /// The version (number of updates) that was received with the variable's values.
   std::uint64_t version(std::size_t process, VariableId id) const {
     return versions_[process][static_cast<std::size_t>(id)];
   }

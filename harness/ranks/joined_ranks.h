@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The facts that ranks send when they join a run: fingerprint, address, cores and GPU. Each rank's
-// difference from the coordinator, its start message and the hosts' cores follow from these.
+// Collects the facts that ranks send when they join a run: fingerprint, address, cores and GPU.
+// Derives each rank's difference from the coordinator, its start message and the cores of each
+// host.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ namespace regatta {
 
 class JoinedRanks {
  public:
-  /// `workers`: by rank.
+  /// `workers[r]` is the number of workers on rank r.
   JoinedRanks(Fingerprint expected, std::vector<int> workers);
 
   void take(int rank, const std::string& host, const control::Join& join);
@@ -23,11 +24,12 @@ class JoinedRanks {
 
   // The calls below are valid after all ranks have joined.
 
-  /// The differences between fingerprints of coordinator and rank, with both sides; empty if none.
+  /// The differences between the fingerprints of coordinator and rank, each with both values; empty
+  /// if the fingerprints agree.
   const std::string& difference_of(int rank) const { return at(rank).difference; }
-  /// The start message of each rank.
+  /// The start messages, ordered by rank.
   std::vector<control::Start> starts() const;
-  /// The hosts' workers, cores and GPUs. GPUs are complete once all ranks are ready.
+  /// The workers, cores and GPUs of each host. GPUs are complete once all ranks are ready.
   std::vector<HostCores> hosts() const;
 
  private:

@@ -3,9 +3,8 @@
 // Clears up after a run over processes, even if the coordinator is killed (SIGKILL): ends mpirun
 // and this machine's ranks, and removes the folders with their files. Open MPI leaves its session
 // folder and shared memory behind when mpirun is killed, and sometimes when it loses its ranks. The
-// keeper is a separate process, this program again, because only that outlives the coordinator; it
-// waits for the end of a pipe that only the coordinator holds. Called by: the launcher. Threads:
-// one.
+// keeper is a separate process of this program, so that it survives the coordinator. It waits until
+// a pipe closes whose other end only the coordinator holds. Called by: the launcher. Threads: one.
 #pragma once
 
 #include <filesystem>
@@ -17,13 +16,15 @@
 
 namespace regatta {
 
-/// The folders for files of mpirun and of a run's ranks on this machine. One that cannot be made is
-/// left out: Open MPI then uses its default.
+/// The folders for files of mpirun and of a run's ranks on this machine. A folder that cannot be
+/// created is left out, and Open MPI uses its default instead.
 class RunFolders {
  public:
-  enum class Memory { OfOpenMpi, OfTheRun };  ///< ranks on other hosts have no folder of this run
+  /// The folder of Open MPI's shared memory: Open MPI's default, or one created for this run. Ranks
+  /// on other hosts need the default, because the run's folder exists on this machine only.
+  enum class Memory { OfOpenMpi, OfTheRun };
 
-  RunFolders() = default;  ///< none: all are Open MPI's defaults
+  RunFolders() = default;  ///< creates no folder: Open MPI uses its defaults
   explicit RunFolders(Memory memory);
   RunFolders(const RunFolders&) = delete;
   RunFolders& operator=(const RunFolders&) = delete;
@@ -31,7 +32,7 @@ class RunFolders {
   ~RunFolders();
 
   const std::vector<std::string>& folders() const { return folders_; }
-  /// The variables by which Open MPI finds the folders.
+  /// The environment variables through which Open MPI finds the folders.
   const std::map<std::string, std::string>& environment() const { return environment_; }
 
  private:
@@ -41,10 +42,10 @@ class RunFolders {
 
 class Keeper {
  public:
-  /// Starts a keeper for mpirun and all processes with the entry `mark` in their environment. If it
-  /// cannot be started, the run goes on without.
+  /// Starts a keeper for mpirun and all processes with the entry `mark` in their environment. If no
+  /// keeper can be started, the run goes on without one.
   Keeper(pid_t mpirun, const std::string& mark, const RunFolders& folders);
-  /// Signals that the run has ended in order, and waits for the keeper's end.
+  /// Signals to the keeper that the run has ended normally, and waits until the keeper has ended.
   ~Keeper();
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
@@ -57,7 +58,7 @@ class Keeper {
 /// True in a process that was started as a keeper.
 bool is_keeper();
 
-/// Runs the keeper. Returns the exit code.
+/// Runs the keeper, in its own process. `words` are the process's arguments. Returns the exit code.
 int keep(const std::vector<std::string>& words);
 
 }  // namespace regatta

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starts the ranks of a run by Open MPI's mpirun: this program again, with the same arguments. The
-// output of ranks goes to FOLDER/rank<k>.log, that of mpirun itself to FOLDER/mpirun.log; a file is
-// created at its first line. Temporary folders and memory of mpirun and the ranks are removed after
-// the run, whichever process is killed (keeper.h). In an existing allocation the launcher starts
-// only rank 0, which shares this process's output. SIGINT, SIGTERM and SIGHUP to this process also
-// end the ranks. Threads: one thread calls it; its own thread reads the output.
+// Starts the ranks of a run by Open MPI's mpirun. A rank is this program with the same arguments.
+// The output of rank k goes to FOLDER/rank<k>.log, that of mpirun itself to FOLDER/mpirun.log; a
+// file is created when its first line arrives. Temporary folders and shared memory of mpirun and
+// the ranks are removed after the run, whichever process is killed (keeper.h). In an existing
+// allocation the launcher starts only rank 0, which shares this process's output. SIGINT, SIGTERM
+// and SIGHUP to this process also end the ranks.
+// Threads: used from one thread; a thread of the launcher reads the output.
 #pragma once
 
 #include <chrono>
@@ -22,13 +23,13 @@
 
 namespace regatta {
 
-/// The fate of the other ranks when one dies.
+/// Whether the other ranks are ended or go on when a rank dies.
 enum class OnDeath : std::uint8_t { EndAll, GoOn };
 
 /// The ranks to start.
 enum class Start : std::uint8_t {
   All,      ///< by mpirun
-  RankZero  ///< in an existing allocation, where the other ranks already run
+  RankZero  ///< only rank 0, in an existing allocation, where the other ranks already run
 };
 
 struct LaunchOptions {
@@ -38,8 +39,8 @@ struct LaunchOptions {
   OnDeath on_death = OnDeath::EndAll;
   Start start = Start::All;
   std::filesystem::path logs;
-  std::vector<std::string> arguments;              ///< of this program, without its name
-  std::map<std::string, std::string> environment;  ///< added to this process's for ranks
+  std::vector<std::string> arguments;              ///< of ranks, without the program's name
+  std::map<std::string, std::string> environment;  ///< of ranks, besides this process's variables
 };
 
 class Launcher {
@@ -55,19 +56,20 @@ class Launcher {
   bool running();
   /// True if the output has ended and all of it has been read.
   bool is_silent() const;
-  /// The presence of each rank; ranks on other machines count as there. Finds stopped ranks, and
-  /// deaths that mpirun does not report under OnDeath::GoOn.
+  /// The presence of each rank. Ranks on other machines count as Presence::There. Also finds deaths
+  /// that mpirun does not report under OnDeath::GoOn.
   std::vector<Presence> presence() const;
-  /// Waits up to `patience` for the ranks to end, then ends them by signals.
+  /// Waits up to `patience` for the ranks to end by themselves, then ends them by signals.
   void end(std::chrono::milliseconds patience);
 
-  /// The first known death of a rank by a signal, as reported by mpirun.
+  /// The first death of a rank by a signal that mpirun reported; empty if there is none.
   std::optional<RankDeath> first_death() const;
-  /// The death of mpirun itself by a signal, in the wording of RankDeath::words.
+  /// The death of mpirun itself by a signal, worded like RankDeath::words; empty if there is none.
   std::optional<std::string> death_of_mpirun() const;
   /// True if mpirun has ended by itself without output, as it does after a signal.
   bool ended_without_a_word() const;
-  /// mpirun's last lines, without rules of dashes. For runs that end before a rank prints anything.
+  /// mpirun's last lines of output, without lines of dashes. They show why a run ended before any
+  /// rank printed something.
   std::string last_words() const;
   /// The last lines that a rank printed.
   std::vector<std::string> last_lines(int rank) const;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processes of this machine: mpirun, and the ranks that it has started here, which are its
-// children.
+// Processes on this machine: mpirun, and its children, the ranks that it has started here.
 #pragma once
 
 #include <sys/types.h>
@@ -15,10 +14,11 @@ namespace regatta {
 
 inline constexpr std::chrono::seconds kKindness{3};  ///< from SIGTERM to SIGKILL
 
-/// A process held by a descriptor, because its id may be reused once it has ended.
+/// Holds a process by a descriptor (pidfd), because the process's id may be reused once the process
+/// has ended.
 class ProcessHandle {
  public:
-  /// `process` must exist: an unreaped child, for example.
+  /// `process` must still exist, for example as an unreaped child.
   explicit ProcessHandle(pid_t process);
   /// Takes over an inherited descriptor.
   static ProcessHandle of_descriptor(int descriptor) { return ProcessHandle(Taken{descriptor}); }
@@ -32,7 +32,7 @@ class ProcessHandle {
 
   int descriptor() const { return descriptor_; }
   void send(int signal) const;
-  /// Waits up to `limit` for its end. True if it has ended.
+  /// Waits up to `limit` for the process to end. True if it has ended.
   bool ends_within(std::chrono::milliseconds limit) const;
 
  private:
@@ -41,31 +41,31 @@ class ProcessHandle {
   };
   explicit ProcessHandle(Taken taken) : descriptor_(taken.descriptor) {}
 
-  int descriptor_ = -1;  ///< -1: it had already ended
+  int descriptor_ = -1;  ///< -1 if the process had already ended
 };
 
-/// Kills all and waits until they have ended, up to a second for each.
+/// Kills all processes (SIGKILL) and waits up to a second for each to end.
 void kill_all(const std::vector<ProcessHandle>& processes);
 
-/// The children of a process; empty also if it has ended.
+/// The children of a process; empty if it has none or has ended.
 std::vector<pid_t> children_of(pid_t process);
 std::vector<ProcessHandle> handles_of(const std::vector<pid_t>& processes);
 
-/// The processes that were started with this entry in their environment, such as `NAME=VALUE`, and
-/// whatever they have started. Searches all processes of the machine.
+/// The processes that were started with `entry`, such as `NAME=VALUE`, in their environment, and
+/// their descendants. Searches all processes of the machine.
 std::vector<ProcessHandle> processes_with(const std::string& entry);
 
 /// True if a signal (SIGSTOP, Ctrl-Z) or a debugger has stopped the process.
 bool is_stopped(pid_t process);
 
 enum class Presence : std::uint8_t {
-  There,    ///< or not started yet
-  Stopped,  ///< it, or mpirun, is stopped
-  Missing   ///< only others are there
+  There,    ///< the rank runs, or may not have been started yet
+  Stopped,  ///< the rank or mpirun is stopped (SIGSTOP)
+  Missing   ///< other ranks were found here, but not this one
 };
 
-/// The presence of each rank, from one look at each child of mpirun. Without children, ranks are
-/// still to start, or run on other machines.
+/// The presence of each rank, from one look at each child of mpirun. If mpirun has no children, all
+/// ranks count as There: they have not been started yet, or run on other machines.
 std::vector<Presence> presence_of_ranks(pid_t mpirun, int ranks);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The library by which mpirun listens on loopback only (loopback_preload.cpp). It is part of this
-// program, and a process loads it from a file in memory.
+// A shared library that makes mpirun listen on loopback only (loopback_preload.cpp). This program
+// contains the library and writes it to a file in memory (memfd), from which mpirun preloads it.
 #pragma once
 
 namespace regatta {
@@ -14,7 +14,7 @@ class LoopbackLibrary {
   LoopbackLibrary(const LoopbackLibrary&) = delete;
   LoopbackLibrary& operator=(const LoopbackLibrary&) = delete;
 
-  /// The file's descriptor, for a child that duplicates it.
+  /// The descriptor of the file in memory. A child that loads the library must duplicate it.
   int descriptor() const { return descriptor_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line, output and variables of Open MPI. The differences between versions 4 and 5 are
-// kept here and in ci/hosts, which sets the variables of both.
+// The command line, output and environment variables of Open MPI. Only this file and ci/hosts,
+// which sets the variables of both versions, know the differences between versions 4 and 5.
 // Threads: functions may be called from any thread, a DeathNotice from one.
 #pragma once
 
@@ -14,18 +14,18 @@ namespace regatta {
 
 struct LaunchOptions;
 
-/// The hosts on which ranks may run.
+/// The hosts on which ranks may run: this one, or several.
 enum class Reach : std::uint8_t { ThisHost, Hosts };
 
-/// Chooses the links of a rank to the others, before MPI_Init, unless the user has chosen: memory
-/// on one host; over hosts TCP, bound to `own_address` (empty: all interfaces).
+/// Chooses, unless the user has, the links of this rank to the others: shared memory on one host,
+/// TCP between several, bound to `own_address` (empty: all interfaces). Called before MPI_Init.
 void choose_links(Reach reach, const std::string& own_address);
 
-/// True if loopback_library.h keeps mpirun on loopback: when no other host takes part.
+/// True if mpirun loads the library of loopback_library.h, because no other host takes part.
 bool loads_loopback(const LaunchOptions& options);
 
-/// Changes mpirun's environment so that it loads the library in this descriptor before those that
-/// the user preloads. Its ranks load only the latter.
+/// Changes mpirun's environment so that mpirun loads the library in `descriptor` before those that
+/// the user preloads (LD_PRELOAD). Ranks load only the user's libraries.
 void preload_loopback(std::vector<std::string>& environment, int descriptor);
 
 inline constexpr char kGetOpenMpi[] = "apt-get install openmpi-bin";
@@ -35,14 +35,14 @@ inline constexpr char kPreferOpenMpi[] =
 
 /// The first line of the version text of the mpirun in PATH; empty if there is none.
 std::string mpirun_version();
-/// The error if that line is of another mpirun than Open MPI's; empty if it is Open MPI's or
-/// absent.
+/// The error if mpirun_version() is that of another MPI than Open MPI; empty if it is Open MPI's,
+/// or if `version` is empty.
 std::string why_not_open_mpi(const std::string& version);
 
-/// mpirun and its flags, without the program to start.
+/// The command that starts ranks: mpirun and its flags, without the program to start.
 std::vector<std::string> mpirun_command(const LaunchOptions& options);
 
-/// Removes mpirun's tag `[1,RANK]<stdout>:` and one blank (which version 5 adds) from a line.
+/// Removes mpirun's tag `[1,RANK]<stdout>:`, and the blank that version 5 adds, from a line.
 /// Returns the rank, or -1 if there is no tag.
 int untag(std::string& text);
 
@@ -56,11 +56,12 @@ struct RankDeath {
 /// "prterun noticed that process rank 1 with PID 7 on node vm exited on / signal 9 (Killed)."
 class DeathNotice {
  public:
-  /// Returns the death whose report this line completes. `line` has no tag and no newline.
+  /// Reads the next line, which has no tag and no newline. Returns the death whose report it
+  /// completes, if any.
   std::optional<RankDeath> take(const std::string& line);
 
  private:
-  std::string said_;  ///< text since the last rule of dashes
+  std::string said_;  ///< text since the last line of dashes
 };
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A rank: a process that builds its part of the graph, joins the run of a coordinator, executes the
-// coordinator's commands and ends at its command or when the coordinator is gone.
+// A rank: a process that builds its part of the graph, joins the run of a coordinator and executes
+// the coordinator's commands. It ends when the coordinator commands it or is gone.
 #pragma once
 
 #include "harness/plan/race_request.h"
@@ -11,7 +11,8 @@ namespace regatta {
 /// True in a process that a coordinator started, and in a member of an existing allocation.
 bool is_rank();
 
-/// Runs the rank. Returns the exit code; ends the process directly if the run ends early.
+/// Runs this process as a rank. Returns the exit code. If the run ends early, ends the process and
+/// does not return.
 int serve_as_rank(const RaceRequest& request);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the coordinator's commands in a rank, on a separate thread. An early end of the run ends
-// the process at once, because its other threads may never return and it holds nothing to save.
+// Reads the coordinator's commands in a rank, on a separate thread. If the run ends early, the
+// process ends at once: its other threads may never return, and it has no results to save.
 #pragma once
 
 #include <condition_variable>
@@ -18,17 +18,18 @@ namespace regatta {
 /// The exit code of a rank whose run has failed.
 inline constexpr int kEndedEarly = 3;
 
-/// Prints a line on stderr by one write, because mpirun tags each piece that it reads.
+/// Prints a line on stderr by one write(2), because mpirun tags each piece of output that it reads.
 void say(const std::string& text);
 
 class RankCommands {
  public:
-  /// `while_running` is called on the reading thread, for lost processes and stops, which cannot
-  /// wait until the current command is done.
+  /// `while_running` receives the commands that cannot wait for the current one to finish: a
+  /// process was lost, or the run stops. It is called from the reading thread.
   RankCommands(ControlClient& client, std::function<void(const control::ToRank&)> while_running);
   ~RankCommands();
 
-  /// Waits for the next command. A broken session ends the process. Threads: one.
+  /// Waits for the next command. Ends the process if the session is broken.
+  /// Threads: called from one thread.
   control::ToRank next();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The facts that a rank gets from its environment.
+// Facts about a rank from its environment variables.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace regatta {
 
-/// An environment variable of this process, or `otherwise`.
+/// The value of this process's environment variable `name`; `otherwise` if it is not set.
 std::string variable_or(const char* name, const std::string& otherwise);
 
-/// The run that this process was started for.
+/// The id and token of the run for which this process was started.
 RunIdentity identity_of_this_run();
 
 /// The number of this rank. Throws: RunError(Usage) if mpirun has not started this process.

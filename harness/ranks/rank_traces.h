@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Joins the timelines of ranks on the coordinator's clock. Before the first step and after the last
-// one each rank is asked for its time, several times. The quickest round trip gives the best
-// estimate of the difference between the two clocks, and its bound (clock_comparison.h). Ranks on
-// the coordinator's host have its clock.
-// Threads: one.
+// Joins the timelines of ranks, converted to the coordinator's clock. Before the first step and
+// after the last one the coordinator asks each rank several times for its time. The quickest round
+// trip gives the best estimate of the difference between the two clocks, and a bound on its error
+// (clock_comparison.h). Ranks on the coordinator's host share its clock.
+// Threads: used from one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +21,25 @@ namespace regatta {
 
 class RankTraces {
  public:
-  static constexpr int kRoundTrips = 16;  ///< per comparison
+  static constexpr int kRoundTrips = 16;  ///< per comparison of clocks
 
   explicit RankTraces(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
-  /// The request for a rank's time; it must be sent at once.
+  /// Returns the message that asks a rank for its time, and notes the time now; must be sent at
+  /// once.
   control::ToRank ask_time(int rank);
-  /// Notes a rank's answer, which must just have arrived.
+  /// Adds a rank's answer to ask_time(). Must be called as soon as the answer arrives.
   void take(int rank, const control::Time& time);
-  /// Ends a comparison by all answers since the previous one.
+  /// Compares the rank's clock with the coordinator's, from all answers since the previous
+  /// comparison.
   void compare(int rank, const std::string& host_of_rank);
 
-  /// Adds a piece of a trace. Returns true if it was the last.
+  /// Adds a piece of the rank's trace. Returns true if it was the last piece.
   /// Throws: RunError(PeerLost) if the bytes are damaged or too many.
   bool take(int rank, const control::BytesPiece& piece);
 
-  /// The traces received so far. A process's name includes the error of its clock, if there is any.
+  /// The traces received so far, on the coordinator's clock. A process's name includes the error
+  /// bound of its clock, if that is not 0.
   std::vector<ProcessTrace> joined() const;
 
  private:

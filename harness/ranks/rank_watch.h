@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds lost ranks and the cause of a failure. A rank's silence is the sum of the intervals between
-// calls of look(), each counted as at most a quarter of a second, so that a coordinator that was
-// suspended does not count its ranks as dead.
+// Finds lost ranks and the cause of a failure. The duration of a rank's silence is the sum of the
+// intervals between calls of look(), each counted as at most a quarter of a second, so that a
+// coordinator that was suspended does not take its ranks for dead.
 #pragma once
 
 #include <chrono>
@@ -20,19 +20,21 @@
 
 namespace regatta {
 
-/// The workers of a run that may continue with fewer.
+/// The workers of a run that may continue after it has lost some of them.
 struct SpareWorkers {
-  std::vector<int> by_rank;
-  std::int64_t needed = 1;  ///< over all ranks
+  std::vector<int> by_rank;  ///< number of workers on each rank
+  std::int64_t needed = 1;   ///< fewest workers, over all ranks, with which the run continues
 };
 
-/// The observations about a rank that is not lost.
+/// The observations that decide whether a rank is lost.
 struct RankSigns {
-  bool greeted = false;                 ///< it has connected
-  bool broken = false;                  ///< its connection is broken
-  std::chrono::nanoseconds coming{0};   ///< time until it connected
-  std::chrono::nanoseconds silence{0};  ///< of it or, until it has connected, of its process
-  std::chrono::nanoseconds stopped{0};  ///< time while it or mpirun is, until all are ready
+  bool greeted = false;                ///< it has connected
+  bool broken = false;                 ///< its connection is broken
+  std::chrono::nanoseconds coming{0};  ///< time until it connected
+  /// Time since the rank's last message; until it has connected, time since its process was seen.
+  std::chrono::nanoseconds silence{0};
+  /// Time for which the rank or mpirun has been stopped (SIGSTOP); 0 once all ranks are ready.
+  std::chrono::nanoseconds stopped{0};
 };
 
 /// The reason why a rank is lost; empty if it is not.
@@ -40,33 +42,37 @@ std::optional<std::string> why_lost(const RankSigns& signs);
 
 class RankWatch {
  public:
-  /// `places`: the places of each rank, for messages. `global_batch`: converts examples to steps.
+  /// `places[r]` lists the places of rank r, for error messages. `global_batch` converts examples
+  /// to steps.
   RankWatch(const ControlServer& server, Launcher& launcher, std::vector<std::string> places,
             std::int64_t global_batch);
 
   /// Notes that a rank has reported an error and cannot continue.
   void note(int rank, const control::Trouble& trouble);
-  /// From now on no rank waits for mpirun, as MPI_Init does, so a stopped mpirun harms none.
+  /// Notes that all ranks are ready. Then none still waits for mpirun in MPI_Init, so stopped
+  /// processes are no longer looked for.
   void all_are_ready() { all_ready_ = true; }
-  /// From now on the run may continue without ranks from `rank` on, as long as enough workers are
-  /// left.
+  /// Lets the run continue after the loss of ranks numbered `rank` or higher, while at least
+  /// `workers.needed` workers are left.
   void spare_workers(int rank, SpareWorkers workers) {
     spared_from_ = rank;
     workers_ = std::move(workers);
   }
-  /// Checks all ranks. True if the run cannot continue.
+  /// Checks all ranks. Returns true if the run cannot continue.
   bool look();
-  /// The lost ranks in the order of their loss; why() gives a rank's reason.
+  /// The lost ranks in the order in which they were lost.
   const std::vector<int>& lost() const { return order_; }
+  /// The reason why the rank is lost, as an error message.
   std::string why(int rank) const;
-  /// True if the cause of a failure is as clear as it can be: a rank or mpirun has reported it, or
-  /// no further report can come.
+  /// True if cause() is final: a rank or mpirun has reported the cause, or no further report can
+  /// come.
   bool is_clear();
   /// The error of the first failure, as far as it is known.
   RunError cause() const;
-  /// The rank that failed first and those that have not joined: their output may give the cause.
+  /// The ranks whose output may show the cause: the one that failed first, and all that have not
+  /// connected.
   std::vector<int> suspects() const;
-  /// A rank's last lines of output, each after the rank and its log file.
+  /// The last lines of a rank's output, each with the rank and its log file as prefix.
   std::vector<std::string> end_of_output(int rank) const;
   bool is_lost(int rank) const { return lost_.at(static_cast<std::size_t>(rank)).has_value(); }
   /// Formats as `rank 1 (replica1, process 123 on vm)`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carries out the coordinator's commands in a rank: builds its part of the graph, trains it and
-// reports. Threads: on_interrupt() may be called from any thread, all else from one.
+// Carries out the coordinator's commands in a rank: builds the rank's part of the graph, trains it
+// and reports. Threads: on_interrupt() may be called from any thread, all else from one.
 #pragma once
 
 #include <atomic>
@@ -23,18 +23,18 @@ namespace regatta {
 
 class RankWork {
  public:
-  /// `session`: of an allocation that was joined, else null.
+  /// `session` is the MPI session of the allocation that this process joined; null without one.
   RankWork(const RaceRequest& request, ControlClient& client, std::unique_ptr<MpiSession> session)
       : request_(request),
         client_(client),
         rank_(number_of_this_rank()),
         mpi_(std::move(session)) {}
 
-  /// Builds the part of the graph, and sends the facts on which all ranks must agree.
+  /// Builds the rank's part of the graph, and sends the facts on which all ranks must agree.
   void join();
-  /// Carries out a command. Returns false at the end of the run.
+  /// Carries out a command. Returns false if the command ends the run.
   bool handle(const control::ToRank& command);
-  /// Handles a loss or a stop while a command runs. Threads: any.
+  /// Handles the loss of a process or a stop of the run while a command runs. Threads: any.
   void on_interrupt(const control::ToRank& command);
 
  private:

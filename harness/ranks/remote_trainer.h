@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trains in other processes, the ranks, which this process starts, coordinates and ends. Each runs
-// its part of the placed graph. A rank is lost if its session breaks or if it is silent for five
-// seconds. Unless the run may continue without it (OnDeath::GoOn), the run then fails: the other
-// ranks are ended, and the error names the rank, its places, its progress, the cause of its death
-// and the file of its output.
+// Trains in other processes, the ranks, which this process starts, coordinates and ends. Each rank
+// runs its part of the placed graph. A rank is lost if its session breaks or if it is silent for
+// five seconds. Unless the run may continue without that rank (OnDeath::GoOn), the run then fails:
+// the other ranks are ended, and the error names the lost rank, its places, its progress, the cause
+// of its death and its log file.
 #pragma once
 
 #include <chrono>
@@ -28,24 +28,26 @@
 namespace regatta {
 
 struct RemoteOptions {
-  LaunchOptions launch;  ///< the trainer sets ranks and their environment
+  LaunchOptions launch;  ///< the trainer sets `ranks` and extends `environment`
   RunIdentity identity;
   std::string listen = "127.0.0.1";
   TlsFiles tls;
   Fingerprint fingerprint;
-  std::vector<int> workers;         ///< by process
-  int servers = 0;                  ///< the first processes, which cannot be spared
-  std::int64_t needed_workers = 1;  ///< fewest with which the run can continue
-  enum class Traces { None, Kept } traces = Traces::None;  ///< kept if traces() will be called
+  std::vector<int> workers;         ///< number of workers in each process
+  int servers = 0;                  ///< processes that cannot be spared: the first ones
+  std::int64_t needed_workers = 1;  ///< fewest workers with which the run can continue
+  enum class Traces { None, Kept } traces = Traces::None;  ///< Kept if traces() will be called
   std::function<void()> started;                           ///< called once the ranks are started
   std::function<void(const std::string&)> tell;  ///< receives the last lines of failed ranks
 };
 
 class RemoteTrainer final : public Trainer {
  public:
-  /// Starts the ranks, checks that they agree and waits until they are ready. `parts`: by process.
-  /// Throws: RunError(Usage) with both sides if a rank differs, a rank's own error,
-  /// RunError(PeerLost) and RunError(Timeout) if a rank is missing.
+  /// Starts the ranks, checks that they agree and waits until they are ready. `parts[p]` is the
+  /// step of process p.
+  /// Throws: RunError(Usage) with both values if a rank's fingerprint differs from the
+  /// coordinator's; a rank's own error; RunError(PeerLost) or RunError(Timeout) if a rank is
+  /// missing.
   RemoteTrainer(std::vector<Step> parts, const RemoteOptions& options);
   /// Ends the ranks, with signals if necessary.
   ~RemoteTrainer() override;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assembles the values of a workload's variables from their places: from copies of replicas, or
-// from the parts on servers, workers or the shards of each replica.
+// Assembles the values of a workload's variables from the places that hold them: copies on
+// replicas, or parts on servers, on workers or on the shards of each replica.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace regatta {
 
-/// Assembles all copies of the variable that is evaluated as `name`, in the order of their places.
-/// Shapes: [elements] each.
+/// Assembles all whole copies of the variable that is evaluated as `name`
+/// (Variable::judged_name()), in the order of their places. Shapes: [elements] each.
 std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
                                          const std::string& name);
 

@@ -21,31 +21,31 @@ namespace regatta {
 
 struct Backend {
   explicit Backend(const std::string& device) : kernels(device) {}
-  /// Adds a transport. Its kernels take precedence over earlier ones.
+  /// Adds a transport. Its kernels replace those of transports that were added before.
   void add(std::unique_ptr<Transport> transport);
-  /// The memory and queues for the kernels of each place (gpu_rule.h).
+  /// The device (memory and queues) and the kernels of each place; gpu_rule.h deals places to GPUs.
   PlacedDevices devices() const;
-  /// Device::gpu() of the first GPU.
+  /// Device::gpu() of the first GPU; empty if the CPU computes.
   std::string gpu() const { return gpus.empty() ? "" : gpus.front()->gpu(); }
 
   std::vector<std::unique_ptr<Device>> gpus;  ///< empty if the CPU computes
-  std::int64_t stages = 1;                    ///< of a replica; its places take GPUs in turn
+  std::int64_t stages = 1;                    ///< of a replica; decides the GPU of each place
   std::unique_ptr<Device> pinned_host;  ///< for the host's place beside GPUs; null: plain memory
   KernelTable kernels;                  ///< of the GPUs, or of the CPU
   KernelTable host_kernels{"cpu"};      ///< for the host's place beside GPUs
-  std::vector<std::unique_ptr<Transport>> transports;  ///< the first one is within the process
+  std::vector<std::unique_ptr<Transport>> transports;  ///< first the one within the process
   std::unique_ptr<TicketMessages> tickets;             ///< null if every loop has one process
 
-  /// Bytes sent and received by each place since the start. Not while lanes run.
+  /// Bytes sent and received by each place since the start. Must not be called while lanes run.
   TrafficByPlace traffic() const;
-  /// Arrivals and durations of each place's exchanges. Not while lanes run.
+  /// Arrivals and durations of each place's exchanges. Must not be called while lanes run.
   ExchangeTimesByPlace exchange_times() const;
 };
 
 /// The GPUs of a process that computes on GPUs, and how it uses them.
 struct GpuShare {
-  int process_on_host = 0;  ///< the process' number among the compute processes of its host
-  GpuDeal deal;             ///< assigns GPUs to its places
+  int process_on_host = 0;  ///< index of the process among those of its host that have workers
+  GpuDeal deal;             ///< assigns the process's GPUs to its places
   EngineRule engines = EngineRule::Heuristic;
 };
 

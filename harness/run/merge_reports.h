@@ -11,25 +11,27 @@
 
 namespace regatta {
 
-/// Merges reports: workers by their places, loops by their numbers. The histories of a loop in
-/// several processes become one: losses are added, and a step takes as long as in the slowest
+/// Merges the reports of a run's processes. Entries for the same worker (place) or loop (number)
+/// become one: a loop's losses are added over processes, and its step time is that of the slowest
 /// process.
 TrainingReport merged(const std::vector<TrainingReport>& parts);
 
-/// Drops a loop's losses if one of its processes has reported none, because its loss is a sum over
-/// processes. `parts` and `reports` are by process.
+/// Drops the losses of each loop for which a process has reported none, because a loop's loss is a
+/// sum over its processes. `parts[p]` and `reports[p]` are the step and report of process p; `all`
+/// is the merged report.
 void drop_incomplete_losses(const std::vector<Step>& parts,
                             const std::vector<TrainingReport>& reports, TrainingReport& all);
 
 /// The example counts at which a step of any loop began, ascending and distinct. Loops with a
-/// quorum begin one common step at each.
+/// quorum begin a common step at each of these counts.
 std::vector<std::int64_t> beginnings(const std::vector<LoopHistory>& loops);
 
-/// Checks a report that was read. Throws: RunError(Data) if a loop's histories differ in length.
+/// Checks a report that was read from a message or file. Throws: RunError(Data) if the histories of
+/// a loop differ in length.
 void require_whole(const TrainingReport& report);
 
-/// Joins the two pieces of a run: sums and histories of both, but memory, clocks and lost processes
-/// of the later one.
+/// Joins the reports of a run's pieces before and after a checkpoint: adds up counts and
+/// concatenates histories, but keeps memory, clocks and lost processes of the later piece.
 TrainingReport joined(const TrainingReport& former, TrainingReport later);
 
 }  // namespace regatta

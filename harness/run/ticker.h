@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls a function every half second from its own thread, until it is destroyed.
+// Calls a function every half second from a separate thread, until the ticker is destroyed.
 #pragma once
 
 #include <chrono>

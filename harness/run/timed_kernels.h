@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel table that measures each run of its kernels, to split a step's time by node in the real
-// executor. Each kernel reads the clock twice; a kernel with a queue puts two marks into the queue,
-// which measures the device's time without delaying launches.
+// A kernel table that measures each run of its kernels, so that the time of a step in the real
+// executor can be split by node. A kernel without a queue reads the clock before and after it runs;
+// a kernel with a queue puts two marks (events) into the queue, which measure the device's time
+// without delaying launches.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +27,22 @@ class TimedKernels {
 
   /// The times of one node's kernel in each step.
   struct NodeTimes {
-    NodeId id = -1;                   ///< in the executor's graph
-    const NodeTimes* head = nullptr;  ///< of the kernel it is merged into; null: none
+    NodeId id = -1;                   ///< of the node in the executor's graph
+    const NodeTimes* head = nullptr;  ///< entry of the kernel it was merged into; null: none
     Op op = Op::Read;
-    std::string choice;                ///< the kernel's choice; empty: none
+    std::string choice;                ///< the kernel's algorithm or engine; empty: no choice
     const LaneQueue* queue = nullptr;  ///< null if the kernel computes in run() itself
-    std::vector<std::uint64_t> ticks;  ///< without a queue
-    std::vector<Marks> marks;          ///< with one
+    std::vector<std::uint64_t> ticks;  ///< duration in each step; empty with a queue
+    std::vector<Marks> marks;          ///< in each step; empty without a queue
   };
 
-  /// Wraps kernels of `device`. `inner` outlives them. Records at most `steps` steps.
+  /// Wraps the kernels of `inner`, which must outlive this object, as a table for `device`. Records
+  /// the first `steps` steps.
   TimedKernels(const KernelTable& inner, const std::string& device, std::int64_t steps);
 
   const KernelTable& table() const { return table_; }
-  /// One entry for each kernel, in the order of the lane. Not while kernels run.
+  /// One entry for each kernel, in the order in which the executor built them. Must not be called
+  /// while kernels run.
   const std::deque<NodeTimes>& nodes() const { return nodes_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file for --trace, one for all processes of a run: created before the run, which may be long,
-// so that a bad path fails early, and written at its end.
+// The file for --trace, one for all processes of a run. It is created before the run, so that a bad
+// path fails early, and written at the end of the run.
 #pragma once
 
 #include <optional>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interface of a race to its trainer, in this process or in others: it trains up to a number of
-// examples and stops at a step boundary; then its variables and measurements can be read.
-// Threads: one thread calls it; examples_seen() and latest_loss() any.
+// The interface of a race to its trainer, which trains in this process or in others. A trainer
+// trains up to a number of examples and stops at a step boundary; then its variables and
+// measurements can be read.
+// Threads: used from one thread, except examples_seen(), latest_loss() and interrupt().
 #pragma once
 
 #include <cstdint>
@@ -25,15 +26,15 @@
 
 namespace regatta {
 
-/// A variable at one place after the last step. The tensor's memory is not owned.
+/// A variable at one place after the last step. `tensor` refers to memory of the trainer.
 struct VariableCopy {
   Variable variable;
   Tensor tensor;
-  std::uint64_t version = 0;  ///< updates so far, if loops share the variable
+  std::uint64_t version = 0;  ///< number of updates, if loops share the variable
   int model = 0;              ///< the model it belongs to (kernels/graph/loops.h)
 };
 
-/// A VariableCopy in the memory of its device.
+/// A variable at one place, in the memory of its device.
 struct VariableOnDevice {
   Variable variable;
   Tensor tensor;
@@ -43,22 +44,23 @@ struct VariableOnDevice {
 
 /// The copies of variables to fetch. Copies from other processes cost time.
 enum class Copies : std::uint8_t {
-  ForEvaluation,  ///< for each model, those to evaluate (kernels/graph/variable.h)
+  ForEvaluation,  ///< each model's copies that are evaluated (Judged in kernels/graph/variable.h)
   All,
 };
 
-/// One loop's history. Entry k is step k.
+/// One loop's history. Entry k of each vector is for step k.
 struct LoopHistory {
   int number = 0;             ///< in the whole graph
-  double share_of_batch = 1;  ///< examples of one step / global batch
+  double share_of_batch = 1;  ///< examples in a step of this loop / global batch
   std::vector<std::int64_t> step_ns;
   std::vector<float> losses;           ///< the loop's share of the loss
-  std::vector<std::int64_t> examples;  ///< seen by all loops when the step began
+  std::vector<std::int64_t> examples;  ///< seen by all loops together when the step began
 };
 
 inline int key_of(const LoopHistory& loop) { return loop.number; }
 
-/// Adds up losses over processes; a step takes as long as in the slowest one.
+/// Lists the fields and how to merge them: losses of several processes are added, and step times
+/// are those of the slowest process.
 template <FieldsOf<LoopHistory> T, typename Field>
 void for_each_field(T& loop, Field&& field) {
   field("number", loop.number, Merging<KeepOwn>());
@@ -68,7 +70,7 @@ void for_each_field(T& loop, Field&& field) {
   field("examples", loop.examples, Merging<KeepLargest, Prepend>());
 }
 
-/// The time of a worker by purpose, and its process.
+/// The rank of a worker's process, and the worker's time split by purpose.
 struct RankedWorker {
   std::int64_t rank = 0;
   WorkerReport report;
@@ -82,16 +84,16 @@ void for_each_field(T& worker, Field&& field) {
   field("report", worker.report, Merging<AddUp>());
 }
 
-/// All measurements since the start.
+/// All measurements since the start of the trainer.
 struct TrainingReport {
   std::vector<RankedWorker> workers;
   std::vector<LoopHistory> loops;
   TrafficByPlace traffic;                     ///< counted at the transports
-  ExchangeTimesByPlace exchange_times;        ///< measured there
+  ExchangeTimesByPlace exchange_times;        ///< measured at the transports
   std::map<std::int64_t, ClockFacts> clocks;  ///< by rank; empty if no clocks were compared
   std::set<KernelChoice> kernels;             ///< of all processes
   std::int64_t lost_updates = 0;
-  std::vector<std::string> lost_processes;  ///< with reasons; training went on without them
+  std::vector<std::string> lost_processes;  ///< those that training went on without; with reasons
   std::int64_t planned_bytes = 0;           ///< sum over all processes
   std::int64_t peak_rss_bytes = 0;          ///< sum over all processes, this one included
 };
@@ -117,40 +119,42 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
   virtual ~Trainer() = default;
 
-  /// The hosts and cores of the ranks; empty if this process trains.
+  /// The workers, cores and GPUs of each host of the ranks; empty if this process trains.
   virtual std::vector<HostCores> hosts() const { return {}; }
-  /// The name of the host of a process of the run.
+  /// The name of the host on which a process of the run, given by its rank, is.
   virtual std::string host_of(std::int64_t) const { return host_name(); }
 
-  /// Trains until all loops together have seen `examples`, counted from the run's very first step.
-  /// Throws: RunError of the first failure.
+  /// Trains until all loops together have seen `examples` examples, counted from the first step of
+  /// the original run if it was resumed. Throws: RunError of the first failure.
   virtual void advance_to(std::int64_t examples) = 0;
   virtual std::int64_t examples_seen() const = 0;
-  /// The loss of the last steps, summed over the parts of the step. Empty before the first step.
+  /// The sum of the latest values of the step's losses, which may be from different steps if loops
+  /// are asynchronous. Empty before the first step.
   virtual std::optional<double> latest_loss() const = 0;
 
-  /// Copies variables to host memory, those of one variable in the order of their places. Valid
-  /// until the next call or until training continues. Throws: RunError(PeerLost).
+  /// Copies variables to host memory. Copies of one variable are in the order of their places. They
+  /// are valid until the next call or until training continues. Throws: RunError(PeerLost).
   virtual std::vector<VariableCopy> variables(Copies which) = 0;
 
-  /// The variables for an evaluation that are on devices with queues; empty otherwise.
+  /// The variables to evaluate, in device memory; empty unless all are on devices with queues.
   virtual std::vector<VariableOnDevice> variables_on_devices() { return {}; }
 
   /// Makes advance_to() throw this error soon, even if nothing else ends it. Threads: any.
   virtual void interrupt(const RunError&) {}
 
   /// Checks that the run can still go on. Called during long computations between two calls of
-  /// advance_to(); throws like advance_to().
+  /// advance_to(). Throws: like advance_to().
   virtual void look() {}
 
-  /// Continues from another trainer of the same graph: with its variables in the order of
-  /// variables(Copies::All), and its positions. Called before advance_to().
+  /// Continues from the state of another trainer of the same graph: `variables` are those that its
+  /// variables(Copies::All) returned. Called before advance_to().
   virtual void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) = 0;
 
-  /// The measurements of this trainer alone; after a failure, those known by then.
+  /// The measurements of this trainer, without those before a checkpoint from which it continues.
+  /// After a failure, the measurements known by then.
   virtual TrainingReport report() = 0;
-  /// The timelines of all processes on one clock, in the order of their ranks. After a failure,
-  /// those of the processes that still answer.
+  /// The timelines of all processes on one clock, ordered by rank. After a failure, only the
+  /// timelines of processes that still answer.
   virtual std::vector<ProcessTrace> traces() = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The training clock of a race: it runs during training and stops for evaluations and checkpoints.
-// All reported speeds are based on it.
-// Threads: one starts and stops it, any reads.
+// All reported speeds are measured with it.
+// Threads: start() and stop() are called from one thread, elapsed_ns() from any.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace regatta {
 
 class TrainingClock {
  public:
-  /// Continues from the time of an earlier piece of the run. Units: ns.
+  /// Sets the time that the run had trained before its checkpoint. Units: ns.
   void begin_at(std::int64_t elapsed_ns) {
     const std::lock_guard lock(mutex_);
     stopped_ns_ = elapsed_ns;
@@ -38,7 +38,7 @@ class TrainingClock {
     return stopped_ns_ + (started_at_ns_ ? now_ns() - *started_at_ns_ : 0);
   }
 
-  /// The mean speed since the beginning; 0 before any training.
+  /// The mean speed since the start of training, with `examples` trained on; 0 before any training.
   double examples_per_s(std::int64_t examples) const {
     const std::int64_t elapsed = elapsed_ns();
     return elapsed > 0 ? static_cast<double>(examples) / (static_cast<double>(elapsed) * 1e-9) : 0;
@@ -46,8 +46,8 @@ class TrainingClock {
 
  private:
   mutable std::mutex mutex_;
-  std::int64_t stopped_ns_ = 0;                ///< at its last stop
-  std::optional<std::int64_t> started_at_ns_;  ///< empty while it is stopped
+  std::int64_t stopped_ns_ = 0;                ///< the clock's time when it last stopped
+  std::optional<std::int64_t> started_at_ns_;  ///< empty while the clock is stopped
 };
 
 }  // namespace regatta

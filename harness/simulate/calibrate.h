@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `regatta calibrate`: measures the costs of a cell's kernels and of messages on this machine, as a
-// file for clusters (cluster_file.h).
+// `regatta calibrate`: measures the costs of a cell's kernels and of messages on this machine, and
+// writes them to a calibration file (calibration.h), to which a cluster's file (cluster_file.h)
+// refers.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,10 @@ struct CalibrateRequest {
   std::string out = "calibration.json";
   IfThere if_there = IfThere::Refuse;
   std::int64_t threads = 1;  ///< per worker
-  std::string messages;      ///< an earlier calibration's messages to use; empty: none
+  std::string messages;      ///< path of a calibration whose message costs are used; empty: measure
 };
 
-/// Creates the file's folder if it is missing. Throws: RunError.
+/// Measures and writes the file, whose folder is created if it is missing. Throws: RunError.
 void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted);
 
 }  // namespace regatta

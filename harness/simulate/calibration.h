@@ -13,9 +13,9 @@
 //              "way": {"message_ns": 9000, "bytes_per_ns": 1.2, "points": ...}}],
 //    "step_ns": [...], "kernels": {KEY: NANOSECONDS}}
 // KEY is kernel_key() of kernels/virtual/kernel_costs.h; null means no limit; points, which may be
-// left out, are sizes whose time was measured (Way in kernels/virtual/cluster.h). Older files have
-// no sums, which --all-reduce auto needs. The ranges below keep any sum of a run's times within a
-// double.
+// left out, are measured pairs of message size and time (Way in kernels/virtual/cluster.h). Older
+// files have no sums, which --all-reduce auto needs. The limits below keep every sum of a run's
+// times within the range of a double.
 #pragma once
 
 #include <cstddef>
@@ -30,27 +30,27 @@
 
 namespace regatta {
 
-/// The measured times of an all_reduce by one algorithm, as a function of its bytes, with all
-/// members ready.
+/// The measured time of an all_reduce by one algorithm, as a function of its bytes, when all
+/// members start at the same time.
 struct MeasuredSum {
   std::string algorithm;
   std::int64_t members = 1;
-  std::int64_t processes = 1;  ///< each has a contiguous share of members; 1: threads
-  std::int64_t columns = 0;    ///< of a torus; 0: as nearly square as the members allow
+  std::int64_t processes = 1;  ///< each has a contiguous share of members; 1: all are threads
+  std::int64_t columns = 0;    ///< of a torus; 0: the torus is as nearly square as possible
   bool between_hosts = false;
-  virtual_time::Way way;  ///< time of the whole sum by a member's bytes
+  virtual_time::Way way;  ///< time of the whole sum as a function of a member's bytes
 };
 
 struct Calibration {
   std::string source;  ///< `regatta calibrate`, or the origin of hand-written numbers
-  std::string cpu;     ///< model name as the CPU reports it
+  std::string cpu;     ///< model name of the measured CPU, as the CPU reports it
   std::string git_commit;
   std::string timestamp;
   std::string command;
   virtual_time::Transports transports;
   virtual_time::KernelCosts kernels;
   std::vector<MeasuredSum> sums;
-  std::vector<double> step_ns;  ///< a worker's compute times in the measured steps
+  std::vector<double> step_ns;  ///< compute time of a worker in each measured step
 };
 
 inline const std::string kCalibrated = "regatta calibrate";
@@ -60,7 +60,7 @@ inline constexpr double kLeastBytesPerNs = 1e-9, kMostBytesPerNs = 1e9;
 inline constexpr double kMostBytes = 1e12;       ///< of a point
 inline constexpr std::size_t kMostPoints = 100;  ///< of a way
 inline constexpr std::size_t kMostSums = 1'000;
-inline constexpr std::size_t kMostStepTimes = 100'000;  ///< their mean is computed at each step
+inline constexpr std::size_t kMostStepTimes = 100'000;  ///< few, because each step averages them
 
 std::string to_json(const Calibration& calibration);
 
@@ -69,14 +69,15 @@ struct CalibrationFile {
   std::string digest;  ///< of the file, sixteen hexadecimal digits
 };
 
-/// Reads a file. Throws: RunError(Data) that names the file and its error.
+/// Reads a calibration file. Throws: RunError(Data) that names the file and the error in it.
 CalibrationFile read_calibration(const std::filesystem::path& path);
 
-/// Parses the text of a file. `name`: the text's name, for errors.
+/// Parses the text of a calibration file. `name` names the text in errors.
 CalibrationFile parse_calibration(std::string_view text, const std::string& name);
 
-/// Requires that the costs are of this program's commit and processor. `path`: for errors.
-/// Throws: RunError(Usage), unless the calibration was written by hand.
+/// Requires that a calibration was measured on the CPU `cpu` by the program built from
+/// `git_commit`; accepts any that was written by hand. `path` names the file in errors. Throws:
+/// RunError(Usage).
 void require_fitting(const Calibration& calibration, const std::string& path,
                      const std::string& cpu, const std::string& git_commit);
 

@@ -4,12 +4,13 @@
 //   calibration = "calibration.json"   # beside this file: costs of kernels and messages
 //   threads_per_worker = 1
 //   server_cores = 1                   # of a parameter server
-//   machine_cores = 2                  # one real machine's cores, dealt to hosts in turn, one each
+//   machine_cores = 2                  # hosts share one machine with these cores: one core each,
+//                                      # assigned round-robin
 //   latency_us = 25                    # from one host to another
 //   core_gbit_per_s = 40               # of the link shared by all traffic between hosts
-//   queue_kb = 80                      # that a flow keeps queued before a full link; a new flow
-//                                      # waits behind it (ci/link_queue); 0 if left out
-//   seed = 1                           # of compute times
+//   queue_kb = 80                      # data of a flow that waits before a saturated link; a new
+//                                      # flow queues behind it (ci/link_queue); 0 if left out
+//   seed = 1                           # for drawing compute times
 //   [compute_times]                    # default: the step times in the calibration
 //   kind = "gamma"                     # constant, gamma, log_normal, shifted_exponential, samples
 //   spread = 0.2
@@ -17,11 +18,12 @@
 //   count = 8
 //   cores = 2
 //   gbit_per_s = 10                    # each way; or out_gbit_per_s and in_gbit_per_s
-//   processes = 1                      # default: as many as there are cores for
-// A link without a bandwidth has no limit. All numbers have a range, which an error names. Without
-// machine_cores hosts have cores of their own. Workers and servers that use more cores than there
-// are share them evenly: if hosts have one core of a machine, where messages take a share, too, or
-// if `processes` exceeds a host's cores.
+//   processes = 1                      # default: as many as the host's cores suffice for
+// A link without a bandwidth has no limit. A number outside its valid range is an error that names
+// the range. Without machine_cores each host has cores of its own. Workers and servers that need
+// more cores than they have share these evenly. That happens if several hosts share one core of a
+// machine (sending and receiving messages then takes a share, too), or if `processes` exceeds the
+// number that a host has cores for.
 #pragma once
 
 #include <filesystem>
@@ -37,26 +39,27 @@
 namespace regatta {
 
 struct ClusterFile {
-  virtual_time::Cluster cluster;  ///< with the calibration's transports
+  virtual_time::Cluster cluster;  ///< includes the calibration's transports
   Calibration calibration;
   std::string digest;  ///< of the file, sixteen hexadecimal digits
   std::string calibration_digest;
-  std::vector<int> processes;  ///< by host, if in the file; 0: as many as have cores
+  std::vector<int> processes;  ///< on each host, from the file; 0: as many as the cores suffice for
 };
 
-/// Reads the file. Throws: RunError(Usage, Data) for an invalid file, or for a calibration of
-/// another processor or commit than this program's, unless it was written by hand.
+/// Reads a cluster's file and its calibration. Throws: RunError(Usage, Data) for an invalid file,
+/// or for a calibration that was measured on another CPU than `cpu` or at another commit than
+/// `git_commit`; a calibration written by hand fits any.
 ClusterFile read_cluster(const std::filesystem::path& path, const std::string& cpu,
                          const std::string& git_commit);
 
-/// Parses the text of a file. `name`: its name, for errors. `calibration_at`: reads the calibration
-/// at the path in the text, relative to it. Throws: RunError(Usage), and whatever `calibration_at`
-/// throws.
+/// Parses the text of a cluster's file. `name` names the text in errors. `calibration_at` reads the
+/// calibration at the path in the text, which is relative to the cluster's file.
+/// Throws: RunError(Usage), and errors of `calibration_at`.
 ClusterFile parse_cluster(
     const std::string& text, const std::string& name,
     const std::function<CalibrationFile(const std::string& path)>& calibration_at);
 
-/// The cluster's hardware, for the record.
+/// The description of the cluster's hardware in a record.
 HardwareRecord hardware_of(const ClusterFile& file);
 
 /// The resources that a process of a run needs.
@@ -64,8 +67,9 @@ struct ProcessNeeds {
   int cores = 1;
 };
 
-/// The host of each process; hosts are filled in their order.
-/// Throws: RunError(Usage) if the cores, or the processes that the file allows, do not suffice.
+/// The index of each process's host. Hosts are filled in the order of the file, each up to its
+/// `processes` or, if these are 0, its cores. Throws: RunError(Usage) if the hosts have no room for
+/// all processes.
 std::vector<int> hosts_of(const ClusterFile& file, const std::vector<ProcessNeeds>& needs);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures the kernels of a cell on this machine: parts of its step run in the real executor,
-// beside as many workers as share the process, with every exchange left out.
+// Measures the kernels of a cell on this machine: runs the parts of the cell's step in the real
+// executor, without exchanges, in as many copies at once as there are cores for.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,20 @@ namespace regatta {
 
 struct KernelMeasuring {
   const DataSet& data;
-  std::vector<int> cores;      ///< of the run
-  int threads_per_worker = 1;  ///< a part runs in as many copies as there are cores for
+  std::vector<int> cores;      ///< that the run may use
+  int threads_per_worker = 1;  ///< decides how many copies of a part `cores` suffice for
   std::uint64_t seed = 1;
-  std::int64_t steps = 10;  ///< per round, after two to warm up
+  std::int64_t steps = 10;  ///< measured in each round, after two warm-up steps
   std::function<void(const std::string&)> tell;
 };
 
 struct MeasuredKernels {
   virtual_time::KernelCosts costs;  ///< means over steps and nodes
-  std::vector<double> step_ns;      ///< compute times of workers, from the first part that has any
+  std::vector<double> step_ns;      ///< workers' compute times, of the first part that has workers
 };
 
-/// Measures each distinct kernel once: a part without a new one is skipped. Throws: RunError.
+/// Measures the kernels of `parts`, the steps of a run's processes. Skips a part whose kernels were
+/// all measured in earlier parts. Throws: RunError.
 MeasuredKernels measure_kernels(const std::vector<Step>& parts, const KernelMeasuring& options);
 
 }  // namespace regatta

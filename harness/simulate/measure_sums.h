@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures the sums of a cell by each algorithm: all_reduces by the cell's transports, with its
-// members and processes, from 64 bytes to 4 MiB, one after the other. Members do nothing else;
-// their waits spin or sleep as those of a run's lanes do.
+// Measures the sums (all_reduce) of a cell by each algorithm: on the cell's transports, with as
+// many members and processes as in the cell, for 64 bytes to 4 MiB, one sum after the other.
+// Members do no other work; when they wait they spin or sleep like a run's lanes.
 #pragma once
 
 #include <vector>
@@ -15,14 +15,15 @@
 
 namespace regatta {
 
-/// `parts`: by process. Sums of one member are skipped. If `replicas` gives each host a row of a
-/// torus, a torus over all replicas has such rows. Throws: RunError(Unsupported) if mpirun is
-/// missing.
+/// Measures the sums in the steps of a run: `parts[p]` is the step of process p. Sums with one
+/// member are skipped. If `replicas` sets the rows of a torus, a torus over all replicas has these
+/// rows. Throws: RunError(Unsupported) if mpirun is missing.
 std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts,
                                       const StrategyOptions& replicas,
                                       const TransportMeasuring& options);
 
-/// Prints the times of sums in a rank that was started for that; returns false in any other.
+/// Measures as a rank that measure_sums() has started, and prints the times; returns false in any
+/// other rank.
 bool sums_as_rank(MpiSession& session);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The times of a cell's nodes, from the calibration of a cluster's file.
+// The time of each node of a cell's step, from the calibration of a cluster's file.
 #pragma once
 
 #include <span>
@@ -13,12 +13,14 @@
 
 namespace regatta {
 
-/// Times by process and by node of its part: kernels, and copies inside a process; others have 0.
-/// Throws: RunError(Usage) like require_costs().
+/// Returns times `[p][n]` of node n in `parts[p]`, the step of process p. A node that neither
+/// computes nor copies inside a process has 0. Units: ns. Throws: RunError(Usage) like
+/// require_costs().
 std::vector<std::vector<double>> node_times_ns(std::span<const Step> parts, const ClusterFile& file,
                                                const RaceRequest& request);
 
-/// Throws: RunError(Usage) that names the first kernel without a cost, and the fix.
+/// Checks that every kernel has a cost. `unknown_kernels` are the keys of those without. Throws:
+/// RunError(Usage) that names the first of them, and the fix.
 void require_costs(std::span<const std::string> unknown_kernels, const RaceRequest& request);
 
 }  // namespace regatta

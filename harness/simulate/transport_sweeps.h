@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sweeps over sizes: the time of one exchange by its bytes, between threads, by gRPC, and by Open
-// MPI in a rank.
+// Sweeps over sizes: measures the time of one exchange as a function of its bytes, between threads,
+// by gRPC, and in a rank by Open MPI.
 #pragma once
 
 #include <array>
@@ -22,33 +22,36 @@ struct SweepPoint {
   std::int64_t bytes = 0;
   double ns = 0;
 };
-using Sweep = std::vector<SweepPoint>;  ///< in the order of bytes
+using Sweep = std::vector<SweepPoint>;  ///< ordered by bytes, ascending
 
 inline constexpr std::array<std::int64_t, 7> kSweepBytes = {64,        4 << 10, 16 << 10, 64 << 10,
                                                             256 << 10, 1 << 20, 4 << 20};
-inline constexpr int kSweepSpins = 400;  ///< of a wait between lanes that have a core each
+inline constexpr int kSweepSpins = 400;  ///< polls before a lane with its own core sleeps
 
-/// Measures rings between two threads, or one half of a ring.
+/// Measures, between two threads, a ring all-reduce (`op` AllReduce) or one half of it
+/// (ReduceScatter or AllGather).
 Sweep sweep_in_process(Op op);
 
-/// The one-way times of a message, and the times for which a send occupies its lane.
+/// The one-way times of a gRPC message, and the times for which sending it occupies the sender's
+/// lane.
 struct GrpcSweeps {
   Sweep one_way;
   Sweep sending;
 };
 
-/// Measures between two exchanges on loopback.
+/// Measures between two exchanges of this process on loopback.
 GrpcSweeps sweep_grpc();
 
-/// The arrival of rank 0 at an all-reduce: with the others, or 1 ms later. In a step one rank is
-/// late, and by then the others poll rarely, on lanes that do not spin (backoff.h).
+/// Whether rank 0 arrives at an all-reduce with the other ranks, or 1 ms later. Late is like a real
+/// step, where one rank is last and the others, if their lanes do not spin, poll rarely by then
+/// (backoff.h).
 enum class RankZero : std::uint8_t { InTime, Late };
 
-/// Measures all-reduces of an algorithm between all ranks, by this rank's clock.
+/// Measures all-reduces between all ranks by `algorithm`, with this rank's clock.
 Sweep sweep_ranks(MpiSession& session, const std::string& algorithm, RankZero rank_0_comes);
 
-/// Measures between two ranks. Rank 0 serves at `listen`, an address without port, and answers; its
-/// result is empty. Rank 1 measures, and its sweeps are returned.
+/// Measures between two ranks, which both call this function. Rank 0 serves at `listen`, an address
+/// without port, and answers; it returns empty sweeps. Rank 1 measures and returns the sweeps.
 GrpcSweeps sweep_grpc_between(MpiSession& session, const std::string& listen);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A cell on the cluster of a file: the input of a run in virtual time, whether it computes or not.
+// A cell on the cluster of a file: the input of a run in virtual time, with or without computing.
 #pragma once
 
 #include <span>
@@ -18,17 +18,19 @@ namespace regatta {
 
 /// The values of `--virtual`.
 enum class VirtualMode : std::uint8_t {
-  Time,   ///< nothing is computed
-  Train,  ///< kernels compute, in virtual order
+  Time,   ///< only simulates the times; computes no values
+  Train,  ///< also computes the values, in the simulated order
 };
 
-/// The request's mode. Throws: RunError(Usage) for an unknown word, or `train` without --cluster.
+/// The mode that the request chooses. Throws: RunError(Usage) for an unknown value of --virtual, or
+/// for `train` without --cluster.
 VirtualMode virtual_mode_of(const RaceRequest& request);
 
-/// Throws: RunError(Unsupported) for a flag that has no meaning in virtual time.
+/// Checks that the request can run in virtual time. Throws: RunError(Unsupported) for a flag that
+/// has no meaning there.
 void require_virtual(const RaceRequest& request, const Placement& placement);
 
-/// The host of each process. Throws: RunError(Usage) if hosts have no room.
+/// The index of each process's host. Throws: RunError(Usage) if the hosts have no room for all.
 std::vector<int> hosts_of_processes(const ClusterFile& file, const Placement& placement);
 
 struct VirtualCell {
@@ -39,17 +41,17 @@ struct VirtualCell {
   const std::string& host_of(std::int64_t process) const;
 };
 
-/// Reads the cluster of the request. `parts`: by process.
+/// Reads the cluster of the request and prepares the simulation. `parts[p]` is process p's step.
 /// Throws: RunError(Usage, Data, Unsupported) for a cluster or a calibration that does not fit.
 VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
                          std::span<const Step> parts);
 
-/// The number of steps after which the estimate of a step's time is stable.
+/// The number of steps to simulate for a stable estimate of the time of a step.
 std::int64_t steps_to_estimate(std::span<const Step> parts,
                                const virtual_time::ComputeTimes& compute_times);
 
-/// Turns a simulation into a report: times, bytes and staleness, but no losses. Throws:
-/// RunError(Usage) for a run that takes decades.
+/// The report of a simulation: times, bytes and staleness, but no losses. Throws: RunError(Usage)
+/// if the run takes more than thirty years of virtual time.
 TrainingReport report_of(const virtual_time::Simulation& simulation,
                          const virtual_time::Program& program);
 

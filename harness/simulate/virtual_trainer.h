@@ -2,8 +2,8 @@
 //
 // Trains in virtual time. A simulation of the cell on its cluster decides when and in which order
 // loops claim their steps and read and update shared variables; the executor of this process, which
-// holds all places of the graph, computes in that order. So staleness has the effect on the loss
-// that it would have on the cluster, and a synchronous strategy gives the bits of a real run.
+// holds all places of the graph, computes in that order. Staleness therefore affects the loss as it
+// would on the cluster, and a synchronous strategy gives bitwise the results of a real run.
 #pragma once
 
 #include <atomic>
@@ -21,17 +21,19 @@ namespace regatta {
 
 class VirtualTrainer final : public Trainer {
  public:
-  /// `placed`: the whole step, before partition(). `options`: for the executor in this process.
+  /// `placed` is the whole step, before partition(). `options` are for the executor of this
+  /// process.
   VirtualTrainer(VirtualCell cell, const Step& placed, std::unique_ptr<Backend> backend,
                  ExecutorOptions options);
 
   void advance_to(std::int64_t examples) override;
-  /// After a failure the count at the last stop, like the clock and the report.
+  /// The examples seen so far; after a failure, those at the end of the last advance_to() that
+  /// succeeded.
   std::int64_t examples_seen() const override {
     return has_failed_ ? examples_ : trainer_->examples_seen();
   }
   std::optional<double> latest_loss() const override { return trainer_->latest_loss(); }
-  /// The cluster's clock at the last stop.
+  /// The virtual time of the cluster at the end of the last advance_to(). Units: ns.
   std::int64_t clock_ns() const { return clock_ns_; }
   std::string host_of(std::int64_t process) const override { return cell_.host_of(process); }
   std::vector<VariableCopy> variables(Copies which) override { return trainer_->variables(which); }
@@ -39,8 +41,8 @@ class VirtualTrainer final : public Trainer {
   void look() override { trainer_->look(); }
   /// Aborts: virtual time has no checkpoints.
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
-  /// Reports times, bytes and staleness of the cluster at the last stop, and losses, kernels and
-  /// memory of this process.
+  /// Reports times, bytes and staleness of the simulated cluster at the end of the last
+  /// advance_to(), and losses, kernels and memory of this process.
   TrainingReport report() override;
   std::vector<ProcessTrace> traces() override { return {}; }
 
@@ -52,7 +54,7 @@ class VirtualTrainer final : public Trainer {
   AccessOrder order_;
   virtual_time::Simulation simulation_;
   std::unique_ptr<LocalTrainer> trainer_;
-  TrainingReport of_cluster_;  ///< at the last stop, as the two members below
+  TrainingReport of_cluster_;  ///< at the last stop, like the two members below
   std::int64_t clock_ns_ = 0;
   std::int64_t examples_ = 0;
   std::atomic<bool> has_failed_ = false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Serialises values for messages between processes and for checkpoints. Numbers are as in memory,
-// little-endian. A string or container is its 64-bit count, then its elements; an optional is a
-// byte 0, or a byte 1 and the value; a struct is the fields of its list (fields.h), each after its
-// name, so that a reader with another list refuses it. A reader allocates no memory ahead of the
-// elements that it reads: reading arbitrary bytes ends with values or an error.
+// Serialises values for messages between processes and for checkpoints. Numbers are stored as in
+// memory, little-endian. A string or container is stored as its 64-bit count, then its elements; an
+// optional as a byte 0, or a byte 1 and the value; a struct as the fields that for_each_field()
+// lists (fields.h), each after its name, so that a reader with other fields rejects it. The reader
+// allocates memory only for elements that it has read, so arbitrary bytes give values or an error.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class ByteWriter {
     write(place.stage);
     write(static_cast<std::uint8_t>(place.role));
   }
-  /// Writes the counts up to the last non-zero one.
+  /// Writes the histogram's sum, its largest value, and the counts up to the last that is not zero.
   void write(const SpanHistogram& spans) {
     const SpanHistogram::Counts& counts = spans.counts();
     const auto end = std::find_if(counts.rbegin(), counts.rend(), [](auto n) { return n > 0; });
@@ -80,7 +80,8 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Throws: RunError(Data) that names the first unexpected byte.
+/// Reads values that a ByteWriter wrote. Throws: RunError(Data) that names the position of the
+/// first unexpected byte.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : size_(bytes.size()), left_(bytes) {}
@@ -138,7 +139,7 @@ class ByteReader {
     }
   }
 
-  /// Requires that the last value was read.
+  /// Requires that all bytes were read.
   void finish() const {
     if (!left_.empty()) refuse("more follows");
   }
@@ -172,7 +173,7 @@ std::string bytes_of(const T& value) {
   return writer.take();
 }
 
-/// Throws: RunError(Data) if `bytes` are no `T`.
+/// Reads a `T` from `bytes`. Throws: RunError(Data) if the bytes do not encode exactly one `T`.
 template <typename T>
 T value_in(std::string_view bytes) {
   T value;

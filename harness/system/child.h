@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs programs as child processes, mostly this program itself, so that a run that crashes or is
-// killed for memory does not affect other runs. A child dies with this process. Threads: one, in a
-// process without other threads.
+// killed for memory does not affect other runs. A child is killed when this process ends. Threads:
+// used from the only thread of a process.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 namespace regatta {
 
 /// While an instance exists, SIGINT and SIGTERM do not end this process but are passed to the
-/// running child, which then has time to stop its own children. One instance at a time.
+/// running child, which can then stop its own children. Only one instance may exist at a time.
 class Interrupts {
  public:
   Interrupts();
@@ -24,7 +24,7 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  /// The signal received; 0: none.
+  /// The signal that was received; 0 if none was.
   int received() const;
 
  private:
@@ -33,7 +33,8 @@ class Interrupts {
 
 /// The interpreter for the scripts of plots/.
 inline constexpr char kPython[] = "/usr/bin/python3";
-/// Its flags: ignore PYTHONPATH, PYTHONHOME, PYTHONSAFEPATH and the user's own packages.
+/// Flags for kPython: ignore Python's environment variables (PYTHONPATH, PYTHONHOME, ...) and the
+/// user's own packages.
 inline constexpr char kIsolated[] = "-Es";
 
 /// The prefix of lines on stderr that are not errors.
@@ -47,8 +48,8 @@ struct ChildEnd {
 
 using ForLine = std::function<void(const std::string&)>;
 
-/// A pipe from a child, read as lines. Only the child's own descriptor survives the start of its
-/// program.
+/// A pipe from a child, read as lines. Both descriptors close on exec, so the child must duplicate
+/// writing() to the stream that it redirects.
 class LinePipe {
  public:
   /// Throws: RunError(Io).
@@ -59,9 +60,10 @@ class LinePipe {
 
   int reading() const { return ends_[0]; }
   int writing() const { return ends_[1]; }
-  /// Closes this process's writing end, once the child has its own.
+  /// Closes this process's writing end. Called once the child has its own copy.
   void close_writing();
-  /// Waits for output and reads it. Returns false if the other end is closed.
+  /// Waits for output and calls `line` for each complete line. Returns false if the child has
+  /// closed its end.
   bool read_more(const ForLine& line);
 
  private:
@@ -69,27 +71,27 @@ class LinePipe {
   std::string partial_;
 };
 
-/// The exit code of a child for which run_program() found no program.
+/// The exit code that run_program() reports if it does not find the program.
 inline constexpr int kNoProgram = 127;
 
 using Deadline = std::chrono::steady_clock::time_point;
 inline constexpr Deadline kNever = Deadline::max();
 
-/// Runs a program and returns when it has ended. `path`: a name without a slash is searched in
-/// PATH. `words`: its name and arguments. `line`, `error`: called for each line on stdout and on
-/// stderr. A program that has either open at the deadline is killed. Throws: RunError(Io) if no
-/// child can be started.
+/// Runs the program at `path` and returns when it has ended; a name without a slash is searched in
+/// PATH. `words` are the program's name and arguments. `line` and `error` are called for each line
+/// on stdout and stderr. The program is killed if it still has one of these open at the deadline.
+/// Throws: RunError(Io) if no child can be started.
 ChildEnd run_program(const std::string& path, std::vector<std::string> words, const ForLine& line,
                      const ForLine& error = {}, Deadline deadline = kNever);
 
 /// The first line that a program prints on stdout before the deadline; empty if it prints none.
-/// Threads: may be called while others run, as long as they start no program.
+/// Threads: other threads may run meanwhile, but must not start programs.
 std::string first_line_of(const std::vector<std::string>& words, Deadline deadline = kNever);
 
-/// Whether PATH has a program of this name.
+/// True if PATH has a program with this name.
 bool is_in_path(const std::string& name);
 
-/// Runs this program itself by run_program().
+/// Runs this program again as a child, like run_program(). `arguments` exclude the program's name.
 ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line,
                    Deadline deadline = kNever);
 

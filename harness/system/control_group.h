@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CPU limit of this process's control groups, of versions 1 and 2. A group also obeys the
-// groups above it. A container without a cgroup namespace sees its own group as the root.
+// The CPU limit of this process's control groups (cgroups, versions 1 and 2). The limits of all
+// ancestors of a group apply to it, too. A container without a cgroup namespace sees its own group
+// as the root.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +11,12 @@
 
 namespace regatta {
 
-/// The least CPU limit of these groups; empty if there is none. `groups`: the text of
-/// /proc/self/cgroup; `mounts`: the folder of all hierarchies. Units: cores.
+/// The lowest CPU limit of the groups listed in `groups`, the text of /proc/self/cgroup, and of
+/// their ancestors; empty if none has a limit. `mounts` is the folder where the hierarchies are
+/// mounted.
+/// Units: cores.
 std::optional<double> cpu_quota(const std::string& groups, const std::filesystem::path& mounts);
-/// The limit of this process.
+/// The lowest CPU limit that applies to this process; empty if there is none. Units: cores.
 std::optional<double> cpu_quota();
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Durations in the notation of users.
+// Parses durations that users write, and formats estimates of durations for them.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 namespace regatta {
 
 /// Parses a positive number with a unit into seconds: `90s`, `3min`, `1.5h`.
-/// Throws: RunError(Usage) that begins with `flag`.
+/// Throws: RunError(Usage) whose message begins with `flag`.
 double parse_duration(const std::string& flag, const std::string& text);
 
-/// Formats a duration rounded like an estimate: `3.2 s`, `41 s`, `12 min`, `3 h`.
+/// Formats a duration, rounded because it is an estimate: `3.2 s`, `41 s`, `12 min`, `3 h`.
 std::string rough_duration(double seconds);
 
 }  // namespace regatta

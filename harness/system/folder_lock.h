@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Locks a folder of records against other matrices, including ones started by mistake. The lock
-// ends with the process, however the process ends.
+// Locks a folder of records, so that only one matrix at a time runs in it. The lock is released
+// when the process ends, even if it is killed.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@ class FolderLock {
   /// Throws: RunError(Usage) if another process holds the lock, RunError(Io).
   explicit FolderLock(const std::string& folder);
   ~FolderLock();
-  /// Whether the folder of this name is still the locked one.
+  /// True if the path still refers to the locked folder; false if the folder was removed or
+  /// replaced.
   bool is_in_place() const;
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files and folders that a user names. If such a path is missing, a folder, a FIFO, an endless
-// device or a circle of links, opening it fails at once with a readable error.
+// Opens files and folders at paths that a user gave. If the path is missing or is a folder, a FIFO,
+// an endless device or a loop of symbolic links, opening it fails at once with a readable error.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@ namespace regatta {
 /// Opens a regular file of at most `most_bytes`. Throws: RunError(Data) with the reason.
 std::ifstream open_input(const std::filesystem::path& path, std::uintmax_t most_bytes);
 
-/// The whole contents. Throws: like open_input().
+/// The whole contents of a regular file of at most `most_bytes`. Throws: like open_input().
 std::string text_of(const std::filesystem::path& path, std::uintmax_t most_bytes);
 
-/// Whether the path exists, or is a folder; false if a part of the path is unreadable.
+/// is_there() is true if the path exists, is_folder() if it is a folder. Both are false if a part
+/// of the path is unreadable.
 bool is_there(const std::filesystem::path& path);
 bool is_folder(const std::filesystem::path& path);
 

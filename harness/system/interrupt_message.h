@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A last message: while an instance exists, SIGINT, SIGTERM and SIGHUP print its text before their
-// previous action. An ignored signal stays ignored.
+// A message for an interrupted run: while an instance exists, SIGINT, SIGTERM and SIGHUP first
+// print its text, and then do as before. A signal that was ignored stays ignored.
 #pragma once
 
 #include <string>
 
 namespace regatta {
 
-/// Threads: one instance at a time in a process.
+/// Prints `text` on SIGINT, SIGTERM or SIGHUP, before the signal's previous action. Only one
+/// instance may exist at a time in a process.
 class InterruptMessage {
  public:
   explicit InterruptMessage(const std::string& text);

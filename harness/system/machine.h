@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The machine, software and environment of a measurement, as stored in its record. None of it
-// identifies a person: host names are absent (a record has them with its workers), and environment
-// variables must be on a list.
+// The machine, software and environment of a measurement, as stored in its record. They do not
+// identify a person: host names are absent (a record lists them with its workers), and only
+// environment variables on a fixed list are stored.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace regatta {
 
 struct MachineFacts {
   std::string cpu;                   ///< model, as the maker names it
-  std::vector<std::string> isa;      ///< recorded instruction set extensions that the CPU has
+  std::vector<std::string> isa;      ///< the CPU's instruction set extensions that are recorded
   std::int64_t cores_available = 0;  ///< logical cores that this process may run on
-  std::int64_t cores_physical = 0;   ///< physical cores behind those
-  std::int64_t cores_used = 0;       ///< by the run; by default all available ones
+  std::int64_t cores_physical = 0;   ///< physical cores to which these logical cores belong
+  std::int64_t cores_used = 0;       ///< by the run; by default all available cores
   std::optional<double> cpu_quota;   ///< of the control group. Units: cores
   std::int64_t memory_bytes = 0;
   std::vector<std::string> gpus;
@@ -32,36 +32,39 @@ struct MachineFacts {
 struct SoftwareFacts {
   std::string compiler;  ///< with build type and target instruction set
   std::string onednn;
-  std::optional<std::string> open_mpi;  ///< here and below: empty if not in this build
+  std::optional<std::string> open_mpi;  ///< this and the libraries below: empty if not in the build
   std::optional<std::string> grpc;
   std::optional<std::string> cuda;
   std::optional<std::string> cudnn;
   std::optional<std::string> nccl;
   std::string git_commit;  ///< `unknown` if not built from a git checkout
-  bool dirty = false;      ///< the sources differed from that commit
+  bool dirty = false;      ///< true if the sources differed from git_commit
 };
 
 MachineFacts machine_facts();
-/// The software of this build, without libraries that are loaded for GPUs.
+/// The software of this build, without the libraries for GPUs that are loaded on first use.
 SoftwareFacts software_facts();
-/// Formats version, commit, compiler and libraries of this program as a line.
+/// Formats the version, commit, compiler and libraries of this program as one line.
 std::string version_line(const SoftwareFacts& facts);
 void add_gpu_libraries(const std::vector<GpuLibrary>& found, SoftwareFacts& facts);
 
-/// The recorded environment variables, which libraries read and which can change a measurement.
+/// The names and values of this process's environment variables for which is_recorded_variable() is
+/// true: libraries read them, and they can change a measurement.
 std::map<std::string, std::string> environment_facts();
 
-/// True for a variable that belongs in a record: OMP_NUM_THREADS is, HOME is not.
+/// True if records store the environment variable: OMP_NUM_THREADS, but not HOME.
 bool is_recorded_variable(std::string_view name);
 
-/// The number of threads that run or wait for a core of the machine, without the calling one: the
-/// mean of 20 samples, one per millisecond. Unlike a minute's average it excludes an earlier run.
-/// Empty if the kernel does not report it.
+/// The number of threads on the machine that run or wait for a core, without the calling thread:
+/// the mean of 20 samples, one per millisecond. Unlike the one-minute load average it does not
+/// include a run that has just ended. Empty if the kernel does not report it.
 std::optional<double> load_of_others();
-/// One such sample, from the text of /proc/loadavg, "0.20 0.18 0.12 1/80 11206".
+/// The number of threads other than the calling one that run or wait for a core, from the text of
+/// /proc/loadavg, such as "0.20 0.18 0.12 1/80 11206".
 std::optional<double> others_from_loadavg(std::string_view text);
 
-/// Recorded extensions, in our spelling, from a line of flags in /proc/cpuinfo.
+/// The recorded instruction set extensions, in this program's spelling, from the `flags` line of
+/// /proc/cpuinfo.
 std::vector<std::string> isa_from_flags(std::string_view flags);
 
 }  // namespace regatta

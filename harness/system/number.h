@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parses numbers on a command line: decimal digits with any leading zeros and no other characters.
-// A real number is finite. Formats counts: `1 seed`, `5 seeds`.
+// Parses numbers on a command line, which are decimal: no other base, no blanks or units, and
+// leading zeros are allowed. Real numbers must be finite. Also formats counts: `1 seed`, `5 seeds`.
 #pragma once
 
 #include <concepts>
@@ -18,10 +18,10 @@ struct NumberRange {
   enum class Least { Included, Excluded };
   T least = std::numeric_limits<T>::lowest();
   T most = std::numeric_limits<T>::max();
-  Least bound = Least::Included;  ///< whether `least` is accepted
+  Least bound = Least::Included;  ///< whether `least` itself is accepted
 };
 
-/// Parses a number in `range`. Throws: RunError(Usage) that begins with `flag`.
+/// Parses a number in `range`. Throws: RunError(Usage) whose message begins with `flag`.
 template <typename T>
 requires std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t> || std::same_as<T, double>
     T parse_number(std::string_view flag, std::string_view text, const NumberRange<T>& range = {});

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that a command writes for its user: a new one, or with --overwrite a replacement, but
-// never in place of records. Without commit() it leaves no file behind, and a replaced file stays
-// unchanged until the new one is complete. No file or folder may have the name of a file of
-// records, in any letter case, through a link, or where none exists yet: the next run would append
-// its record to the output, or fail to.
+// A file that a command writes for its user: a new file or, with --overwrite, a replacement, but
+// never of records. Without commit() it leaves no file behind, and a replaced file stays unchanged
+// until the new one is complete. An output file or folder may not have the name of a file of
+// records, even in another letter case, through a link, or where no records exist yet, because the
+// next run would append its record to the output or fail.
 #pragma once
 
 #include <cerrno>
@@ -19,31 +19,31 @@ inline constexpr const char* kRealRecords = "records.jsonl";
 inline constexpr const char* kSimulatedRecords = "simulated.jsonl";
 inline constexpr const char* kDamagedRecords = "records.damaged";
 
-/// The treatment of an existing file.
+/// Whether an existing file is an error or is replaced.
 enum class IfThere { Refuse, Replace };
 
 struct OutputOptions {
   std::filesystem::path path;
-  std::string flag = "--out";  ///< the flag by which the user chose it, for errors
+  std::string flag = "--out";  ///< the flag with which the user chose the path, for errors
   IfThere if_there = IfThere::Refuse;
 };
 
 class OutputFile {
  public:
-  /// Creates the file, so that a bad path fails before the work.
+  /// Creates the file early, so that a bad path fails before the command's work.
   /// Throws: RunError(Usage) for a path that may not be written, RunError(Io).
   explicit OutputFile(OutputOptions options);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Stream for the whole contents; write errors are reported by commit().
+  /// The stream to which the whole contents are written; commit() reports write errors.
   std::ostream& stream() {
     errno = 0;
     return stream_;
   }
 
-  /// Puts the complete file at its path. Throws: RunError(Io).
+  /// Moves the complete file to its path. Throws: RunError(Io) if it could not be written or moved.
   void commit();
 
  private:
@@ -52,13 +52,13 @@ class OutputFile {
   std::ofstream stream_;
 };
 
-/// Checks a path without touching it. Throws: RunError(Usage) if OutputFile would.
+/// Checks that OutputFile would accept the path, without creating a file. Throws: RunError(Usage).
 void require_free(const OutputOptions& options);
 
 void write_output(const OutputOptions& options, std::string_view text);
 
 /// Creates the folder and its missing parents.
-/// Throws: RunError(Usage) for the name of a file of records, RunError(Io).
+/// Throws: RunError(Usage) if it has the name of a file of records, RunError(Io).
 void create_folder(const std::filesystem::path& folder);
 
 }  // namespace regatta

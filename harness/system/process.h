@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Resources of this process: its host, the cores that it may use and its memory usage.
+// Resources of this process: its host, the cores that it may use and its peak memory.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,18 @@ namespace regatta {
 /// The name of this machine.
 std::string host_name();
 
-/// The cores that this process may use, at most `wanted` (0: all). A CPU limit of the control group
-/// leaves as many cores as it fully covers, but at least one: 1.5 leaves one, and 0.6 leaves one,
-/// which is throttled. Throws: RunError(Usage) if there are fewer than wanted.
+/// The ids of the logical cores that this process may use: the first `wanted` of them, or all if
+/// `wanted` is 0. A CPU limit of the control group is rounded down to whole cores, but to at least
+/// one: 1.5 gives one, and 0.6 gives one, which is throttled. Throws: RunError(Usage) if there are
+/// fewer than `wanted`.
 std::vector<int> available_cores(std::int64_t wanted);
 
-/// Peak resident memory. Units: bytes.
+/// The peak resident memory of this process. Units: bytes.
 std::int64_t peak_rss_bytes();
 
-/// Converts the exception of a catch clause: a lack of memory, threads or files becomes an error
-/// with a remedy. Throws: the exception, if it is another.
+/// Called in a catch clause: converts the exception that is being handled into a RunError. A lack
+/// of memory, threads or open files becomes an error with a remedy. Throws: any other exception
+/// again.
 RunError current_run_error();
 
 }  // namespace regatta

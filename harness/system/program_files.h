@@ -14,12 +14,12 @@ namespace regatta {
 /// The folder that an installation of this program would use, even if it is not installed.
 std::filesystem::path installed_folder();
 
-/// Finds the file `name` in the installation or, if there is none, in the nearest folder above the
-/// program that has it; empty if it is not found.
+/// Finds the file `name` in installed_folder() if that folder exists, otherwise in the nearest
+/// folder above the program that has the file; empty if it is not found.
 std::optional<std::filesystem::path> find_program_file(const std::filesystem::path& name);
 
-/// The path by which a user calls a script: `ci/fetch_cifar10`, or its full path in an
-/// installation.
+/// The path with which a user can call a script: `ci/fetch_cifar10` in a checkout, or the script's
+/// full path in an installation.
 std::string callable(const std::filesystem::path& script);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a Slurm job. Slurm sends SIGTERM to the job's processes some time (KillWait) before it
-// kills them, so that a run can still write its record.
+// Detects the end of a Slurm job. Slurm sends SIGTERM to the job's processes some time (KillWait)
+// before it kills them, so that a run can still write its record.
 #pragma once
 
 #include <csignal>
@@ -12,7 +12,7 @@
 namespace regatta {
 
 /// While an instance exists in a process of a Slurm job, SIGTERM is noted instead of ending the
-/// process. Has no effect outside of Slurm. One instance at a time.
+/// process. Has no effect outside of Slurm. Only one instance may exist at a time.
 class SlurmEndNotice {
  public:
   SlurmEndNotice();
@@ -20,20 +20,20 @@ class SlurmEndNotice {
   SlurmEndNotice(const SlurmEndNotice&) = delete;
   SlurmEndNotice& operator=(const SlurmEndNotice&) = delete;
 
-  /// Whether an instance is noting SIGTERM. Threads: any.
+  /// True if an instance exists and notes SIGTERM. Threads: any.
   static bool is_there();
-  /// Whether SIGTERM has come. Threads: any.
+  /// True if SIGTERM has come. Threads: any.
   static bool has_come();
 
  private:
   struct sigaction former_ {};
 };
 
-/// RunError(Cancelled) with the job and its end, if SIGTERM has come or scontrol reports within
-/// three seconds that this process's job has ended; otherwise empty.
+/// Returns RunError(Cancelled), which names the job and how it ended, if SIGTERM has come or if
+/// scontrol reports within three seconds that this process's job has ended; otherwise empty.
 std::optional<RunError> slurm_end();
 
-/// Throws: slurm_end() if SIGTERM has come.
+/// Checks that no SIGTERM has come. Throws: the error that slurm_end() returns.
 void stop_at_slurm_end();
 
 }  // namespace regatta

@@ -15,18 +15,19 @@ namespace regatta {
 struct SlurmJob {
   std::string id;
   std::vector<std::string> hosts;
-  std::int64_t tasks = 0;           ///< processes for which it has room; 0: not reported by Slurm
-  std::vector<std::int64_t> cores;  ///< by host, lent to the job; empty: not reported by Slurm
+  std::int64_t tasks = 0;           ///< processes that the job may start; 0: not reported by Slurm
+  std::vector<std::int64_t> cores;  ///< of the job on each host; empty: not reported by Slurm
 };
 
-/// The job of this process; empty outside of Slurm.
+/// The Slurm job of this process; empty outside of Slurm.
 std::optional<SlurmJob> slurm_job();
 
-/// A host other than this one, of the job or, if srun started this process, of its step; empty if
-/// there is none.
+/// The name of a host, other than this one, of the Slurm job or, if srun started this process, of
+/// its job step; empty if there is none.
 std::string other_host_of_slurm_job();
 
-/// The processes of a run, and the cores of each; 0 cores for a run that takes all available ones.
+/// The number of processes of a run, and of cores that each needs; 0 cores if each takes all that
+/// are available.
 struct RoomWanted {
   std::int64_t processes = 1;
   std::int64_t cores = 0;
@@ -34,10 +35,12 @@ struct RoomWanted {
 /// The reason why a run does not fit into the job; empty if it fits.
 std::string why_no_room_in(const SlurmJob& job, const RoomWanted& wanted);
 
-/// Expands Slurm's `n[08-10,12],login,r[1-2]c[1-2]`. Empty if it is no such list.
+/// Expands a list of hosts in Slurm's notation, such as `n[08-10,12],login,r[1-2]c[1-2]`. Empty if
+/// `list` is not in this notation.
 std::vector<std::string> hosts_in(std::string_view list);
 
-/// Expands Slurm's `2(x3),1` to 2, 2, 2, 1. Empty if it is no such list.
+/// Expands a list of counts in Slurm's notation: `2(x3),1` to 2, 2, 2, 1. Empty if `list` is not in
+/// this notation.
 std::vector<std::int64_t> counts_in(std::string_view list);
 
 }  // namespace regatta
