@@ -23,7 +23,7 @@ struct GpuFindings {
   std::string toolkit;         ///< CUDA version of this build; empty: built without CUDA
   std::string driver;          ///< newest CUDA version that the driver supports; empty: no driver
   std::vector<GpuFacts> gpus;  ///< the usable GPUs
-  std::string missing;  ///< one line: why no GPU is usable, and a remedy; empty if one is
+  std::string missing;         ///< one line: why no GPU is usable, and a remedy; empty if one is
 };
 
 /// Looks for GPUs without starting one.

@@ -49,7 +49,7 @@ struct QueuedCounts;
 
 /// Counters of a shared variable. Kernels increment them in the memory of the variable's device.
 struct alignas(64) VersionCounts {
-  std::uint64_t version = 0;   ///< finished updates
+  std::uint64_t version = 0;  ///< finished updates
   /// Incremented by every update, but with races, like the elements of a relaxed variable. The
   /// number of lost updates is estimated as version - canary.
   std::uint64_t canary = 0;

@@ -39,7 +39,7 @@ std::string_view to_string(Category category);
 struct LossProbe {
   NodeId node = -1;
   const float* value = nullptr;  ///< in the memory of the lane's device
-  float* fetched = nullptr;      ///< the host's copy, valid once the queue is finished; null: no queue
+  float* fetched = nullptr;      ///< the host's copy, once the queue is finished; null: no queue
   /// Entry k is the loss of step k; sized before the run. Null for a term of a loss, which is only
   /// checked.
   std::vector<float>* history = nullptr;
@@ -73,11 +73,11 @@ struct Leadership {
   std::int64_t max_steps = 0;
   int loop = 0;                         ///< index of the loop in the whole graph
   AccessOrder::Seat* claims = nullptr;  ///< turns to claim steps; null: no order is prescribed
-  TicketPost* sends = nullptr;      ///< sends tickets to other processes; null: none needs them
-  TicketPost* hears = nullptr;      ///< receives tickets; null: this process leads the loop
-  StalenessBound* bound = nullptr;  ///< null: staleness is not bounded
-  Quorums* quorums = nullptr;       ///< null: the graph has none
-  Absence* absence = nullptr;       ///< of the loop's worker; null: losing the worker is an error
+  TicketPost* sends = nullptr;          ///< sends tickets to other processes; null: none needs them
+  TicketPost* hears = nullptr;          ///< receives tickets; null: this process leads the loop
+  StalenessBound* bound = nullptr;      ///< null: staleness is not bounded
+  Quorums* quorums = nullptr;           ///< null: the graph has none
+  Absence* absence = nullptr;  ///< of the loop's worker; null: losing the worker is an error
 };
 
 class Lane {
