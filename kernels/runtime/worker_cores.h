@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assigns the run's cores to the workers of a plan. A worker is a place that computes; workers are
+// Assigns the run's cores to the workers of a plan, the places with Role::Worker. Workers are
 // numbered in the order of places. Worker i gets the i-th group of threads_per_worker cores; the
 // groups wrap around if the run has fewer cores than the workers need.
 #pragma once
@@ -22,9 +22,9 @@ class WorkerCores {
   /// `cores` are the cores that the run may use; if empty, threads are not pinned.
   WorkerCores(const Plan& plan, std::vector<int> cores, int threads_per_worker);
 
-  /// Returns the index of the place's worker; -1 if the place does not compute.
+  /// Returns the index of the place's worker; -1 if the place is not a worker.
   int worker_of(const Place& place) const;
-  /// Returns the cores of the place's worker; all cores of the run if the place does not compute.
+  /// Returns the cores of the place's worker; all cores of the run if it is not a worker.
   std::vector<int> cores_of(const Place& place) const;
   /// Returns the number of OpenMP threads of a lane: one for a communication lane.
   int threads_of(const LanePlan& lane) const {
