@@ -49,17 +49,18 @@ class AccessOrder {
     bool is_used_ = false;  ///< a kernel or a leader takes its turns
   };
 
-  /// The number of the order of a model's claims or a variable's accesses.
+  /// Returns the index of the sequence of turns at claims on a model.
   std::size_t order_of_claims(int model);
+  /// Returns the index of the sequence of turns at a variable.
   std::size_t order_of(const Variable& variable);
 
-  /// Adds the next turn.
+  /// Appends a turn to the sequence with index `order`.
   void add(std::size_t order, const Who& who);
-  /// Grants the first of the turns added. Throws: RunError(Unsupported) for a turn that no loop
-  /// takes.
+  /// Grants the first added turn of every sequence. Throws: RunError(Unsupported) for a turn that
+  /// no kernel or leader takes.
   void begin();
 
-  /// The seat of a loop's leader.
+  /// Returns the seat at which the leader of `loop` claims steps on `model`.
   Seat& seat_of_claims(int model, int loop) {
     return use(order_of_claims(model), {.loop = loop, .access = Access::Claim});
   }
