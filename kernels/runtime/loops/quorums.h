@@ -49,9 +49,9 @@ class Quorums {
   /// Calls Quorum::begin_at() for all quorums. Called before the first step.
   void begin_at(std::int64_t steps, std::int64_t examples);
 
-  /// Waits until the loop may begin its next step and the previous step has ended in all lanes of
-  /// the loop. Returns the ticket of the step; it does not run if all examples of the run are
-  /// applied.
+  /// Waits until the loop may begin its next step. Returns the ticket of the step; it does not run
+  /// if all examples of the run are applied. Called when the previous step has ended in all lanes
+  /// of the loop, because only then is it known whether the last push counted.
   /// Threads: the loop's leader lane.
   Ticket begin(int loop, const ExampleCount& count, const Patience& patience);
   /// Waits until this process has the version that the step of `ticket` reads. Called for tickets

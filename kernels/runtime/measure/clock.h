@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clocks. Spans inside a step are measured with the processor's time stamp counter on x86-64 (about
-// 8 ns per reading), everything else with the steady clock.
+// Clocks. Spans inside a step are measured with the processor's time stamp counter on x86-64, which
+// is assumed to be invariant (about 8 ns per reading), everything else with the steady clock.
 #pragma once
 
 #include <chrono>
