@@ -59,10 +59,12 @@ struct ScheduleRequest {
 };
 
 /// Makes a schedule of ring, reduce_to_one, hierarchical_copy, double_tree or torus. The buffer is
-/// the whole bucket: reduce_scatter leaves the member's share in it, all_gather reads it.
+/// the whole bucket: reduce_scatter leaves the member's share of the sum in its place there, and
+/// all_gather reads the member's share from that place.
 MessageSchedule schedule_collective(const ScheduleRequest& request);
 
-/// The steps before and after the exchange among roots, if a library does that exchange.
+/// For an exchange among roots that a library performs: schedule_to_root() makes the steps before
+/// it, schedule_from_root() the steps after it.
 MessageSchedule schedule_to_root(const ScheduleRequest& request);
 MessageSchedule schedule_from_root(const ScheduleRequest& request);
 
