@@ -32,17 +32,18 @@ class Outgoing {
   void begin() { ++begun_; }
   std::uint64_t begun() const { return begun_; }
 
-  /// Whether all sends so far are complete.
+  /// Whether the message has been sent completely as often as it was started.
   bool has_left() const { return left_.value() == begun_; }
 
-  /// Tests whether all chunks have left. Threads: the sending lane, then the courier's. Throws:
-  /// RunError(PeerLost).
+  /// Tests the requests. Returns whether all chunks of the current step are sent. Threads: the
+  /// sending lane; after MpiCourier::take(), the courier's thread. Throws: RunError(PeerLost).
   bool look();
-  /// Ends waits with this error.
+  /// Makes current and later calls of wait() throw RunError(PeerLost) with `error`.
   void fail(const std::string& error);
 
-  /// Waits until the message has left `times` times since the start. Returns false when the limit
-  /// has passed. Throws: RunError(PeerLost), Aborted. Threads: any.
+  /// Waits until the message has been sent completely `times` times since the run began. Returns
+  /// false if that takes longer than `patience.limit_ns`. Throws: RunError(PeerLost), Aborted.
+  /// Threads: any.
   bool wait(std::uint64_t times, const Patience& patience);
 
  private:
