@@ -45,7 +45,7 @@ struct Caller {
 Caller check_caller(const grpc::CallbackServerContext& context, const Hello& own, int processes);
 
 void answer(const LinkEnds& ends, grpc::CallbackServerContext& context);
-/// Returns what is wrong with the server's answer; empty if nothing is.
+/// Returns the error in the server's answer; empty if there is none.
 std::string error_in_answer(const grpc::ClientContext& context, const LinkEnds& ends);
 
 /// Formats a status as text: `UNAVAILABLE: Socket closed`.
