@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Accounts of a transport's nodes: bytes, messages and times. Each kernel writes to its own account
-// while lanes run; sums by place are made while no lane runs.
+// Counts of bytes and messages, and times, for each communication node of a transport. Each kernel
+// writes to its own account while lanes run; the sums over the nodes of each place are made while
+// no lane runs.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,9 @@
 
 namespace regatta {
 
-/// One node's account, written by that node's lane only.
+/// The account of one node. Threads: written only from the lane of the node.
 struct Account {
-  /// Bytes received from a place that does not count them as sent. Units: bytes.
+  /// Bytes received from a place whose own account does not count them as sent.
   struct Taken {
     Place from;
     std::int64_t bytes = 0;
@@ -26,10 +27,10 @@ struct Account {
 
   Place place;
   MemberTraffic traffic{};
-  std::vector<Taken> taken{};            ///< by sender
+  std::vector<Taken> taken{};            ///< entry i is for sender i
   std::optional<ExchangeTimes> times{};  ///< only for a collective or a push
 
-  /// Counts a message from a sender that does not count its own bytes.
+  /// Counts a message of `bytes` bytes from `sender`, an index into `taken`.
   void take(std::size_t sender, std::int64_t bytes) {
     taken[sender].bytes += bytes;
     traffic.received += bytes;
@@ -42,7 +43,8 @@ class Accounts {
   /// Adds an account; the reference stays valid. Called before the first run.
   Account& open(const Place& place) { return accounts_.emplace_back(Account{.place = place}); }
 
-  /// Sums by place, like exchange_times(). Not called while lanes run.
+  /// Returns the traffic of each place; exchange_times() returns the times. Neither is called while
+  /// lanes run.
   TrafficByPlace traffic() const {
     TrafficByPlace all;
     for (const Account& account : accounts_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Polls for an event that no counter signals. It spins and yields as counter.h does, then naps
-// between polls, because nothing would wake it from a sleep. Polls take time from computing
-// threads, so naps grow during a long wait.
+// Paces the polls for an event that no Counter signals. A wait first spins and yields, as in
+// counter.h; then it sleeps for a fixed time (a nap) between polls, because no other thread would
+// wake it. Polls take time from computing threads, so naps grow during a long wait.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,17 @@ class Backoff {
     nap_ns_ = kFirstNapNs;
   }
 
-  /// Spins, yields or naps once. Returns false when the limit has passed. Throws: Aborted.
+  /// Spins, yields or naps once; called between two polls. Returns false if the whole wait has
+  /// taken longer than `patience.limit_ns`. Throws: Aborted.
   bool wait();
 
-  /// The time that it yields between polls before it naps: about the time that a chunk takes.
+  /// How long a wait yields between polls before it naps: about the time that a chunk takes.
   static constexpr std::int64_t kYieldNs = 100'000;
   static constexpr std::int64_t kFirstNapNs = 10'000;
   static constexpr std::int64_t kLongestNapNs = 100'000;
-  /// A nap above kLongestNapNs is at most 1/32 of the wait so far: a poll and the switch to it take
-  /// about 5 us from a thread that computes on the same core.
+  /// The suggested `longest_nap_ns` for waits that may be long. A nap above kLongestNapNs is at
+  /// most 1 / kNapsAWait of the wait so far. A poll, with the context switch to it, takes about 5
+  /// us from a thread that computes on the same core.
   static constexpr std::int64_t kLongestNapOfLongWaitNs = 1'000'000;
   static constexpr std::int64_t kNapsAWait = 32;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times that transports measure of exchanges, by place: when workers arrive, and the phases of a
-// push at a server. Each span is measured by one clock. Only lateness at a collective across
-// processes uses several, corrected by measured offsets; late_uncertainty_ns bounds its error.
+// Times of exchanges that transports measure for each place: how late workers arrive, and the
+// phases of a push at a server. Each span is measured by a single clock, except lateness at a
+// collective across processes: it compares the clocks of several processes, corrected by measured
+// offsets, and late_uncertainty_ns bounds its error.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,14 @@
 namespace regatta {
 
 struct ExchangeTimes {
-  SpanHistogram late;  ///< of a worker behind the first: at a collective, or by its push
-  std::int64_t late_uncertainty_ns = 0;  ///< error bound of each span, either way; 0 by one clock
-  SpanHistogram wait;                    ///< of a worker for the others, inside a collective
+  SpanHistogram late;  ///< from the first worker's arrival or push to this worker's
+  std::int64_t late_uncertainty_ns = 0;  ///< error bound of each `late`, +-; 0 with one clock
+  SpanHistogram wait;                    ///< a worker's waits for others inside a collective
   SpanHistogram barrier;  ///< at a server: from the first worker's push of a step to the last's
   SpanHistogram queue;    ///< at a server: from a message's last chunk until its lane has it
   SpanHistogram wire;     ///< at a server: from a message's first chunk to its last
-  /// Pushes (a step's gradients) taken: of a worker, by every server; of a server, by itself.
+  /// For a worker, the number of its pushes (one step's gradients) that every server has received;
+  /// for a server, the number of pushes that it has received.
   std::optional<std::int64_t> pushes;
 };
 
@@ -30,7 +32,7 @@ struct ExchangeTimes {
 struct ClockFacts {
   std::int64_t offset_ns = 0;  ///< process 0's clock minus this one, before the first step
   std::int64_t drift_ppb = 0;  ///< growth of that offset since then. Units: parts per billion
-  std::int64_t error_ns = 0;   ///< bound of an offset's error, either way
+  std::int64_t error_ns = 0;   ///< bound on the error of an offset, in either direction
 
   bool operator==(const ClockFacts&) const = default;
 };
@@ -55,7 +57,7 @@ void for_each_field(T& clock, Field&& field) {
   field("error_ns", clock.error_ns);
 }
 
-/// Merges two parts of one place's account: of several nodes, or of several processes.
+/// Adds to `sum` another part of the same place's times: from another node or another process.
 inline void add(ExchangeTimes& sum, const ExchangeTimes& part) { merge<Across::Parts>(sum, part); }
 
 inline void add(ExchangeTimesByPlace& sums, const ExchangeTimesByPlace& parts) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host memory for tensors that the host sends, receives or sums. Without a queue it is the tensors'
-// own memory. A GPU's tensors have a copy in host memory: the lane's queue copies to it before a
-// message is sent, and from it piece by piece as a message arrives, while the compute lane's queue
-// continues. A sender waits for its copy; a receiver need not, because the lane finishes its queue
-// before another lane continues (kernels/runtime/lane.h).
-// Threads: the lane.
+// Host memory for tensors that the host sends, receives or sums. For tensors in host memory it is
+// their own memory. For a GPU's tensors it is a copy: the lane's queue copies the tensors to it
+// before a message is sent, and from it piece by piece as a message arrives, while the compute
+// lane's queue continues. A sender waits for that copy; a receiver need not, because the lane
+// finishes its queue before another lane continues (kernels/runtime/lane.h).
+// Threads: used only from the lane's thread.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,11 @@ namespace regatta {
 
 class Staging {
  public:
-  /// `queue` is the lane's, which outlives this; null if the host computes.
+  /// `queue` is the lane's queue and must outlive this object; null if the tensors are in host
+  /// memory.
   Staging(LaneQueue* queue, std::span<const Tensor> tensors);
 
-  /// The tensors in host memory, in the order of the message.
+  /// Returns the tensors in host memory, in the order in which a message holds them.
   std::span<const Tensor> tensors() const { return staged_; }
 
   std::int64_t bytes() const { return bytes_; }
@@ -31,10 +32,10 @@ class Staging {
   /// Copies the device's tensors to host memory. Returns when the copy is done.
   void fetch();
 
-  /// Starts storing a message that arrives.
+  /// Starts a new message, of which store_until() has stored nothing yet.
   void begin() { stored_ = 0; }
-  /// Enqueues the copies to the device of those of the message's first `bytes`, now in host memory,
-  /// that are not yet copied.
+  /// Stores the message's first `bytes` bytes, which have arrived in host memory, to the device:
+  /// enqueues copies of those that earlier calls have not copied. Does nothing without a queue.
   void store_until(std::int64_t bytes) {
     if (queue_ != nullptr) store(bytes);
   }

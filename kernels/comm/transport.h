@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Common interface of transports between places: in one process, by MPI, NCCL or gRPC. It is called
-// before the first run and while no lane runs; while lanes run, only its kernels work.
-// Order of use in every process: transport, kernels, connect(), runs. The executor that owns the
-// kernels is destroyed before the transport.
+// Common interface of the transports between places: within one process, and by MPI, NCCL or gRPC.
+// While lanes run, only a transport's kernels work; its functions are called while no lane runs,
+// unless their comment allows any thread.
+// Order of use in every process: create the transport, build the kernels, connect(), run steps. The
+// executor that owns the kernels must be destroyed before the transport.
 #pragma once
 
 #include <optional>
@@ -23,30 +24,30 @@ class Transport {
   Transport& operator=(const Transport&) = delete;
   virtual ~Transport() = default;
 
-  /// Adds kernels for the ops that it carries. Other nodes keep the factory that is already in the
-  /// table.
+  /// Adds kernel factories for the transport's ops. For nodes that this transport does not carry
+  /// they call the factory that the table had before.
   virtual void add_kernels(KernelTable& table) = 0;
 
-  /// Connects the kernels that the processes have built. Called once by all processes together, by
-  /// one thread. Throws: RunError, Aborted.
+  /// Connects the kernels that have been built in all processes. Called once, by all processes
+  /// together, from one thread of each. Throws: RunError, Aborted.
   virtual void connect() {}
 
-  /// Ends waits for a lost process with RunError(PeerLost) and this reason, if the transport does
-  /// not detect the loss itself. Threads: any.
+  /// Makes waits for `process`, which is lost, throw RunError(PeerLost) with `reason`. Does nothing
+  /// in transports that detect a loss themselves. Threads: any.
   virtual void lose(int /*process*/, const std::string& /*reason*/) {}
 
-  /// Measures how late members in other processes arrived. Called by all processes together,
-  /// between two steps of all loops. Throws: RunError(PeerLost).
+  /// Computes how late members of collectives across processes arrived since the last call. Called
+  /// by all processes together, between two steps of all loops. Throws: RunError(PeerLost).
   virtual void settle_arrivals() {}
 
-  /// Messages and bytes of each place since the start. Not called while lanes run, like
-  /// exchange_times().
+  /// Returns messages and bytes of each place since the start. Not called while lanes run.
   TrafficByPlace traffic() const { return accounts_.traffic(); }
 
-  /// Times of each place's exchanges; lateness across processes up to the last settle_arrivals().
+  /// Returns the times of each place's exchanges; lateness across processes is included up to the
+  /// last settle_arrivals(). Not called while lanes run.
   virtual ExchangeTimesByPlace exchange_times() const { return accounts_.exchange_times(); }
 
-  /// This process's clock; empty if none was compared.
+  /// Returns the comparison of this process's clock with process 0's; empty if there was none.
   virtual std::optional<ClockFacts> clock() const { return {}; }
 
  protected:

@@ -10,10 +10,10 @@
 
 namespace regatta {
 
-/// Pins the calling thread. An empty list changes nothing.
+/// Pins the calling thread to `cores`. Does nothing if the list is empty.
 void pin_thread(const std::vector<int>& cores);
 
-/// Pins the calling thread until the scope ends.
+/// Pins the calling thread to `cores` while the object lives, then restores its previous cores.
 class PinnedScope {
  public:
   explicit PinnedScope(const std::vector<int>& cores);

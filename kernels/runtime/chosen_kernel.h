@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that choose an engine of a library, an algorithm or an implementation before the clock
-// starts. Records contain the choices, with the reason where our own kernel stands in for a
-// library's.
+// Kernels that choose an engine of a library, an algorithm or an implementation before the run is
+// timed. Run records list the choices, with the reason where our own kernel replaces a library's.
 #pragma once
 
 #include <compare>
@@ -15,17 +14,18 @@ namespace regatta {
 
 class ChosenKernel : public Kernel {
  public:
-  /// One line: `cuDNN 9.14.0: engine 41, ...`, `own tiles: libcudnn.so.9 is not installed`.
+  /// Describes the choice in one line, such as `cuDNN 9.14.0: engine 41, ...` or
+  /// `own tiles: libcudnn.so.9 is not installed`.
   virtual std::string choice() const = 0;
 };
 
-/// A kernel's choice; empty where there was none.
+/// Returns the kernel's choice; empty if the kernel makes none.
 inline std::string choice_of(const Kernel& kernel) {
   const auto* chosen = dynamic_cast<const ChosenKernel*>(&kernel);
   return chosen == nullptr ? std::string() : chosen->choice();
 }
 
-/// The choice for a node; replicas and stages with equal choices share one entry.
+/// The choice of a node's kernel. Equal choices in several replicas or stages share one entry.
 struct KernelChoice {
   std::string node;  ///< `convolution conv1`: op and layer
   std::string choice;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A straggler's delay. After each span of computing the lane pauses for (factor - 1) times that
-// span, before others see its results. The lane measures these spans in any case, so a straggler
-// computes exactly the same as without a delay. A delay is too long if the thread wakes late, and
-// is left out if it is very short; the next one makes up for that. Over a run, compute time and
-// delays together are `factor` times the compute time, to within the last delay's error.
-// Threads: the lane.
+// Slows a worker down artificially, to simulate a straggler. After each span of computing its lane
+// pauses for (factor - 1) times that span, before others see the results. The lane measures these
+// spans in any case, so a straggler computes exactly the same as without a delay. A delay is too
+// long if the thread wakes late, and is skipped if it is below 1 us; the next delay compensates
+// for both. Over a run, compute time plus delays is `factor` times the compute time, to within the
+// error of the last delay. Threads: used only from the lane's thread.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,12 @@ namespace regatta {
 
 class ComputeDelay {
  public:
-  /// `abort` ends a delay early; it outlives this.
+  /// `factor` is the slowdown, at least 1. Raising `abort` ends a delay early; the flag must
+  /// outlive this object, and null means none.
   ComputeDelay(double factor, const AbortFlag* abort);
 
-  /// Called right after a span of computing that ended at `end`. Returns the end of the delay.
-  /// Units: ticks. Throws: Aborted.
+  /// Pauses after a span of computing that took `span` and ended at `end`. Returns the time at
+  /// which the pause ended. Units: ticks. Throws: Aborted.
   std::uint64_t after(std::uint64_t span, std::uint64_t end);
   /// Sum of all delays so far. Units: ticks.
   std::uint64_t total() const { return total_; }

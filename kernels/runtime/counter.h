@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A count that one thread advances and others wait for; lanes and members of a collective
-// synchronise by it. A wait may spin first, then sleeps in the kernel (futex), checks the abort
-// flag at least every 50 ms, and ends at a deadline.
+// A counter that one thread advances and other threads wait for. Lanes and the members of a
+// collective synchronise with it. A wait may spin first; then it sleeps on a futex, checks the
+// abort flag at least every 50 ms, and gives up at a deadline.
 #pragma once
 
 #include <atomic>
@@ -17,38 +17,40 @@
 
 namespace regatta {
 
-/// Thrown by a wait when the run ends early for another reason; carries no message of its own.
+/// Thrown by a wait when the abort flag is raised: the run ends because of another lane's error.
 class Aborted : public std::exception {
  public:
   const char* what() const noexcept override { return "the run was ended by another lane"; }
 };
 
-/// Pauses between two polls of a spinning thread, so that the core's other thread gets on.
+/// Pauses between two polls of a spinning thread, to leave the core to its other hardware thread.
 inline void pause_briefly() {
 #if defined(__x86_64__)
   _mm_pause();
 #endif
 }
 
-/// How to wait.
+/// How long a wait spins before it sleeps, and when it ends without success.
 struct Patience {
   const AbortFlag* abort = nullptr;
-  int spins = 0;   ///< polls before sleeping; 0 where another thread needs the core
-  int yields = 0;  ///< polls before sleeping, with a yield after each
-  std::int64_t limit_ns = 120'000'000'000;
+  int spins = 0;   ///< busy polls before sleeping; 0 where another thread needs the core
+  int yields = 0;  ///< polls after those, each followed by sched_yield()
+  std::int64_t limit_ns = 120'000'000'000;  ///< the longest wait
 };
 
 class alignas(64) Counter {
  public:
   std::uint64_t value() const { return value_.load(std::memory_order_acquire); }
 
-  /// Sets a larger value and wakes the threads that wait for it. Threads: one writer.
+  /// Sets the count to `value`, which must be larger, and wakes the waiting threads. Threads: only
+  /// one thread may advance a counter.
   void advance_to(std::uint64_t value) {
     value_.exchange(value, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) != 0) wake();
   }
 
-  /// Returns false when the limit passed. Throws: Aborted.
+  /// Waits until the count is at least `target`. Returns false if that takes longer than
+  /// `patience.limit_ns`. Throws: Aborted.
   bool wait_for(std::uint64_t target, const Patience& patience) {
     if (value() >= target) return true;
     return wait_slowly(target, patience);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that each device's library defines: a program can use the devices that it links.
+// Functions that the libraries kernels/cpu and kernels/cuda define. A program can use the devices
+// whose library it links.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +15,33 @@
 
 namespace regatta {
 
-/// kernels/cpu: every op that computes.
+/// Adds the CPU's kernels of all ops that compute. Defined in kernels/cpu.
 void add_cpu_kernels(KernelTable& table);
 
-/// Whether direct convolutions of `element` are faster on this processor than Winograd's algorithm
-/// for every shape. True for bf16 with AMX, which multiplies bf16 many times as fast.
+/// Whether, on this processor and for `element`, a direct convolution is faster than Winograd's
+/// algorithm for every shape. True for bf16 on processors with AMX, which multiplies bf16 many
+/// times as fast.
 bool cpu_favours_direct_convolutions(ElementType element);
 
 /// How a convolution on a GPU chooses one of cuDNN's engines.
 enum class EngineRule : std::uint8_t {
-  Heuristic,  ///< the first of the library's proposals that runs: the same in every run
+  Heuristic,  ///< the first of cuDNN's proposals that runs: the same engine in every run
   Timed,      ///< the fastest in trials while the kernel is built; rounding may differ between runs
 };
 
-/// kernels/cuda: the same ops, in the queues of a GPU.
+/// Adds GPU kernels of the same ops, which work in a GPU's queues. Defined in kernels/cuda.
 void add_cuda_kernels(KernelTable& table, EngineRule engines = EngineRule::Heuristic);
 
-/// GPU number `device` of those that the driver lists. Throws: RunError that names the missing part
-/// and a remedy: no CUDA in this build, no driver or one that is too old, no GPU.
+/// Makes the device for GPU `device`, an index into the driver's list. Throws: RunError that names
+/// the missing part (CUDA in this build, a recent driver or a GPU) and a remedy.
 std::unique_ptr<Device> make_cuda_device(int device);
 
-/// Several GPUs, in that order. Their queues read each other's memory directly where the hardware
-/// can. Throws: like make_cuda_device().
+/// Makes one device for each GPU in `devices`, in that order. Their queues read each other's memory
+/// directly where the hardware can. Throws: like make_cuda_device().
 std::vector<std::unique_ptr<Device>> make_cuda_devices(std::span<const int> devices);
 
-/// Pinned host memory for the CPU's kernels, which queues of all GPUs copy to and from. It has no
-/// queues. Throws: like make_cuda_device(), when memory is allocated.
+/// Makes a device without queues whose memory is pinned host memory: CPU kernels work in it, and
+/// the queues of all GPUs copy to and from it. Its allocate() throws like make_cuda_device().
 std::unique_ptr<Device> make_pinned_host();
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element types in loops on the host: loaded as f32, computed in f32, rounded when stored, in a
-// form that compilers vectorise and every processor runs.
+// Loads and stores of f32 and bf16 elements for loops on the host. Loops compute in f32; a store to
+// bf16 rounds. Compilers vectorise these functions, and every processor runs them.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace regatta {
 
-/// The upper half of an f32.
+/// A bf16 number: the upper 16 bits of an f32.
 struct Bf16 {
   std::uint16_t bits;
   bool operator==(const Bf16&) const = default;

@@ -39,93 +39,98 @@ enum class LaunchSteps : std::uint8_t {
 };
 
 struct ExecutorOptions {
-  std::vector<int> cores;  ///< of the run; empty: no pinning
+  std::vector<int> cores;  ///< that the run may use; empty: threads are not pinned
   int threads_per_worker = 1;
   std::uint64_t seed = 1;
   const DataSet* data = nullptr;
-  std::int64_t max_examples = 0;     ///< of the whole run: sizes the histories
-  std::map<int, double> stragglers;  ///< factor on compute time, by worker
-  std::size_t trace_events = 0;      ///< capacity for each lane; 0: no trace
+  std::int64_t max_examples = 0;     ///< upper bound on the run's examples; sizes the histories
+  std::map<int, double> stragglers;  ///< worker to the factor that slows its computing
+  std::size_t trace_events = 0;      ///< capacity of each lane's trace; 0: no trace
   OnLoss loss = OnLoss::End;
-  TicketPost* tickets = nullptr;  ///< needed where loops span processes; outlives the executor
-  AccessOrder* order = nullptr;   ///< of the loops' accesses; null: none; outlives the executor
+  TicketPost* tickets = nullptr;  ///< needed if loops span processes; must outlive the executor
+  AccessOrder* order = nullptr;   ///< null: none is prescribed; must outlive the executor
   PlanOptions plan;
   LaunchSteps launch = LaunchSteps::ByKernel;
 };
 
 /// The progress of a loop between two calls of run().
 struct LoopPosition {
-  int number = 0;  ///< in the whole graph
+  int number = 0;  ///< index of the loop in the whole graph
   std::int64_t steps = 0;
-  std::int64_t last_examples = 0;  ///< seen by all loops when its last step began
+  std::int64_t last_examples = 0;  ///< examples that all loops had seen when its last step began
 };
 
 /// The progress of all loops of a run.
 struct Positions {
   std::vector<LoopPosition> loops;
-  std::int64_t steps = 0;     ///< with a quorum: steps that the loops completed together
-  std::int64_t examples = 0;  ///< with a quorum: applied in those steps
+  std::int64_t steps = 0;     ///< only with a quorum: steps that the loops completed together
+  std::int64_t examples = 0;  ///< only with a quorum: examples applied in those steps
 };
 
 class Executor {
  public:
   /// The devices must outlive the executor; the kernel tables need not.
+  /// `part` is this process's part of the partitioned graph.
   /// Throws: RunError(Unsupported) when a device's table has no kernel for a node, or when places
-  /// that share a variable are on several devices.
+  /// that share a variable are on different devices.
   Executor(const Step& part, const PlacedDevices& devices, const ExecutorOptions& options);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// Records the steps that are launched as one. Called once, after transports are connected and
-  /// before the first step.
+  /// Records each loop's step if ExecutorOptions::launch is AsOne; otherwise does nothing. Called
+  /// once, after transports are connected and before the first step.
   /// Throws: RunError(Unsupported, Device), naming the op or the places, when a step cannot be
   /// recorded.
   void prepare();
-  /// Continues from the positions of another executor of this part; loops that are not listed begin
-  /// with their first step. The caller sets the variables. Called before the first step.
+  /// Sets where the loops start, to resume a run from the positions of an earlier executor of the
+  /// same part. Loops that are not listed start with their first step. The caller restores the
+  /// variables. Called before the first step.
   void begin_at(const Positions& positions);
-  /// Advances until all loops together have seen `examples`, counted from the first step ever.
+  /// Advances until all loops together have seen `examples`, counted from the very first step,
+  /// including those before a resumed run.
   /// Throws: RunError of the first lane that failed, naming the step and the tensor or the missing
   /// process.
   void run(std::int64_t examples);
-  /// Frees the cores until the next run(): ends the teams of the lanes' threads, which would spin
-  /// for some milliseconds.
+  /// Frees the cores until the next run(): ends the lanes' OpenMP teams, whose idle threads would
+  /// otherwise spin for some milliseconds.
   void rest();
-  /// Ends the run: run() throws this error, at once or when it is called next.
+  /// Ends the run with `error`: a run() in progress, or else the next one, throws it.
   /// Threads: any.
   void interrupt(const RunError& error);
   std::int64_t examples_seen() const;
-  /// The reasons why workers were lost, if the run went on without them. Not while run() runs.
+  /// Returns one reason for each worker that was lost and without which the run went on. Not called
+  /// while run() runs.
   std::vector<std::string> lost() const;
 
   const Step& step() const;
-  /// A variable in host memory, valid until the next run(). Not while run() runs.
+  /// Returns the variable in host memory, valid until the next run(). Not called while run() runs.
   HostVariable variable(VariableId id);
-  /// A variable in the memory of its device.
+  /// Returns the variable in the memory of its device.
   Tensor variable_on_device(VariableId id) const;
   Device& device_of(VariableId id) const;
-  /// Copies the caller's changes of host variables to the devices. Not while run() runs.
+  /// Copies the caller's changes of variable()'s host memory to the devices. Not called while run()
+  /// runs.
   void write_variables();
 
   std::vector<WorkerReport> workers() const;
   std::vector<LoopReport> loops() const;
-  /// Sum of each loss's latest value, to monitor the run: their steps may differ. Empty before the
-  /// first step. Threads: any.
+  /// Returns the sum of the latest values of all losses, to monitor the run; the values may be from
+  /// different steps. Empty before the first step. Threads: any.
   std::optional<double> latest_loss() const;
-  /// Values of loss `index` by step.
+  /// Returns the history of loss `index`; entry k is its value in step k.
   std::span<const float> loss_history(std::size_t index) const;
-  /// An estimate of lost updates of shared variables: each update also increments a canary beside
-  /// the variable, like one more relaxed element, and lost increments are counted. Not while run()
-  /// runs.
+  /// Estimates how many updates of shared variables were lost to races. Each update also increments
+  /// a canary with the same relaxed load and store as an element; lost increments are counted. Not
+  /// called while run() runs.
   std::int64_t lost_updates() const;
-  /// The choices that kernels made when they were built.
+  /// Returns the choices that kernels made when they were built (chosen_kernel.h).
   const std::set<KernelChoice>& kernel_choices() const;
-  /// Bytes of arenas and variables, and of memory that kernels in queues hold outside them.
+  /// Returns the bytes of arenas, of variables, and of other memory that kernels in queues hold.
   std::int64_t planned_bytes() const;
-  /// Bytes that arenas and variables would take if values shared no memory.
+  /// Returns the bytes that arenas and variables would take if no two values shared memory.
   std::int64_t unshared_bytes() const;
-  /// The trace rows of all lanes, timed by the steady clock. Not while run() runs.
+  /// Returns one trace row for each lane, timed by the steady clock. Not called while run() runs.
   std::vector<TraceRow> trace() const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Facts for --device cuda: the CUDA version of this build, and driver and GPUs of this machine.
-// Defined by kernels/cuda, or by its stub in a build without CUDA.
+// Facts about GPUs for --device cuda: the CUDA version of this build, and this machine's driver and
+// GPUs. Defined in kernels/cuda, or in its stub in a build without CUDA.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ struct GpuFacts {
   std::int64_t memory_bytes = 0;
   std::string capability;  ///< compute capability, `9.0`
   std::string links;       ///< `PCIe gen 5 x16, 18 NVLinks`; empty if the driver reports none
-  std::vector<int> peers;  ///< other GPUs with memory that it can read directly
+  std::vector<int> peers;  ///< the other GPUs whose memory this GPU can read directly
 };
 
 struct GpuFindings {
   std::string toolkit;         ///< CUDA version of this build; empty: built without CUDA
   std::string driver;          ///< newest CUDA version that the driver supports; empty: no driver
-  std::vector<GpuFacts> gpus;  ///< usable ones
-  std::string missing;         ///< why no GPU is usable, and a remedy, in one line; else empty
+  std::vector<GpuFacts> gpus;  ///< the usable GPUs
+  std::string missing;         ///< one line: why no GPU is usable, and a remedy; empty if one is
 };
 
 /// Looks for GPUs without starting one.
 GpuFindings find_gpus();
 
-/// A library that is loaded when it is first used.
+/// A GPU library that is loaded at run time, and whether this machine has it.
 struct GpuLibrary {
   std::string name;     ///< `cuDNN`
   std::string version;  ///< empty if it cannot be used
@@ -37,7 +37,7 @@ struct GpuLibrary {
   std::string package;  ///< Debian package, from NVIDIA's repository
 };
 
-/// Finds and loads cuBLASLt, cuDNN and NCCL, as far as installed.
+/// Tries to load cuBLASLt, cuDNN and NCCL. Returns one entry for each.
 std::vector<GpuLibrary> find_gpu_libraries();
 
 }  // namespace regatta

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels compute nodes. A kernel is built once, with every pointer it will ever use, before the
-// clock starts; run() only computes: it allocates nothing and looks nothing up.
-// A KernelTable, filled by explicit functions, maps each op to the code for it on a device.
+// A kernel computes one node of the graph. It is built once, with every pointer that it will ever
+// use, before the run is timed; run() then only computes, without allocations or look-ups.
+// A KernelTable, filled by explicit functions, maps each op to its kernel factory on one device.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@
 
 namespace regatta {
 
-/// A type and a pointer to the elements, which it does not own. Memory is aligned to 64 bytes,
-/// except gradients inside an all_reduce bucket, which are aligned to their element.
+/// A type and a non-owning pointer to the elements. The memory is aligned to 64 bytes; gradients
+/// inside an all_reduce bucket, which is contiguous, only to their element's size.
 struct Tensor {
   TensorType type;
   void* data = nullptr;
@@ -36,8 +36,8 @@ struct Tensor {
   std::int64_t elements() const { return type.elements(); }
 };
 
-/// The size of a shard. Variables of Sharing::Locked and Quorum are locked shard by shard: a read
-/// or an update is atomic within a shard, but another may come between two shards.
+/// Elements in a shard. Variables with Sharing::Locked or Sharing::Quorum have one lock per shard:
+/// a read or an update is atomic within a shard, but another access may come between two shards.
 inline constexpr std::int64_t kShardElements = 16384;
 
 class Absence;
@@ -47,88 +47,91 @@ class QueuedExchange;
 class Quorum;
 struct QueuedCounts;
 
-/// Counts of a shared variable, beside it in the memory of its device, where kernels count.
+/// Counters of a shared variable. Kernels increment them in the memory of the variable's device.
 struct alignas(64) VersionCounts {
   std::uint64_t version = 0;  ///< finished updates
-  std::uint64_t canary = 0;  ///< incremented like a relaxed element; lost updates: version - canary
+  /// Incremented by every update, but with races, like the elements of a relaxed variable. The
+  /// number of lost updates is estimated as version - canary.
+  std::uint64_t canary = 0;
   std::uint64_t averages = 0;  ///< finished averages with other replicas
 };
 
-/// A variable as its kernels see it. The pointers are to memory of its device.
+/// A variable as its kernels see it. All pointers refer to the memory of the variable's device.
 struct VariableStorage {
   Tensor tensor;
   Sharing sharing = Sharing::None;
   VersionCounts* counts = nullptr;  ///< null where loops do not share it
-  std::vector<std::mutex> shards;   ///< Locked and Quorum: one for each kShardElements
-  /// Replaces `shards` where kernels in queues lock (Device::has_queues()). 0: free.
+  std::vector<std::mutex> shards;   ///< only Locked and Quorum: one for each kShardElements
+  /// The locks in place of `shards` on a device with queues, one word per shard; 0: free.
   std::uint32_t* shard_words = nullptr;
 
   VariableStorage() = default;
 };
 
-/// Noted before a shared variable is read: the number of changes, and the time.
+/// The version of a shared variable that a loop is about to read, and the time of the read. Both
+/// are noted just before the read.
 struct SeenVersion {
   std::uint64_t number = 0;  ///< finished updates and averages
   std::uint64_t ticks = 0;   ///< for kernels in queues: nanoseconds by the device's clock
 };
 
-/// Columns of a staleness count: updates that missed 0, 1, ... versions. The last column also
-/// counts all that missed more.
+/// Size of a staleness histogram. Entry k counts the updates whose gradient was computed from
+/// parameters k versions old; the last entry also counts all older ones.
 inline constexpr std::size_t kStalenessCounts = 64;
 
-/// Measurements of a lane, to which its kernels add. Threads: the lane.
+/// Measurements that a lane's kernels add to. Threads: used only from the lane's thread.
 struct LaneCounters {
-  WaitClock peer_waits;  ///< inside communication: waiting for others
+  WaitClock peer_waits;  ///< time that communication kernels spent waiting for other members
   std::vector<std::uint64_t> staleness = std::vector<std::uint64_t>(kStalenessCounts);
   SpanHistogram age;             ///< from reading parameters to applying their gradient
   std::uint64_t data_order = 0;  ///< digest of the consumed examples (data_order.h)
 
-  /// Counts a consumed batch; `digest` is the sum of its examples'.
+  /// Counts a consumed batch; `digest` is the sum of its examples' digests.
   void count_input(std::int64_t step, std::uint64_t digest) {
     data_order += order_weight(step) * digest;
   }
-  /// Counts an update by a gradient whose parameter was read at `seen`; `previous`: versions before
-  /// this update.
+  /// Counts an update whose gradient was computed from the parameter read at `seen`. `previous` is
+  /// the variable's version just before this update.
   void count_update(const SeenVersion& seen, std::uint64_t previous);
 };
 
-/// Raised to end a run early; every wait checks it.
+/// A flag that is raised to end a run early; every wait checks it.
 struct AbortFlag {
   std::atomic<bool> raised{false};
 };
 
-/// One execution of a node.
+/// The step in which a kernel runs.
 struct StepContext {
   std::int64_t step = 0;             ///< index in this loop, from 0
-  std::int64_t examples = 0;         ///< seen by all loops together when this step began
-  std::int64_t examples_before = 0;  ///< the same for the loop's previous step; 0 in its first
-  std::int64_t step_examples = 0;    ///< applied by an update behind a quorum; 0: a batch
+  std::int64_t examples = 0;         ///< that all loops together had seen when this step began
+  std::int64_t examples_before = 0;  ///< `examples` of the loop's previous step; 0 in its first
+  std::int64_t step_examples = 0;    ///< that a quorum's update applies; 0: the usual batch
   LaneCounters* counters = nullptr;
 };
 
-/// Inputs of a kernel factory. Referenced objects outlive the kernel.
+/// Inputs of a kernel factory. All referenced objects must outlive the kernel.
 struct KernelRequest {
-  NodeId id = -1;  ///< of the node in its graph; -1: it has none
+  NodeId id = -1;  ///< the node's id in its graph; -1: the node is not part of a graph
   Node node;
   std::span<const Tensor> inputs;
   std::span<const Tensor> outputs;
   std::span<VariableStorage* const> variables;
-  /// For each variable: the version noted by its reader; null where no node reads it.
+  /// Entry i is where the loop's read of variables[i] notes the version; null if no node reads it.
   std::span<SeenVersion* const> versions_seen;
   int threads = 1;                ///< OpenMP threads that the lane may use
   const DataSet* data = nullptr;  ///< for input nodes
   std::uint64_t seed = 0;
   const AbortFlag* abort = nullptr;
-  int spins = 0;               ///< polls before a wait sleeps (counter.h)
-  int yields = 0;              ///< polls with a yield before it sleeps
-  Quorum* quorum = nullptr;    ///< of the node's server; null where there is none
-  Absence* absence = nullptr;  ///< of the loop's worker; null where its loss is an error
-  LaneQueue* queue = nullptr;  ///< where run() puts its work; null: run() computes itself
-  /// For a copy from another device's memory: the queue that copies. It is the lane's own or, if
+  int spins = 0;               ///< Patience::spins of the kernel's waits (counter.h)
+  int yields = 0;              ///< Patience::yields of the kernel's waits
+  Quorum* quorum = nullptr;    ///< of the node's server; null if the server has none
+  Absence* absence = nullptr;  ///< of the loop's worker; null if losing the worker is an error
+  LaneQueue* queue = nullptr;  ///< the queue that run() puts work into; null: run() computes itself
+  /// The queue that performs a copy from another device's memory. It is the lane's own queue or, if
   /// the lane has none or cannot read that memory, a queue of the other device that copies to host
-  /// memory and that run() finishes. Null: the kernel reads the memory itself.
+  /// memory; run() then finishes that queue. Null: the kernel reads the memory itself.
   LaneQueue* carrier = nullptr;
-  QueuedCounts* counts = nullptr;  ///< for a lane with a queue: replaces its LaneCounters
+  QueuedCounts* counts = nullptr;  ///< replaces LaneCounters on a lane with a queue
 };
 
 class Kernel {
@@ -137,23 +140,24 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
   virtual ~Kernel() = default;
-  /// Threads: called by one lane at a time, always the same.
+  /// Computes the node, or enqueues its work. Threads: called only by the kernel's lane.
   virtual void run(const StepContext& context) = 0;
-  /// The kernel's communication without the host; null where the host takes part or the kernel only
-  /// computes.
+  /// Returns this kernel as a QueuedExchange if it communicates in a queue, without the host; null
+  /// if the host takes part or the kernel only computes.
   virtual QueuedExchange* queued_exchange() { return nullptr; }
-  /// The kernel if it skips steps; null if it works in every step.
+  /// Returns this kernel as an Occasional if it skips steps; null if it works in every step.
   virtual Occasional* occasional() { return nullptr; }
-  /// Whether one launch can do the work of both, if neither depends on the other (merge.h).
+  /// Whether one launch can do the work of this kernel and of `other`, given that neither depends
+  /// on the other (merge.h).
   virtual bool merges_with(const Kernel& /*other*/) const { return false; }
-  /// Takes over the work of kernels that it merges with; their run() then does nothing. Called
-  /// before the first run().
+  /// Makes run() do the work of `others` too, with which this kernel merges; their own run() then
+  /// does nothing. Called before the first run().
   virtual void take_over(std::span<Kernel* const> /*others*/) {}
 };
 
 using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest&)>;
 
-/// A kernel from a function object with `void operator()(const StepContext&)`.
+/// Makes a kernel from a function object with `void operator()(const StepContext&)`.
 template <typename Function>
 std::unique_ptr<Kernel> make_kernel(Function function) {
   class FunctionKernel final : public Kernel {
@@ -173,13 +177,14 @@ class KernelTable {
   explicit KernelTable(std::string device) : device_(std::move(device)) {}
   void add(Op op, KernelFactory factory) { factories_[op] = std::move(factory); }
   bool has(Op op) const { return factories_.contains(op); }
-  /// The factory that was added for the op, for use by one that replaces it for some nodes; empty
-  /// if there is none.
+  /// Returns the factory added for the op, so that a new factory can replace it for some nodes and
+  /// call it for the others; empty if there is none.
   KernelFactory factory(Op op) const {
     const auto found = factories_.find(op);
     return found == factories_.end() ? KernelFactory() : found->second;
   }
-  /// Throws: RunError(Unsupported) naming op, element type and device when there is none.
+  /// Builds the kernel of the request's node. Throws: RunError(Unsupported) that names op, element
+  /// type and device if the table has no factory for the op.
   std::unique_ptr<Kernel> build(const KernelRequest& request) const;
 
  private:

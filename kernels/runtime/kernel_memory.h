@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of a node's kernel: tensors, variables and, for variables shared by loops, the
-// versions that the loop has read. Kernels keep references to it.
-// Threads: the one that builds the executor.
+// The memory that a node's kernel uses: tensors, variables and, for variables shared by loops, the
+// notes of the versions that the loop has read. Kernels keep references to it.
+// Threads: used only from the thread that builds the executor.
 #pragma once
 
 #include <deque>
@@ -20,18 +20,18 @@ struct KernelMemory {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<VariableStorage*> variables;
-  std::vector<SeenVersion*> versions_seen;  ///< by variable; null if not shared
+  std::vector<SeenVersion*> versions_seen;  ///< one for each of `variables`; null if not shared
   Evidence evidence;
 };
 
 class KernelMemories {
  public:
-  /// The arguments outlive this.
+  /// The arguments must outlive this object.
   KernelMemories(const Graph& graph, const Plan& plan, Memory& memory)
       : graph_(graph), plan_(plan), memory_(memory) {}
 
-  /// The memory of a node of the loop. The reference stays valid.
-  /// Throws: RunError(Unsupported) where a variable is in another device's memory.
+  /// Returns the memory for the kernel of node `id` in loop `loop`. The reference stays valid.
+  /// Throws: RunError(Unsupported) if a variable of the node is in another device's memory.
   const KernelMemory& of(NodeId id, int loop);
 
  private:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One lane: a fixed list of kernels and the thread that runs it. Consecutive kernels of one
-// category form a segment; the clock is read between segments only, unless a trace needs a reading
-// for every kernel. A lane with a queue finishes it at the end of every segment, so a segment's
-// time is that of its own work, and its results are ready for readers: a loss probe, another lane,
-// a communication kernel on the host, the end of the step.
+// A lane: a fixed list of kernels and the thread that runs them in every step. Consecutive kernels
+// of one category form a segment; the clock is read only between segments, unless a trace needs a
+// reading for every kernel. A lane with a queue finishes it at the end of every segment. A
+// segment's time is therefore that of its own work, and its results are ready for their readers: a
+// loss probe, another lane, a communication kernel on the host, or the end of the step.
 #pragma once
 
 #include <array>
@@ -35,48 +35,49 @@ inline constexpr std::size_t kCategories = 4;
 Category category_of(const Graph& graph, const Node& node);
 std::string_view to_string(Category category);
 
-/// A loss in memory and its history.
+/// A loss to read after the node that makes it, and where to store its values.
 struct LossProbe {
   NodeId node = -1;
-  const float* value = nullptr;  ///< in the memory of its device
-  float* fetched = nullptr;      ///< the host's copy once the queue is finished; null: no queue
-  /// Null for a term of a loss. Entry k is step k; sized before the run.
+  const float* value = nullptr;  ///< in the memory of the lane's device
+  float* fetched = nullptr;      ///< the host's copy, once the queue is finished; null: no queue
+  /// Entry k is the loss of step k; sized before the run. Null for a term of a loss, which is only
+  /// checked.
   std::vector<float>* history = nullptr;
-  std::atomic<float>* latest = nullptr;  ///< read by monitors while lanes run; null like `history`
-  std::set<NodeId> made_from = {};       ///< nodes_behind(), which a diagnosis runs again
+  std::atomic<float>* latest = nullptr;  ///< read by monitors while lanes run; null for a term
+  std::set<NodeId> made_from = {};       ///< nodes_behind() the loss, which a diagnosis reruns
 };
 
-/// Data of one instruction for the diagnosis of a diverged run.
+/// The data of one instruction that the diagnosis of a diverged run examines.
 struct Evidence {
   std::vector<Tensor> outputs;
-  std::vector<std::pair<std::string, Tensor>> state;  ///< not shared by loops, by name
+  std::vector<std::pair<std::string, Tensor>> state;  ///< variables, by name; none that loops share
 };
 
 struct LaneOptions {
-  double slowdown = 1;  ///< factor on its compute time
+  double slowdown = 1;  ///< factor by which a straggler's computing is slowed
   std::size_t trace_events = 0;
   Patience patience;
-  std::vector<int> cores;          ///< that the thread is pinned to; empty: not pinned
-  int threads = 1;                 ///< for OpenMP
-  LaneQueue* queue = nullptr;      ///< of its device; null: kernels compute in run() itself
-  Device* device = nullptr;        ///< of its memory
-  QueuedCounts* counts = nullptr;  ///< of updates in the queue, in the device's memory
+  std::vector<int> cores;          ///< to pin the thread to; empty: not pinned
+  int threads = 1;                 ///< OpenMP threads
+  LaneQueue* queue = nullptr;      ///< null: kernels compute in run() itself
+  Device* device = nullptr;        ///< the device that holds the lane's values
+  QueuedCounts* counts = nullptr;  ///< in the device's memory; null without a queue
 };
 
 class CapturedLoop;
 
-/// The duties of a loop's leader, its first lane.
+/// The objects that a loop's leader, its first lane, needs to decide which steps the loop runs.
 struct Leadership {
   ExampleCount& count;
-  std::int64_t examples = 0;  ///< of one step of the loop
+  std::int64_t examples = 0;  ///< in one step of the loop
   std::int64_t max_steps = 0;
-  int loop = 0;                         ///< in the whole graph
-  AccessOrder::Seat* claims = nullptr;  ///< its turns to claim steps; null: no order is prescribed
-  TicketPost* sends = nullptr;          ///< carries the leader's tickets to other processes
-  TicketPost* hears = nullptr;          ///< brings tickets if another process leads the loop
-  StalenessBound* bound = nullptr;      ///< null: none
-  Quorums* quorums = nullptr;           ///< null: none
-  Absence* absence = nullptr;           ///< of its worker, if the run may go on without it
+  int loop = 0;                         ///< index of the loop in the whole graph
+  AccessOrder::Seat* claims = nullptr;  ///< turns to claim steps; null: no order is prescribed
+  TicketPost* sends = nullptr;          ///< sends tickets to other processes; null: none needs them
+  TicketPost* hears = nullptr;          ///< receives tickets; null: this process leads the loop
+  StalenessBound* bound = nullptr;      ///< null: staleness is not bounded
+  Quorums* quorums = nullptr;           ///< null: the graph has none
+  Absence* absence = nullptr;  ///< of the loop's worker; null: losing the worker is an error
 };
 
 class Lane {
@@ -88,30 +89,32 @@ class Lane {
     evidence_.push_back(std::move(evidence));
   }
   void add_probe(const LossProbe& probe) { probes_.push_back(probe); }
-  /// Called after all kernels and probes are added. `loop` holds all lanes of this lane's loop.
+  /// Called after all kernels and probes are added. `all_lanes` holds all lanes of the process, in
+  /// the order of the plan; `loop` holds the lanes of this lane's loop.
   void finish_building(std::vector<Lane*> all_lanes, std::vector<Lane*> loop);
 
-  /// Makes this lane the leader: it claims the loop's steps, or receives their tickets, and keeps
-  /// their times.
+  /// Makes this lane its loop's leader in this process: it claims the loop's steps, or receives
+  /// their tickets from another process, and records each step's time.
   void lead(const Leadership& leadership);
   void set_gate(Gate& gate) { gate_ = &gate; }
-  /// Sets the first step to run and the examples that all loops had seen when the step before it
-  /// began. Called before the first step.
+  /// Makes `step` the first step to run. `examples_before` are the examples that all loops had seen
+  /// when the step before it began. Called before the first step.
   void begin_at(std::int64_t step, std::int64_t examples_before);
-  /// From now on the leader launches each of the loop's steps as one.
+  /// Makes the leader launch each step of the loop as one recorded step from now on.
   void set_captured(CapturedLoop& captured) { captured_ = &captured; }
 
-  /// Pins and prepares the calling thread. Threads: the lane's thread, here and below except for
-  /// the reports.
+  /// Pins the calling thread and starts its OpenMP team. Threads: the lane's thread.
   void adopt_thread() const;
-  /// Ends the team of the calling thread, which adopt_thread() makes anew.
+  /// Ends the calling thread's OpenMP team until adopt_thread() starts a new one. Threads: the
+  /// lane's thread.
   void end_team() const;
-  /// Runs steps until the gate closes. Throws: RunError, Aborted.
+  /// Runs steps until the gate issues a ticket that does not run. Threads: the lane's thread.
+  /// Throws: RunError, Aborted.
   void run();
 
   const LanePlan& plan() const { return plan_; }
   Kernel& kernel(std::size_t index) const { return *kernels_[index]; }
-  /// Enqueues fetches of the losses that the node makes.
+  /// Enqueues copies to the host of the losses that the node makes.
   void fetch_losses_of(NodeId node) const;
   bool leads() const { return leadership_.has_value(); }
   LaneQueue* queue() const { return options_.queue; }
@@ -119,18 +122,18 @@ class Lane {
   QueuedCounts* queued_counts() const { return options_.counts; }
   Device& device() const { return *options_.device; }
   std::int64_t first_step() const { return first_step_; }
-  std::int64_t steps() const { return step_; }  ///< since the first step ever
+  std::int64_t steps() const { return step_; }  ///< including those before a resumed run
   std::uint64_t spent(Category category) const {
     return spent_[static_cast<std::size_t>(category)];
   }
   std::uint64_t delayed() const { return delay_ ? delay_->total() : 0; }
   std::uint64_t waited() const { return waited_; }
-  std::uint64_t bubble() const { return bubble_; }  ///< of waited(), for other stages
+  std::uint64_t bubble() const { return bubble_; }  ///< part of waited(): for other stages
   std::uint64_t exposed() const { return exposed_; }
   std::uint64_t total() const { return total_; }
   const std::vector<std::uint64_t>& step_ticks() const { return step_ticks_; }
   const std::vector<std::int64_t>& step_examples() const { return step_examples_; }
-  /// The lane's row of a trace, timed by the steady clock.
+  /// Returns the lane's row of a trace, with ticks converted to the steady clock.
   TraceRow trace_row(const TickMap& clock) const;
   std::string name() const;
 

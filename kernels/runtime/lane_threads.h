@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads of an executor's lanes, one for each. They live as long as the executor and sleep
-// between runs. When a lane fails, the owner's rule decides which other lanes end; if the run ends,
-// run() throws the error.
+// One thread for each of an executor's lanes. The threads live as long as the executor and sleep
+// between runs. When a lane fails, a rule given by the owner decides which other lanes end; if the
+// whole run ends, run() throws the error.
 #pragma once
 
 #include <atomic>
@@ -22,24 +22,24 @@ namespace regatta {
 
 class LaneThreads {
  public:
-  /// Called with a lane's error; ends the lanes that have to end. Returns the error that ends the
-  /// whole run, or null if the run goes on.
+  /// Called with a failed lane and its error. Ends the other lanes that cannot go on. Returns the
+  /// error that ends the whole run, or null if the run goes on.
   using FailureRule = std::function<std::exception_ptr(const Lane&, const std::exception_ptr&)>;
 
-  /// The lanes are built and outlive the threads.
+  /// The lanes must be fully built and must outlive this object.
   LaneThreads(std::span<const std::unique_ptr<Lane>> lanes, FailureRule rule);
   ~LaneThreads();
   LaneThreads(const LaneThreads&) = delete;
   LaneThreads& operator=(const LaneThreads&) = delete;
 
-  /// Lets every lane run until its gate closes. Throws: the error that ended the run; every later
-  /// call throws it again.
+  /// Runs every lane until its loop's gate lets no further step begin. Throws: the error that ended
+  /// the run; every later call throws it again.
   void run();
-  /// Ends the lanes' teams of threads: between runs these would spin for some milliseconds on cores
-  /// that others need. The next run() starts new ones.
+  /// Ends the lanes' OpenMP teams, whose idle threads would otherwise spin for some milliseconds on
+  /// cores that others need. The next run() starts new teams.
   void rest();
-  /// Makes run() throw this error, now or at its next call, unless it has another one. The caller
-  /// ends the lanes. Threads: any.
+  /// Makes run() throw `error`, now or at its next call, unless it already has another error. The
+  /// caller must end the lanes. Threads: any.
   void end(std::exception_ptr error);
 
  private:

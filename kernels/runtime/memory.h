@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of a graph: one block on each device of its places, laid out before it is allocated.
+// The memory of a graph's values and variables: one block on each device, laid out before it is
+// allocated.
 //   block: variables and the counts of shared ones | locks | versions seen by loops | counts of
 //          lanes' queues | arenas of lanes, by the memory plan (memory_plan.h)
-// If the host cannot reach a block, it has a copy (mirror) of its variables and their counts.
-// Threads: the one that owns the executor, while no lane runs; kernels use the pointers that they
-// are built with.
+// If the host cannot access a block, it keeps a copy (mirror) of the block's variables and counts.
+// Threads: used only from the thread that owns the executor, while no lane runs. Kernels use the
+// pointers that they are built with.
 #pragma once
 
 #include <cstddef>
@@ -26,37 +27,39 @@
 
 namespace regatta {
 
-/// A variable as the host sees it. The pointers are to host memory.
+/// A variable in host memory: the variable's own memory or its mirror.
 struct HostVariable {
   Tensor tensor;
-  VersionCounts* counts = nullptr;  ///< null where loops do not share it
+  VersionCounts* counts = nullptr;  ///< null if loops do not share the variable
 };
 
 class Memory {
  public:
-  /// Allocates everything and initialises the variables. The arguments outlive the object.
+  /// Allocates all blocks and initialises the variables. `graph`, `plan` and `devices` must outlive
+  /// this object.
   /// Throws: RunError when memory is short.
   Memory(const Graph& graph, const Plan& plan, std::uint64_t seed, const PlacedDevices& devices);
 
   Tensor tensor(Value value) const;
-  /// The device with the memory of a value, a variable, or the values of a place.
+  /// Returns the device whose memory holds the value, the variable, or the values of the place.
   Device& device_of(Value value) const;
   Device& device_of(VariableId id) const { return device_of(graph_.place_of_variable(id)); }
   Device& device_of(const Place& place) const { return devices_.device(place); }
   VariableStorage& variable(VariableId id) { return *variables_[static_cast<std::size_t>(id)]; }
-  /// The loop's note of the version that it has read of a shared variable.
+  /// Returns where the loop notes which version of the shared variable it has read.
   SeenVersion* seen(int loop, VariableId id) const;
-  /// Null if the lane has no queue.
+  /// Returns the counts of the lane's queue; null if the lane has no queue.
   QueuedCounts* queued_counts(std::size_t lane) const;
 
-  /// The current value: rereads the mirror if lanes have run since.
+  /// Returns the variable with its current value: updates the mirror if lanes have run since the
+  /// last update.
   HostVariable host_variable(VariableId id);
-  /// Marks mirrors as out of date, because lanes will run.
+  /// Marks all mirrors as out of date. Called before lanes run.
   void expire_mirrors();
-  /// Copies the caller's changes of host variables to the devices.
+  /// Copies the caller's changes of host_variable()'s memory to the devices.
   void write_variables();
 
-  /// Bytes of the variables and values of each place.
+  /// Returns the bytes of the variables and values of each place.
   std::map<Place, std::int64_t> planned_bytes() const {
     return regatta::planned_bytes(graph_, plan_, addresses_);
   }

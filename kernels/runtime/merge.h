@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Merges kernels of a lane with a queue, so that one launch does the work of many: the updates of
-// all variables, for example. A kernel moves forward to the first one that it merges with, past
-// others that it does not depend on. If it makes a value, neither it nor any kernel on the way
-// may read values, because these might lie in the memory of its output (memory_plan.h).
+// Merges kernels of a lane with a queue, so that one launch does the work of many: for example the
+// updates of all variables. A kernel moves forward in the lane to the first earlier kernel that it
+// merges with, past kernels that it does not depend on. If the moved kernel makes a value, neither
+// it nor any kernel that it passes or joins may read values, because the memory of its output may
+// still hold them (memory_plan.h).
 #pragma once
 
 #include <span>
@@ -18,15 +19,15 @@ struct NodeKernel {
   NodeId id = -1;
   Node node;
   Kernel* kernel = nullptr;
-  std::vector<VariableId> views = {};  ///< variables that its inputs are views of
-  bool reads_values = false;           ///< has inputs that are not variables
+  std::vector<VariableId> views = {};  ///< the variables that the node's inputs are views of
+  bool reads_values = false;           ///< whether the node has inputs that are not variables
 };
 
-/// A node and its kernel, with the graph's facts about the node's inputs.
+/// Returns the node with its kernel; looks up in the graph whether its inputs are variables.
 NodeKernel node_kernel(const Graph& graph, NodeId id, Kernel& kernel);
 
-/// `kernels`: in the order of the lane; no other lane waits for one of them except the last. Called
-/// before the first step.
+/// Merges neighbouring kernels of one lane. `kernels` are in the lane's order, and no other lane
+/// may wait for one of them except the last. Called before the first step.
 void merge_kernels(std::span<const NodeKernel> kernels);
 
 }  // namespace regatta

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel that skips the steps in which its node has no part (kernels/graph/node_steps.h). A
-// recorded step (capture/) contains it or not, regardless of the step in which it is recorded.
+// A kernel that skips the steps in which its node does not run (kernels/graph/node_steps.h). When a
+// step is recorded (capture/), run_at_any_step() puts the kernel into a recording in whichever step
+// the recording is made.
 #pragma once
 
 #include <memory>
@@ -45,7 +46,7 @@ class Occasional final : public Kernel {
   NodeSteps steps_;
 };
 
-/// Wraps the kernel so that it runs only in the node's steps.
+/// Wraps the kernel so that it runs only in `steps`; returns it unchanged if these are all steps.
 inline std::unique_ptr<Kernel> in_its_steps(std::unique_ptr<Kernel> kernel,
                                             const NodeSteps& steps) {
   if (steps.is_every_step()) return kernel;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device and the kernel table of each place in a process: all places on one device, or each
+// Maps each place in a process to its device and kernel table: all places on one device, or each
 // replica on a GPU and the host's place in host memory.
 #pragma once
 
@@ -15,18 +15,18 @@
 
 namespace regatta {
 
-/// A device and its kernel table; both outlive the objects built with them.
+/// A device and its kernel table. Both must outlive the objects built with them.
 struct DeviceKernels {
   Device* device = nullptr;
-  const KernelTable* kernels = nullptr;  ///< for that device
+  const KernelTable* kernels = nullptr;  ///< the kernels for `device`
 };
 
 class PlacedDevices {
  public:
-  /// Maps a place to the index of its device.
+  /// Maps a place to the index of its device in the constructor's `devices`.
   using Number = std::function<std::size_t(const Place&)>;
 
-  /// All places on one device. Implicit, so that callers with one device need no wrapper.
+  /// Puts all places on one device. Implicit, so that callers with one device need no wrapper.
   PlacedDevices(const KernelTable& kernels, Device& device = cpu_device())
       : devices_{{.device = &device, .kernels = &kernels}},
         number_([](const Place&) { return std::size_t{0}; }) {}

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assigns the nodes of a partitioned graph to lanes. Each device (place) has a compute lane, and a
+// Assigns the nodes of a partitioned graph to lanes. Each place has a compute lane, and also a
 // communication lane if its messages are large enough to be worth a hand-over. Receives from other
 // workers and the host have a lane of their own, so that they can arrive while a send waits for its
-// value. The nodes of a lane keep the order of the graph. A lane waits for another if a value or a
-// variable demands it, or the memory of values exchanged with other processes. A wait for memory is
-// for a node before the previous exchange, so that two messages can be in flight.
+// value. The nodes of a lane keep the order of the graph. A lane waits for another lane that makes
+// a value it reads, uses a variable it changes (or the reverse), or still uses the memory of a
+// value exchanged with other processes. A wait for memory is for a node before the previous
+// exchange, so that two messages can be in flight.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +19,30 @@
 
 namespace regatta {
 
-/// Wait until `lane` has finished its instruction `index` of this step.
+/// A wait until `lane` has finished its instruction `index` of this step.
 struct Dependency {
   int lane = 0;
   int index = 0;
-  /// Whether another stage of the waiting lane's replica makes the awaited value.
+  /// Whether the awaited value comes from another pipeline stage of the waiting lane's replica.
   bool of_stage = false;
 };
 
 struct Instruction {
   NodeId node = -1;
-  std::vector<Dependency> waits;  ///< at most one for each lane
-  bool awaited = false;           ///< another lane waits for this one
+  std::vector<Dependency> waits;  ///< at most one for each other lane
+  bool awaited = false;           ///< whether another lane waits for this instruction
 };
 
 struct LanePlan {
   Place place;
   int loop = 0;
   bool communication = false;
-  bool receives = false;  ///< from other workers and the host
+  bool receives = false;  ///< whether this is the lane of receives from other workers and the host
   std::vector<Instruction> instructions;
 };
 
-/// The location of a value's memory: in a variable or in the value `owner`, at an offset.
+/// The location of a value's memory: at an offset in the memory of a variable or, if `variable` is
+/// -1, of the value `owner`.
 struct Storage {
   VariableId variable = -1;
   Value owner;
@@ -48,10 +50,10 @@ struct Storage {
 };
 
 struct PlanOptions {
-  /// Communication of fewer bytes stays in the compute lane.
+  /// Communication of fewer bytes than this stays in the compute lane.
   std::int64_t inline_bytes = kInlineBytes;
-  /// Whether the lanes of a place put casts of variables one behind the other, so that kernels
-  /// merge (merge.h); empty: nowhere.
+  /// Whether the lanes of a place group casts of variables together, so that their kernels merge
+  /// (merge.h). An empty function means no place.
   std::function<bool(const Place&)> gathers_casts = {};
 };
 
@@ -60,15 +62,16 @@ class Plan {
   Plan(const Step& step, const PlanOptions& options);
 
   const std::vector<LanePlan>& lanes() const { return lanes_; }
-  /// -1 for views, which no lane runs.
+  /// Returns the lane of the node, an index in lanes(); -1 for views, which no lane runs.
   int lane_of(NodeId id) const { return lane_of_[static_cast<std::size_t>(id)]; }
   int index_of(NodeId id) const { return index_of_[static_cast<std::size_t>(id)]; }
-  /// The storage behind a view. Sums that an all_reduce, a reduce_scatter, a quorum or a receive
-  /// makes in place have their inputs' storage.
+  /// Returns the value's storage; for a view, that of the viewed value. Sums that an all_reduce, a
+  /// reduce_scatter, a quorum or a receive makes in place have the storage of their inputs.
   const Storage& storage(Value value) const;
   int loop_count() const { return loop_count_; }
-  /// The losses that lanes check for finite values, and the terms in the same lane that they sum:
-  /// each is checked when it is made, while the values it was made from are there.
+  /// Returns the losses that lanes check for finite values, and the terms in the same lane that the
+  /// losses sum. Each is checked as soon as it is made, while the values that it was made from
+  /// still exist.
   const std::vector<Value>& looked_at() const { return looked_at_; }
 
  private:
@@ -91,17 +94,17 @@ class Plan {
   int loop_count_ = 0;
 };
 
-/// Whether both are stages of one replica.
+/// Whether both places are pipeline stages of one replica.
 bool are_stages(const Place& one, const Place& other);
 
-/// Whether the node is a message from another stage of the replica at its place.
+/// Whether the node receives a message from another stage of the replica that its place belongs to.
 bool comes_from_stage(const Graph& graph, const Node& node);
 
-/// True for nodes that no lane runs: views, and reads of variables that are not shared.
+/// Whether the node is one that no lane runs: a view, or a read of a variable that is not shared.
 bool is_view(const Graph& graph, const Node& node);
 
-/// The value that owns the memory: the value itself or, for a view, the value behind all views. A
-/// view of a variable is returned as it is.
+/// Returns the value that owns the memory: `value` itself or, for a view (of a view, ...), the
+/// viewed value. A view of a variable is returned as it is.
 Value what_is_viewed(const Graph& graph, Value value);
 
 }  // namespace regatta

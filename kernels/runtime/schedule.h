@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Evaluates a node's piecewise linear schedule. Units: examples seen by all loops together.
+// Evaluates a node's piecewise linear schedule, such as that of a learning rate, at the number of
+// examples that all loops together have seen.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace regatta {
 
-/// The value at `seen` examples of the schedule through `points` points: constant before the first
-/// and after the last.
+/// Returns the value after `seen` examples of the piecewise linear function through the points
+/// (examples[i], values[i]), i < points. It is constant before the first point and after the last.
 constexpr double scheduled(const double* examples, const double* values, std::int64_t points,
                            std::int64_t seen) {
   const auto x = static_cast<double>(seen);
@@ -27,7 +28,7 @@ constexpr double scheduled(const double* examples, const double* values, std::in
 
 class ScheduleFunction {
  public:
-  /// Reads `schedule_examples` and `schedule_values`.
+  /// Reads the points from the attributes `schedule_examples` and `schedule_values`.
   explicit ScheduleFunction(const Attributes& attributes)
       : examples_(attributes.reals("schedule_examples")),
         values_(attributes.reals("schedule_values")) {}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Temporary memory that the kernels of one lane share: they run one after the other, and nothing in
-// it lasts to the next kernel. An executor opens a Scope while it builds a lane's kernels.
+// Temporary memory that the kernels of one lane share. They run one after the other, and no kernel
+// relies on data that an earlier kernel left there. An executor opens a Scope while it builds a
+// lane's kernels.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@
 
 namespace regatta {
 
-/// Threads: one that builds kernels; later one at a time that runs them.
+/// One block of temporary memory, as large as its largest user needs. Threads: not synchronised;
+/// used by the thread that builds the kernels, later by the thread that runs them.
 class Scratch {
  public:
   /// While a Scope lives, the kernels that its thread builds share one Scratch.
@@ -27,12 +29,14 @@ class Scratch {
     std::shared_ptr<Scratch> before_;
   };
 
-  /// The Scratch for a kernel under construction: the scope's, or a new one outside of a scope.
+  /// Returns the Scratch for a kernel under construction: the one of the calling thread's Scope, or
+  /// a new one if no Scope is open.
   static std::shared_ptr<Scratch> of_the_lane();
 
-  /// Receives the address of a kernel's memory, aligned to 64 bytes: at once, and again when a
-  /// later kernel needs a larger block. Not called while a kernel runs.
+  /// A callback that receives the address of a kernel's memory, aligned to 64 bytes.
   using Place = std::function<void(std::byte* begin)>;
+  /// Reserves `bytes` for a kernel. Calls `place` at once, and again whenever a later kernel needs
+  /// a larger block; never while a kernel runs.
   void reserve(std::size_t bytes, Place place);
 
   std::size_t bytes() const { return bytes_; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The workers of a plan and the cores of each. A worker is a place that computes; workers are
-// numbered in the order of places. Worker i has the i-th share of the run's cores, and shares wrap
-// around where there are more workers than cores.
+// Assigns the run's cores to the workers of a plan, the places with Role::Worker. Workers are
+// numbered in the order of places. Worker i gets the i-th group of threads_per_worker cores; the
+// groups wrap around if the run has fewer cores than the workers need.
 #pragma once
 
 #include <vector>
@@ -11,22 +11,22 @@
 
 namespace regatta {
 
-/// The number of threads that a place computes with. A replica's loop at a peer has one, because it
-/// has little to do there beside the peer's own loop.
+/// Returns the number of threads that a place computes with. A place at which a replica's loop
+/// visits a peer (Role::Peer) has one, because there is little to compute.
 inline int threads_at(const Place& place, int threads_per_worker) {
   return place.role == Role::Peer ? 1 : threads_per_worker;
 }
 
 class WorkerCores {
  public:
-  /// `cores`: the run's; empty: no pinning.
+  /// `cores` are the cores that the run may use; if empty, threads are not pinned.
   WorkerCores(const Plan& plan, std::vector<int> cores, int threads_per_worker);
 
-  /// The worker of a place, or -1.
+  /// Returns the index of the place's worker; -1 if the place is not a worker.
   int worker_of(const Place& place) const;
-  /// A worker's share of the cores; all of them for other places.
+  /// Returns the cores of the place's worker; all cores of the run if it is not a worker.
   std::vector<int> cores_of(const Place& place) const;
-  /// The number of OpenMP threads of a lane: one if it communicates.
+  /// Returns the number of OpenMP threads of a lane: one for a communication lane.
   int threads_of(const LanePlan& lane) const {
     return lane.communication ? 1 : threads_at(lane.place, threads_per_worker_);
   }

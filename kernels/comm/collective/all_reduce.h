@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All-reduce between threads of one process, and its halves reduce_scatter and all_gather. Every
-// member calls run() with its own buffer and finds the result there: the sum over all members,
-// after a reduce_scatter its share of the sum, after an all_gather all shares. The algorithm fixes
-// the order of additions, so results are the same bits in every run and at every member.
+// all_reduce between threads of one process, and its two halves, reduce_scatter and all_gather.
+// Every member calls run() and finds the result in its own buffer: after an all_reduce the sum over
+// all members, after a reduce_scatter its share of that sum, after an all_gather all shares. The
+// algorithm fixes the order of additions, so results are bitwise equal in every run and at every
+// member.
 //
 // ring: n shares. In step s = 0 … n - 2 member m adds share m - 1 - s of its predecessor m - 1 to
 // its own; share m + 1 is then complete at m. In steps n - 1 … 2 n - 3 it copies the share. The
 // first half is a reduce_scatter, the second an all_gather. Each member sends and receives
 // 2 (n - 1) / n of the buffer.
 // Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 2009.
-// reduce_to_one: member 0 adds all others in order; they copy its result.
+// reduce_to_one: member 0 adds the buffers of all others in order; the others copy its result.
 // hierarchical_copy: each half of the members reduces to a root, the first root adds the second's
 // sum, and the result goes back the same way. Source: TensorFlow, cross_device_utils.py (its halves
 // lose the last member where the count is odd; here the first half is larger by one).
@@ -39,18 +40,19 @@ class AllReduceGroup {
     std::string algorithm;
     std::int64_t members = 1;
     std::int64_t group = 0;  ///< number of the collective; hierarchical_copy's roots rotate with it
-    std::int64_t columns = 0;                ///< of a torus; 0: the grid nearest to a square
+    std::int64_t columns = 0;  ///< columns of a torus; 0: the grid nearest to a square
     ElementType element = ElementType::F32;  ///< or bf16
   };
   explicit AllReduceGroup(Request request);
 
-  /// Registers a member's buffer; called once a member before the first run(). Shapes: [elements].
+  /// Registers a member's buffer. Called once for each member before the first run().
+  /// Shapes: [elements].
   void join(std::int64_t member, void* buffer, std::int64_t elements);
 
   /// Receives one member's measurements of one run.
   struct Observer {
-    WaitClock* peer_waits = nullptr;  ///< runs while the member waits for others
-    /// Called for each message taken, with its sender and its bytes.
+    WaitClock* peer_waits = nullptr;  ///< counts the time that the member waits for others
+    /// Called for each message that the member takes, with the sender and the number of bytes.
     std::function<void(std::int64_t, std::int64_t)> received;
   };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bucket is the memory that a collective exchanges: tensors of one type, contiguous in order.
+// Views a bucket as a single tensor. A bucket is the memory that a collective exchanges: tensors of
+// one element type, contiguous and in order.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,8 @@
 
 namespace regatta {
 
-/// The whole bucket as one tensor of one dimension; none if the host cannot sum it.
+/// Returns the whole bucket as one tensor of one dimension; none if the host cannot sum the
+/// bucket's element type or the types differ.
 inline std::optional<Tensor> whole_of(std::span<const Tensor> bucket) {
   const ElementType element = bucket[0].type.element;
   const bool alike = std::all_of(bucket.begin(), bucket.end(), [element](const Tensor& tensor) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the members of a collective in one process arrive. Each writes its time to a board that all
-// read, as the cores of a host share a clock; mpi_arrivals.h does this across processes. Two
-// columns suffice for all rounds: a round ends for no member before all have arrived, so no member
-// is two rounds ahead of one that still reads.
+// Measures how late the members of a collective in one process arrive, and how long they wait. Each
+// member writes its arrival time to a board that all members read, because the cores of a host
+// share a clock; mpi_arrivals.h does this across processes. The board holds two rounds: a round
+// does not end for any member before all have arrived, so no member is two rounds ahead of one that
+// still reads.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +24,13 @@ class ArrivalBoard {
   explicit ArrivalBoard(std::int64_t members)
       : members_(static_cast<std::size_t>(members)), stamps_(2 * members_) {}
 
-  /// Notes a member's arrival. Threads: the member's lane, also for lateness(). Units: ticks.
+  /// Notes that the member arrived at `now`. Threads: the member's lane. Units: ticks.
   void arrive(std::int64_t member, std::uint64_t round, std::uint64_t now) {
     stamps_[round % 2 * members_ + static_cast<std::size_t>(member)].store(
         now, std::memory_order_relaxed);
   }
-  /// Ticks between the first arrival and the member's, read when the collective has ended for it.
+  /// Returns the time from the first arrival to the member's. Called when the collective has ended
+  /// for the member. Threads: the member's lane. Units: ticks.
   std::uint64_t lateness(std::int64_t member, std::uint64_t round) const {
     const std::span<const Stamp> stamps =
         std::span(stamps_).subspan(round % 2 * members_, members_);
@@ -48,15 +50,15 @@ class ArrivalBoard {
   std::vector<Stamp> stamps_;
 };
 
-/// Records how long one member waited in a collective and, with a board, how late it came.
+/// Records how long one member waited in a collective and, with a board, how late it arrived.
 class CollectiveTimes {
  public:
-  /// Without a board: the members are in several processes, or do not note arrivals.
+  /// Records only waits, because the members are in several processes or do not note arrivals.
   explicit CollectiveTimes(ExchangeTimes& times) : times_(times) {}
   CollectiveTimes(ExchangeTimes& times, ArrivalBoard& board, std::int64_t member)
       : times_(times), board_(&board), member_(member) {}
 
-  /// arrive() goes before the exchange, leave() after it. Threads: the member's lane.
+  /// arrive() is called before the exchange, leave() after it. Threads: the member's lane.
   void arrive(const LaneCounters& counters) {
     const std::uint64_t now = ticks();
     if (board_ != nullptr) board_->arrive(member_, round_, now);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Adds the elements of buckets on the host: two at a time, in f32, and rounded to the nearest (ties
-// to even) if the bucket is bf16. A bf16 sum of n members is thus rounded n - 1 times.
+// Adds buckets on the host, element by element and two buckets at a time. Sums are computed in f32
+// and, if the bucket is bf16, rounded to the nearest (ties to even), so a bf16 sum over n members
+// is rounded n - 1 times.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ void add_elements(T* sum, const T* part, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) store(sum[i], load(sum[i]) + load(part[i]));
 }
 
-/// sum[i] += part[i].
+/// Adds `part` to `sum`, both of `count` elements: sum[i] += part[i].
 inline void add_elements(ElementType element, void* sum, const void* part, std::int64_t count) {
   check(is_summed(element), "sums are of f32 or bf16");
   if (element == ElementType::F32) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A member's bucket in host memory, for an exchange by the host. all_reduce and reduce_scatter sum
-// the values that open() copies there; for an all_gather, open() copies the member's share there.
-// Threads: the member's lane.
+// A member's bucket in host memory, for collectives that the host performs. open() copies the
+// values to be summed there, or, for an all_gather, the member's share; close() copies the result
+// back.
+// Threads: used only from the member's lane.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +17,11 @@
 
 namespace regatta {
 
-/// The tensors of a collective's kernel. The queue outlives the bucket.
+/// The tensors of a collective's kernel. The queue must outlive the bucket.
 struct Bucket {
   Op op = Op::AllReduce;
   LaneQueue* queue = nullptr;
-  std::vector<Tensor> tensors;  ///< of the bucket
+  std::vector<Tensor> tensors;  ///< contiguous and in order
   std::vector<Tensor> share;    ///< the member's input to an all_gather
   std::int64_t members = 1;
   std::int64_t member = 0;
@@ -55,7 +56,7 @@ class HostBucket {
   void* buffer() const { return staging_.tensors()[0].data; }
   std::int64_t elements() const { return staging_.bytes() / element_bytes_; }
 
-  /// open() goes before the exchange, close() after it.
+  /// open() is called before the exchange, close() after it.
   void open() { gathers_ ? bring_share() : staging_.fetch(); }
   void close() {
     staging_.begin();

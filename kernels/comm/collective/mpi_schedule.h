@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One member's sends and receives of an all-reduce, or of one half, as data with dependencies.
-// mpi_runner.h runs a schedule over processes; all_reduce.h runs those given as messages
-// (collective_messages.h) between threads, too. Chunks have a fixed size, so that adding one chunk
-// overlaps receiving the next. It calls no library: tests run schedules in memory.
+// The sends and receives of one member in an all_reduce, reduce_scatter or all_gather, as data with
+// dependencies. mpi_runner.h runs a schedule between processes; all_reduce.h runs the schedules of
+// double_tree and torus (collective_messages.h) between threads, too. Chunks have a fixed size, so
+// that adding one chunk overlaps receiving the next. This file calls no library: tests run
+// schedules in memory.
 //
-// ring and reduce_to_one add in the order of all_reduce.h, element by element, so their bits do not
-// depend on which process a member is in. hierarchical_copy reduces each part (the members of a
-// process or host) to its root, which adds the others in order; the roots form a ring; then each
-// root passes the result on. The messages of a step travel chunk by chunk in turn, and a chunk is
-// passed on when its addend has arrived.
+// ring and reduce_to_one add each element in the same order as all_reduce.h, so results are bitwise
+// equal regardless of the process that each member is in. hierarchical_copy reduces each part (the
+// members of a process or host) to its root, which adds the others in order; the roots form a ring;
+// then each root passes the result on. Messages of one step are sent chunk by chunk, in turn, and a
+// chunk is passed on when its addend has arrived.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,8 @@ struct ScheduledReceive {
   std::int64_t from = 0;
   Range range;
   Taking taking = Taking::Copy;
-  std::int64_t after_sends = 0;  ///< overwrites its range only after this many sends
-  bool begins_message = false;   ///< chunks of one share, or of one whole buffer, are one message
+  std::int64_t after_sends = 0;  ///< overwrites its range after this many of the member's sends
+  bool begins_message = false;   ///< a message is all chunks of one share or of the whole buffer
   bool ends_message = false;
   std::int64_t message_elements = 0;  ///< in the whole message
 };
@@ -53,15 +54,17 @@ struct ScheduleRequest {
   std::int64_t group = 0;
   std::int64_t elements = 0;
   std::int64_t chunk_elements = 0;
-  std::int64_t columns = 0;               ///< of a torus; 0: the grid nearest to a square
-  std::span<const std::int64_t> part_of;  ///< process or host of each member
+  std::int64_t columns = 0;               ///< columns of a torus; 0: the grid nearest to a square
+  std::span<const std::int64_t> part_of;  ///< part_of[m] is member m's process or host
 };
 
 /// Makes a schedule of ring, reduce_to_one, hierarchical_copy, double_tree or torus. The buffer is
-/// the whole bucket: reduce_scatter leaves the member's share in it, all_gather reads it.
+/// the whole bucket: reduce_scatter leaves the member's share of the sum in its place there, and
+/// all_gather reads the member's share from that place.
 MessageSchedule schedule_collective(const ScheduleRequest& request);
 
-/// The steps before and after the exchange among roots, if a library does that exchange.
+/// For an exchange among roots that a library performs: schedule_to_root() makes the steps before
+/// it, schedule_from_root() the steps after it.
 MessageSchedule schedule_to_root(const ScheduleRequest& request);
 MessageSchedule schedule_from_root(const ScheduleRequest& request);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A collective between places that share a GPU: one kernel reads and writes all members' memory
+// A collective between places that share a GPU: one GPU kernel reads and writes all members' memory
 // (kernels/cuda/ops/collective.cu), in the queue of the member that joined last. If kernels are
-// launched one by one, members meet on the host: each finishes its queue, waits for the others, and
-// continues when the work is done. If a step is launched as a whole, queues wait for each other
-// (SharedLaunch, kernels/runtime/capture/queued_exchange.h) without the host.
+// launched one by one, members synchronise on the host: each finishes its queue, waits for the
+// others, and continues when the work is done. If a whole step is launched as one, the queues wait
+// for each other on the device (SharedLaunch, kernels/runtime/capture/queued_exchange.h).
 #pragma once
 
 #include <cstdint>
@@ -21,29 +21,30 @@ namespace regatta {
 
 class QueuedCollective {
  public:
-  /// `build` is the device's factory for `op`; empty if the device has none. Its outputs are the
-  /// buckets of all members, in order; its inputs are these buckets or, for an all_gather, the
-  /// members' shares.
+  /// `build` is the device's kernel factory for `op`; empty if the device has none. Outputs of the
+  /// kernel are the buckets of all members, in order; its inputs are the same buckets or, for an
+  /// all_gather, the members' shares.
   QueuedCollective(KernelFactory build, Op op, std::int64_t members, std::int64_t group);
 
-  /// Registers a member; called once by each when its kernel is built. `whole` is the member's
-  /// bucket as one tensor (bucket_elements.h).
+  /// Registers a member. Called once for each member, when its kernel is built. `whole` is the
+  /// member's bucket as one tensor (bucket_elements.h).
   void join(const KernelRequest& request, const Bucket& bucket, const Tensor& whole);
 
   bool all_joined() const { return buckets_.size() == joined_; }
-  /// The reason why the device cannot run it; empty if it can. Valid once all have joined.
+  /// Returns why the device cannot run the collective; empty if it can. Called once all members
+  /// have joined.
   std::string why_not() const;
   /// Whether there is no work: a single member's bucket is already the sum.
   bool is_nothing_to_do() const { return members_.size() == 1 && op_ != Op::AllGather; }
   bool is_built() const { return kernel_ != nullptr; }
   bool is_launcher(std::int64_t member) const { return is_built() && member == launcher_; }
 
-  /// Runs the collective and returns when it is done at all members; `waits` runs until all members
-  /// have arrived. For kernels launched one by one. Threads: each member's lane. Throws:
-  /// RunError(Timeout) that names the missing members, Aborted.
+  /// Runs the collective and returns when it is done at all members; `waits` counts the time until
+  /// all members have arrived. Called if kernels are launched one by one. Threads: each member's
+  /// lane. Throws: RunError(Timeout) that names the missing members, Aborted.
   void run(std::int64_t member, const Patience& patience, WaitClock& waits);
 
-  /// Puts the work into the queue of the member in charge (is_launcher()).
+  /// Puts the work into the queue of the member for which is_launcher() is true.
   void enqueue() { kernel_->run({}); }
   SharedLaunch& shared_launch() { return shared_launch_; }
 

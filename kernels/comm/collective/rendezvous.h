@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exchanges a text between all processes of a run before they connect their real transport; the
-// texts hold the addresses to connect to.
+// Exchanges texts between all processes of a run before their transports connect: for example the
+// addresses to connect to.
 #pragma once
 
 #include <string>
@@ -21,7 +21,8 @@ class Rendezvous {
   virtual int process() const = 0;
   virtual int processes() const = 0;
 
-  /// Returns the text of each process, by process. Called by all processes together.
+  /// Sends `text` to all processes. Returns the texts of all processes; entry p is that of process
+  /// p. Called by all processes together.
   /// Throws: RunError(Timeout) that names the missing processes, RunError(PeerLost), Aborted.
   virtual std::vector<std::string> exchange(const std::string& text, const Patience& patience) = 0;
 };

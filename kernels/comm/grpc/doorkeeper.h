@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Accepts connections for a gRPC server and hands over only those that present the run's key.
-// Others never reach its HTTP/2 stack, which a stranger could keep busy and fill (rapid reset,
-// CVE-2023-44487; gRPC 1.51 has no limit for it). gRPC itself accepts any number of connections
-// and, without free file descriptors, stops listening for good (tcp_server_posix).
+// Other connections never reach the server's HTTP/2 stack, which an attacker could overload (rapid
+// reset, CVE-2023-44487; gRPC 1.51 has no limit for it). gRPC itself accepts any number of
+// connections and, when file descriptors run out, stops listening for good (tcp_server_posix).
 //   client  CONNECT host:port HTTP/1.0, and a header Proxy-Authorization: Bearer KEY
 //   door    HTTP/1.0 200 OK, and from there on the connection is gRPC's; or 407
-// A gRPC client sends this request itself when two channel arguments are set (door_arguments).
-// Until then a connection is a stranger. The number of strangers, their time and their bytes are
-// limited, and a new one displaces the oldest, so strangers cannot keep out a process of the run.
+// A gRPC client sends this request itself when two channel arguments are set (door_arguments). A
+// connection that has not yet sent it is called a stranger. The number of strangers, their time and
+// their bytes are limited, and a new stranger displaces the oldest, so strangers cannot keep out a
+// process of the run.
 // Source: RFC 9110, 9.3.6 and 11.7.
 #pragma once
 
@@ -30,12 +31,12 @@ namespace regatta {
 /// Joins an address and a port: `127.0.0.1:4000`, `[::1]:4000`.
 std::string with_port(const std::string& address, int port);
 
-/// The door's key: the first half of the run's token. It crosses the network in the clear even
-/// under TLS; the other half does not.
+/// Returns the door's key: the first half of the run's token. Only this half is sent unencrypted
+/// even if TLS is used.
 std::string door_key(std::string_view token);
 
-/// Channel arguments, by name, that make a client of gRPC 1.51 and later send the request to the
-/// door at `address`, as to a proxy.
+/// Returns names and values of channel arguments that make a client of gRPC 1.51 or later send the
+/// request to the door at `address`, as it would to a proxy.
 std::vector<std::pair<std::string, std::string>> door_arguments(const std::string& address,
                                                                 std::string_view key);
 
@@ -47,34 +48,35 @@ bool same_secret(std::string_view a, std::string_view b);
 
 struct DoorOptions {
   std::string listen;  ///< address to bind to, without port
-  std::string key;     ///< that connections must present
-  int port = 0;        ///< 0: any that is free
+  std::string key;     ///< the key that connections must present
+  int port = 0;        ///< 0: any free port
   std::size_t most_strangers = 64;
   std::chrono::milliseconds patience{15'000};     ///< the longest that a stranger may stay
-  std::chrono::milliseconds unsent_limit{7'000};  ///< for data that is not acknowledged
+  std::chrono::milliseconds unsent_limit{7'000};  ///< the longest that data may be unacknowledged
 };
 
 class Doorkeeper {
  public:
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 
-  /// Binds without accepting yet. Throws: RunError(Usage) for an address that is not this
-  /// machine's, RunError(Io).
+  /// Binds the port, but does not accept connections before open(). Throws: RunError(Usage) if the
+  /// address is not this machine's, RunError(Io) if binding fails otherwise.
   explicit Doorkeeper(const DoorOptions& options);
   ~Doorkeeper();
   Doorkeeper(const Doorkeeper&) = delete;
   Doorkeeper& operator=(const Doorkeeper&) = delete;
 
-  /// `address:port`
+  /// Returns the bound address, `address:port`.
   const std::string& address() const { return address_; }
 
-  /// Starts to accept connections, and hands them to `acceptor` of a running server.
+  /// Starts to accept connections and to hand them to `acceptor`, which belongs to a running
+  /// server.
   void open(std::unique_ptr<Acceptor> acceptor);
 
   /// Stops accepting. Called before the server shuts down.
   void close();
 
-  /// The number of open connections that have not shown the key. Threads: any.
+  /// Returns the number of open connections that have not presented the key. Threads: any.
   std::size_t strangers() const { return stranger_count_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options of a run's servers and clients: which run they serve, how connections are protected and
-// watched, and which processes exchange data.
+// Options of the gRPC servers and clients of a process: the run that they belong to, TLS, limits
+// and keepalive of connections, and which processes exchange data.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,22 @@
 
 namespace regatta {
 
-/// Identifies a run. Made by its coordinator and passed to ranks in their environment.
+/// Identifies a run. The run's coordinator makes it and passes it to the ranks in their
+/// environment.
 struct RunIdentity {
   std::string run_id;  ///< 32 hexadecimal digits
   std::string token;   ///< 64 hexadecimal digits, secret
 };
 
-/// PEM files for TLS, by which processes authenticate each other and encrypt everything.
+/// PEM files for TLS, with which processes authenticate each other and encrypt their connections.
 struct TlsFiles {
   std::string certificate;  ///< of this process, valid for its listening address; empty: no TLS
   std::string key;
-  std::string authority;  ///< that signed the certificates of all processes
+  std::string authority;  ///< certificate of the authority that signed those of all processes
 };
 
-/// Limits of a connection, on both sides. A peer that has been quiet for keepalive_time_ms is
-/// pinged, and is lost if it does not answer within keepalive_timeout_ms.
+/// Limits that both ends of a connection apply. A peer that has sent nothing for keepalive_time_ms
+/// is pinged; it is considered lost if it does not answer within keepalive_timeout_ms.
 struct ConnectionLimits {
   int keepalive_time_ms = 0;
   int keepalive_timeout_ms = 0;
@@ -34,8 +35,8 @@ struct ConnectionLimits {
 
 struct ExchangeOptions {
   RunIdentity run;
-  int process = 0;                   ///< this one
-  int processes = 1;                 ///< in the run
+  int process = 0;                   ///< rank of this process
+  int processes = 1;                 ///< number of processes in the run
   std::string listen = "127.0.0.1";  ///< address to bind to, without port
   TlsFiles tls;
   std::int64_t chunk_bytes = 4 << 20;  ///< payload of one gRPC message

@@ -12,8 +12,8 @@
 
 namespace regatta::exchange {
 
-/// Begins a call on `channel`. The link opens when the server has identified itself, and is lost
-/// when the server refuses. Null if the link already has a stream or is lost.
+/// Starts a call on `channel` and returns its stream; null if the link already has a stream or is
+/// lost. The link opens when the server has identified itself, and is lost if the server refuses.
 std::shared_ptr<Stream> start_client_stream(const std::shared_ptr<grpc::Channel>& channel,
                                             std::shared_ptr<Link> link, const Hello& hello);
 

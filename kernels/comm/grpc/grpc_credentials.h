@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Credentials of servers and channels: none or TLS. With TLS both ends present a certificate signed
-// by the run's authority. Run id and token are checked in either case.
+// Credentials of gRPC servers and channels: TLS or none. With TLS both ends present a certificate
+// signed by the run's authority. Run id and token are checked with and without TLS.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -16,20 +16,22 @@
 
 namespace regatta::exchange {
 
-/// The files ca.pem, cert.pem and key.pem of a folder; no TLS where `folder` is empty.
+/// Returns the files ca.pem, cert.pem and key.pem in `folder`; no TLS if `folder` is empty.
 TlsFiles tls_files_in(const std::string& folder);
 
 /// Checks the files by a TLS handshake between a server at `address` (without port) and a client.
-/// Does nothing without TLS. Throws: RunError(Usage) that names the file that cannot be read, or
-/// quotes TLS and lists the conditions for a certificate.
+/// Does nothing without TLS. Throws: RunError(Usage) that names a file that cannot be read, or
+/// gives the TLS library's message and the conditions that a certificate must satisfy.
 void check_tls(const TlsFiles& files, const std::string& address);
 
-/// The reason why a channel is not connected to its server; empty if it is. With TLS the first
-/// failure is final, because retrying does not repair certificates. Waits at most for `limit`.
+/// Waits at most `limit` until the channel is connected to its server. Returns an empty string if
+/// it is, else the reason why not. With TLS it returns at the first failure, because retries do not
+/// repair certificates.
 std::string why_not_connected(const std::shared_ptr<grpc::Channel>& channel, const TlsFiles& files,
                               std::chrono::milliseconds limit);
 
-/// Credentials for servers and for channels. Throws: RunError(Usage) naming an unreadable file.
+/// Make the credentials of servers and of channels. Both throw RunError(Usage) that names a file
+/// which cannot be read.
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const TlsFiles& files);
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const TlsFiles& files);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One message's queue of gRPC slices, from which its Receive kernel takes. Chunks must come in
-// order, without gaps, and at most one step ahead of the kernel, so a peer can make this process
-// hold at most two steps of the messages in the graph. Tickets may be kTicketsAhead steps ahead: a
-// process that takes part in few steps of a loop may lag behind it. Threads: a reactor fills it,
-// one lane empties it.
+// The queue of gRPC slices of one message, from which the message's Receive kernel takes. Chunks
+// must come in order, without gaps, and at most one step ahead of the kernel, so a peer can make
+// this process hold at most two steps of each message. Tickets may be kTicketsAhead steps ahead,
+// because a process that takes part in few steps of a loop may lag behind the loop. Threads: a gRPC
+// reactor fills the queue, one lane empties it.
 #pragma once
 
 #include <grpcpp/support/slice.h>
@@ -19,13 +19,14 @@
 
 namespace regatta::exchange {
 
-/// When the chunks of one message came to this process. Units: ticks.
+/// The times at which the first and the last chunk of a message arrived here. Units: ticks.
 struct MessageArrival {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
 };
 
-/// With n peers a replica draws a given one in one of n steps; no gap is longer than this.
+/// The most steps that tickets may be ahead of their receiver. A replica with n peers draws a given
+/// peer in one of n steps on average; the gap between two such steps is assumed to be shorter.
 inline constexpr std::uint64_t kTicketsAhead = 65'536;
 
 class Inbox {
@@ -37,16 +38,17 @@ class Inbox {
   /// refused, else an empty string. Threads: the reactor.
   std::string accept(const Frame& frame, std::vector<grpc::Slice>& payload);
 
-  /// Ends the message for good and wakes the lane. Threads: any.
+  /// Closes the inbox for good and wakes the lane. Threads: any.
   void close();
 
-  /// Waits until there are bytes to take. False: the limit passed. Throws: Aborted.
-  /// Threads: the lane, as below.
+  /// Waits until there are bytes to take or the inbox is closed. Returns false if that takes longer
+  /// than `patience.limit_ns`. Threads: the lane, for this and the functions below. Throws:
+  /// Aborted.
   bool wait(const Patience& patience);
-  /// Appends the slices that have arrived for the current step and returns their bytes; 0 after a
-  /// wait if the inbox is closed.
+  /// Appends the slices that have arrived for the current step to `to`. Returns their bytes; 0
+  /// after a successful wait() means that the inbox is closed.
   std::int64_t take(std::vector<grpc::Slice>& to);
-  /// The arrival times of the message that take() completed last.
+  /// Returns the arrival times of the message whose last bytes take() returned most recently.
   const MessageArrival& arrival() const { return taken_arrival_; }
 
   std::int64_t total_bytes() const { return total_bytes_; }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The connection to one other process: messages expected from it (inboxes), messages queued for it
-// (parcels, sent in the order queued), and whether it is connected. A link opens once. When its
-// stream ends for any reason, the link is lost for good and every wait for it ends. Locks: a thread
-// that holds a stream's mutex may take a link's, never the reverse.
+// The connection to one other process: an inbox for each message expected from it, the parcels
+// queued for it, which are sent in that order, and whether it is connected. A link opens once. When
+// its stream ends for any reason, the link is lost for good and all waits for it end. Lock order: a
+// thread that holds a stream's mutex may lock a link's mutex, never the reverse.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -32,44 +32,45 @@ struct LinkEnds {
   int peer = 0;
 };
 
-/// The result of Link::take_chunk().
+/// Whether there was a chunk to write, and whether more chunks follow it.
 enum class Chunk { None, Last, MoreFollow };
 
 class Link {
  public:
   explicit Link(const LinkEnds& ends) : ends_(ends) {}
 
-  /// Declares a message; undeclared messages are refused. It may come `steps_ahead` steps early
-  /// (grpc_inbox.h). Called before the first step.
+  /// Declares a message that the peer will send; undeclared messages are refused. The message may
+  /// arrive `steps_ahead` steps early (grpc_inbox.h). Called before the first step.
   Inbox& expect(std::int64_t message, std::int64_t total_bytes, std::uint64_t steps_ahead);
   Parcel& announce(std::int64_t message, std::span<const Tensor> tensors, std::int64_t chunk_bytes);
 
   // For lanes.
 
-  /// Waits until the peer is connected. False: the limit passed. Throws: Aborted.
+  /// Waits until the peer is connected or lost. Returns false if that takes longer than
+  /// `patience.limit_ns`. Throws: Aborted.
   bool wait_until_open(const Patience& patience) { return opened_.wait_for(1, patience); }
-  /// Queues a parcel after its begin().
+  /// Queues a parcel for sending. Called after the parcel's begin().
   void send(Parcel& parcel);
   bool is_lost() const;
-  /// The reason why the link is lost; empty if it is not.
+  /// Returns why the link is lost; empty if it is not.
   std::string reason() const;
 
   // For streams and the exchange. Threads: any.
 
-  /// Makes `stream` the link's stream. False if the link already has one or is lost.
+  /// Makes `stream` the link's stream. Returns false if the link already has one or is lost.
   bool take(std::shared_ptr<Stream> stream);
-  /// Called when the peer has identified itself: lanes may send.
+  /// Opens the link, so that lanes may send. Called when the peer has identified itself.
   void open();
   bool is_open() const { return opened_.value() == 1; }
-  /// Fetches the next chunk to be written.
+  /// Sets `chunk` to the next chunk to be written, if there is one.
   Chunk take_chunk(grpc::ByteBuffer& chunk);
-  /// Delivers a chunk to its inbox. Returns the reason if the chunk is refused, else an empty
-  /// string. Threads: the reactor.
+  /// Delivers a chunk that has arrived to its inbox. Returns an empty string, or the reason if the
+  /// chunk is refused. Threads: the gRPC reactor.
   std::string arrived(grpc::ByteBuffer& chunk);
-  /// Marks the link as lost and ends all waits. The first reason is kept.
+  /// Marks the link as lost and ends all waits. Later calls do not change the reason.
   void lose(const std::string& reason);
   std::shared_ptr<Stream> stream() const;
-  /// Releases the stream, which is over.
+  /// Releases the stream. Called when the stream has ended.
   void let_go();
   const LinkEnds& ends() const { return ends_; }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The message of one Send kernel: its tensors in order, cut into chunks. A chunk is one gRPC
-// message: a header (frame.h) and slices. Larger tensors are not copied: their slices point to the
-// tensor's memory, and gRPC signals when it has released each.
+// message: a header (frame.h) and slices. Tensors are not copied unless they are small: the slices
+// point to the tensor's memory, and gRPC signals when it has released each slice.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -25,18 +25,20 @@ inline constexpr std::int64_t kCopiedBytes = 4096;
 
 class Parcel {
  public:
-  /// `header` has the fields that all chunks share. The tensors' memory must not move.
+  /// `header` has the fields that are equal in all chunks. The tensors' memory must not move.
   Parcel(const Frame& header, std::span<const Tensor> tensors, std::int64_t chunk_bytes);
 
-  /// Starts a step's message; the tensors' memory is in use until wait(). Threads: the lane.
+  /// Starts the message of a step. The tensors' memory is in use until wait() returns true.
+  /// Threads: the lane.
   void begin(std::int64_t step);
-  /// Makes `chunk` the next one. True: more follow. Threads: the one that may write to the stream.
+  /// Sets `chunk` to the message's next chunk. Returns whether more chunks follow. Threads: the
+  /// thread that may write to the stream.
   bool next_chunk(grpc::ByteBuffer& chunk);
-  /// Drops the remaining chunks. Threads: the one that removed the parcel from the queue.
+  /// Drops the remaining chunks. Threads: the thread that removed the parcel from the link's queue.
   void drop();
 
-  /// Waits until the tensors' memory is free again. False: the limit passed. Throws: Aborted.
-  /// Threads: the lane, also for the accessors below.
+  /// Waits until the tensors' memory is free again. Returns false if that takes longer than
+  /// `patience.limit_ns`. Threads: the lane, also for the accessors below. Throws: Aborted.
   bool wait(const Patience& patience) { return released_.wait_for(begun_, patience); }
   bool dropped() const { return dropped_.load(std::memory_order_acquire); }
   std::int64_t total_bytes() const { return header_.total_bytes; }

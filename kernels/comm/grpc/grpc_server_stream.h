@@ -15,7 +15,7 @@ namespace regatta::exchange {
 using ServerReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 /// Makes the reactor of an accepted call, which becomes the stream of `link`, and answers with this
-/// server's identity. Null if the link already has a stream or is lost.
+/// server's identity. Returns null if the link already has a stream or is lost.
 ServerReactor* start_server_stream(grpc::CallbackServerContext& context,
                                    std::shared_ptr<Link> link);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One bidirectional gRPC stream between two processes. It always reads, and writes one chunk at a
-// time while its link has some. This is the common part of both ends; the two kinds of reactor only
-// forward calls (grpc_client_stream, grpc_server_stream).
-// gRPC has two threads for all reactors of a process, so nothing here waits. Only cancel() calls
-// gRPC while the mutex is held, because cancelling must not race with the stream's end.
-// The thread that closes the exchange destroys a stream, never a thread of gRPC: gRPC 1.51 ends its
-// threads with the last channel, and crashes if one of them does so.
+// One bidirectional gRPC stream between two processes. It reads all the time, and writes one chunk
+// after another while its link has chunks. This class is the common part of both ends; the two
+// reactors only forward calls (grpc_client_stream, grpc_server_stream).
+// gRPC has two threads for all reactors of a process, so notifications must not wait. Only cancel()
+// calls gRPC while the mutex is held, because cancelling must not race with the stream's end.
+// A stream is destroyed by the thread that closes the exchange, never by one of gRPC's threads:
+// gRPC 1.51 ends its threads with the last channel, and crashes if one of them destroys that
+// channel.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -33,20 +34,21 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   /// Writes the link's next chunk unless a write is under way.
   void write();
-  /// Ends the stream after the queued messages, so that the peer receives them.
+  /// Ends the stream when all queued messages are written, so that the peer receives them.
   void close();
   /// Ends the stream at once.
   void cancel();
-  /// Waits for the end of the stream. False: it goes on after the limit.
+  /// Waits for the end of the stream. Returns false if it has not ended after `limit`.
   bool wait_until_over(std::chrono::milliseconds limit);
-  /// Releases the stream, which keeps itself alive until then. Called after its end.
+  /// Drops the stream's reference to itself, which keeps it alive while gRPC uses it. Called after
+  /// the stream has ended.
   void let_go() { self_.reset(); }
 
  protected:
   // Operations of the reactor.
   virtual void start_read(grpc::ByteBuffer* chunk) = 0;
   virtual void start_write(const grpc::ByteBuffer* chunk, Chunk follows) = 0;
-  /// Ends writing for good. True: on_write_done() will follow.
+  /// Ends writing for good. Returns whether on_write_done() will be called for this.
   virtual bool start_half_close() = 0;
   /// Ends the call; no operation is started afterwards.
   virtual void finish(const grpc::Status& status) = 0;
@@ -59,7 +61,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void on_write_done(bool ok);
   void on_over();
 
-  /// The reason why the stream ended; called once, when the reactor is done.
+  /// Returns why the stream ended. Called once, when the reactor is done.
   virtual std::string last_words() const = 0;
 
   Link& link() { return *link_; }

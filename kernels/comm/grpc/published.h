@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Orders a thread that sets up an object before gRPC's threads that use it: the first calls
-// publish(), the others see(). gRPC orders them as well, but the thread sanitizer cannot observe
-// that in a library that is not built for it.
+// Makes the set-up of an object by one thread happen before its use by gRPC's threads: the first
+// thread calls publish(), the others call see(). gRPC guarantees this order anyway, but the thread
+// sanitizer cannot observe it in a library that is not built with it.
 #pragma once
 
 #include <atomic>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrival times of workers' pushes at one place of a server: when every worker's gradients of a
-// step were complete, by the server's clock. One push may travel as several messages. Threads:
-// lanes of one place call note(); none of them begins a step before all have ended the previous
-// one.
+// Records when the pushes of all workers arrived at one server: the time at which each worker's
+// gradients of a step were complete, by the server's clock. A push may consist of several messages.
+// Threads: the lanes of the server's place call note(); no lane begins a step before all of them
+// have ended the previous step.
 #pragma once
 
 #include <atomic>
@@ -18,15 +18,16 @@ class PushLedger {
  public:
   explicit PushLedger(const Place& server) : server_(server) {}
 
-  /// Declares one message of each step's push from `worker`; returns its number for note(). Called
-  /// before the first step.
+  /// Declares a message that is part of each push from `worker`. Returns the message's index for
+  /// note(). Called before the first step.
   std::size_t expect(const Place& worker);
 
-  /// Notes when this step's message was complete. Units: ticks.
+  /// Notes that `message`, an index from expect(), was complete in this step at time `complete`.
+  /// Units: ticks.
   void note(std::size_t message, std::uint64_t complete);
 
-  /// Adds lateness and pushes of the workers, barriers and pushes of the server. Not called while
-  /// lanes run.
+  /// Adds the lateness and the number of pushes of each worker, and the barriers and the number of
+  /// pushes of the server, to `all`. Not called while lanes run.
   void add_to(ExchangeTimesByPlace& all) const;
 
  private:

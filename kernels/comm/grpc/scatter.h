@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes or adds the bytes of a message into tensors, in order. The bytes come in pieces that may
-// end inside an element and begin at any address.
+// Writes the bytes of a message into tensors, or adds its elements to them, in order. The bytes
+// come in pieces, which may end in the middle of an element and begin at any address.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class Scatter {
 
   std::int64_t bytes() const { return bytes_; }
   void begin();
-  /// Writes or adds the next bytes: at most bytes() in total since begin().
+  /// Writes or adds the next bytes of the message: at most bytes() in total since begin().
   void land(std::span<const std::uint8_t> piece);
 
  private:

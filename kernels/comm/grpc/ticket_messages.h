@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carries the tickets of loops that span processes as messages of the values' transport: the
-// process that leads a loop has a send to every other process, which has a receive. Their message
-// numbers follow those of values. Their bytes are control data, like headers, and do not count as
-// traffic.
+// Carries the tickets of loops that span processes as messages over the transport of the graph's
+// values: the process that leads a loop has a send kernel for every other process of the loop,
+// which has a receive kernel. The numbers of these messages follow those of the graph's messages.
+// Their bytes are control data, like headers, and are not counted as traffic.
 #pragma once
 
 #include <array>
@@ -23,15 +23,16 @@ namespace regatta {
 
 class TicketMessages final : public TicketPost {
  public:
-  /// `table` provides send and receive. Called before any process runs a step.
+  /// `table` must have the kernels of send and receive. Called before any process runs a step.
   TicketMessages(const Step& part, const KernelTable& table);
 
   void publish(int loop, const Ticket& ticket) override;
   Ticket next(int loop) override;
   void abandon(int loop) override;
 
-  /// Ends next() of the lost process's loops with RunError(PeerLost), except in a loop with a
-  /// quorum: its first server ends it and informs the others by a ticket. Threads: any.
+  /// Makes next() throw RunError(PeerLost) with `reason` for the loops of `process`, which is lost,
+  /// unless the graph has a quorum: the first server then ends the loop and informs the other
+  /// processes by a ticket. Threads: any.
   void lose(int process, const std::string& reason);
 
  private:

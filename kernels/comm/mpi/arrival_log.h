@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The times at which one member arrived at a collective, one for each round. The memory is
-// allocated before the first round; arrivals beyond its size are not logged. Between steps
-// MpiArrivals turns the log into lateness behind the first member and clears it.
+// The times at which one member arrived at a collective, one entry for each time that the
+// collective ran. The memory is allocated before the run; when it is full, further arrivals are not
+// logged. Between steps MpiArrivals computes from the logs how long after the first member each
+// member arrived, and clears the logs.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +27,12 @@ class ArrivalLog {
     if (size_ < stamps_.size()) stamps_[size_++] = ns;
   }
 
-  /// The arrivals since the last clear(). Not called while lanes run, like all functions below.
+  /// Returns the arrivals since the last clear(). This and the functions below are not called while
+  /// lanes run.
   std::span<const std::int64_t> stamps() const { return std::span(stamps_).first(size_); }
   void clear() { size_ = 0; }
 
-  /// Receives the member's lateness.
+  /// Returns where MpiArrivals adds the member's lateness.
   ExchangeTimes& times() { return times_; }
 
  private:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares two clocks as NTP does (RFC 5905, section 8): a message is sent to the other process and
-// returns with the time there. The other clock showed that time between departure and return, so
+// Compares two clocks as NTP does (RFC 5905, section 8): a message goes to the other process and
+// returns with that process's time, read at some moment between departure and return, so
 //   offset = there - (sent + received) / 2,   error <= (received - sent) / 2.
-// The fastest of several round trips has the smallest error. Two comparisons give the drift, which
-// is assumed to be constant between them.
-// Units: nanoseconds by the clock in the name.
+// The fastest of several round trips has the smallest error. Two comparisons at different times
+// give the drift, which is assumed to be constant between them.
+// Units: nanoseconds; own_ns is by the own clock, other_ns by the other process's clock.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,26 @@ namespace regatta {
 
 struct RoundTrip {
   std::int64_t sent_ns = 0;      ///< by the own clock
-  std::int64_t there_ns = 0;     ///< by the other clock
+  std::int64_t there_ns = 0;     ///< the other process's reading, by its clock
   std::int64_t received_ns = 0;  ///< by the own clock
 };
 
 struct ClockComparison {
   std::int64_t own_ns = 0;     ///< time of the comparison, by the own clock
   std::int64_t offset_ns = 0;  ///< other clock minus own
-  std::int64_t error_ns = 0;   ///< bound on the offset's error, either way
+  std::int64_t error_ns = 0;   ///< bound on the offset's error, in either direction
 };
 
-/// Uses the fastest round trip. `trips` has at least one.
+/// Compares two clocks by the fastest of the round trips; `trips` must have at least one.
 ClockComparison compare_clocks(std::span<const RoundTrip> trips);
 
-/// For processes on one host, which share the steady clock: offset and error 0. Returns
-/// `comparison` unchanged if its offset exceeds its error, because a container may have its own
-/// clock.
+/// Corrects a comparison between two processes on one host, which normally share the steady clock:
+/// returns it with offset and error 0. If the offset exceeds the error, returns `comparison`
+/// unchanged, because a container may have a clock of its own.
 ClockComparison of_one_host(const ClockComparison& comparison);
 
-/// Converts times of the own clock to times of the other, by interpolation between two comparisons.
+/// Converts times of the own clock to times of the other clock, by interpolation between two
+/// comparisons.
 class ClockMap {
  public:
   ClockMap() = default;  ///< both clocks are the same
@@ -42,7 +43,8 @@ class ClockMap {
   std::int64_t other_ns(std::int64_t own_ns) const;
   /// Bound on the error of other_ns() between the comparisons: the larger of their errors.
   std::int64_t error_ns() const { return error_ns_; }
-  /// The other clock's gain on the own. Units: parts per billion, which is nanoseconds a second.
+  /// Returns how much faster the other clock runs than the own. Units: parts per billion, that is
+  /// nanoseconds per second.
   std::int64_t drift_ppb() const;
 
  private:

@@ -3,9 +3,10 @@
 // Measures how late each member arrives at collectives between processes on hosts that may have
 // different clocks. Each member logs its arrivals by its process's clock. Ranks compare their
 // clocks with rank 0's before the first step and at each settle(), while no lane runs. settle()
-// converts the logs to rank 0's clock, and the ranks find the first arrival of each exchange. The
-// error of the comparisons is the uncertainty of the lateness; it is 0 between ranks on rank 0's
-// host. A run that fails does not settle again, so lateness after the last settle() is missing.
+// converts the logs to rank 0's clock and finds the first arrival at each exchange among all ranks.
+// The uncertainty of the lateness is the error of the comparisons; it is 0 if all ranks are on one
+// host. A run that fails does not call settle() again, so its lateness after the last call is
+// missing.
 #pragma once
 
 #include <cstddef>
@@ -25,25 +26,30 @@ namespace regatta {
 
 class MpiArrivals {
  public:
-  /// Arrivals that all logs of this process together can hold, 8 bytes each.
+  /// Default for the number of arrivals that all logs of this process together can hold, 8 bytes
+  /// each.
   static constexpr std::size_t kArrivals = std::size_t{1} << 20;
 
   explicit MpiArrivals(const ProcessClock& clock, std::size_t arrivals = kArrivals)
       : clock_(clock), arrivals_(arrivals) {}
   const ProcessClock& clock() const { return clock_; }
 
-  /// Adds the log of a member in this process, in a collective of `members`. settle() adds its
-  /// lateness to `times`. The reference stays valid. Called before connect().
+  /// Adds the log of a member in this process, for the collective with number `group`, which has
+  /// `members` members. settle() adds the member's lateness to `times`. The reference stays valid.
+  /// Called before connect().
   ArrivalLog& log(std::int64_t group, std::int64_t members, ExchangeTimes& times);
 
-  /// Called once by every rank together, before the first step. Throws: RunError(PeerLost).
+  /// Allocates the logs and makes the first comparison of clocks. Called once, by all ranks
+  /// together, before the first step. Throws: RunError(PeerLost).
   void connect(MPI_Comm all, const MpiSession& session);
-  /// Called by all ranks together, between two steps of all loops. Throws: RunError(PeerLost).
+  /// Computes lateness from the logs and clears them. Called by all ranks together, between two
+  /// steps of all loops. Throws: RunError(PeerLost).
   void settle(MPI_Comm all);
 
-  /// Uncertainty of each lateness; 0 before the first settle(). Units: nanoseconds.
+  /// Returns the bound on the error of each lateness, in either direction; 0 before the first
+  /// settle(). Units: nanoseconds.
   std::int64_t uncertainty_ns() const { return uncertainty_ns_; }
-  /// This process's clock compared with rank 0's; empty before the first settle().
+  /// Returns the comparison of this process's clock with rank 0's; empty before the first settle().
   std::optional<ClockFacts> facts() const { return facts_; }
 
  private:

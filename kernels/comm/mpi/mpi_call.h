@@ -11,7 +11,8 @@
 
 namespace regatta {
 
-/// Checks the return code of an MPI call. The communicator needs MPI_ERRORS_RETURN.
+/// Checks the return code of an MPI call. The communicator must have the error handler
+/// MPI_ERRORS_RETURN.
 /// Throws: RunError(PeerLost) with the call's name, MPI's message and the caller's line.
 void mpi_call(int code, std::string_view call,
               std::source_location where = std::source_location::current());

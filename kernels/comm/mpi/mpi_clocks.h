@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares each rank's clock with that of rank 0, one rank after the other. A rank makes 32 round
-// trips; after 100 ms it stops earlier, but makes at least 5. Before and after its turn it sleeps
-// between polls: with many more ranks than cores, ranks that wait busily would slow each round trip
-// in proportion to their number.
+// Compares each rank's clock with that of rank 0, one rank after the other. A rank makes up to 32
+// round trips: after 100 ms it stops as soon as it has made 5. Ranks that wait for their turn, or
+// for the others after it, sleep between polls: with many more ranks than cores, busy waits would
+// slow each round trip in proportion to their number.
 #pragma once
 
 #include "kernels/comm/mpi/clock_comparison.h"
@@ -12,8 +12,8 @@
 
 namespace regatta {
 
-/// Compares `clock`, this rank's own, with rank 0's; at rank 0 offset and error are 0. Called by
-/// all ranks together, while no lane runs. Throws: RunError(PeerLost).
+/// Compares `clock`, which is this rank's, with rank 0's clock; at rank 0, offset and error are 0.
+/// Called by all ranks together, while no lane runs. Throws: RunError(PeerLost).
 ClockComparison compare_with_rank_0(MPI_Comm all, const ProcessClock& clock);
 
 }  // namespace regatta

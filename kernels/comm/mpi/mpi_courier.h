@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Completes sends in the background, so that no lane waits for them. MPI progresses a send only
-// while some thread calls it, and lanes compute or sleep: the courier's thread polls while any send
-// is under way, and sleeps otherwise.
+// while some thread calls MPI, but lanes compute or sleep. The courier's thread therefore polls MPI
+// while any send is in progress, and sleeps otherwise.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace regatta {
 
-/// The sends of one message, started once a step.
+/// The sends of one message, which start anew in every step.
 class Outgoing {
  public:
   /// `chunks` is the number of the message's chunks, each of which has a request.
@@ -27,21 +27,23 @@ class Outgoing {
   Outgoing& operator=(const Outgoing&) = delete;
 
   std::vector<MPI_Request>& requests() { return requests_; }
-  /// begin() counts the steps that have started it. Threads: the sending lane.
+  /// Counts one more start of the message; begun() returns the number of starts. Threads: the
+  /// sending lane.
   void begin() { ++begun_; }
   std::uint64_t begun() const { return begun_; }
 
-  /// Whether all sends so far are complete.
+  /// Whether the message has been sent completely as often as it was started.
   bool has_left() const { return left_.value() == begun_; }
 
-  /// Tests whether all chunks have left. Threads: the sending lane, then the courier's. Throws:
-  /// RunError(PeerLost).
+  /// Tests the requests. Returns whether all chunks of the current step are sent. Threads: the
+  /// sending lane; after MpiCourier::take(), the courier's thread. Throws: RunError(PeerLost).
   bool look();
-  /// Ends waits with this error.
+  /// Makes current and later calls of wait() throw RunError(PeerLost) with `error`.
   void fail(const std::string& error);
 
-  /// Waits until the message has left `times` times since the start. Returns false when the limit
-  /// has passed. Throws: RunError(PeerLost), Aborted. Threads: any.
+  /// Waits until the message has been sent completely `times` times since the run began. Returns
+  /// false if that takes longer than `patience.limit_ns`. Throws: RunError(PeerLost), Aborted.
+  /// Threads: any.
   bool wait(std::uint64_t times, const Patience& patience);
 
  private:
@@ -62,12 +64,13 @@ class MpiCourier {
   MpiCourier(const MpiCourier&) = delete;
   MpiCourier& operator=(const MpiCourier&) = delete;
 
-  /// Makes room for one more message, which outlives the courier. Starts the thread, which inherits
-  /// the caller's cores. Called before the first run.
+  /// Makes room for one more message, which must outlive the courier. The first call starts the
+  /// courier's thread, which inherits the caller's cores. Called before the first run.
   void announce();
-  /// Takes over a message that has begun. Threads: any.
+  /// Takes over a message whose sends have been started, and completes them. Threads: any.
   void take(Outgoing& outgoing);
-  /// Stops the thread at once. Called before memory being sent is freed. Threads: one at a time.
+  /// Stops the thread without completing sends. Called before memory that is being sent is freed.
+  /// Not called by two threads at once.
   void stop();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One collective between processes, seen from one of them: the process of each member, the links
-// from members in this process to the others, and the schedule that each runs.
+// One collective between processes, as one process sees it: the process of each member, the links
+// from this process's members to the others, and the schedule that each of its members runs.
 #pragma once
 
 #include <cstdint>
@@ -25,34 +25,36 @@ class MpiGroup {
     Op op = Op::AllReduce;
     std::int64_t group = 0;
     std::string algorithm;
-    std::int64_t columns = 0;             ///< of a torus; 0: the grid nearest to a square
-    std::vector<std::int64_t> processes;  ///< by member
+    std::int64_t columns = 0;             ///< columns of a torus; 0: the grid nearest to a square
+    std::vector<std::int64_t> processes;  ///< processes[m] is member m's process
   };
 
-  /// Throws: RunError(Usage) if a process does not exist, RunError(Unsupported) if there are more
-  /// members or groups than tags.
+  /// Throws: RunError(Usage) if a process does not exist, RunError(Unsupported) if the tags that
+  /// the collective needs exceed MPI's largest tag (MPI_TAG_UB).
   MpiGroup(Request request, const MpiSession& session);
 
-  /// `all_reduce 4: member 0 in process 1`.
+  /// Returns a name for messages, such as `all_reduce 4: member 0 in process 1`.
   std::string name(std::int64_t member) const;
 
-  /// Whether the roots of the processes exchange by MPI's own all-reduce.
+  /// Whether MPI_Iallreduce performs the exchange between the roots, one in each process.
   bool by_library() const { return request_.algorithm == kMpi; }
   bool is_root(std::int64_t member) const;
   bool between_hosts() const { return between_hosts_; }
 
-  /// The schedules that `member` runs, in order. With by_library() there are two, and the roots'
-  /// exchange comes between them.
+  /// Returns the schedules that `member` runs, in order. With by_library() there are two, and the
+  /// exchange between the roots comes between them.
   std::vector<MessageSchedule> schedules(std::int64_t member, std::int64_t elements,
                                          std::int64_t chunk_elements) const;
 
-  /// The links of `member`, by other member.
+  /// Returns the links of `member`; the key is the member at the other end.
   std::map<std::int64_t, MpiLink> links(std::int64_t member);
 
-  /// The traffic counted at root `member` for the exchange between roots: that of a ring.
+  /// Returns the traffic to count at root `member` for one exchange between the roots by MPI: that
+  /// of a ring.
   MemberTraffic traffic_of_roots(std::int64_t member, const TensorType& bucket) const;
 
-  /// With by_library(): creates the communicator of the roots. Called by their processes together.
+  /// Creates the communicator of the roots if by_library(). Called by the processes of all members
+  /// together.
   void connect(MPI_Comm all);
   const MPI_Comm& communicator() const { return communicator_; }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Send, sent and receive between processes, over Open MPI. A message travels in chunks from and to
-// the memory of its tensors, on a separate communicator with its number as tag, so it is matched
-// whatever arrives before it. A send only begins; the courier completes it, and sent waits for
-// that. A receive waits for the first chunk, which a late peer delays, and then takes all.
-// No MPI call blocks, so a wait ends at the abort flag or at its deadline.
+// The kernels of the ops send, sent and receive between processes, over Open MPI. A message is sent
+// in chunks directly from and to the memory of its tensors. Messages have a communicator of their
+// own, and a message's number is its tag, so messages may arrive in any order. A send kernel only
+// starts the sends; the courier completes them, and a sent kernel waits for that. A receive kernel
+// waits for the first chunk, which counts as waiting for the peer, and then receives all chunks.
+// No MPI call blocks, so a wait ends when the abort flag is raised or at its deadline.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +21,19 @@
 namespace regatta {
 
 struct MpiMessageOptions {
-  std::int64_t chunk_bytes = 0;                ///< between processes of one host
-  std::int64_t chunk_bytes_between_hosts = 0;  ///< both are multiples of an element's bytes
-  std::int64_t limit_ns = 0;                   ///< of one wait
+  std::int64_t chunk_bytes = 0;  ///< between processes on one host
+  std::int64_t chunk_bytes_between_hosts =
+      0;                      ///< like chunk_bytes, a multiple of an element's size
+  std::int64_t limit_ns = 0;  ///< the longest wait
 };
 
 class MpiMessages {
  public:
-  /// Called by all ranks together. The session outlives this object.
+  /// Called by all ranks together. `session` and `accounts` must outlive this object.
   MpiMessages(MpiSession& session, const MpiMessageOptions& options, Accounts& accounts);
 
   /// Makes a kernel of send, sent or receive. Throws: RunError(Usage) if the peer does not exist,
-  /// RunError(Unsupported) if the message's number is beyond MPI's tags.
+  /// RunError(Unsupported) if the message's number exceeds MPI's largest tag (MPI_TAG_UB).
   std::unique_ptr<Kernel> build(const KernelRequest& request);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A rendezvous of MPI's ranks: each sends its text to every other. No MPI call in it blocks, so an
-// exchange ends at its deadline and can name the missing processes.
+// A rendezvous of MPI ranks: each sends its text to every other rank. No MPI call blocks, so an
+// exchange ends at its deadline at the latest and can then name the missing processes.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@ namespace regatta {
 
 class MpiRendezvous final : public Rendezvous {
  public:
-  /// Called by all ranks together. The session outlives the rendezvous.
+  /// Called by all ranks together. The session must outlive the rendezvous.
   explicit MpiRendezvous(MpiSession& session);
   ~MpiRendezvous() override;
 
   int process() const override;
   int processes() const override;
-  /// `text` has at most 64 KiB. Threads: one at a time.
+  /// See Rendezvous::exchange(). `text` may have at most 64 KiB. Not called by two threads at once.
   std::vector<std::string> exchange(const std::string& text, const Patience& patience) override;
 
  private:

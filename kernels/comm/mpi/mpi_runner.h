@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one member's schedule (mpi_schedule.h). Chunks to and from other processes travel by
+// Runs one member's schedule (mpi_schedule.h). Chunks to and from other processes are sent by
 // MPI_Isend and MPI_Irecv; chunks from members in this process are read from their memory. No MPI
-// call blocks: the loop starts the transfers that may start, tests those under way and backs off
-// when none has moved. A wait therefore ends at the abort flag or at its deadline.
-// run() allocates no memory of ours: request handles and the staging buffers of chunks to be added
-// are allocated with the runner.
+// call blocks: a loop starts the transfers that may start, tests those in progress, and backs off
+// if none has completed. A wait therefore ends when the abort flag is raised or at its deadline.
+// Our code allocates no memory in run(): request handles and the buffers for chunks to be added are
+// allocated by the constructor.
 #pragma once
 
 #include <cstddef>
@@ -32,13 +32,13 @@ struct LocalChannel {
   Counter taken;
 };
 
-/// The process and tags, or the local channels, by which to reach another member.
+/// How to reach another member: its process and the tags, or channels if it is in this process.
 struct MpiLink {
   int process = 0;
   int send_tag = 0;
   int receive_tag = 0;
-  LocalChannel* out = nullptr;  ///< set if both members are in this process, like `in`
-  LocalChannel* in = nullptr;
+  LocalChannel* out = nullptr;  ///< null if the other member is in another process
+  LocalChannel* in = nullptr;   ///< null if the other member is in another process
 };
 
 struct MpiRunnerOptions {
@@ -52,7 +52,7 @@ struct MpiRunnerOptions {
 
 class MpiRunner {
  public:
-  /// `links`: by member, for every member in the schedule.
+  /// `links[m]` is the link to member m; there is one for every other member in the schedule.
   MpiRunner(MessageSchedule schedule, std::map<std::int64_t, MpiLink> links,
             MpiRunnerOptions options);
   /// Cancels the requests of a failed run.
@@ -62,11 +62,11 @@ class MpiRunner {
 
   /// Receives the measurements of one run.
   struct Observer {
-    WaitClock* peer_waits = nullptr;  ///< runs while other members have not arrived
+    WaitClock* peer_waits = nullptr;  ///< counts the time until the other members have arrived
     MemberTraffic* traffic = nullptr;
   };
 
-  /// Returns when everything is received and no send reads the buffer any more.
+  /// Runs the schedule. Returns when everything is received and no send reads the buffer any more.
   /// Throws: RunError(Timeout) that names the missing member, RunError(PeerLost), Aborted.
   void run(const Patience& patience, const Observer& observer);
 

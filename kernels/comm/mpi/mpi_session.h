@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The MPI session of this process, from MPI_Init_thread to MPI_Finalize. A process has one; it is
-// created before any other use of MPI and destroyed last.
+// This process's use of MPI, from MPI_Init_thread to MPI_Finalize. A process has one session, which
+// must be created before any other use of MPI and destroyed after all others.
 // A process that ends because of a failure must not finalize, because MPI_Finalize waits for ranks
 // that may be gone. It calls abandon(), writes its results and ends by _exit().
 #pragma once
@@ -13,8 +13,8 @@ namespace regatta {
 
 class MpiSession {
  public:
+  /// Initialises MPI so that any thread may call it. Called from the main thread.
   /// Throws: RunError(Unsupported) if this MPI cannot be called by several threads.
-  /// Threads: the first of the process; from then on any thread may call MPI.
   MpiSession();
   /// Finalizes MPI together with all other ranks, unless abandon() was called.
   ~MpiSession();
@@ -24,20 +24,21 @@ class MpiSession {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// The number of each rank's host. Hosts are numbered in the order of their first ranks.
+  /// Returns the host number of each rank. Hosts are numbered in the order of their first ranks.
   const std::vector<int>& hosts() const { return hosts_; }
 
   /// Returns the text of rank `from` at every rank. Called by all ranks together.
   /// Throws: RunError(PeerLost).
   std::string broadcast(const std::string& text, int from = 0);
 
-  /// Returns when all ranks have called it. Throws: RunError(PeerLost).
+  /// Waits until all ranks have called it. Throws: RunError(PeerLost).
   void barrier();
 
-  /// Makes the destructor do nothing.
+  /// Makes the destructor leave MPI without MPI_Finalize.
   void abandon() { abandoned_ = true; }
 
-  /// `Open MPI v4.1.4, ...`, which all ranks must share. Needs no session.
+  /// Returns MPI's version, such as `Open MPI v4.1.4, ...`; it must be the same for all ranks. May
+  /// be called without a session.
   static std::string library_version();
 
  private:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collectives and messages (mpi_messages.h) between processes, over Open MPI. It takes collectives
-// with the attribute `processes`, the MPI rank of each member, and messages that neither come from
-// nor go to a server. A process may hold several members, each on its own lane.
-// The tag of a collective's chunk combines collective, sender and receiver, so that buckets in
-// flight do not mix; with the algorithm `mpi` each bucket has its own communicator.
+// Collectives and messages (mpi_messages.h) between processes, over Open MPI. This transport
+// carries collectives that have the attribute `processes`, the MPI rank of each member, and
+// messages that neither come from nor go to a server. A process may hold several members, each on
+// its own lane. The tag of a collective's chunk encodes the collective, the sender and the
+// receiver, so that buckets in flight do not mix; with the algorithm `mpi` each bucket has its own
+// communicator.
 #pragma once
 
 #include <cstdint>
@@ -24,26 +25,27 @@ struct MpiTransportOptions {
   /// eagerly (btl_tcp_eager_limit, 64 KiB with headers). A larger chunk would wait for the
   /// receiver's answer, which queues behind the chunks in the other direction.
   std::int64_t chunk_bytes_between_hosts = 63 << 10;
-  /// Chunks that MPI may receive while another is added. On one host the receiver copies them from
-  /// the sender's memory, so a second chunk would only push the first out of the cache.
+  /// Number of chunks that MPI may receive while another chunk is added. On one host the receiver
+  /// copies chunks from the sender's memory, so a second one would only evict the first from the
+  /// cache.
   int receives_in_flight = 1;
   int receives_in_flight_between_hosts = 16;
   int sends_in_flight = 8;
-  /// Chunk size of messages. On one host one call copies a chunk from the sender's memory, so small
-  /// chunks have no advantage.
+  /// Chunk size of messages. On one host a single call copies a chunk from the sender's memory, so
+  /// small chunks have no advantage.
   std::int64_t message_chunk_bytes = 1 << 30;
-  std::int64_t limit_ns = 120'000'000'000;  ///< of one wait
-  ProcessClock clock = {};                  ///< this process's clock
+  std::int64_t limit_ns = 120'000'000'000;  ///< the longest wait
+  ProcessClock clock = {};                  ///< for arrival times; tests may skew it
 };
 
 class MpiTransport final : public Transport {
  public:
-  /// Called by all ranks together. The session outlives the transport.
+  /// Called by all ranks together. The session must outlive the transport.
   explicit MpiTransport(MpiSession& session, const MpiTransportOptions& options = {});
   ~MpiTransport() override;
 
-  /// Adds collectives, send, sent and receive between processes; other nodes keep the table's
-  /// earlier kernel. Several tables are possible.
+  /// Adds kernels of collectives, send, sent and receive between processes; other nodes keep the
+  /// kernels that the table already has. May be called for several tables.
   void add_kernels(KernelTable& table) override;
   void connect() override;
   /// See mpi_arrivals.h.

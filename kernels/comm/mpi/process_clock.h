@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The clock of this process for arrival times: the steady clock. On another host it starts at
-// another time and runs at another rate; tests imitate that with an artificial skew.
+// This process's clock for arrival times: the steady clock. Its start and its rate differ between
+// hosts; tests imitate that on one host with an artificial skew.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace regatta {
 
-/// An artificial skew, for tests.
+/// An artificial difference from the steady clock, for tests.
 struct ClockSkew {
   std::int64_t offset_ns = 0;
-  std::int64_t drift_ppb = 0;  ///< since the clock was created. Units: parts per billion
+  std::int64_t drift_ppb = 0;  ///< gain since the clock was created. Units: parts per billion
 };
 
 class ProcessClock {

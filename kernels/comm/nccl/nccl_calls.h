@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of NCCL functions that we call, loaded at run time (kernels/runtime/shared_library.h)
-// and named as in the library without its prefix, with the CUDA runtime functions that they need.
-// Tests replace the table by a test double. Only sources of this folder include this file.
+// The table of NCCL functions that we call, loaded at run time (kernels/runtime/shared_library.h).
+// Each has the library's name without the prefix `nccl`. The table also has the CUDA runtime
+// functions that calls of NCCL need. Tests use a table of fakes. Only sources of this folder
+// include this file.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,7 +32,7 @@ struct NcclCalls {
   decltype(ncclAllReduce)* all_reduce = nullptr;
   decltype(ncclReduce)* reduce = nullptr;
   decltype(ncclBroadcast)* broadcast = nullptr;
-  /// A communicator belongs to the calling thread's current GPU at its creation.
+  /// Sets the calling thread's current GPU, to which a communicator created next belongs.
   cudaError_t (*set_device)(int) = nullptr;
   cudaError_t (*event_create)(cudaEvent_t*, unsigned) = nullptr;
   cudaError_t (*event_destroy)(cudaEvent_t) = nullptr;
@@ -39,11 +40,11 @@ struct NcclCalls {
   cudaError_t (*event_query)(cudaEvent_t) = nullptr;
 };
 
-/// The installed library's functions.
+/// Loads the installed library at the first call. Returns its functions.
 /// Throws: RunError(Unsupported) that names the package and the places searched.
 const NcclCalls& nccl_library();
 
-/// NCCL's message for `result`, with the communicator's last error.
+/// Returns NCCL's message for `result`, with the communicator's last error.
 std::string nccl_words(const NcclCalls& calls, ncclResult_t result, ncclComm_t communicator);
 
 /// Checks the result of an NCCL call; ncclSuccess and ncclInProgress pass.

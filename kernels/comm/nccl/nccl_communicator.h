@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The NCCL communicator of one member: non-blocking, used by one lane, closed or aborted.
-// It keeps these rules of NCCL:
+// The NCCL communicator of one member of a collective. It is non-blocking, used by one lane, and in
+// the end either closed or aborted. This class keeps to these rules of NCCL:
 //   - a communicator belongs to the GPU that is current at its creation; all begin() calls of one
 //     process are in one NCCL group
 //   - a call to a non-blocking communicator may return before its work is done; the next call must
@@ -29,14 +29,15 @@
 
 namespace regatta {
 
-/// One collective of all members. A reduce_scatter leaves the sums of a member's share at the
-/// member, an all_gather every share at all members. NCCL's own require shares of equal sizes in
-/// the order of members, so both are made of a reduction to, or a broadcast from, each member, in
-/// one group that NCCL runs as one kernel.
+/// One collective of all members. A reduce_scatter leaves the sum of each share at its member; an
+/// all_gather leaves all shares at all members. ncclReduceScatter and ncclAllGather require shares
+/// of equal sizes in the order of members, so we do not use them: a reduce_scatter is one
+/// ncclReduce per member and an all_gather one ncclBroadcast per member, in a group that NCCL runs
+/// as one kernel.
 struct NcclExchange {
   Op op = Op::AllReduce;
   Tensor buffer;              ///< Shapes: [elements] f32 or bf16
-  std::vector<Range> shares;  ///< by member; empty for all_reduce
+  std::vector<Range> shares;  ///< shares[m] is member m's share; empty for all_reduce
 };
 
 class NcclCommunicator {
@@ -57,7 +58,8 @@ class NcclCommunicator {
 
   const std::string& name() const { return request_.name; }
 
-  /// Starts to connect to the other members. `id` holds the bytes of NCCL's unique id.
+  /// Starts to connect to the other members. `id` holds the bytes of the ncclUniqueId that all of
+  /// them share.
   void begin(const std::string& id);
 
   /// Whether all started calls are done. After an error the caller must abort the communicator.
@@ -68,28 +70,30 @@ class NcclCommunicator {
   /// Makes this communicator's GPU the calling thread's current one.
   void adopt_thread() const;
 
-  /// Lets NCCL read and write the buffer without copies of its own. Called once it is settled.
+  /// Registers the buffer with NCCL, which then reads and writes it without intermediate copies.
+  /// Called when is_settled().
   /// Throws: RunError(Device).
   void register_buffer(const Tensor& buffer);
-  /// Undoes register_buffer(), if it was called, before the buffer is freed. Called while no step
+  /// Undoes register_buffer(), if that was called. Called before the buffer is freed, while no step
   /// runs.
   void deregister_buffer(const Tensor& buffer) noexcept;
 
-  /// Exchanges in place and returns when that is done. Aborts the communicator on an error. Throws:
-  /// RunError(Timeout), Aborted and as is_settled().
+  /// Performs the exchange in place and returns when it is done. Aborts the communicator on an
+  /// error. Throws: like is_settled(), RunError(Timeout), Aborted.
   void run(const NcclExchange& exchange, cudaStream_t stream, const Patience& patience);
 
-  /// Puts the exchange into a stream, which may be captured. Returns when the stream holds it,
-  /// before the result is there. Throws: as is_settled(), RunError(Timeout), Aborted.
+  /// Enqueues the exchange in a stream, which may be under capture. Returns when it is enqueued,
+  /// before the result is there. Throws: like is_settled(), RunError(Timeout), Aborted.
   void enqueue(const NcclExchange& exchange, cudaStream_t stream, const Patience& patience);
 
-  /// Checks the members while a captured step runs, after a wait of `waited_ns`.
-  /// Throws: as is_settled(), RunError(Timeout).
+  /// Checks that the other members are still there. Called while a captured step runs; `waited_ns`
+  /// is the time waited so far. Throws: like is_settled(), RunError(Timeout).
   void look(std::int64_t waited_ns, const Patience& patience);
 
-  /// Starts to close the communicator, together with the other members.
+  /// Starts to close the communicator. All members must do so.
   void begin_close() noexcept;
-  /// Whether closing is done; if so, destroys the communicator. Aborts it on an error.
+  /// Whether closing is done; if so, destroys the communicator. Aborts the communicator on an
+  /// error.
   bool is_closed() noexcept;
 
   bool is_aborted() const { return aborted_; }

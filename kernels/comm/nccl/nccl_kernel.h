@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A member's collective that NCCL computes. run() returns when the exchange is done and checks the
-// peers while it waits; in a recorded step (QueuedExchange) the lane that waits for the step checks
-// them by look().
+// The kernel of a member of a collective that NCCL performs. run() returns when the exchange is
+// done and, while it waits, checks that the peers are still there. In a recorded step
+// (QueuedExchange) the lane that waits for the step calls look() to check this.
 #pragma once
 
 #include <cstddef>

@@ -6,11 +6,11 @@
 //   --all-reduce ring  needs NCCL_ALGO=Ring: sets it in this process if it is unset, and refuses
 //                      another value
 // From 2.30.3 on, NCCL lets members of a communicator share a GPU if NCCL_MULTI_RANK_GPU_ENABLE is
-// 1. It reads that variable once a process, at the first communicator of several members, so it is
-// set before any is made, whether or not members share a GPU. NCCL listens at the interface that
-// NCCL_SOCKET_IFNAME names; by default at one that other hosts reach. Records contain all variables
-// that begin with NCCL_, but not settings in files (/etc/nccl.conf), which the environment
-// overrides. Source: NCCL user guide, Environment Variables.
+// 1. It reads that variable once per process, when the first communicator with several members is
+// made, so we set it before that, whether or not members share a GPU. NCCL listens on the network
+// interface in NCCL_SOCKET_IFNAME; by default on one that other hosts can reach. Run records
+// contain all variables that begin with NCCL_, but not settings in files (/etc/nccl.conf), which
+// the environment overrides. Source: NCCL user guide, Environment Variables.
 #pragma once
 
 #include <map>
@@ -23,13 +23,13 @@ namespace regatta {
 /// Whether NCCL computes collectives between GPUs with this algorithm: `ring` or `nccl`.
 bool is_nccl_algorithm(std::string_view algorithm);
 
-/// Sets an environment variable during its lifetime, unless the variable was already set. A process
-/// has one for each variable; it outlives all communicators, and is created and destroyed while no
-/// other thread reads the environment.
+/// Sets an environment variable during this object's lifetime, unless the variable was already set.
+/// A process may have only one object for each variable. The object must outlive all communicators,
+/// and must be created and destroyed while no other thread reads the environment.
 class PinnedVariable {
  public:
   PinnedVariable(const char* name, const char* value);
-  /// Restores the environment.
+  /// Removes the variable if the constructor has set it.
   ~PinnedVariable();
   PinnedVariable(const PinnedVariable&) = delete;
   PinnedVariable& operator=(const PinnedVariable&) = delete;
@@ -38,7 +38,7 @@ class PinnedVariable {
   const char* name_ = nullptr;  ///< null: the variable was already set
 };
 
-/// Holds NCCL_ALGO at the value for an algorithm.
+/// Keeps NCCL_ALGO at the value for an algorithm during this object's lifetime.
 class PinnedNcclAlgorithm {
  public:
   /// Throws: RunError(Usage) if NCCL_ALGO contradicts `algorithm`.
@@ -48,10 +48,11 @@ class PinnedNcclAlgorithm {
   std::optional<PinnedVariable> pinned_;
 };
 
-/// Restricts NCCL to one of this machine's network interfaces, unless the user has chosen one.
+/// Restricts NCCL to one of this machine's network interfaces during this object's lifetime, unless
+/// the user has set NCCL_SOCKET_IFNAME.
 class PinnedNcclInterface {
  public:
-  /// `name` is an interface, `lo`; if it is empty, NCCL chooses.
+  /// `name` is an interface such as `lo`; if it is empty, NCCL chooses one.
   explicit PinnedNcclInterface(const std::string& name);
 
  private:
@@ -61,9 +62,10 @@ class PinnedNcclInterface {
 /// The first version of NCCL that lets members share a GPU.
 inline constexpr int kSharesGpus = 23003;
 
-/// Allows members to share a GPU, unless the environment forbids it: the variable is set while any
-/// of these lives. Made before its owner's first communicator, if NCCL is new enough. Threads: any;
-/// only the first and the last change the environment.
+/// Allows members to share a GPU, unless the environment forbids it: NCCL_MULTI_RANK_GPU_ENABLE is
+/// set while at least one object of this class lives. Created before its owner's first
+/// communicator, if NCCL is new enough. Threads: any; only the first object's constructor and the
+/// last object's destructor change the environment.
 class SharedGpuPermission {
  public:
   SharedGpuPermission();
@@ -75,7 +77,7 @@ class SharedGpuPermission {
   void require() const;
 };
 
-/// This process's environment variables that begin with NCCL_, to be passed on to other hosts.
+/// Returns this process's environment variables that begin with NCCL_, to pass them to other hosts.
 std::map<std::string, std::string> nccl_variables();
 
 }  // namespace regatta

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce, reduce_scatter and all_gather between GPUs by NCCL, for nodes of algorithm `nccl` or
-// `ring` (nccl_settings.h) on a lane with a queue on a GPU. Collectives with members in the same
-// processes in the same order form a clique; each of its members has one communicator for all
-// buckets. NCCL forbids buckets to overtake each other, so a member exchanges its buckets on one
-// stream, in the order of its lane's plan; connect() checks that all members have the same order.
-// All buckets of a member must therefore be on one lane (PlanOptions::inline_bytes = 0). A build
-// without CUDA has nccl_absent.cpp instead.
+// all_reduce, reduce_scatter and all_gather between GPUs by NCCL, for nodes with the algorithm
+// `nccl` or `ring` (nccl_settings.h) on a lane whose queue is a GPU's stream. A clique is a group
+// of members that share a communicator: all collectives whose members are in the same processes in
+// the same order belong to one clique. NCCL requires that all members exchange their buckets in the
+// same order. A member therefore exchanges its buckets on one stream, in the order of its lane's
+// plan, and connect() checks that all members have the same order. For this, all buckets of a
+// member must be on one lane (PlanOptions::inline_bytes = 0). A build without CUDA has
+// nccl_absent.cpp instead.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,14 @@ namespace regatta {
 
 struct NcclCalls;
 
-/// NCCL's version, as `2.28.9`; empty if NCCL is not installed or too old. why_no_nccl() then gives
-/// the reason.
+/// Returns NCCL's version, such as `2.28.9`; empty if NCCL is not installed or too old. Then
+/// why_no_nccl() returns the reason.
 std::optional<std::string> version_of_nccl();
 std::string why_no_nccl();
 
 struct NcclTransportOptions {
-  const NcclCalls* calls = nullptr;         ///< null: the installed library's
-  std::int64_t limit_ns = 120'000'000'000;  ///< of one wait, also in connect()
+  const NcclCalls* calls = nullptr;         ///< null: the functions of the installed library
+  std::int64_t limit_ns = 120'000'000'000;  ///< the longest wait, also in connect()
   std::int64_t close_limit_ns = 10'000'000'000;
 };
 
@@ -39,15 +40,16 @@ class NcclTransport final : public Transport {
   explicit NcclTransport(std::unique_ptr<Rendezvous> rendezvous,
                          const NcclTransportOptions& options = {});
   /// Closes the communicators together with the other members. Aborts them if one has failed or
-  /// does not close within the limit.
+  /// does not close within `close_limit_ns`.
   ~NcclTransport() override;
 
-  /// Adds the collectives; other nodes keep the kernel that the table has. Traffic is counted as a
-  /// ring's, because NCCL does not report the bytes that it moves.
+  /// Adds kernels of the collectives; other nodes keep the kernels that the table already has.
+  /// Traffic is counted as if NCCL used a ring, because NCCL does not report the bytes that it
+  /// moves.
   void add_kernels(KernelTable& table) override;
 
-  /// Connects the communicators and exchanges each bucket once, because NCCL sets up its rings and
-  /// trees at the first exchange and no timed step should include that.
+  /// Connects the communicators and exchanges each bucket once: NCCL sets up its rings and trees at
+  /// the first exchange, and no timed step should include that.
   /// Throws: RunError(Usage) if two members share a GPU and NCCL is too old for that,
   /// RunError(Unsupported) if members reduce their buckets in different orders, RunError(Timeout)
   /// that names the missing members, RunError(PeerLost), RunError(Device), Aborted.

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One step of a loop, recorded from all of its lanes and launched as one. All work must be in
-// queues: computation on a device with queues is, communication only if it is a QueuedExchange
-// (copies, sums and shares by NCCL or between replicas on one GPU; not messages or sums of the
-// host).
-// If members of an exchange meet, one of them enqueues the work behind everything in all their
-// queues, and the other queues continue after it. Kernels read values that change from step to step
-// (LaneQueue::load_step), so one recording serves all steps until a node has had its last
-// (kernels/graph/node_steps.h); then the next recording takes over. Kernels that rest in some steps
-// all rest in the same ones; a second recording serves these.
-// Threads: record() by the executor's owner, before the first run; run() by the loop's leader.
+// Records one step of a loop from all of its lanes, and launches every step as one. All work of the
+// step must be in queues. Computation on a device with queues always is; communication is only if
+// it is a QueuedExchange: copies, and collectives by NCCL or between replicas on one GPU, but not
+// messages or sums by the host.
+// The members of a shared launch (queued_exchange.h) wait for each other: one member enqueues the
+// work behind everything in all their queues, and the other queues continue after it. Kernels read
+// values that change from step to step from the device (LaneQueue::load_step), so one recording
+// serves all steps until some node has run for the last time (kernels/graph/node_steps.h); then the
+// next recording is used. Kernels that rest in some steps all rest in the same steps; a second
+// recording serves these steps.
+// Threads: record() is called by the executor's owner before the first run, run() by the loop's
+// leader lane.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +34,8 @@ class CapturedLoop {
  public:
   struct Request {
     const Graph& graph;
-    std::vector<Lane*> lanes;          ///< of the loop, the leader first
-    std::span<Lane* const> all_lanes;  ///< indexed like Dependency::lane; not kept
+    std::vector<Lane*> lanes;          ///< the loop's lanes, the leader first
+    std::span<Lane* const> all_lanes;  ///< all lanes of the process, as in the plan; not kept
     Device& device;
   };
 
@@ -41,12 +43,12 @@ class CapturedLoop {
   explicit CapturedLoop(const Request& request);
   ~CapturedLoop();
 
-  /// Throws: RunError(Unsupported) for a node or a device that cannot be recorded, RunError(Device)
-  /// for errors that the device reports; both name the op.
+  /// Records the step. Throws: RunError(Unsupported) for a node or a device that cannot be
+  /// recorded, RunError(Device) for errors that the device reports; both name the op.
   void record();
 
   /// Runs one step to its end.
-  /// Throws: RunError, Aborted; the step under way is then abandoned and run() must not be called
+  /// Throws: RunError, Aborted; the current step is then abandoned, and run() must not be called
   /// again.
   void run(const StepContext& context, const Patience& patience);
 
@@ -87,8 +89,7 @@ class CapturedLoop {
   std::vector<Phase> phases_;
 };
 
-/// Records one step for each loop and hands it to the loop's lanes.
-/// Throws: like record().
+/// Records one step of each loop and sets it in the loop's lanes. Throws: like record().
 std::vector<std::unique_ptr<CapturedLoop>> capture_loops(
     const Graph& graph, std::span<const std::unique_ptr<Lane>> lanes, Device& device);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queues of a process' lanes: one for each lane on a device with queues. A copy from another
+// The queues of a process's lanes: one for each lane on a device with queues. A copy from another
 // device's memory runs in the lane's own queue or, if the lane has none or its device cannot read
 // that memory, in a queue of the other device.
-// Threads: the thread that builds the executor; then each lane uses its own queues.
+// Threads: used from the thread that builds the executor; each queue then only by its lane.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,19 @@ namespace regatta {
 
 class LaneQueues {
  public:
-  /// The devices outlive this.
+  /// The devices must outlive this object.
   LaneQueues(const Plan& plan, const PlacedDevices& devices);
 
-  /// Null where kernels of the lane compute in run() itself.
+  /// Returns the lane's queue; null if the lane's kernels compute in run() itself.
   LaneQueue* of(std::size_t lane) const { return lanes_[lane].queue.get(); }
-  /// The queue that copies from `source`'s memory to the lane's. Null where no copy is needed: both
-  /// are the same device's memory or both the host's.
+  /// Returns the queue that copies from the memory of `source` to that of the lane's device. Null
+  /// if the lane reads that memory itself: both are one device's memory, or both are host memory.
   LaneQueue* carrier(std::size_t lane, Device& source);
-  /// Device memory that all queues and their kernels hold outside planned blocks. Units: bytes.
+  /// Returns the device memory that all queues and their kernels hold in addition to the planned
+  /// blocks (memory.h). Units: bytes.
   std::int64_t held_bytes() const;
-  /// The one device of all lanes, as a captured step needs it.
-  /// Throws: RunError(Unsupported) that names two places if lanes are on several devices.
+  /// Returns the device of all lanes; a captured step requires that they have a single one.
+  /// Throws: RunError(Unsupported) that names two places whose lanes are on different devices.
   Device& the_device() const;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Staleness and age of a lane's updates, and the digest of its inputs, counted by the device in its
-// own memory where kernels only enter a queue. The host reads the counts when the queue is
-// finished. Threads: kernels of one queue, one after the other.
+// Staleness and age of a lane's updates, and the digest of its inputs, counted on the device by the
+// kernels of a lane with a queue. The host reads the counts when the queue is finished. Only
+// kernels of one queue, which run one after the other, write them.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace regatta {
 
-/// Fields of LaneCounters (kernel.h) in plain arrays.
+/// The fields of LaneCounters (kernel.h) in plain arrays, in the device's memory.
 struct QueuedCounts {
   std::uint64_t staleness[kStalenessCounts] = {};
   std::uint32_t ages[SpanHistogram::kBuckets] = {};

@@ -12,14 +12,16 @@ namespace regatta {
 
 class QueuedExchange;
 
-/// One piece of work that exchanges of several lanes of a loop share. It starts when the earlier
-/// work of all members' queues is done and runs in one member's queue; then all queues continue.
+/// One piece of work that does the exchanges of several lanes of a loop at once. It runs in the
+/// queue of one member, when the earlier work in all members' queues is done; then all queues
+/// continue.
 struct SharedLaunch {
   std::size_t members = 0;
-  const QueuedExchange* launcher = nullptr;  ///< its enqueue() does the work
+  const QueuedExchange* launcher = nullptr;  ///< the member whose enqueue() does the work
 };
 
-/// Threads: the recording thread, then the lane that launches.
+/// An exchange that works in its lane's queue. Threads: used from the recording thread, then from
+/// the lane that launches the recorded steps.
 class QueuedExchange {
  public:
   QueuedExchange() = default;
@@ -28,10 +30,10 @@ class QueuedExchange {
   virtual ~QueuedExchange() = default;
   /// Puts the work of one step into the queue without waiting for it.
   virtual void enqueue() = 0;
-  /// Called when a launched step has ended.
+  /// Counts the traffic of one step. Called when a launched step has ended.
   virtual void count_step() = 0;
 
-  /// The shared launch, one object for all its members; null: the work is the lane's own.
+  /// Returns the shared launch, one object for all its members; null if the work is not shared.
   virtual const SharedLaunch* shared_launch() const { return nullptr; }
 
   /// Whether the work waits for other members. Only then are look() and give_up() called.
@@ -40,8 +42,8 @@ class QueuedExchange {
   /// RunError(PeerLost), RunError(Timeout), RunError(Device) when the step will not end; the caller
   /// must still call give_up().
   virtual void look(std::int64_t /*waited_ns*/) {}
-  /// Makes a step that is under way end. Called after the recorded steps are destroyed: NCCL waits
-  /// for them before it frees a communicator.
+  /// Makes a step that still runs end. Called after the recorded steps are destroyed: NCCL waits
+  /// for that before it frees a communicator.
   virtual void give_up() noexcept {}
 };
 

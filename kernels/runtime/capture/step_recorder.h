@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records a step of a loop once, from all of the loop's queues, and launches it as one. The first
-// queue is the origin: the others fork from it at the start of the recording and join it at the
-// end, so a launch has ended when the origin's queue is finished.
+// Interface to record one step of a loop from all of the loop's queues and to launch it as one,
+// like a CUDA graph. The first queue is the origin: the other queues fork from it at the start of
+// the recording and join it at the end, so a launch has ended when the origin's queue is finished.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace regatta {
 
 class LaneQueue;
 
-/// A recorded step. If destroyed during a launch, it lets that launch finish.
+/// A recorded step. Destroying it during a launch is allowed: the launch still finishes.
 class RecordedStep {
  public:
   RecordedStep() = default;
@@ -25,10 +25,10 @@ class RecordedStep {
 };
 
 /// Records one step. A recorder that is destroyed before end() abandons the recording.
-/// Threads: one. Throws: RunError(Device) for errors that the device reports.
+/// Threads: used from a single thread. Throws: RunError(Device) for errors that the device reports.
 class StepRecorder {
  public:
-  /// A point in a queue that another may wait for.
+  /// A point in a queue that another queue may wait for.
   using Mark = std::size_t;
 
   StepRecorder() = default;
@@ -36,16 +36,16 @@ class StepRecorder {
   StepRecorder& operator=(const StepRecorder&) = delete;
   virtual ~StepRecorder() = default;
 
-  /// Work put into these queues from now on is recorded, not done. Later calls number the queues in
-  /// this order.
+  /// Starts the recording: work put into `queues` from now on is recorded instead of done.
+  /// Arguments `queue` of the other functions are indices into `queues`.
   virtual void begin(std::span<LaneQueue* const> queues) = 0;
   /// Marks the end of the work that the queue holds now.
   virtual Mark mark(std::size_t queue) = 0;
-  /// Work put into the queue from now on runs after the mark.
+  /// Makes work that is put into the queue from now on run after the mark.
   virtual void wait(std::size_t queue, Mark mark) = 0;
-  /// Throws if the latest work cannot be recorded.
+  /// Checks that the work put into the queues so far can be recorded; throws if not.
   virtual void look() = 0;
-  /// Ends the recording. Called once.
+  /// Ends the recording and returns the recorded step. Called once.
   virtual std::unique_ptr<RecordedStep> end() = 0;
 };
 

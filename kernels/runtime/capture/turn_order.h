@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order in which one thread enqueues the nodes of a loop's lanes: each lane's nodes in the
-// lane's order, no node before those that it waits for, and all members of a shared launch
-// (queued_exchange.h) in one turn. Ties go to the order of the graph, which alone does not suffice:
-// in it, a node that follows a shared launch at one member may precede another member.
+// Chooses the order in which one thread enqueues the nodes of a loop's lanes: each lane's nodes in
+// the lane's order, no node before the nodes that it waits for, and all members of a shared launch
+// (queued_exchange.h) in one turn. Among the nodes that are ready, the first in the graph comes
+// first. The order of the graph alone does not suffice: in it, a node that follows one member of a
+// shared launch may precede another member.
 #pragma once
 
 #include <compare>
@@ -18,22 +19,23 @@ namespace regatta {
 
 /// The position of a node in the loop's lanes.
 struct Stand {
-  std::size_t lane = 0;   ///< among the loop's lanes
-  std::size_t index = 0;  ///< in the lane
+  std::size_t lane = 0;   ///< index among the loop's lanes
+  std::size_t index = 0;  ///< index of the node in the lane
   auto operator<=>(const Stand&) const = default;
 };
 
 struct QueuedNode {
   NodeId node = -1;
-  std::vector<Stand> waits;                     ///< nodes that come first
+  std::vector<Stand> waits;                     ///< nodes that must come before this node
   const SharedLaunch* shared_launch = nullptr;  ///< null: the node has none
 };
 
-/// The members of a shared launch, or one node.
+/// The nodes that are enqueued together: all members of a shared launch, or a single node.
 using Turn = std::vector<Stand>;
 
-/// `lanes`: the nodes of each lane. Aborts if no order exists because nodes wait in a cycle or
-/// lanes come to their meetings in different orders, which is a bug in the graph.
+/// Returns the turns in order. `lanes[i]` holds the nodes of lane i. Aborts if no order exists,
+/// because nodes wait in a cycle or lanes reach their shared launches in different orders, which is
+/// a bug in the graph.
 std::vector<Turn> order_turns(std::span<const std::vector<QueuedNode>> lanes);
 
 }  // namespace regatta

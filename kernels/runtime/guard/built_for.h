@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The x86-64 extensions that the compiler was allowed to use (REGATTA_ARCH). processor_check.cpp
-// checks that the processor has them before any other code runs.
+// The x86-64 instruction set extensions that this build may use (CMake option REGATTA_ARCH).
+// processor_check.cpp checks that the processor has them before any other code runs.
 #pragma once
 
 namespace regatta {
 
 struct BuiltFor {
-  const char* arch;               ///< as in -march=
-  const char* const* extensions;  ///< names as __builtin_cpu_supports() takes them, then null
+  const char* arch;               ///< the compiler's -march= value
+  const char* const* extensions;  ///< names for __builtin_cpu_supports(), ended by null
 };
 
 extern const BuiltFor kBuiltFor;

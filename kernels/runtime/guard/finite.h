@@ -7,7 +7,7 @@
 
 namespace regatta {
 
-/// False if an element is infinite or NaN. Tensors of integers are always finite.
+/// Whether no element is infinite or NaN. Tensors of integers are always finite.
 bool all_finite(const Tensor& tensor);
 
 }  // namespace regatta

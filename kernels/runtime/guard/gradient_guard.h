@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks gradients that leave the backward pass (for an update, a collective, another place) as
-// soon as they are made, while they are in the cache. A gradient that is not finite is found at the
-// worker and in the step that made it, even if the loss is still finite, and reaches no other
-// place.
+// Checks that gradients are finite as soon as they are made, while they are in the cache. Only the
+// gradients that leave the backward pass are checked: for an update, a collective or another place.
+// A gradient that is not finite is thus found at the worker and in the step that made it, even if
+// the loss is still finite, and does not reach any other place.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,8 @@ namespace regatta {
 /// Runs a backward kernel, then checks its gradients.
 class GradientGuard final : public Kernel {
  public:
-  /// `gradients`: the kernel's outputs that leave the backward pass. `maker` is its node.
+  /// `gradients` are the kernel's outputs that leave the backward pass; `maker` is the kernel's
+  /// node.
   GradientGuard(std::unique_ptr<Kernel> kernel, std::vector<Tensor> gradients, Node maker)
       : kernel_(std::move(kernel)), gradients_(std::move(gradients)), maker_(std::move(maker)) {}
   /// Throws: RunError(Diverged) that names step, place and tensor.
@@ -32,8 +33,8 @@ class GradientGuard final : public Kernel {
   Node maker_;
 };
 
-/// The values that backward nodes make and that communication or update nodes read, directly or
-/// through a view.
+/// Returns the values that backward nodes make and that communication or update nodes read,
+/// directly or through a view.
 std::set<Value> gradients_leaving_backward(const Graph& graph);
 
 /// Wraps the kernel in a guard if it makes some of the `leaving` values; otherwise returns it

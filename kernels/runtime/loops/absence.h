@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records, in one process of a loop, that the loop's worker is lost. If the run may go on without
-// the worker, its servers still finish their current step: messages from and to the worker record
-// its absence and are skipped, its push does not count, and the loop ends after the step. So no
-// server stops between sending a decision to another server and acting on it. Threads: any.
+// A flag in each process of a loop that the loop's worker is lost. If the run may go on without the
+// worker, the servers still finish their current step of the loop: messages from and to the worker
+// set this flag and are skipped, the worker's push is not counted, and the loop ends after the
+// step. This way no server stops between sending a decision to another server and acting on it.
+// Threads: any.
 #pragma once
 
 #include <atomic>

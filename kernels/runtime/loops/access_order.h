@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The prescribed order in which loops claim their steps and read, average and update variables that
-// they share. It comes from a simulation with a clock of its own (kernels/virtual). Each count of
-// examples and each shared variable has its own order, in which a lane waits for its turn. A turn
-// covers a whole variable. Threads: turns are added and begun while no lane runs; a seat is used by
-// the lane of its kernel.
+// Makes loops claim their steps, and read, average and update the variables that they share, in an
+// order that a simulation with virtual time prescribes (kernels/virtual). Each shared variable has
+// its own sequence of turns, and so have the claims of steps on each model; a lane waits for its
+// turn. A turn covers a whole variable. Threads: turns are added and begun while no lane runs; a
+// seat is used only by the lane of its kernel.
 #pragma once
 
 #include <compare>
@@ -25,17 +25,19 @@ namespace regatta {
 class AccessOrder {
  public:
   enum class Access : std::uint8_t { Claim, Read, Average, Update, LookAhead };
+  /// The loop that has a turn, and the kind of access.
   struct Who {
-    int loop = 0;  ///< in the whole graph
+    int loop = 0;  ///< index of the loop in the whole graph
     Access access = Access::Read;
     auto operator<=>(const Who&) const = default;
   };
 
+  /// All turns of one Who in one sequence.
   class Seat {
    public:
-    /// Waits for the next turn. Throws: Aborted; RunError(Timeout).
+    /// Waits for the seat's next turn. Throws: Aborted; RunError(Timeout).
     void take(const Patience& patience);
-    /// Ends the turn.
+    /// Ends the turn, so that the next turn in the sequence may begin.
     void pass();
 
    private:
@@ -47,17 +49,18 @@ class AccessOrder {
     bool is_used_ = false;  ///< a kernel or a leader takes its turns
   };
 
-  /// The number of the order of a model's claims or a variable's accesses.
+  /// Returns the index of the sequence of turns at claims on a model.
   std::size_t order_of_claims(int model);
+  /// Returns the index of the sequence of turns at a variable.
   std::size_t order_of(const Variable& variable);
 
-  /// Adds the next turn.
+  /// Appends a turn to the sequence with index `order`.
   void add(std::size_t order, const Who& who);
-  /// Grants the first of the turns added. Throws: RunError(Unsupported) for a turn that no loop
-  /// takes.
+  /// Grants the first added turn of every sequence. Throws: RunError(Unsupported) for a turn that
+  /// no kernel or leader takes.
   void begin();
 
-  /// The seat of a loop's leader.
+  /// Returns the seat at which the leader of `loop` claims steps on `model`.
   Seat& seat_of_claims(int model, int loop) {
     return use(order_of_claims(model), {.loop = loop, .access = Access::Claim});
   }
@@ -65,8 +68,9 @@ class AccessOrder {
     int loop = 0;
     Patience patience;
   };
-  /// Wraps a kernel that uses shared variables so that it waits for its turn at each, or at its own
-  /// and at the drawn peer's; returns other kernels unchanged.
+  /// Wraps a kernel that uses shared variables so that it waits for its turn at each of them; for
+  /// an average, at its own replica's variable and that of the peer drawn in this step. Returns
+  /// other kernels unchanged.
   std::unique_ptr<Kernel> in_turn(std::unique_ptr<Kernel> kernel, const Graph& graph,
                                   const Node& node, const Turns& turns);
 

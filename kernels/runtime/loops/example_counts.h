@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The progress of the loops that this process leads. Loops that share a model claim their steps
-// from one count, however unevenly. Loops of different models have a count each, so that each model
-// sees its own share of the examples: the same number of steps for all.
+// The progress of the loops that this process leads, as one count of examples per model. Loops of
+// one model claim their steps from its count, and may advance at different speeds. Each model has a
+// count of its own, so that every model gets the same number of steps.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,17 @@ namespace regatta {
 
 class ExampleCounts {
  public:
-  /// `loops` outlives this.
+  /// `loops` must outlive this object.
   explicit ExampleCounts(const ProcessLoops& loops);
 
-  /// The count from which the loop claims its steps.
+  /// Returns the count from which the loop claims its steps.
   ExampleCount& of(int loop) { return counts_[static_cast<std::size_t>(loops_.model(loop))]; }
-  /// The count of the only model, to which all parts of the graph belong.
+  /// Returns the count of a graph with a quorum, which has only one model.
   ExampleCount& of_quorum() { return counts_.front(); }
-  /// Lets the loops advance until all of them together have seen `examples`. Not while they run.
+  /// Lets the loops advance until all of them together have seen `examples`. Not called while they
+  /// run.
   void set_target(std::int64_t examples);
-  /// Examples seen by all loops together. Threads: any.
+  /// Returns the examples that all loops together have seen. Threads: any.
   std::int64_t seen() const;
 
  private:

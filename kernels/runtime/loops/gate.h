@@ -2,8 +2,8 @@
 //
 // Decides whether a loop runs another step. The loop's leader lane decides and claims the step's
 // examples from a count that all loops share; the other lanes follow the leader's tickets in order.
-// Where a graph has several loops and one of them spans processes, one process leads it, and a
-// TicketPost carries its tickets to the others.
+// If a graph has several loops, a loop that spans processes is led by one of them, and a TicketPost
+// carries its tickets to the other processes.
 #pragma once
 
 #include <array>
@@ -14,27 +14,28 @@
 
 namespace regatta {
 
-/// Examples claimed by the loops of one model that this process leads, and the target. All other
-/// loops are assumed to advance equally: of the `all` examples in one step of every loop, the loops
-/// counted here have `led`.
+/// The examples that have been claimed by those loops of one model that this process leads, and the
+/// target. All other loops are assumed to advance at the same rate: when every loop makes one step,
+/// these are `all` examples, and the loops counted here have `led` of them.
 struct alignas(64) ExampleCount {
   std::atomic<std::int64_t> claimed{0};
   std::atomic<std::int64_t> target{0};
   std::int64_t led = 1;
   std::int64_t all = 1;
 
-  /// Converts between examples of the loops counted here and examples of all loops.
+  /// Converts examples of the loops counted here to examples of all loops; of_led() converts back.
   std::int64_t of_all(std::int64_t here) const { return led == all ? here : here * all / led; }
   std::int64_t of_led(std::int64_t there) const { return led == all ? there : there * led / all; }
 };
 
+/// The leader's decision on the loop's next step.
 struct Ticket {
-  bool runs = false;
-  bool ends = false;          ///< the loop ends for good, because its worker is lost
-  std::int64_t examples = 0;  ///< claimed by all loops before this step
+  bool runs = false;          ///< whether the step runs
+  bool ends = false;          ///< whether the loop ends for good, because its worker is lost
+  std::int64_t examples = 0;  ///< that all loops had claimed before this step
 };
 
-/// Carries the tickets of loops that span processes. Loops are numbered as in the whole graph.
+/// Carries the tickets of loops that span processes. `loop` is an index in the whole graph.
 class TicketPost {
  public:
   TicketPost() = default;
@@ -43,16 +44,17 @@ class TicketPost {
   virtual ~TicketPost() = default;
   /// Sends a ticket to all other processes of the loop. Threads: the loop's leader lane.
   virtual void publish(int loop, const Ticket& ticket) = 0;
-  /// The next ticket of a loop that another process leads. Threads: one lane for each loop.
+  /// Waits for the next ticket of a loop that another process leads. Threads: one lane per loop.
   /// Throws: RunError(Timeout), RunError(PeerLost), Aborted.
   virtual Ticket next(int loop) = 0;
-  /// Ends the waits of a loop that has ended, by Aborted. Threads: any.
+  /// Makes waits in next() for `loop`, which has ended, throw Aborted. Threads: any.
   virtual void abandon(int loop) = 0;
 };
 
 class Gate {
  public:
-  /// Claims `examples` unless the target is reached. Threads: the leader lane.
+  /// Claims `examples` from `count` unless its target is reached. Returns the ticket after passing
+  /// it to the loop's other lanes. Threads: the leader lane.
   Ticket lead(ExampleCount& count, std::int64_t examples) {
     Ticket ticket{.runs = false, .examples = count.claimed.load(std::memory_order_relaxed)};
     const std::int64_t target = count.target.load(std::memory_order_relaxed);
@@ -72,7 +74,9 @@ class Gate {
     issued_.advance_to(issued_.value() + 1);
   }
 
-  /// Returns the `index`-th ticket ever. Threads: any other lane of the loop.
+  /// Waits for the ticket that was issued as number `index`, from 0, and returns it. Sets
+  /// `timed_out` if that takes longer than `patience.limit_ns`. Threads: any other lane of the
+  /// loop.
   Ticket follow(std::uint64_t index, const Patience& patience, bool& timed_out) {
     timed_out = !issued_.wait_for(index + 1, patience);
     return tickets_[index % tickets_.size()];

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One server's side of synchronous training with backup workers: a step takes the first `needed` of
-// `members` pushes. A push counts if its worker began at the version that is still current and
-// whose step is not complete; otherwise it is dropped. A push computed from parameters of two
-// versions is always dropped, because the update that ran during its reads made its version old.
-// If its push counts, a worker begins again when the version advances; until then its gradients
-// stay where they arrived. The lane of the push that completes the step sums them in the order of
-// the members, updates the parameters and advances the version. If its push is dropped, a worker
-// begins again at once. Members' shares of the batch may differ, so a step's examples depend on
-// which members came first:
-//   gradient = sum over them of g_m * batch / sum over them of e_m,
-// where g_m is the sum over the e_m examples of member m divided by the batch: the mean over the
-// examples that counted. A version is identified by the examples applied before it.
+// One server's side of synchronous training with backup workers: a step uses the first `needed` of
+// the pushes of `members` workers. A push counts if its worker read the parameters at the version
+// that is still current and if fewer than `needed` pushes have counted for it; otherwise the push
+// is dropped. A push computed from parameters of two versions is always dropped, because the update
+// that ran during the worker's reads made its version old.
+// A worker whose push counts begins its next step when the version advances; until then its
+// gradients stay in the memory where they arrived. A worker whose push is dropped begins again at
+// once. The lane of the push that completes the step adds the counted gradients in the order of the
+// members, updates the parameters and advances the version. Members' shares of the batch may
+// differ, so a step's examples depend on which pushes arrive first. The applied gradient is the
+// mean over the examples of the members m that counted:
+//   gradient = (sum over m of g_m) * batch / (sum over m of e_m),
+// where g_m is the gradient summed over the e_m examples of member m and divided by the batch.
+// A version is identified by the number of examples applied before it.
 // Source: Chen et al., "Revisiting distributed synchronous SGD", ICLR workshop 2016.
 // Threads: each member calls from the lanes of its loop.
 #pragma once
@@ -34,61 +36,61 @@ struct QuorumOptions {
   std::int64_t members = 1;
   std::int64_t batch = 1;  ///< global batch, by which gradients are divided
   std::atomic<std::int64_t>* applied_examples =
-      nullptr;  ///< updated at each step; null: nothing is stored
+      nullptr;  ///< receives the applied examples after each step; null: not needed
 };
 
-/// The fate of a push.
+/// Whether a push counts for the current step.
 enum class PushVerdict : std::uint8_t {
   Dropped,
   Counts,
   Completes,  ///< counts and completes the step
 };
 
-/// A member's push at each of its steps.
+/// The push that a member makes in each of its steps.
 struct Push {
-  std::span<const Tensor> gradients;  ///< memory where they arrive; outlives the quorum
-  std::int64_t examples = 1;          ///< summed in the gradients
+  std::span<const Tensor> gradients;  ///< where they arrive; must outlive the quorum
+  std::int64_t examples = 1;          ///< that the gradients are summed over
 };
 
 class Quorum {
  public:
   explicit Quorum(const QuorumOptions& options);
 
-  /// Adds a member. Called before the first step, like behind() and begin_at().
+  /// Adds a member. Called before the first step.
   void join(std::int64_t member, const Push& push);
-  /// Wraps an update so that it runs only in the loop of a push that completes a step, and with
-  /// that step's number and examples. When all of the member's updates have run, the version
-  /// advances.
+  /// Wraps the member's update kernel so that it runs only after a push of the member that
+  /// completes a step, with that step's number and examples. The version advances when all wrapped
+  /// updates of the member have run. Called before the first step.
   std::unique_ptr<Kernel> behind(std::int64_t member, std::unique_ptr<Kernel> update);
 
-  /// Starts as if `steps` steps had applied `examples` examples, with no push since. Called before
-  /// the first step.
+  /// Resumes after `steps` steps that applied `examples` examples. Called before the first step.
   void begin_at(std::int64_t steps, std::int64_t examples);
 
-  /// Waits until the member's last push is no longer pending. Returns the examples applied before
-  /// the step that the member may now begin. Throws: Aborted; RunError(Timeout) that names the
-  /// members that have not pushed.
+  /// Waits until the member may begin its next step: if its last push counted, until that push is
+  /// applied. Returns the examples applied so far, which identify the version that the step reads.
+  /// Throws: Aborted; RunError(Timeout) that names the members that have not pushed.
   std::int64_t begin(std::int64_t member, const Patience& patience);
-  /// Waits until `examples` examples are applied. Throws: like begin().
+  /// Waits until at least `examples` examples are applied. Throws: like begin().
   void await(std::int64_t examples, const Patience& patience);
 
-  /// Decides on the member's push.
+  /// Decides whether the push that the member has just made counts. Called at the deciding server.
   PushVerdict decide(std::int64_t member);
-  /// Applies the decision of another server.
+  /// Applies another server's decision on the member's push; `counts` is that decision.
   PushVerdict follow(std::int64_t member, bool counts);
 
-  /// The member's gradients if its push counts, else none. Called in the lane of the push
-  /// that completes the step.
+  /// Returns the member's gradients if its push counts for the current step, else none. Called only
+  /// in the lane of the push that completes the step.
   std::span<const Tensor> counted(std::int64_t member) const;
-  /// The scale of the sum of the gradients that count; 1 when they cover a whole batch.
+  /// Returns the factor for the sum of the counted gradients: batch / their examples.
   float weight() const;
   std::int64_t members() const { return options_.members; }
 
-  /// Marks the member's worker as lost. Returns why no step can be completed any more, or an empty
-  /// string.
+  /// Marks the member's worker as lost. Returns an empty string if enough workers are left to
+  /// complete a step, else the reason why not.
   std::string retire(std::int64_t member);
 
-  /// Pushes so far. Not while lanes run.
+  /// Returns how many of the member's pushes counted; dropped() returns how many were dropped. Not
+  /// called while lanes run.
   std::int64_t applied(std::int64_t member) const { return seat(member).applied; }
   std::int64_t dropped(std::int64_t member) const { return seat(member).dropped; }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The quorums in a process' part of the graph, one for each server in this process, and the member
-// that each loop is. The first server decides when a push has reached all servers; values of the
-// graph carry arrivals to it and its verdict to the others, so a push counts on all servers or on
-// none. Empty if the graph has no quorum.
-// Loop arguments are numbers in the whole graph.
+// The quorums in a process's part of the graph, one for each server in this process, and the member
+// number of each loop. When a push has reached all servers, the first server decides whether it
+// counts. Values in the graph carry the arrivals to the first server and its verdict to the others,
+// so a push counts on all servers or on none. Empty if the graph has no quorum.
+// Arguments `loop` are indices in the whole graph.
 #pragma once
 
 #include <cstdint>
@@ -23,46 +23,47 @@
 
 namespace regatta {
 
-/// Whether the node updates a variable of a server that takes only the first pushes of a step.
+/// Whether the node updates a variable of a server with a quorum.
 bool is_behind_quorum(const Graph& graph, const Node& node);
 
 class Quorums {
  public:
-  /// `count` is updated with the applied examples if the deciding server is in this process.
-  /// `on_loss`: the effect of losing a loop's worker.
+  /// If the deciding server is in this process, the number of applied examples is stored to `count`
+  /// after every step. `on_loss` is the effect of losing a loop's worker.
   Quorums(const Step& part, const Plan& plan, const ProcessLoops& loops, OnLoss on_loss,
           ExampleCount& count);
 
   bool empty() const { return quorums_.empty(); }
-  /// The quorum of the server at the place; null for other places.
+  /// Returns the quorum of the server at the place; null if no server is there.
   Quorum* at(const Place& place);
-  /// Wraps the kernel by Quorum::behind() if the node is an update of a server's variable;
-  /// otherwise returns it unchanged.
+  /// Wraps the kernel by Quorum::behind() if is_behind_quorum(); otherwise returns it unchanged.
   std::unique_ptr<Kernel> behind(const Graph& graph, const Node& node,
                                  std::unique_ptr<Kernel> kernel);
 
-  /// The loop's record of a lost worker; null if losing it is an error.
+  /// Returns the flag for the loss of the loop's worker; null if losing the worker is an error.
   Absence* absence(int loop);
-  /// The same for one of the loop's nodes; also null for a message between servers.
+  /// Returns absence(loop) for the kernel of one of the loop's nodes; null for a message between
+  /// servers, which does not involve the worker.
   Absence* absence(const Node& node, int loop);
 
-  /// Starts all quorums as Quorum::begin_at() does. Called before the first step.
+  /// Calls Quorum::begin_at() for all quorums. Called before the first step.
   void begin_at(std::int64_t steps, std::int64_t examples);
 
-  /// Waits until the loop may begin its next step and the previous one has ended in all lanes of
-  /// the loop. Returns the step's ticket, which does not run if the run's examples are applied.
+  /// Waits until the loop may begin its next step. Returns the ticket of the step; it does not run
+  /// if all examples of the run are applied. Called when the previous step has ended in all lanes
+  /// of the loop, because only then is it known whether the last push counted.
   /// Threads: the loop's leader lane.
   Ticket begin(int loop, const ExampleCount& count, const Patience& patience);
-  /// Waits for the version that the step reads, when another process issued its ticket. Threads:
-  /// the loop's leader lane.
+  /// Waits until this process has the version that the step of `ticket` reads. Called for tickets
+  /// from another process. Threads: the loop's leader lane.
   void await(const Ticket& ticket, const Patience& patience);
 
-  /// Pushes of the replica that a server's place serves: applied, and dropped (only at the deciding
-  /// server). Not while lanes run.
+  /// Returns how many pushes of the replica that the server place serves were applied, and how many
+  /// were dropped; the latter is known only at the deciding server. Not called while lanes run.
   std::pair<std::int64_t, std::int64_t> pushes(const Place& place) const;
 
-  /// Marks the loop's worker as lost. Returns why the others cannot go on without it, or an empty
-  /// string. Threads: any.
+  /// Marks the loop's worker as lost. Returns an empty string if the other loops can go on without
+  /// it, else the reason why not. Threads: any.
   std::string retire(int loop);
 
  private:

@@ -4,8 +4,8 @@
 // index of the step it works on. A loop at clock c begins step c only when c - min_j clock_j <= s,
 // so that no clock ever leads the slowest by more than s; s = 0 is lockstep. A step is finished
 // when its updates are applied, so step c of a loop reads at least the updates of the first c - s
-// steps of all loops. Each process that holds parameters bounds its own part of every loop, so that
-// this holds on every server. A wait ends when all examples of the run have been claimed.
+// steps of all loops. Each process that holds parameters applies the bound to its own part of every
+// loop, so that this holds on every server. A wait ends when all examples of the run are claimed.
 // Source: Ho et al., "More effective distributed ML via a stale synchronous parallel parameter
 // server", NIPS 2013.
 #pragma once
@@ -20,7 +20,7 @@ namespace regatta {
 
 class StalenessBound {
  public:
-  /// `bound`: s. Units: steps.
+  /// `bound` is s. Units: steps.
   StalenessBound(std::size_t loops, std::int64_t bound) : bound_(bound), clocks_(loops) {}
 
   /// Records that the loop has finished `clock` steps in all its lanes of this process. Threads:
@@ -29,11 +29,12 @@ class StalenessBound {
     clocks_.at(loop).finished.store(clock, std::memory_order_release);
   }
 
-  /// Returns when the loop may begin its next step, or when the run's examples are claimed.
-  /// Threads: the loop's leader lane. Throws: Aborted; RunError(Timeout) that names the slowest.
+  /// Waits until the loop may begin its next step, or until all examples of the run are claimed.
+  /// Threads: the loop's leader lane. Throws: Aborted; RunError(Timeout) that names the slowest
+  /// loop.
   void await_turn(std::size_t loop, const ExampleCount& count, const Patience& patience) const;
 
-  /// Marks the loop's worker as lost; the loop no longer holds others back. Threads: any.
+  /// Marks the loop's worker as lost; other loops no longer wait for the loop. Threads: any.
   void retire(std::size_t loop);
 
  private:

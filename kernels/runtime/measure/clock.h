@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Time. Spans inside a step are read from the processor's time stamp counter where it is invariant
-// (about 8 ns a reading), everything else from the steady clock.
+// Clocks. Spans inside a step are measured with the processor's time stamp counter on x86-64, which
+// is assumed to be invariant (about 8 ns per reading), everything else with the steady clock.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@
 
 namespace regatta {
 
-/// Time of the steady clock. Units: nanoseconds.
+/// Returns the steady clock's time. Units: nanoseconds.
 inline std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-/// Reading of the time stamp counter. Units: ticks; see ns_per_tick().
+/// Reads the time stamp counter. Units: ticks; see ns_per_tick().
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -29,10 +29,11 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-/// Nanoseconds in a tick, calibrated against the steady clock over 20 ms at the first call.
+/// Returns the nanoseconds per tick, calibrated against the steady clock over 20 ms at the first
+/// call.
 double ns_per_tick();
 
-/// Both clocks read at once.
+/// A reading of both clocks at the same time.
 struct Moment {
   std::int64_t ns = 0;
   std::uint64_t ticks = 0;
@@ -40,8 +41,9 @@ struct Moment {
 
 Moment moment();
 
-/// Converts ticks between two moments to the steady clock's time by interpolation; a ratio from 20
-/// ms of calibration would drift away from it. A later tick has no earlier time.
+/// Converts ticks between two moments to the steady clock's time by interpolation, because
+/// ns_per_tick(), calibrated over only 20 ms, would drift away from that clock over a run. The
+/// conversion is monotonic.
 class TickMap {
  public:
   TickMap(const Moment& begin, const Moment& end);
@@ -56,8 +58,8 @@ inline std::int64_t ticks_to_ns(std::uint64_t span) {
   return static_cast<std::int64_t>(static_cast<double>(span) * ns_per_tick());
 }
 
-/// Time between readings that may come from two cores, whose counters differ slightly; at least 0.
-/// Units: nanoseconds.
+/// Returns the time between two readings of ticks(); 0 if `end` is before `begin`, as may happen
+/// for readings on two cores whose counters differ slightly. Units: nanoseconds.
 inline std::int64_t span_ns(std::uint64_t begin, std::uint64_t end) {
   return end > begin ? ticks_to_ns(end - begin) : 0;
 }

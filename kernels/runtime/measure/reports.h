@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports of an executor: each worker's time by category, and each loop's history. Not while lanes
-// run.
+// Reports of an executor: each worker's time by category, and each loop's history. Not called while
+// lanes run.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +27,18 @@ struct WorkerReport {
   std::int64_t compute_ns = 0;
   std::int64_t delay_ns = 0;  ///< a straggler's delays, a part of compute_ns
   std::int64_t exposed_communication_ns = 0;
-  std::int64_t wait_ns = 0;    ///< for others to arrive, to make a value or to end a step
-  std::int64_t bubble_ns = 0;  ///< for other stages of its replica, a part of wait_ns
+  std::int64_t wait_ns = 0;    ///< waits for others to arrive, to make a value or to end a step
+  std::int64_t bubble_ns = 0;  ///< waits for other stages of the replica, a part of wait_ns
   std::int64_t input_ns = 0;
   std::int64_t update_ns = 0;
   std::int64_t total_ns = 0;             ///< inside steps
-  std::vector<std::uint64_t> staleness;  ///< updates by versions missed
+  std::vector<std::uint64_t> staleness;  ///< entry k: updates whose gradient was k versions old
   SpanHistogram age;                     ///< from reading parameters to applying their gradient
-  std::int64_t updates_applied = 0;      ///< of the replica, where the place has a quorum
-  std::int64_t updates_dropped = 0;      ///< at the deciding server: they came too late
+  std::int64_t updates_applied = 0;      ///< pushes that counted, at a server with a quorum
+  std::int64_t updates_dropped = 0;      ///< pushes that came too late, at the deciding server
   std::uint64_t data_order = 0;          ///< digest of the consumed examples (data_order.h)
   std::int64_t planned_bytes = 0;        ///< for the place's variables and values
-  std::int64_t process_peak_bytes = 0;   ///< peak of its process, which may have other workers
+  std::int64_t process_peak_bytes = 0;   ///< peak memory of its process, all workers together
 };
 
 template <FieldsOf<WorkerReport> T, typename Field>
@@ -62,13 +62,13 @@ void for_each_field(T& worker, Field&& field) {
   field("process_peak_bytes", worker.process_peak_bytes, Merging<KeepOwn>());
 }
 
-/// One loop's history. Entry k is step k of this executor.
+/// One loop's history. Entry k of each vector is step k of this executor.
 struct LoopReport {
   std::int64_t steps = 0;
   double share_of_batch = 1;  ///< examples of one step / global batch
   std::vector<std::uint64_t> step_ticks;
   std::vector<float> losses;           ///< the loop's share of the loss
-  std::vector<std::int64_t> examples;  ///< seen by all loops when the step began
+  std::vector<std::int64_t> examples;  ///< that all loops had seen when the step began
 };
 
 /// The inputs of the reports.
@@ -78,12 +78,12 @@ struct RunState {
   const ProcessLoops& loops;
   const Quorums& quorums;
   std::span<const std::unique_ptr<Lane>> lanes;
-  std::span<const std::vector<float>> losses;  ///< by loss of the step, then by step
+  std::span<const std::vector<float>> losses;  ///< losses[i][k] is loss i of the graph in step k
 };
 
-/// One report for each worker, in the order of places.
+/// Returns one report for each worker, in the order of places.
 std::vector<WorkerReport> worker_reports(const RunState& run);
-/// One report for each loop of the part.
+/// Returns one report for each loop in this process's part of the graph.
 std::vector<LoopReport> loop_reports(const RunState& run);
 
 }  // namespace regatta

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Spans of time in constant memory: their number, sum and maximum, and counts in buckets of a
-// logarithmic scale, eight a doubling. Below 8 ns a bucket is one nanosecond; from there on bucket
-// 8 (w - 3) + k holds [2^w + k 2^(w - 3), 2^w + (k + 1) 2^(w - 3)), where 2^w is the span's highest
-// bit: a quantile is known to within 6 %.
-// Threads: one adds; others read when it has stopped.
+// A histogram of time spans in constant memory: their number, sum and maximum, and counts in
+// buckets on a logarithmic scale, eight per doubling. Below 8 ns a bucket is one nanosecond; above,
+// bucket 8 (w - 3) + k holds [2^w + k 2^(w - 3), 2^w + (k + 1) 2^(w - 3)), where 2^w is the span's
+// highest bit: a quantile is known to within 6 %.
+// Threads: one thread adds; others may read when it has stopped.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class SpanHistogram {
   static constexpr std::size_t kBuckets = 61 * kPerDoubling;
   using Counts = std::array<std::uint32_t, kBuckets>;
 
-  /// Units: nanoseconds; a negative span counts as 0.
+  /// Adds a span; a negative one counts as 0. Units: nanoseconds.
   void add(std::int64_t ns) {
     const auto span = static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0));
     ++counts_[bucket_of(span)];
@@ -35,7 +35,7 @@ class SpanHistogram {
     sum_ += other.sum_;
     largest_ = std::max(largest_, other.largest_);
   }
-  /// A histogram from the counts of another process.
+  /// Makes a histogram from the counts, sum and maximum of another process's histogram.
   static SpanHistogram of(const Counts& counts, std::int64_t sum, std::int64_t largest) {
     SpanHistogram histogram;
     histogram.counts_ = counts;
@@ -48,7 +48,8 @@ class SpanHistogram {
   static constexpr std::size_t bucket_of(std::uint64_t span) {
     return bucket_of(span, std::bit_width(span));
   }
-  /// For callers that cannot use std::bit_width, which returns 0 on a GPU.
+  /// Returns the bucket of a span with the given bit width. For callers on a GPU, where
+  /// std::bit_width returns 0.
   static constexpr std::size_t bucket_of(std::uint64_t span, int bit_width) {
     if (span < kPerDoubling) return span;
     const auto shift = static_cast<std::size_t>(bit_width - 4);
@@ -60,7 +61,8 @@ class SpanHistogram {
   std::int64_t largest() const { return largest_; }
   const Counts& counts() const { return counts_; }
 
-  /// The middle of the bucket that holds the span of rank q (count - 1); 0 if there is none.
+  /// Returns the q-quantile: the middle of the bucket that holds the span of rank q (count - 1),
+  /// from 0. Returns 0 if the histogram is empty.
   std::int64_t quantile(double q) const {
     const auto rank = static_cast<std::int64_t>(q * static_cast<double>(count_ - 1));
     std::int64_t before = 0;

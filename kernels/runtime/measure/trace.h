@@ -2,12 +2,12 @@
 //
 // A timeline of a run in the Chrome trace format (Perfetto, chrome://tracing):
 //   {"traceEvents": [{"name", "cat", "ph": "X", "ts" and "dur" in us, "pid", "tid", "args"}, ...]}
-// The format's processes are the run's processes, by rank, and its threads are lanes, numbered over
-// all processes; metadata events name both. Spans of a lane do not overlap: their ends are whole
-// nanoseconds of one clock, and a duration is the difference of two ends. A duration rounded by
-// itself could reach into the next span, which Perfetto would then drop.
-// Events are kept in memory that is allocated before the run. When it is full, one span stands for
-// all later ones and gives their number.
+// `pid` is the rank of a process of the run; `tid` is a lane, numbered across all processes.
+// Metadata events name both. Spans of a lane do not overlap: they begin and end at whole
+// nanoseconds of one clock, and the duration is the difference. A duration rounded separately could
+// reach into the next span, which Perfetto would then drop.
+// Events are kept in memory that is allocated before the run. When it is full, later events are
+// dropped, and a single span with their number replaces them.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct TraceEvent {
   std::uint64_t end = 0;
 };
 
-/// Events of one lane. Threads: written by its lane alone.
+/// The events of one lane. Threads: written only from the lane's thread.
 class TraceBuffer {
  public:
   explicit TraceBuffer(std::size_t capacity) { events_.reserve(capacity); }
@@ -95,11 +95,12 @@ void for_each_field(T& trace, Field&& field) {
   field("rows", trace.rows);
 }
 
-/// Appends the events to the row, whose labels must be set: waiting, then each instruction. Adds a
-/// span for dropped events.
+/// Appends the events to the row, and a span for dropped events. The row's labels must be set:
+/// label 0 is waiting, label i + 1 is instruction i.
 void add_spans(TraceRow& row, const TraceBuffer& events, const TickMap& clock);
 
-/// Writes all processes of a run, timed by one clock. Time zero is the begin of the first span.
+/// Writes the traces of all processes of a run, which must be timed by one clock. Time zero is the
+/// begin of the first span.
 void write_chrome_trace(std::ostream& out, const std::vector<ProcessTrace>& processes);
 
 }  // namespace regatta
