@@ -19,7 +19,7 @@ class IncomingVariables {
   explicit IncomingVariables(const std::vector<Step>& parts);
 
   /// Expects a variable from the process, after those already expected from it. The returned copy
-  /// refers to memory that holds the variable's previous values until all new ones have arrived.
+  /// refers to memory that holds the variable's previous values until new pieces overwrite them.
   VariableCopy expect(std::size_t process, VariableId id);
   /// True if variables are still expected from the process.
   bool expects_any(std::size_t process) const { return !incoming_[process].variables.empty(); }
