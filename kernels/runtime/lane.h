@@ -122,7 +122,7 @@ class Lane {
   QueuedCounts* queued_counts() const { return options_.counts; }
   Device& device() const { return *options_.device; }
   std::int64_t first_step() const { return first_step_; }
-  std::int64_t steps() const { return step_; }  ///< including those before a resumed run
+  std::int64_t steps() const { return step_; }  ///< counted across resumed runs
   std::uint64_t spent(Category category) const {
     return spent_[static_cast<std::size_t>(category)];
   }

@@ -29,8 +29,8 @@ class MpiGroup {
     std::vector<std::int64_t> processes;  ///< processes[m] is member m's process
   };
 
-  /// Throws: RunError(Usage) if a process does not exist, RunError(Unsupported) if the tags that
-  /// the collective needs exceed MPI's largest tag (MPI_TAG_UB).
+  /// Throws: RunError(Usage) if a process does not exist, RunError(Unsupported) if the number of
+  /// members or the number of the collective is too large for the fields of our tags.
   MpiGroup(Request request, const MpiSession& session);
 
   /// Returns a name for messages, such as `all_reduce 4: member 0 in process 1`.

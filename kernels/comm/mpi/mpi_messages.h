@@ -21,10 +21,9 @@
 namespace regatta {
 
 struct MpiMessageOptions {
-  std::int64_t chunk_bytes = 0;  ///< between processes on one host
-  std::int64_t chunk_bytes_between_hosts =
-      0;                      ///< like chunk_bytes, a multiple of an element's size
-  std::int64_t limit_ns = 0;  ///< the longest wait
+  std::int64_t chunk_bytes = 0;                ///< between processes on one host
+  std::int64_t chunk_bytes_between_hosts = 0;  ///< both must be multiples of an element's size
+  std::int64_t limit_ns = 0;                   ///< the longest wait
 };
 
 class MpiMessages {
