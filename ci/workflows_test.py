@@ -92,11 +92,11 @@ class Workflows(unittest.TestCase):
             self.assertTrue(os.access(program, os.X_OK), program)
 
     def test_give_every_system_hostile_inputs(self) -> None:
-        """10,000 inputs of ci/abuse, and a minute of inputs for each target of ci/fuzz."""
-        said = {name: constants(Path("ci") / name) for name in ("abuse", "fuzz")}
-        self.assertEqual((said["abuse"]["INPUTS"], said["fuzz"]["SECONDS"]), (10_000, 60))
+        """More than ctest does, and those that each target of ci/fuzz makes in a minute."""
+        self.assertEqual(constants(Path("ci/fuzz"))["SECONDS"], 60)
         whole = [step["run"] for _, step in steps() if step.keys() == {"run"}]  # no `if`
-        self.assertLessEqual({"ci/abuse build/release/bin/regatta", "ci/fuzz"}, set(whole))
+        self.assertIn("ci/fuzz", whole)
+        self.assertIn("ctest --preset debug --tests-regex ^properties_", "; ".join(whole))
 
     def test_run_on_every_system_that_has_its_packages_listed(self) -> None:
         known = re.findall(r"^  \['(\w+) ([\d.]+)'\]=", Path("ci/packages.sh").read_text(), re.M)

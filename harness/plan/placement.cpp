@@ -62,6 +62,11 @@ void deal_workers(const RaceRequest& request, Placement& placement) {
         "strategies out");
   }
   if (!replicas && !stages && request.workers != 1) {
+    if (strategies.back()->workers == WorkersAre::ThoseOfPrevious) {
+      throw usage("strategy '" + request.strategy +
+                  "' compresses the exchange of another strategy; fix: --strategy " +
+                  runnable_name(*strategies.back()));
+    }
     throw usage(
         "strategy 'single' runs on one worker; fix: leave --workers out or choose a strategy "
         "with several (regatta list strategies)");

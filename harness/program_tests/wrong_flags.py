@@ -84,6 +84,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy all_reduce --workers 51", r"51 workers: a global batch of 50 .* 1 to 50 workers"),
     ("--strategy async_shared --workers 3 --global-batch 2", r"3 workers: .* 1 to 2 workers"),
     ("--workers 2", r"'single' runs on one worker"),
+    ("--strategy top_k --workers 2", r"fix: --strategy all_reduce\+top_k"),
     ("--strategy model_parallel --workers 7", r"7 stages: this model has 6 parts"),
     ("--strategy all_reduce+model_parallel --workers 14 --stages 7", r"7 stages: .* 6 parts"),
     ("--strategy pipeline --workers 2 --microbatches 51", r"groups of 1; 1 to 50 "),
