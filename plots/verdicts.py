@@ -25,7 +25,7 @@ from wording import plural
 RACE = "results/epyc-2-cores/quick"  # has race.png
 # Folders by machine. The first folder that has evidence for a claim decides it.
 CLAIMS = (("results/xeon-2-cores/claims", "results/xeon-2-cores/exchanges_two_workers"),
-          ("results/epyc-2-cores/claims",))
+          ("results/epyc-zen3-2-cores/claims",))
 TAUGHT = "strategies/README.md#what-is-taught-tested"
 
 WIDTH = 118
@@ -96,16 +96,23 @@ def _evidence(judgements: list[Json]) -> list[Json]:
             for same in zip(*(judgement["claims"] for judgement in judgements))]
 
 
-def count_text(judgements: list[Json]) -> str:
-    """Text: the number of claims by verdict, and the claims that do not hold."""
-    claims = _evidence(judgements)
+def _decider(same: tuple[Json, ...]) -> Json:
+    """The claim as the first machine judges it that decides it; undecided, as the first does."""
+    return next((one for one in same if one["verdict"] != "undecided"), same[0])
+
+
+def count_text(machines: list[list[Json]]) -> str:
+    """Text: the number of claims by verdict, and the claims that do not hold. A claim has the
+    verdict of the first machine that decides it."""
+    claims = list(map(_decider, zip(*map(_evidence, machines))))
     counts = Counter(claim["verdict"] for claim in claims)
     refuted = [f"\"{claim['taught'].split(':')[0].rstrip('.')}\"" for claim in claims
                if claim["verdict"] == "does not hold here"]
     told = [f"{word.removesuffix(' here').capitalize()}: {counts[verdict]}"
             for verdict, word in VERDICTS.items() if verdict != "does not hold here"]
     return _filled(f"[{len(claims)} common claims]({TAUGHT}) were tested on "
-                   f"{_machine(judgements[0])}. {'. '.join(told)}. Does not hold: {len(refuted)}"
+                   f"{_listed([_machine(one[0]) for one in machines])}. {'. '.join(told)}. "
+                   f"Does not hold: {len(refuted)}"
                    f"{f' ({_listed(refuted)})' * bool(refuted)}.")
 
 
@@ -119,13 +126,13 @@ def _numbers(claim: Json) -> str:
 
 
 def claims_text(machines: list[list[Json]]) -> str:
-    """The table of claims: a column for each machine, and the numbers of the first machine."""
+    """The table of claims: a column for each machine, and numbers of the first that decides."""
     heads = [f"{_machine(one[0])} ({', '.join(f'[records](../{folder})' for folder in folders)})"
              for one, folders in zip(machines, CLAIMS)]
-    rows = [["what is taught", heads[0], "such as", *heads[1:]], ["---"] * (len(heads) + 2)]
+    rows = [["what is taught", *heads, "such as"], ["---"] * (len(heads) + 2)]
     for same in zip(*map(_evidence, machines)):
         cells = [f"{VERDICTS[one['verdict']]} ({decided_text(one)})" for one in same]
-        rows.append([same[0]["taught"], cells[0], _numbers(same[0]), *cells[1:]])
+        rows.append([same[0]["taught"], *cells, _numbers(_decider(same))])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
@@ -147,7 +154,7 @@ def main(arguments: list[str]) -> int:
     race = judge([ROOT / RACE])
     differs = False
     for readme, name, made in (("README.md", "race", race_text(race)),
-                               ("README.md", "claims", count_text(machines[0])),
+                               ("README.md", "claims", count_text(machines)),
                                ("strategies/README.md", "claims", claims_text(machines))):
         before = (ROOT / readme).read_text()
         after = with_block(before, name, made)
