@@ -82,7 +82,7 @@ class Run:
             return -1
 
     def await_examples(self, examples: int) -> Path:
-        if not soon(lambda: self.examples() >= examples or self.process.poll() is not None, 120):
+        if not soon(lambda: self.examples() >= examples or self.process.poll() is not None, 300):
             self.process.kill()
         file = self.checkpoint()
         if self.process.poll() is not None or file is None:

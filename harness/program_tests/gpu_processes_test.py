@@ -17,7 +17,7 @@ skip_without_mpirun()
 
 PARABOLA_ON_GPUS = ("--workload", "parabola", "--steps", "50", "--device", "cuda", "--cuda-graph",
                     "off")
-BATCH = 8
+BATCH = 16
 STEPS = 2  # to the checkpoint, and as many after it
 # In bf16, as in ci/gpu; the rehearsal in ci/gpu_test.sh only begins that race.
 IMAGES = ("--workload", "resnet9_thin", "--dataset", "shapes", "--dtype", "bf16", "--global-batch",
