@@ -71,6 +71,8 @@ BY_STRATEGY = ("strategies/", "harness/judge/claim")
 DEVICE = re.compile(r'[!=]= *(kCpu|kCuda|"cpu"|"cuda")')
 BY_DEVICE = ("harness/plan/device_name.h", "harness/run/backend.cpp")
 CONSTANT = re.compile(r"inline constexpr [^=;{(]*?(k[A-Z]\w*)(\[\])?(;| =|\{)")
+TYPE = re.compile(r"(?:struct|class|union|enum(?: class| struct)?) (\w+)(?: final)?"
+                  r"(?: :[^;]*)? ?\{")
 MADE = ("harness/system/build_facts.cmake",)  # scripts that generate headers
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SYSTEM = ("sys/", "linux/", "bits/", "asm/", "arpa/", "netinet/")
@@ -137,24 +139,25 @@ def check_text(path: str, text: str, names: list[str]) -> list[str]:
     return problems
 
 
-def constants_of(text: str) -> set[str]:
-    """The constants of a header, qualified by their namespaces."""
+def names_of(text: str) -> set[str]:
+    """The constants and types that a header defines, qualified by their namespaces."""
     found = set()
     namespace = ""
     for line in text.splitlines():
         if opened := re.match(r"namespace ([\w:]+) \{", line):
             namespace = opened[1]
-        if constant := CONSTANT.match(line):
-            found.add(f"{namespace}::{constant[1]}")
+        if defined := CONSTANT.match(line) or TYPE.match(line):
+            found.add(f"{namespace}::{defined[1]}")
     return found
 
 
 def twins(headers: dict[str, str]) -> list[str]:
-    """A line for each constant that two headers define. `headers`: text by path."""
+    """A line for each constant or type that two headers define: the linker takes them for one.
+    `headers`: text by path."""
     first: dict[str, str] = {}
     problems = []
     for path, text in headers.items():
-        for name in sorted(constants_of(text)):
+        for name in sorted(names_of(text)):
             if first.setdefault(name, path) != path:
                 problems.append(f"{path}: {name}: {first[name]} has it, too")
     return problems
@@ -174,7 +177,8 @@ def main(arguments: list[str]) -> int:
     names = strategies(root)
     problems = [problem for file in files
                 for problem in check_text(file, (root / file).read_text(), names)]
-    headers = [file for file in files if file.endswith(".h") and not TEST.search(file)]
+    headers = [file for file in files if file.endswith(".h") and not TEST.search(file)
+               and not file.endswith("_for_test.h")]
     problems += twins({file: (root / file).read_text() for file in (*headers, *MADE)
                        if (root / file).is_file()})
     print("\n".join([*problems, f"{len(files)} files, {len(problems)} lines not allowed"]))

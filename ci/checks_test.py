@@ -39,18 +39,21 @@ class Skips(unittest.TestCase):
                                "AMX\nslurm_test: slurmd is not installed\n")
 
 
-class Constants(unittest.TestCase):
+class Twins(unittest.TestCase):
     def test_of_one_name_are_in_one_header_of_a_namespace(self) -> None:
-        one = "namespace regatta {\ninline constexpr std::string_view kCuda = \"cuda\";\n"
+        one = ("namespace regatta {\ninline constexpr std::string_view kCuda = \"cuda\";\n"
+               "class Account final : public Log {\n")
         for other, count in (("inline constexpr char kCuda[] = \"13.0\";\n", 1),
                              ("inline constexpr std::array<int, 2> kCuda{1, 2};\n", 1),
                              ("inline constexpr int kCudaPitch = 4;\n", 0),
                              ("constexpr int kCuda = 4;\n", 0),
+                             ("struct Account {\n", 1), ("enum class Account : int {};\n", 1),
+                             ("class Account;\n", 0), ("  struct Account {\n", 0),
                              ("namespace regatta::cpu {\ninline constexpr int kCuda = 1;\n", 0)):
             problems = twins({"a.h": one + one, "b.h": "namespace regatta {\n" + other})
             self.assertEqual(len(problems), count, other)
         self.assertIn("b.h: regatta::kCuda: a.h has it, too",
-                      twins({"a.h": one, "b.h": one})[0])
+                      twins({"a.h": one, "b.h": one}))
 
 
 class Words(unittest.TestCase):

@@ -17,10 +17,10 @@ namespace {
 constexpr std::string_view kSchema = "1.0.0";
 
 // Field numbers from et_def.proto.
-constexpr Field kVersion{1};  // in GlobalMetadata
-constexpr Field kId{1}, kName{2}, kType{3}, kCtrlDeps{4}, kDataDeps{5}, kDurationMicros{7};
-constexpr Field kAttribute{10};  // in Node, like the line above
-constexpr Field kAttributeName{1}, kInt32{7}, kInt64{9}, kUint64{13}, kBool{27}, kString{29};
+constexpr WireField kVersion{1};  // in GlobalMetadata
+constexpr WireField kId{1}, kName{2}, kType{3}, kCtrlDeps{4}, kDataDeps{5}, kDurationMicros{7};
+constexpr WireField kAttribute{10};  // in Node, like the line above
+constexpr WireField kAttributeName{1}, kInt32{7}, kInt64{9}, kUint64{13}, kBool{27}, kString{29};
 enum class NodeType : std::uint64_t { Compute = 4, Send = 5, Receive = 6, Collective = 7 };
 enum class CommType : std::int64_t { AllReduce = 0, AllGather = 2, ReduceScatter = 7 };
 
@@ -36,14 +36,14 @@ CommType comm_type(Op op) {
 }
 
 template <typename T>
-void add_attribute(WireMessage& message, std::string_view name, Field type, const T& value) {
+void add_attribute(WireMessage& message, std::string_view name, WireField type, const T& value) {
   WireMessage attribute;
   attribute.add(kAttributeName, name);
   attribute.add(type, value);
   message.add(kAttribute, attribute);
 }
 
-void add_number(WireMessage& message, std::string_view name, Field type, std::int64_t value) {
+void add_number(WireMessage& message, std::string_view name, WireField type, std::int64_t value) {
   add_attribute(message, name, type, static_cast<std::uint64_t>(value));
 }
 

@@ -11,24 +11,24 @@ void append_varint(std::string& bytes, std::uint64_t number) {
   bytes += static_cast<char>(number);
 }
 
-void append_tag(std::string& bytes, Field field, WireKind kind) {
+void append_tag(std::string& bytes, WireField field, WireKind kind) {
   append_varint(bytes, static_cast<std::uint32_t>(field) * 8 + static_cast<std::uint32_t>(kind));
 }
 
 }  // namespace
 
-void WireMessage::add(Field field, std::uint64_t number) {
+void WireMessage::add(WireField field, std::uint64_t number) {
   append_tag(bytes_, field, WireKind::Varint);
   append_varint(bytes_, number);
 }
 
-void WireMessage::add(Field field, std::string_view text) {
+void WireMessage::add(WireField field, std::string_view text) {
   append_tag(bytes_, field, WireKind::Bytes);
   append_varint(bytes_, text.size());
   bytes_ += text;
 }
 
-void WireMessage::add_packed(Field field, std::span<const std::uint64_t> numbers) {
+void WireMessage::add_packed(WireField field, std::span<const std::uint64_t> numbers) {
   if (numbers.empty()) return;
   std::string packed;
   for (const std::uint64_t number : numbers) append_varint(packed, number);

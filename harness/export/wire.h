@@ -15,17 +15,17 @@
 namespace regatta {
 
 /// The number of a field in its message's definition.
-enum class Field : std::uint32_t {};
+enum class WireField : std::uint32_t {};
 
 class WireMessage {
  public:
-  void add(Field field, std::uint64_t number);
-  void add(Field field, std::string_view text);
-  void add(Field field, const WireMessage& message) {
+  void add(WireField field, std::uint64_t number);
+  void add(WireField field, std::string_view text);
+  void add(WireField field, const WireMessage& message) {
     add(field, std::string_view(message.bytes_));
   }
   /// Adds a field of packed numbers; no field if there are no numbers, as the format requires.
-  void add_packed(Field field, std::span<const std::uint64_t> numbers);
+  void add_packed(WireField field, std::span<const std::uint64_t> numbers);
 
   /// Returns the message preceded by its length as a varint, so that one file can hold several.
   std::string delimited() const;

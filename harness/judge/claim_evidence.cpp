@@ -100,14 +100,14 @@ std::string workers_text(const std::set<std::int64_t>& workers) {
 }
 
 /// Describes in `claim.because` how many comparisons lie on each side, and lists them by side.
-void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Account& account) {
+void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Wording& wording) {
   std::set<std::int64_t> workers;
   for (const RatioComparison& each : comparisons) workers.insert(each.workers);
-  claim.because = fmt::format("{} Of {} with {}:", account.measure,
+  claim.because = fmt::format("{} Of {} with {}:", wording.measure,
                               plural(std::ssize(comparisons), "comparison"), workers_text(workers));
   std::string comma = " ";
   for (const auto& [side, word] :
-       {std::pair(Side::Above, account.above), std::pair(Side::Below, account.below),
+       {std::pair(Side::Above, wording.above), std::pair(Side::Below, wording.below),
         std::pair(Side::Unclear, std::string("not decided"))}) {
     const auto here = std::count_if(comparisons.begin(), comparisons.end(),
                                     [&](const auto& one) { return one.side == side; });
@@ -121,7 +121,7 @@ void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Acco
     }
   }
   claim.because += "; together they are 95 % sure.";
-  claim.numbers.insert(claim.numbers.end(), account.more.begin(), account.more.end());
+  claim.numbers.insert(claim.numbers.end(), wording.more.begin(), wording.more.end());
 }
 
 /// The number of seeds that would decide a majority of the comparisons; 0 if no number would.
@@ -338,14 +338,14 @@ ClaimVerdict verdict_on(const Balance& balance) {
 }
 
 void conclude(Claim& claim, std::vector<RatioComparison> comparisons, Side truth,
-              const Account& account, const std::string& needs) {
+              const Wording& wording, const std::string& needs) {
   decide(comparisons);
   claim.balance = balance_of(comparisons, truth);
   claim.verdict = verdict_on(claim.balance);
   if (comparisons.empty()) {
     claim.because = "These records hold no " + needs + ".";
   } else {
-    tell(claim, comparisons, account);
+    tell(claim, comparisons, wording);
   }
   if (claim.verdict != ClaimVerdict::Undecided) return;
   const bool wavers = std::any_of(comparisons.begin(), comparisons.end(),

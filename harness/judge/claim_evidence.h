@@ -155,7 +155,7 @@ struct Fact {
 void conclude_facts(Claim& claim, const std::vector<Fact>& facts, const std::string& needs);
 
 /// Texts with which a claim reports its comparisons.
-struct Account {
+struct Wording {
   std::string measure;                 ///< a sentence on the quantity compared and the boundary
   std::string above;                   ///< label of ratios above the boundary: `not slower`
   std::string below;                   ///< label of ratios below the boundary: `slower`
@@ -166,6 +166,6 @@ struct Account {
 /// claim is true if ratios are on side `truth`. `needs` describes the runs that the claim requires,
 /// for the message if there are no comparisons.
 void conclude(Claim& claim, std::vector<RatioComparison> comparisons, Side truth,
-              const Account& account, const std::string& needs);
+              const Wording& wording, const std::string& needs);
 
 }  // namespace regatta

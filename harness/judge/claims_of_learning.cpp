@@ -129,18 +129,18 @@ Claim asynchronous_is_jittery(std::span<const Field> fields) {
     comparisons.push_back(std::move(batches));
     keep(updates, compare_runs(what, runs, sibling, jitter_of_updates, kMoreJittery));
   });
-  Account account{.measure = fmt::format("Jitter over equal examples in terms of the synchronous "
+  Wording wording{.measure = fmt::format("Jitter over equal examples in terms of the synchronous "
                                          "sibling, where more means above {}.",
                                          kMoreJittery),
                   .above = "more",
                   .below = "not more"};
   for (const RatioComparison& each : updates) {
-    account.more.push_back(
+    wording.more.push_back(
         "another thing, the loss of single updates, each of one worker's share "
         "of a batch: " +
         each.what + ' ' + ratio_text(each));
   }
-  conclude(claim, std::move(comparisons), Side::Above, account, kNeeds);
+  conclude(claim, std::move(comparisons), Side::Above, wording, kNeeds);
   return claim;
 }
 

@@ -25,10 +25,10 @@ struct Direction {
 /// the rotation and divides by the radius. Units of x and y: quarter pixels
 class Axis {
  public:
-  Axis(const Placement& placement, Direction direction, int radius)
+  Axis(const Pose& pose, Direction direction, int radius)
       : of_x_(direction.x * kScale / radius),
         of_y_(direction.y * kScale / radius),
-        of_centre_(of_x_ * placement.centre_x + of_y_ * placement.centre_y) {
+        of_centre_(of_x_ * pose.centre_x + of_y_ * pose.centre_y) {
     for (int i = 0; i < kSpan; ++i) {
       samples_[i] = scaled(4 * i + 1, 1);
       samples_[i + kSpan] = scaled(4 * i + 3, 1);
@@ -86,13 +86,13 @@ void Canvas::paint_clouds(const Gradient& colours, const Lattice& lattice) {
   }
 }
 
-void Canvas::paint_outline(Shape shape, const Placement& placement, const Gradient& colours) {
+void Canvas::paint_outline(Shape shape, const Pose& pose, const Gradient& colours) {
   const auto [from, to] = colours;
-  const Axis u(placement, {placement.cosine, placement.sine}, placement.radius_u);
-  const Axis v(placement, {-placement.sine, placement.cosine}, placement.radius_v);
-  const int reach = std::max(placement.radius_u, placement.radius_v) * kReach / kUnit / 4 + 1;
-  const int top = std::max(0, placement.centre_y / 4 - reach);
-  const int bottom = std::min(kSide - 1, placement.centre_y / 4 + reach);
+  const Axis u(pose, {pose.cosine, pose.sine}, pose.radius_u);
+  const Axis v(pose, {-pose.sine, pose.cosine}, pose.radius_v);
+  const int reach = std::max(pose.radius_u, pose.radius_v) * kReach / kUnit / 4 + 1;
+  const int top = std::max(0, pose.centre_y / 4 - reach);
+  const int bottom = std::min(kSide - 1, pose.centre_y / 4 + reach);
   for (int y = 4 * top; y <= 4 * bottom; y += 4) {
     for (int x = 0; x < 4 * kSide; x += 4 * kSpan) {
       if (!u.may_meet(x, y) || !v.may_meet(x, y)) continue;

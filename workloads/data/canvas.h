@@ -21,7 +21,7 @@ struct Gradient {
 };
 
 /// The position, rotation and size of an outline.
-struct Placement {
+struct Pose {
   int centre_x = 0;  ///< Units: quarter pixels
   int centre_y = 0;
   int cosine = kUnit;  ///< cosine of the angle of rotation. Units: 1/1024
@@ -43,7 +43,7 @@ class Canvas {
   void paint_clouds(const Gradient& colours, const Lattice& lattice);
   /// Paints a filled outline. Edges are softened with four samples per pixel; the colours' gradient
   /// runs along the outline's u axis.
-  void paint_outline(Shape shape, const Placement& placement, const Gradient& colours);
+  void paint_outline(Shape shape, const Pose& pose, const Gradient& colours);
   /// Writes the picture to `pixels`: adds `noise`, which has one value per byte, and clips to 0 …
   /// 255.
   void write(std::span<const int> noise, std::span<std::uint8_t> pixels) const;

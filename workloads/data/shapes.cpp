@@ -87,22 +87,22 @@ Colour distinct_colour(Draws& draws, const Gradient& others) {
 
 /// Rotates by any angle: (1 - t², 2 t) / (1 + t²) is a point of the circle; then a quarter turn or
 /// none, in either direction.
-void turn(Draws& draws, Placement& placement) {
+void turn(Draws& draws, Pose& pose) {
   const int t = draws.within({0, kUnit});
   const int square = t * t / kUnit;
-  placement.cosine = kUnit * (kUnit - square) / (kUnit + square);
-  placement.sine = 2 * kUnit * t / (kUnit + square);
+  pose.cosine = kUnit * (kUnit - square) / (kUnit + square);
+  pose.sine = 2 * kUnit * t / (kUnit + square);
   const std::uint32_t signs = draws.word();
-  if ((signs & 1U) != 0) placement.cosine = -placement.cosine;
-  if ((signs & 2U) != 0) placement.sine = -placement.sine;
+  if ((signs & 1U) != 0) pose.cosine = -pose.cosine;
+  if ((signs & 2U) != 0) pose.sine = -pose.sine;
 }
 
-Placement place(Draws& draws, Range centre, Range radius_u, Range radius_v) {
-  Placement placement{.centre_x = draws.within(centre), .centre_y = draws.within(centre)};
-  turn(draws, placement);
-  placement.radius_u = draws.within(radius_u);
-  placement.radius_v = draws.within(radius_v);
-  return placement;
+Pose place(Draws& draws, Range centre, Range radius_u, Range radius_v) {
+  Pose pose{.centre_x = draws.within(centre), .centre_y = draws.within(centre)};
+  turn(draws, pose);
+  pose.radius_u = draws.within(radius_u);
+  pose.radius_v = draws.within(radius_v);
+  return pose;
 }
 
 /// Paints strokes and dots that belong to no class.
@@ -110,12 +110,12 @@ void paint_clutter(Draws& draws, Canvas& canvas, Range how_many) {
   const int strokes = draws.within(how_many);
   for (int i = 0; i < strokes; ++i) {
     const Colour colour = any_colour(draws, i % 2 == 0 ? kBright : kDark);
-    const Placement placement = place(draws, {0, 127}, {8, 40}, {3, 7});
-    canvas.paint_outline(i % 2 == 0 ? Shape::Square : Shape::Disc, placement, {colour, colour});
+    const Pose pose = place(draws, {0, 127}, {8, 40}, {3, 7});
+    canvas.paint_outline(i % 2 == 0 ? Shape::Square : Shape::Disc, pose, {colour, colour});
   }
 }
 
-Placement place_subject(Draws& draws) {
+Pose place_subject(Draws& draws) {
   const int radius = draws.within({28, 52});
   const Range stretched{radius * 3 / 4, radius};
   return place(draws, {44, 84}, stretched, stretched);
