@@ -61,8 +61,8 @@ class Bf16Compress {
 
   const Step& source_;
   std::map<NodeId, std::vector<NodeId>> made_by_;  ///< sums, by the node that makes their gradient
-  std::map<NodeId, Value> narrow_;                 ///< by sum, in the result; likewise the next
-  std::map<NodeId, Value> sums_;
+  std::map<NodeId, Value> narrow_;                 ///< the bf16 gradient in the result, by sum
+  std::map<NodeId, Value> sums_;                   ///< the sum in the result, by sum
   Step result_;
   Copier copier_;
   Builder builder_;

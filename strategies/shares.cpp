@@ -341,7 +341,7 @@ class Shares {
   Step result_;
   std::map<std::int64_t, std::vector<NodeId>> sums_;  ///< by group
   std::map<Value, Range> pieces_;                     ///< by sum of a gradient; only this worker's
-  std::map<Value, VariableId> parameter_of_;          ///< likewise
+  std::map<Value, VariableId> parameter_of_;          ///< by sum of a gradient
   std::map<NodeId, Value> gradient_of_;               ///< by update
   std::map<VariableId, Value> gradient_of_state_;     ///< by parameter and slot
   std::set<Value> summed_;                            ///< gradients that are summed
@@ -351,7 +351,7 @@ class Shares {
   std::map<Place, std::vector<std::size_t>> uses_at_;
   std::map<std::pair<VariableId, bool>, Value> gathered_;  ///< by parameter, and whether for
                                                            ///< backward
-  std::map<std::pair<NodeId, bool>, Value> casts_;         ///< likewise, by cast
+  std::map<std::pair<NodeId, bool>, Value> casts_;         ///< by cast, and whether for backward
   std::map<NodeId, NodeId> placed_;
 };
 

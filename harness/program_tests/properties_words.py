@@ -16,7 +16,7 @@ from test_support import output_of
 
 from hypothesis import assume, strategies as st  # properties_support skips where it is missing
 
-ABSOLUTE = ("/proc/regatta", "/proc/nonesuch/x")  # where nobody can write; no others are tried
+ABSOLUTE = ("/proc/regatta", "/proc/nonesuch/x")  # no file can be made there
 PATHS = ("g", "h", "out", "empty", "with spaces", "g/records.jsonl", "g/trace.json", "g/old.csv",
          "notes.txt", "matrix.toml", "cluster.toml", "bench.json", "deep.json", "loop", "loop/x",
          "fifo", "link", "dangling", "zero", "full", "null", "new", "new/deeper", "empty/link",

@@ -162,8 +162,8 @@ def unprivileged_folder() -> Path:
 
 
 def start_unprivileged(*arguments: str) -> subprocess.Popen[str]:
-    """Starts the program as a user to whom file modes apply, unlike root. Skips the test if that
-    user cannot reach the program."""
+    """Starts the program as a user who, unlike root, is bound by file modes. Skips the test if
+    this user cannot execute the program."""
     drop: dict[str, Any] = {}
     if os.geteuid() == 0:
         drop = {"user": NOBODY, "group": NOBODY, "extra_groups": []}

@@ -58,7 +58,7 @@ struct VirtualHost {
   std::string name;
   int cores = 1;
   double out_bytes_per_ns = kNoLimit;  ///< capacity of the link for all that leaves the host
-  double in_bytes_per_ns = kNoLimit;   ///< likewise for all that enters the host
+  double in_bytes_per_ns = kNoLimit;   ///< capacity of the link for all that enters the host
 };
 
 struct Cluster {
