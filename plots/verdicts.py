@@ -25,7 +25,7 @@ from wording import plural
 RACE = "results/epyc-2-cores/quick"  # has race.png
 # Folders by machine. The first folder that has evidence for a claim decides it.
 CLAIMS = (("results/xeon-2-cores/claims", "results/xeon-2-cores/exchanges_two_workers"),
-          ("results/epyc-zen3-2-cores/claims",))
+          ("results/epyc-zen3-2-cores/claims", "results/epyc-zen3-2-cores/exchanges"))
 TAUGHT = "strategies/README.md#what-is-taught-tested"
 
 WIDTH = 118
