@@ -41,14 +41,7 @@ std::optional<FinishedRun> finished_run(Record record) {
                   .is_to_run_again = is_to_run_again(record),
                   .losses = std::move(record.losses),
                   .examples_per_s = record.examples_per_s,
-                  .seconds = seconds(record.setup_ns + record.warmup_ns + record.full_ns),
-                  .workload = record.cell.workload,
-                  .device = record.cell.device,
-                  .dataset = record.cell.dataset,
-                  .straggler = straggler_text(record.cell.straggler),
-                  .setup_seconds = seconds(record.setup_ns),
-                  .warmup_seconds = seconds(record.warmup_ns),
-                  .training_seconds = seconds(record.training_ns)};
+                  .seconds = seconds(record.setup_ns + record.warmup_ns + record.full_ns)};
   if (run.arguments.empty()) return std::nullopt;
   if (record.training_time_to_target_ns) {
     run.seconds_to_target = seconds(*record.training_time_to_target_ns);
@@ -59,11 +52,6 @@ std::optional<FinishedRun> finished_run(Record record) {
   if (!record.evaluations.empty()) {
     run.metric = record.evaluations.back().metric;
     run.last_loss = record.evaluations.back().loss;
-    run.examples = static_cast<double>(record.evaluations.back().examples);
-  }
-  if (record.evaluations.size() > 1) {  // the first one is part of the warm-up
-    run.evaluation_seconds = seconds(record.full_ns - record.training_ns) /
-                             static_cast<double>(record.evaluations.size() - 1);
   }
   run.evaluations = std::move(record.evaluations);
   if (record.step_time_ns.count > 0) run.median_step_s = seconds(record.step_time_ns.p50);

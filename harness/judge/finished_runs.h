@@ -37,15 +37,6 @@ struct FinishedRun {
   double examples_per_s = 0;
   std::optional<double> median_step_s;
   double seconds = 0;  ///< the whole run: set-up, warm-up and full clock
-  std::string workload;
-  std::string device;
-  std::string dataset;
-  std::string straggler;  ///< in the syntax of --straggler
-  double setup_seconds = 0;
-  double warmup_seconds = 0;      ///< most of it is the first evaluation
-  double training_seconds = 0;    ///< without evaluations
-  double evaluation_seconds = 0;  ///< mean time of an evaluation after the first
-  double examples = 0;            ///< number of examples trained on
 };
 
 struct FinishedRuns {

@@ -16,7 +16,7 @@
 
 #include "harness/judge/finished_runs.h"
 #include "harness/judge/matrix_notes.h"
-#include "harness/matrix/cell_times.h"
+#include "harness/judge/statistics.h"
 #include "harness/matrix/matrix_budget.h"
 #include "harness/matrix/matrix_figure.h"
 #include "harness/matrix/matrix_plan.h"
@@ -29,6 +29,7 @@
 #include "harness/system/folder_lock.h"
 #include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
+#include "workloads/workload.h"
 
 namespace regatta {
 namespace {
@@ -36,7 +37,6 @@ namespace {
 constexpr int kUsage = 1;
 constexpr int kRunFailed = 2;
 constexpr int kSignalled = 128;
-constexpr std::chrono::seconds kMostDryRun{8};  // about as long as users wait
 
 std::vector<std::string> with_seed(const MatrixCell& cell, std::uint64_t seed) {
   std::vector<std::string> arguments = cell.arguments;
@@ -87,11 +87,10 @@ class Matrix {
   const FinishedRun* done(const PlannedRun& run) const;
   void add(std::size_t cell, const FinishedRun& run);
   std::vector<MissingRun> missing_by_time() const;
-  /// The cell of each missing run.
-  std::vector<std::size_t> missing_cells() const;
+  /// Returns the expected time of a run of the cell in seconds; empty before its first run.
+  std::optional<double> expected(std::size_t cell) const;
   void describe();
-  std::string left_text() const { return times_.text(missing_cells()); }
-  std::string what_fits() const;
+  std::string left_text() const;
   void run_one(const PlannedRun& planned);
   void require_folder() const;
   [[noreturn]] void stop_for(const std::string& reason) const;
@@ -110,11 +109,12 @@ class Matrix {
   MatrixTable table_;
   std::optional<GrowingFigure> figure_;
   std::string figure_failure_;
-  CellTimes times_;
-  std::vector<PlannedRun> missing_;        ///< seeds outermost
-  std::vector<std::size_t> runs_of_cell_;  ///< finished runs
-  std::set<std::size_t> begun_;            ///< cells with at least one attempt
-  std::size_t tried_ = 0;                  ///< attempted runs of this matrix
+  std::vector<FinishedRun> here_;                     ///< in the folder
+  std::vector<PlannedRun> missing_;                   ///< seeds outermost
+  std::vector<std::size_t> runs_of_cell_;             ///< finished runs
+  std::vector<std::vector<double>> seconds_of_cell_;  ///< of each run that did not fail
+  std::set<std::size_t> begun_;                       ///< cells with at least one attempt
+  std::size_t tried_ = 0;                             ///< attempted runs of this matrix
   bool has_lost_machines_ = false;
   int failed_ = 0;
 };
@@ -125,8 +125,9 @@ Matrix::Matrix(const MatrixRequest& request, Leg leg)
                                : std::numeric_limits<double>::infinity()),
       leg_(std::move(leg)),
       table_(plan_),
-      times_(plan_, finished_runs(leg_.folder).runs),
-      runs_of_cell_(plan_.cells.size()) {
+      here_(finished_runs(leg_.folder).runs),
+      runs_of_cell_(plan_.cells.size()),
+      seconds_of_cell_(plan_.cells.size()) {
   if (races() && request.figure == MatrixRequest::Figure::Growing) figure_.emplace(request.out);
   for (std::uint64_t seed : plan_.seeds) {
     for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
@@ -140,12 +141,13 @@ Matrix::Matrix(const MatrixRequest& request, Leg leg)
 }
 
 const FinishedRun* Matrix::record_of(const PlannedRun& run) const {
-  const std::vector<std::string> arguments = with_seed(plan_.cells[run.cell], run.seed);
-  const auto found =
-      std::find_if(times_.here().begin(), times_.here().end(), [&](const FinishedRun& each) {
-        return each.arguments == arguments && each.recipe == times_.length(run.cell).recipe;
-      });
-  return found == times_.here().end() ? nullptr : &*found;
+  const MatrixCell& cell = plan_.cells[run.cell];
+  const std::vector<std::string> arguments = with_seed(cell, run.seed);
+  const std::int64_t recipe = find_workload(cell.workload).recipe;
+  const auto found = std::find_if(here_.begin(), here_.end(), [&](const FinishedRun& each) {
+    return each.arguments == arguments && each.recipe == recipe;
+  });
+  return found == here_.end() ? nullptr : &*found;
 }
 
 const FinishedRun* Matrix::done(const PlannedRun& run) const {
@@ -168,22 +170,41 @@ void Matrix::add(std::size_t cell, const FinishedRun& run) {
   table_.add(cell, run);
   ++runs_of_cell_[cell];
   begun_.insert(cell);
-  if (run.status == Status::Failed) ++failed_;
+  if (run.status == Status::Failed) {
+    ++failed_;
+  } else {
+    seconds_of_cell_[cell].push_back(run.seconds);
+  }
 }
 
 std::vector<MissingRun> Matrix::missing_by_time() const {
   std::vector<MissingRun> runs;
   for (const PlannedRun& run : missing_) {
-    runs.push_back({.cell = run.cell});
-    if (const auto time = times_.expected(run.cell)) runs.back().seconds = time->seconds;
+    runs.push_back({.cell = run.cell, .seconds = expected(run.cell)});
   }
   return runs;
 }
 
-std::vector<std::size_t> Matrix::missing_cells() const {
-  std::vector<std::size_t> cells;
-  for (const PlannedRun& run : missing_) cells.push_back(run.cell);
-  return cells;
+std::optional<double> Matrix::expected(std::size_t cell) const {
+  const std::vector<double>& seconds = seconds_of_cell_[cell];
+  if (seconds.empty()) return std::nullopt;
+  return median_interval(seconds).median;
+}
+
+std::string Matrix::left_text() const {
+  double seconds = 0;
+  std::size_t unknown = 0;
+  for (const PlannedRun& run : missing_) {
+    const std::optional<double> own = expected(run.cell);
+    seconds += own.value_or(0);
+    if (!own) ++unknown;
+  }
+  const std::string runs = fmt::format("{} runs left", missing_.size());
+  if (missing_.empty()) return runs;
+  if (unknown == missing_.size()) return runs + "; a cell's first run tells the time of the others";
+  return fmt::format("{}, {} {}{}", runs, unknown > 0 ? "more than" : "about",
+                     rough_duration(seconds),
+                     unknown > 0 ? fmt::format(", {} of cells without a run", unknown) : "");
 }
 
 void Matrix::describe() {
@@ -202,48 +223,13 @@ void Matrix::describe() {
   if (missing_.size() < planned()) {
     fmt::print("{} runs are there already\n", planned() - missing_.size());
   }
-  const bool is_dry = request_.mode == MatrixRequest::Mode::DryRun;
-  times_.time_unknown(missing_cells(), is_dry ? leg_.begin + kMostDryRun : kNever,
-                      [this] { return interrupts_.received() != 0; });
   fmt::print("{}\n", left_text());
-  if (request_.within) fmt::print("{}", what_fits());
   std::fflush(stdout);
-}
-
-/// Describes the effect of --within in lines.
-std::string Matrix::what_fits() const {
-  const std::vector<MissingRun> missing = missing_by_time();
-  const auto unknown = std::count_if(missing.begin(), missing.end(),
-                                     [](const MissingRun& run) { return !run.seconds; });
-  if (unknown > 0) {
-    return fmt::format("within {}: the time of {} runs is not known yet\n", *request_.within,
-                       unknown);
-  }
-  const Forecast ahead = forecast(missing, runs_of_cell_, seconds_left());
-  const std::size_t runs = ahead.runs() - there();
-  if (runs == missing.size() && ahead.seconds <= seconds_left()) {
-    return fmt::format("within {}: all of them\n", *request_.within);
-  }
-  std::string text = fmt::format("within {}: about {} of them, then there are {}\n",
-                                 *request_.within, runs, seeds_text(ahead.runs_of_cell));
-  if (ahead.seconds > seconds_left()) {
-    text += fmt::format(
-        "  the last one ends after about {}: a cell's first run is begun as long "
-        "as there is time\n",
-        rough_duration(seconds_gone() + ahead.seconds));
-  }
-  if (ahead.empty_cells().empty()) return text;
-  std::vector<std::string> names;
-  for (const std::size_t cell : ahead.empty_cells()) names.push_back(plan_.cells[cell].name);
-  return text + fmt::format("  one run of each cell takes about {}; there is no time for\n  {}\n",
-                            rough_duration(seconds_of_first_runs(missing, begun_)),
-                            few_of(names, kMostColumns));
 }
 
 int Matrix::dry_run() {
   describe();
-  const int signal = interrupts_.received();  // during a short run
-  return signal == 0 ? 0 : kSignalled + signal;
+  return 0;
 }
 
 int Matrix::run(const FolderLock& lock) {
@@ -303,7 +289,7 @@ void Matrix::run_one(const PlannedRun& planned) {
                                             *request_.within)
                               : left);
   });
-  times_.set_here(finished_runs(leg_.folder).runs);
+  here_ = finished_runs(leg_.folder).runs;
   if (const FinishedRun* run = record_of(planned)) {
     has_lost_machines_ = run->is_cancelled;
     if (!run->is_cancelled) add(planned.cell, *run);
@@ -335,7 +321,7 @@ void Matrix::stop_for(const std::string& reason) const {
 }
 
 void Matrix::stop_without_the_folder() {
-  times_.set_here(finished_runs(leg_.folder).runs);  // a run may have made the folder again
+  here_ = finished_runs(leg_.folder).runs;  // a run may have made the folder again
   for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
     runs_of_cell_[cell] = static_cast<std::size_t>(std::count_if(
         plan_.seeds.begin(), plan_.seeds.end(),
@@ -381,7 +367,7 @@ void Matrix::leave_notes() const {
   for (const PlannedRun& run : missing_) {
     WorkloadNotes& own = notes[plan_.cells[run.cell].workload];
     ++own.missing;
-    if (const auto time = times_.expected(run.cell)) own.seconds += time->seconds;
+    own.seconds += expected(run.cell).value_or(0);
   }
   try {
     write_notes(leg_.folder, notes);

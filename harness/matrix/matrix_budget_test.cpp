@@ -46,10 +46,9 @@ TEST(MatrixBudget, GivesEveryCellItsFirstRunBeforeOthersTheirSecond) {
   EXPECT_EQ(next_run(runs, {0, 1}, 3), 2U);  // it ends late, but its cell has no run
 }
 
-TEST(MatrixBudget, BeginsTheShortestOfTheFirstRunsThatEndLateAndNoneWithoutTime) {
-  const std::vector<MissingRun> runs = runs_of({9, 5, 7}, 2);
-  EXPECT_EQ(next_run(runs, {}, 3), 1U);
-  EXPECT_EQ(next_run(runs, {1}, 3), 2U);
+TEST(MatrixBudget, BeginsNothingWithoutTime) {
+  const std::vector<MissingRun> runs = {{.cell = 0}};
+  EXPECT_EQ(next_run(runs, {}, 0.1), 0U);
   EXPECT_EQ(next_run(runs, {}, 0), std::nullopt);
   EXPECT_EQ(next_run(runs, {}, -1), std::nullopt);
 }
@@ -59,32 +58,7 @@ TEST(MatrixBudget, TakesARunWhoseTimeIsNotKnownForShort) {
   EXPECT_EQ(next_run(runs, {0, 1}, 1), 1U);
 }
 
-TEST(MatrixBudget, ForetellsWhatItWillChoose) {
-  // Three rounds of 10 s, then the short cell's two runs, which fit into 5 s.
-  const Forecast some = forecast(runs_of({1, 9}, 5), {0, 0}, 35);
-  EXPECT_THAT(some.runs_of_cell, ElementsAre(5, 3));
-  EXPECT_EQ(some.seconds, 32);
-  EXPECT_EQ(some.runs(), 8U);
-  const Forecast all = forecast(runs_of({1, 9}, 5), {0, 0}, 50);
-  EXPECT_THAT(all.runs_of_cell, ElementsAre(5, 5));
-  const Forecast more = forecast(runs_of({1, 9}, 2), {3, 3}, 12);
-  EXPECT_THAT(more.runs_of_cell, ElementsAre(5, 4));
-}
-
-TEST(MatrixBudget, ForetellsWhichCellsWillHaveNoRun) {
-  const std::vector<MissingRun> runs = runs_of({1, 20, 20, 30}, 5);
-  const Forecast ahead = forecast(runs, {0, 0, 0, 0}, 30);
-  EXPECT_THAT(ahead.runs_of_cell, ElementsAre(1, 1, 1, 0));
-  EXPECT_EQ(ahead.seconds, 41);  // late by one run
-  EXPECT_THAT(ahead.empty_cells(), ElementsAre(3));
-  EXPECT_EQ(seconds_of_first_runs(runs, {}), 71);
-  EXPECT_EQ(seconds_of_first_runs(runs, {0, 1}), 50);
-}
-
-TEST(MatrixBudget, SaysHowManySeedsCellsHave) {
-  EXPECT_EQ(seeds_text(std::vector<std::size_t>{5, 5, 3, 0}),
-            "5 seeds of 2 cells, 3 of 1, none of 1");
-  EXPECT_EQ(seeds_text(std::vector<std::size_t>{1}), "1 seed of 1 cell");
+TEST(MatrixBudget, ListsTheCellsWithFewerSeeds) {
   const MatrixPlan plan{.seeds = {1, 2, 3, 4, 5},
                         .cells = {{.arguments = {}, .name = "a"},
                                   {.arguments = {}, .name = "b"},

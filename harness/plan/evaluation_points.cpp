@@ -58,12 +58,6 @@ std::int64_t most_evaluations(const EvaluationPoints& points) {
   return points.total / points.fine + 3;
 }
 
-std::int64_t expected_evaluations(const EvaluationPoints& points) {
-  const std::int64_t once_a_period = (points.total + points.period - 1) / points.period;
-  return std::min(points.total / points.fine + 1,
-                  once_a_period + kNear * (points.period / points.fine - 1));
-}
-
 std::int64_t next_evaluation(const EvaluationPoints& points, const Target& target,
                              std::span<const Evaluation> evaluations, std::int64_t examples) {
   const std::int64_t next = (examples / points.period + 1) * points.period;

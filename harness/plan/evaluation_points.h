@@ -35,10 +35,6 @@ EvaluationPoints evaluation_at(std::int64_t total);
 /// Returns an upper bound on the number of evaluations of a run.
 std::int64_t most_evaluations(const EvaluationPoints& points);
 
-/// Estimates the number of evaluations of a run, assuming that the target is near for three
-/// periods.
-std::int64_t expected_evaluations(const EvaluationPoints& points);
-
 /// Returns the number of examples, above `examples`, after which the next evaluation is due, given
 /// the evaluations so far. It does not depend on where the run was started, so a resumed run is
 /// evaluated at the same points as an uninterrupted one.

@@ -37,7 +37,6 @@ TEST(EvaluationPoints, AtTheEndAreOne) {
   const EvaluationPoints points = evaluation_at(4000);
   const auto curve = [](std::int64_t examples) { return static_cast<double>(examples) / 40; };
   EXPECT_EQ(points_of(points, kAccuracy, curve), (std::vector<std::int64_t>{4000}));
-  EXPECT_EQ(expected_evaluations(points), 1);
   EXPECT_GE(most_evaluations(points), 2);  // one is before training
 }
 
@@ -77,9 +76,8 @@ TEST(EvaluationPoints, AreThoseOfAResumedRunToo) {
   EXPECT_EQ(next_evaluation(points, kAccuracy, evaluations, 1100), 1200);  // from a checkpoint
 }
 
-TEST(EvaluationPoints, AreCountedForTimeAndRoom) {
+TEST(EvaluationPoints, AreCountedForRoom) {
   const EvaluationPoints points = evaluation_points(800, 100, 4000);
-  EXPECT_EQ(expected_evaluations(points), 5 + 3 * 3);
   EXPECT_GE(most_evaluations(points), 20 + 1);
 }
 

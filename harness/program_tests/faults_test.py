@@ -46,6 +46,21 @@ def await_evaluation(run: Run) -> None:
     assert soon(lambda: cpu_seconds(run.launcher.pid) > waiting + 0.05, START_LIMIT_S)
 
 
+def hold_in_the_last_evaluation(run: Run, rank: int) -> None:
+    """Stops a rank until the last evaluation is printed. It runs for half a second every three:
+    evaluating may take a loaded machine longer than a rank may be silent.
+    """
+    line = f"step {SHORT_STEPS} "
+    run.send(signal.SIGSTOP, rank)
+    for _ in range(20):
+        if soon(lambda: any(line in each for each in run.lines), 3):
+            return
+        run.send(signal.SIGCONT, rank)
+        time.sleep(0.5)
+        run.send(signal.SIGSTOP, rank)
+    run.await_line(line)
+
+
 def kill(case: Case) -> Outcome:
     run = start(case.cell, *(SHORT if case.moment in ("evaluation", "end") else LONG))
     places = places_of(case.cell)
@@ -57,8 +72,7 @@ def kill(case: Case) -> Outcome:
     if case.moment in ("evaluation", "end"):
         await_evaluation(run)
     if case.moment == "end":
-        run.send(signal.SIGSTOP, holder)
-        run.await_line(f"step {SHORT_STEPS} ")
+        hold_in_the_last_evaluation(run, holder)
     lines = len(run.lines)
     run.send(signal.SIGKILL, victims[case.victim])
     goes_on = "--continue-on-loss" in CELLS[case.cell]  # where mpirun reports no death

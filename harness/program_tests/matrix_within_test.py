@@ -32,7 +32,7 @@ class Within(unittest.TestCase):
             self) -> None:
         folder = Folder(LONG)
         started = time.monotonic()
-        ran = folder.run("--within", "1s")
+        ran = folder.run("--within", "2s")
         took = time.monotonic() - started
         self.assertEqual(ran.returncode, 0, ran.stderr)
         seeds = seeds_of(folder)
@@ -41,8 +41,8 @@ class Within(unittest.TestCase):
         self.assertLess(there, RUNS)
         longest = max(record["setup_ns"] + record["warmup_ns"] + record["full_ns"]
                       for record in records_in(folder.out)) / 1e9
-        self.assertLess(took, 1 + longest + STARTS_S)
-        self.assertRegex(ran.stdout, r"stopped after \d+ s, as --within 1s asks: "
+        self.assertLess(took, 2 + longest + STARTS_S)
+        self.assertRegex(ran.stdout, r"stopped after \d+ s, as --within 2s asks: "
                                      rf"{there} of {RUNS} runs are there")
         for strategy, own in seeds.items():
             self.assertEqual(own, list(range(1, len(own) + 1)))  # seed after seed
@@ -58,7 +58,6 @@ class Within(unittest.TestCase):
         self.assertGreater(note["seconds"], 0)
         again = folder.run("--resume", "--within", "10min")
         self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertIn("within 10min: all of them\n", again.stdout)
         self.assertNotIn("stopped", again.stdout)
         self.assertEqual(set(folder.runs().values()), {1})
         self.assertEqual(len(folder.runs()), RUNS)
@@ -74,20 +73,6 @@ class Within(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         first = records_in(folder.out)[len(lines) - 1]["cell"]
         self.assertEqual((first["strategy"], first["seed"]), ("async_shared", 1))
-
-    def test_a_dry_run_says_what_will_fit_and_what_will_have_no_run(self) -> None:
-        folder = Folder(LONG.replace("50000", "50000000"))
-        ran = folder.run("--dry-run", "--within", "2s")
-        self.assertEqual(ran.returncode, 0, ran.stderr)
-        self.assertIn("within 2s: about 1 of them, then there are 1 seed of 1 cell, none of 3\n",
-                      ran.stdout)
-        self.assertRegex(ran.stdout,
-                         r"  the last one ends after about \d+ (s|min|h): a cell's first")
-        self.assertRegex(ran.stdout,
-                         r"  one run of each cell takes about \d+ (s|min|h); there is no time "
-                         r"for\n  parabola \w+ \(\d workers?, steps=50000000\) and 2 more\n")
-        self.assertIn("within 9h: ", folder.run("--dry-run", "--within", "9h").stdout)
-        self.assertFalse(folder.out.exists())
 
     def test_a_failed_run_counts_although_the_time_is_up(self) -> None:
         folder = Folder('[[race]]\nworkload = "parabola"\nsteps = 500000\n'

@@ -297,17 +297,6 @@ ReadRecords records_in(const std::filesystem::path& folder, Kept kept) {
   return result;
 }
 
-std::optional<Record> first_record_in(const std::filesystem::path& folder) {
-  try {
-    for (const auto& path : record_files(folder)) {
-      std::string line;
-      if (Lines(path).next(line)) return record_from_json(line);
-    }
-  } catch (const RunError&) {
-  }
-  return std::nullopt;
-}
-
 ReadRecords read_records(const std::filesystem::path& folder) {
   const std::string path = (folder / "records.jsonl").string();
   try {

@@ -32,9 +32,6 @@ std::vector<std::filesystem::path> record_files(const std::filesystem::path& fol
 /// later schema, in which numbers may have another meaning.
 ReadRecords records_in(const std::filesystem::path& folder, Kept kept = Kept::Real);
 
-/// Reads the first line of record_files(); empty if it is not a record.
-std::optional<Record> first_record_in(const std::filesystem::path& folder);
-
 /// Reads the records of real runs. Throws: RunError(Data), like records_in(), and also if there are
 /// none.
 ReadRecords read_records(const std::filesystem::path& folder);

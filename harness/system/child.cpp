@@ -130,11 +130,10 @@ bool is_in_path(const std::string& name) {
   return false;
 }
 
-ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line,
-                   Deadline deadline) {
+ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line) {
   std::vector<std::string> words = {"regatta"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  return run_program("/proc/self/exe", std::move(words), line, {}, deadline);
+  return run_program("/proc/self/exe", std::move(words), line);
 }
 
 ChildEnd run_program(const std::string& path, std::vector<std::string> words, const ForLine& line,

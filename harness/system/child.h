@@ -92,7 +92,6 @@ std::string first_line_of(const std::vector<std::string>& words, Deadline deadli
 bool is_in_path(const std::string& name);
 
 /// Runs this program again as a child, like run_program(). `arguments` exclude the program's name.
-ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line,
-                   Deadline deadline = kNever);
+ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line);
 
 }  // namespace regatta
