@@ -9,10 +9,10 @@
 #include "kernels/cpu/batch.h"
 #include "kernels/cpu/buffer.h"
 #include "kernels/cpu/element.h"
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/prefetcher.h"
 #include "kernels/graph/collective.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -77,8 +77,6 @@ class Input final : public Kernel {
   Prefetcher prefetcher_;                   // last member: its thread uses all of the above
 };
 
-}  // namespace
-
 KernelPointer input(const KernelRequest& request) {
   BatchPlan plan(request);
   const ElementType element = request.outputs[0].type.element;
@@ -92,5 +90,9 @@ KernelPointer input(const KernelRequest& request) {
     if (context.counters != nullptr) context.counters->count_input(context.step, digest);
   });
 }
+
+}  // namespace
+
+KernelRows input_kernels() { return {{Op::Input, input}}; }
 
 }  // namespace regatta::cpu

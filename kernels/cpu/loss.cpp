@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "kernels/cpu/element.h"
-#include "kernels/cpu/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -122,8 +122,6 @@ bool is_correct(const T* row, std::int64_t classes, std::int32_t label) {
   return true;
 }
 
-}  // namespace
-
 KernelPointer softmax_cross_entropy(const KernelRequest& request) {
   return with_element(request.inputs[0].type.element,
                       [&]<typename T>(T) { return make_kernel(SoftmaxCrossEntropy<T>(request)); });
@@ -176,6 +174,16 @@ KernelPointer count_correct(const KernelRequest& request) {
           *count = correct;
         });
   });
+}
+
+}  // namespace
+
+KernelRows loss_kernels() {
+  return {{Op::SoftmaxCrossEntropy, softmax_cross_entropy},
+          {Op::SoftmaxCrossEntropyBackward, softmax_cross_entropy_backward},
+          {Op::MeanSquaredError, mean_squared_error},
+          {Op::MeanSquaredErrorBackward, mean_squared_error_backward},
+          {Op::CountCorrect, count_correct}};
 }
 
 }  // namespace regatta::cpu

@@ -2,9 +2,10 @@
 //
 // dense: y = x wᵀ, dx = dy w, dw = dyᵀ x. Shapes: x [B, I], w [O, I], y [B, O].
 // bias: y = x + b, db = sum of dy over rows. Shapes: x [..., C], b [C].
-#include "kernels/reference/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {
+namespace {
 
 KernelPointer dense(const KernelRequest& request) {
   const Tensor x = request.inputs[0], w = request.inputs[1], y = request.outputs[0];
@@ -73,6 +74,16 @@ KernelPointer bias_backward(const KernelRequest& request) {
       db.f32()[c] = static_cast<float>(total);
     }
   });
+}
+
+}  // namespace
+
+KernelRows dense_kernels() {
+  return {{Op::Dense, dense},
+          {Op::DenseBackwardData, dense_backward_data},
+          {Op::DenseBackwardWeights, dense_backward_weights},
+          {Op::Bias, bias},
+          {Op::BiasBackward, bias_backward}};
 }
 
 }  // namespace regatta::reference

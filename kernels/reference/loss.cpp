@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/reference/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {
 namespace {
@@ -19,8 +19,6 @@ struct Target {
     return (1 - smoothing) * (k == label ? 1 : 0) + smoothing / static_cast<double>(classes);
   }
 };
-
-}  // namespace
 
 KernelPointer softmax_cross_entropy(const KernelRequest& request) {
   const Tensor logits = request.inputs[0], labels = request.inputs[1];
@@ -108,6 +106,16 @@ KernelPointer count_correct(const KernelRequest& request) {
     }
     *count.f32() = correct;
   });
+}
+
+}  // namespace
+
+KernelRows loss_kernels() {
+  return {{Op::SoftmaxCrossEntropy, softmax_cross_entropy},
+          {Op::SoftmaxCrossEntropyBackward, softmax_cross_entropy_backward},
+          {Op::MeanSquaredError, mean_squared_error},
+          {Op::MeanSquaredErrorBackward, mean_squared_error_backward},
+          {Op::CountCorrect, count_correct}};
 }
 
 }  // namespace regatta::reference

@@ -4,6 +4,7 @@
 #include "kernels/cuda/device/queue.h"
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/dense_paths.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -21,8 +22,6 @@ KernelPointer choose(const KernelRequest& request, Library library, Tiles tiles)
   return tiles(request, why);
 }
 
-}  // namespace
-
 KernelPointer dense(const KernelRequest& request) {
   return choose(request, dense_library, dense_tiles);
 }
@@ -33,6 +32,14 @@ KernelPointer dense_backward_data(const KernelRequest& request) {
 
 KernelPointer dense_backward_weights(const KernelRequest& request) {
   return choose(request, dense_library_backward_weights, dense_tiles_backward_weights);
+}
+
+}  // namespace
+
+KernelRows dense_kernels() {
+  return {{Op::Dense, dense},
+          {Op::DenseBackwardData, dense_backward_data},
+          {Op::DenseBackwardWeights, dense_backward_weights}};
 }
 
 }  // namespace regatta::cuda

@@ -10,12 +10,12 @@
 
 #include "kernels/cuda/device/resident_data.h"
 #include "kernels/cuda/device/upload.h"
-#include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/element.h"
 #include "kernels/cuda/ops/example_order.h"
 #include "kernels/graph/data_order.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/capture/queued_counts.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -218,8 +218,6 @@ KernelPointer build_features(const KernelRequest& request, const InputPlan& plan
   });
 }
 
-}  // namespace
-
 KernelPointer input(const KernelRequest& request) {
   const InputPlan plan(request.node.attributes, request.data, request.seed);
   if (plan.data->count >= std::numeric_limits<std::int32_t>::max()) {
@@ -231,5 +229,9 @@ KernelPointer input(const KernelRequest& request) {
                        : build_features<T>(request, plan, order);
   });
 }
+
+}  // namespace
+
+KernelRows input_kernels() { return {{Op::Input, input}}; }
 
 }  // namespace regatta::cuda

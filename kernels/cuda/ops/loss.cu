@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/device/scratch.h"
 #include "kernels/cuda/ops/elementwise.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -230,8 +231,6 @@ double squared_error_factor(const KernelRequest& request) {
               static_cast<double>(request.node.attributes.integer("divisor")));
 }
 
-}  // namespace
-
 KernelPointer softmax_cross_entropy(const KernelRequest& request) {
   return with_element(request.inputs[0].type.element,
                       [&]<typename T>(T) { return build_softmax<T>(request); });
@@ -290,6 +289,16 @@ KernelPointer count_correct(const KernelRequest& request) {
       enqueue_total(*queue, total);
     });
   });
+}
+
+}  // namespace
+
+KernelRows loss_kernels() {
+  return {{Op::SoftmaxCrossEntropy, softmax_cross_entropy},
+          {Op::SoftmaxCrossEntropyBackward, softmax_cross_entropy_backward},
+          {Op::MeanSquaredError, mean_squared_error},
+          {Op::MeanSquaredErrorBackward, mean_squared_error_backward},
+          {Op::CountCorrect, count_correct}};
 }
 
 }  // namespace regatta::cuda

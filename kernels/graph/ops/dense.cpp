@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // dense: y = x wᵀ; dx = dy w; dw = dyᵀ x.   bias: y = x + b; db = sum of dy over all rows.
+#include "kernels/graph/graph.h"
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
@@ -41,6 +42,14 @@ Values gradient_dense(Builder& builder, Value, const Node& node, std::span<const
   const Value dw = builder.node(Op::DenseBackwardWeights, {dy, node.inputs[0]});
   if (!builder.wants(0)) return {{}, dw};
   return {builder.node(Op::DenseBackwardData, {dy, node.inputs[1]}), dw};
+}
+
+std::int64_t multiply_adds_dense(const Graph& graph, const Node& node) {
+  return node.outputs[0].elements() * graph.type(node.inputs[0]).dim(1);
+}
+
+std::int64_t multiply_adds_dense_weights(const Graph& graph, const Node& node) {
+  return node.outputs[0].elements() * graph.type(node.inputs[0]).dim(0);
 }
 
 Types infer_bias(const InferRequest& request) {
