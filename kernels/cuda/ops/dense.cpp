@@ -22,6 +22,8 @@ KernelPointer choose(const KernelRequest& request, Library library, Tiles tiles)
   return tiles(request, why);
 }
 
+}  // namespace
+
 KernelPointer dense(const KernelRequest& request) {
   return choose(request, dense_library, dense_tiles);
 }
@@ -33,8 +35,6 @@ KernelPointer dense_backward_data(const KernelRequest& request) {
 KernelPointer dense_backward_weights(const KernelRequest& request) {
   return choose(request, dense_library_backward_weights, dense_tiles_backward_weights);
 }
-
-}  // namespace
 
 KernelRows dense_kernels() {
   return {{Op::Dense, dense},
