@@ -32,8 +32,7 @@ void declare_matrix(CLI::App& app, MatrixRequest& request) {
   add_value(app, "--seeds", request.seeds, "seeds 1 to this many (default: the matrix' own)",
             NumberRange<std::int64_t>{.least = 1, .most = kMostSeeds});
   add_value(app, "--out", request.out, "folder whose records.jsonl the records are added to");
-  request.data_dir = RaceRequest().data_dir;
-  add_value(app, "--data-dir", request.data_dir, "folder of the CIFAR-10 binary files");
+  add_data_dir(app, request.data_dir);
   const auto set = [&request](MatrixRequest::Mode mode) {
     return [&request, mode] { request.mode = mode; };
   };
@@ -135,7 +134,7 @@ void declare_calibrate(CLI::App& app, RaceRequest& request, CalibrateRequest& wa
   add_value(app, "--messages", wanted.messages,
             "an earlier calibration of this machine, whose messages and sums are taken: kernels "
             "alone are measured (default: none)");
-  add_value(app, "--data-dir", request.data_dir, "folder of the CIFAR-10 binary files");
+  add_data_dir(app, request.data_dir);
   add_value(app, "--out", wanted.out, "file");
   add_overwrite(app, wanted.if_there, "the file of --out");
 }
@@ -237,7 +236,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   declare_calibrate(calibrate, command.request, command.calibrate);
   CLI::App& doctor =
       *app.add_subcommand("doctor", "what is missing for which feature, and what fixes it");
-  add_value(doctor, "--data-dir", command.request.data_dir, "folder of the CIFAR-10 binary files");
+  add_data_dir(doctor, command.request.data_dir);
 
   try {
     parse_words(app, argc, argv);

@@ -16,6 +16,7 @@
 #include "harness/system/terminal.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "workloads/data/cifar10.h"
+#include "workloads/workload.h"
 
 namespace regatta {
 namespace {
@@ -122,7 +123,8 @@ std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts
                        "--dtype bf16 at full speed; without it f32 may be the faster one"),
           diagnose_python("matplotlib", "figures"),
           diagnose_python("jinja2", "regatta report"),
-          diagnose_cifar10(data_dir)};
+          diagnose_cifar10(data_dir.empty() ? std::string(find_data_source("cifar10")->folder)
+                                            : data_dir)};
 }
 
 std::string verdict_of(std::span<const Diagnosis> rows) {

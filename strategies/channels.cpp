@@ -18,31 +18,18 @@ namespace {
 
 /// Whether each channel of the outputs depends only on that channel of the inputs.
 bool works_by_channels(const Graph& graph, const Node& node) {
-  switch (forward_of(node.op)) {
-    case Op::Bias:
-    case Op::FusedBias:
-    case Op::Tanh:
-    case Op::Relu:
-    case Op::Gelu:
-    case Op::MaxPool:
-    case Op::AveragePool:
-    case Op::Normalize:
-    case Op::FusedNormalize: return true;
-    case Op::Reshape:  // if the dimension of channels stays separate
-      return !node.attributes.has("flat") &&
-             graph.type(node.inputs[0]).dims.back() == node.outputs[0].dims.back();
-    default: return false;
-  }
+  if (op_info(forward_of(node.op)).portions != Portions::Channels) return false;
+  if (node.op != Op::Reshape) return true;
+  return !node.attributes.has("flat") &&
+         graph.type(node.inputs[0]).dims.back() == node.outputs[0].dims.back();
 }
 
-/// Whether each element of the output depends only on that element of the inputs, at all members.
 bool works_by_elements(Op op) {
-  return op == Op::Add || op == Op::Scale || op == Op::Cast || op == Op::Sum || op == Op::AllReduce;
+  return op_info(op).portions == Portions::Elements && !op_info(op).assigns;
 }
 
 bool updates_by_elements(Op op) {
-  return op == Op::Sgd || op == Op::Adam || op == Op::Assign || op == Op::Average ||
-         op == Op::Lookahead;
+  return op_info(op).portions == Portions::Elements && op_info(op).assigns;
 }
 
 bool is_layer(const Node& node) {

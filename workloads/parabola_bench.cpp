@@ -55,8 +55,8 @@ void engine(benchmark::State& state, const std::string& strategy, std::int64_t r
 void plain_loop(benchmark::State& state, float (*step)(PlainParabola&)) {
   const DataSet data = make_curve();
   PlainParabola parabola;
-  std::copy(data.features.begin(), data.features.end(), parabola.x.begin());
-  std::copy(data.targets.begin(), data.targets.end(), parabola.y.begin());
+  std::ranges::copy(data.inputs.as<float>(), parabola.x.begin());
+  std::ranges::copy(data.targets.as<float>(), parabola.y.begin());
   for (auto _ : state) {
     for (std::int64_t i = 0; i < kStepsARun; ++i) benchmark::DoNotOptimize(step(parabola));
   }

@@ -51,8 +51,8 @@ class Patches {
  public:
   Patches(const DataSet& data, std::int64_t kernel)
       : kernel_(kernel),
-        side_(data.side),
-        channels_(data.channels),
+        side_(data.inputs.dims.at(0)),
+        channels_(data.inputs.dims.at(2)),
         places_((side_ - kernel + 1) * (side_ - kernel + 1)),
         planes_(at(channels_ * side_ * side_)),
         bytes_(at(kernel * kernel * channels_ * places_)) {}
@@ -98,14 +98,14 @@ std::int64_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t coun
 /// where the sums of bytes are integers. Shapes: [patch, patch].
 std::vector<double> covariance(const DataSet& data, const Augmentation& normalisation,
                                const WhiteningOptions& options) {
-  const std::int64_t channels = data.channels;
+  const std::int64_t side = data.inputs.dims.at(0), channels = data.inputs.dims.at(2);
   const std::int64_t size = options.kernel * options.kernel * channels;
   const std::int64_t images = std::min(options.images, data.count);
-  check(data.side * data.side <= 1 << 15, "sums over an image fit into 32 bits");
+  check(side * side <= 1 << 15, "sums over an image fit into 32 bits");
   std::vector<std::int64_t> products(at(size * size)), sums(at(size));
   Patches patches(data, options.kernel);
   for (std::int64_t image = 0; image < images; ++image) {
-    patches.take(data.images.data() + image * data.side * data.side * channels);
+    patches.take(data.inputs.as<std::uint8_t>().data() + image * side * side * channels);
     for (std::int64_t i = 0; i < size; ++i) {
       const std::int16_t* row = patches.row(i);
       sums[at(i)] += std::accumulate(row, row + patches.places(), std::int32_t{0});
@@ -159,11 +159,11 @@ Eigensystem eigensystem(std::vector<double> matrix, std::int64_t n) {
 
 std::vector<float> whitening_filters(const DataSet& data, const Augmentation& augmentation,
                                      const WhiteningOptions& options) {
-  if (!data.has_images()) {
+  if (data.inputs.dims.size() != 3) {
     throw RunError(ErrorKind::Data, "data set '" + data.name +
                                         "' has no images, which this workload's first layer needs");
   }
-  const std::int64_t size = options.kernel * options.kernel * data.channels;
+  const std::int64_t size = options.kernel * options.kernel * data.inputs.dims[2];
   const Eigensystem system = eigensystem(covariance(data, augmentation, options), size);
   std::vector<float> filters(at(2 * size * size));
   for (std::int64_t i = 0; i < size; ++i) {

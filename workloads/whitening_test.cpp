@@ -40,10 +40,11 @@ TEST(Whitening, LeavesPatchesUncorrelatedWithVarianceOne) {
   ASSERT_EQ(filters.size(), 2 * kSize * kSize);
   std::vector<double> products(kSize * kSize);
   std::vector<double> yields(kSize);
+  const std::int64_t side = data.inputs.dims[0];
   std::int64_t count = 0;
   for (std::int64_t image = 0; image < data.count; ++image) {
-    for (std::int64_t y = 0; y + 1 < data.side; ++y) {
-      for (std::int64_t x = 0; x + 1 < data.side; ++x, ++count) {
+    for (std::int64_t y = 0; y + 1 < side; ++y) {
+      for (std::int64_t x = 0; x + 1 < side; ++x, ++count) {
         for (std::size_t f = 0; f < kSize; ++f) {
           double sum = 0;
           for (std::size_t i = 0; i < kSize; ++i) {
@@ -51,9 +52,9 @@ TEST(Whitening, LeavesPatchesUncorrelatedWithVarianceOne) {
             const auto column = x + static_cast<std::int64_t>(i / 3 % 2);
             const auto row = y + static_cast<std::int64_t>(i / 6);
             const double byte =
-                data.images[static_cast<std::size_t>(
-                                ((image * data.side + row) * data.side + column) * 3) +
-                            c];
+                data.inputs.as<std::uint8_t>()[static_cast<std::size_t>(
+                                                   ((image * side + row) * side + column) * 3) +
+                                               c];
             sum += static_cast<double>(filters[f * kSize + i]) * (byte - normalisation.mean[c]) /
                    normalisation.deviation[c];
           }

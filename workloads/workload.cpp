@@ -19,17 +19,29 @@ namespace {
 
 /// `shapes` is one fixed data set for all seeds of runs.
 constexpr std::uint64_t kShapesSeed = 20;
-constexpr DataSetSizes kShapes{.train = 4096, .test = 1000};
 
 /// Adds the digest to a generated data set.
 DataSet with_digest(DataSet data) {
   Digest digest;
-  digest.add(data.images);
-  digest.add(data.labels);
-  digest.add(data.features);
-  digest.add(data.targets);
+  digest.add(data.inputs.bytes());
+  digest.add(data.targets.bytes());
   data.digest = digest.digits();
   return data;
+}
+
+DataSets load_curve(const DataFiles&) {
+  return {.train = with_digest(make_curve()), .test = with_digest(make_curve())};
+}
+
+constexpr DataSetSizes kShapes{.train = 4096, .test = 1000};
+DataSets load_shapes(const DataFiles&) {
+  return {.train = with_digest(make_shapes(kShapesSeed, Split::Train, kShapes.train)),
+          .test = with_digest(make_shapes(kShapesSeed, Split::Test, kShapes.test))};
+}
+
+DataSets load_cifar10_parts(const DataFiles& files) {
+  return {.train = load_cifar10(files.folder, Split::Train, files.check),
+          .test = load_cifar10(files.folder, Split::Test, files.check)};
 }
 
 }  // namespace
@@ -94,14 +106,33 @@ const Workload& find_workload(const std::string& name) {
   throw unknown_name("workload", name, names);
 }
 
-std::optional<DataSetSizes> data_set_sizes(std::string_view name) {
-  if (name == "curve") return DataSetSizes{.train = 50, .test = 50};
-  if (name == "shapes") return kShapes;
-  if (name == "cifar10") return DataSetSizes{.train = 50'000, .test = 10'000};
-  return std::nullopt;
+const std::vector<DataSource>& all_data_sources() {
+  static const std::vector<DataSource> sources{
+      {.name = "curve", .sizes = {.train = 50, .test = 50}, .folder = "", .load = load_curve},
+      {.name = "shapes", .sizes = kShapes, .folder = "", .load = load_shapes},
+      {.name = "cifar10",
+       .sizes = {.train = 50'000, .test = 10'000},
+       .folder = "cifar-10-batches-bin",
+       .load = load_cifar10_parts}};
+  return sources;
 }
 
-bool is_made(std::string_view data_set) { return data_set != "cifar10"; }
+const DataSource* find_data_source(std::string_view name) {
+  for (const DataSource& source : all_data_sources()) {
+    if (source.name == name) return &source;
+  }
+  return nullptr;
+}
+
+std::optional<DataSetSizes> data_set_sizes(std::string_view name) {
+  const DataSource* source = find_data_source(name);
+  return source == nullptr ? std::nullopt : std::optional(source->sizes);
+}
+
+bool is_made(std::string_view data_set) {
+  const DataSource* source = find_data_source(data_set);
+  return source == nullptr || source->folder.empty();
+}
 
 void require_usable(const Workload& workload, const std::string& data_set) {
   const auto& usable = workload.data_sets;
@@ -116,15 +147,10 @@ DataSets load_data(const Workload& workload, const std::string& name, const Data
     throw RunError(ErrorKind::Usage, "--data unverified is for data sets of files; " + name +
                                          " is made by the program, leave the flag out");
   }
-  if (name == "curve")
-    return {.train = with_digest(make_curve()), .test = with_digest(make_curve())};
-  if (name == "shapes") {
-    return {.train = with_digest(make_shapes(kShapesSeed, Split::Train, kShapes.train)),
-            .test = with_digest(make_shapes(kShapesSeed, Split::Test, kShapes.test))};
-  }
-  check(name == "cifar10", "every data set of the table can be loaded");
-  return {.train = load_cifar10(files.folder, Split::Train, files.check),
-          .test = load_cifar10(files.folder, Split::Test, files.check)};
+  const DataSource* source = find_data_source(name);
+  check(source != nullptr, "every data set of a workload is in the table");
+  const std::string own(source->folder);
+  return source->load({.folder = files.folder.empty() ? own : files.folder, .check = files.check});
 }
 
 std::string digest_of(const DataSets& data) {

@@ -105,26 +105,38 @@ struct DataSetSizes {
   std::int64_t test = 0;
 };
 
-/// Returns the sizes of a data set without loading it; empty for an unknown name.
-std::optional<DataSetSizes> data_set_sizes(std::string_view name);
-
-/// Whether the program generates the data set; other data sets are files.
-bool is_made(std::string_view data_set);
-
 /// The training part and the test part of a data set.
 struct DataSets {
   DataSet train;
   DataSet test;
 };
 
-/// Checks that the workload can use the data set. Throws: RunError(Usage) if it cannot.
-void require_usable(const Workload& workload, const std::string& data_set);
-
-/// The folder with the data sets that are files, and the treatment of unverified files.
+/// The folder of a data set that is files, and the treatment of unverified files.
 struct DataFiles {
-  std::string folder;
+  std::string folder;  ///< empty: DataSource::folder
   DataCheck check = DataCheck::Verified;
 };
+
+/// A row of the table of data sets.
+struct DataSource {
+  std::string_view name;
+  DataSetSizes sizes;
+  std::string_view folder;  ///< default folder of its files; empty: the program generates it
+  DataSets (*load)(const DataFiles& files) = nullptr;
+};
+const std::vector<DataSource>& all_data_sources();
+
+/// Returns the row of this name; null if there is none.
+const DataSource* find_data_source(std::string_view name);
+
+/// Returns the sizes of a data set without loading it; empty for an unknown name.
+std::optional<DataSetSizes> data_set_sizes(std::string_view name);
+
+/// Whether the program generates the data set; other data sets are files.
+bool is_made(std::string_view data_set);
+
+/// Checks that the workload can use the data set. Throws: RunError(Usage) if it cannot.
+void require_usable(const Workload& workload, const std::string& data_set);
 
 /// Returns the data set `name`, generated or read from files. Throws: RunError(Usage) if the
 /// workload cannot use it, or if it is generated and `files.check` is Unverified; RunError(Data) if

@@ -279,7 +279,10 @@ void Matrix::run_one(const PlannedRun& planned) {
   require_folder();
   std::vector<std::string> arguments = {"run"};
   for (const std::string& each : with_seed(cell, planned.seed)) arguments.push_back(each);
-  arguments.insert(arguments.end(), {"--data-dir", request_.data_dir, "--out", leg_.folder});
+  if (!request_.data_dir.empty()) {
+    arguments.insert(arguments.end(), {"--data-dir", request_.data_dir});
+  }
+  arguments.insert(arguments.end(), {"--out", leg_.folder});
   const std::string left = left_text();
   std::string said;
   const ChildEnd end = run_child(arguments, [&](const std::string& line) {

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "harness/plan/race_request.h"
 #include "harness/system/command_text.h"
 
 namespace regatta {
@@ -19,7 +18,7 @@ std::string command_with(const MatrixRequest& request, const std::vector<std::st
   if (request.file.empty()) add({"--tier", request.tier});
   if (!request.file.empty()) add({request.file});
   if (request.seeds) add({"--seeds", std::to_string(*request.seeds)});
-  if (request.data_dir != RaceRequest().data_dir) add({"--data-dir", request.data_dir});
+  if (!request.data_dir.empty()) add({"--data-dir", request.data_dir});
   add({"--out", request.out});
   if (request.tune == MatrixRequest::Tune::Always) add({"--tune"});
   words.insert(words.end(), flags.begin(), flags.end());

@@ -6,6 +6,7 @@
 
 #include "harness/plan/flag_errors.h"
 #include "kernels/graph/error.h"
+#include "workloads/workload.h"
 
 namespace regatta {
 namespace {
@@ -83,6 +84,16 @@ void require_no_flag_behind_mark(int argc, const char* const* argv) {
 }
 
 }  // namespace
+
+void add_data_dir(CLI::App& app, std::string& folder) {
+  std::string own;
+  for (const DataSource& source : all_data_sources()) {
+    if (source.folder.empty()) continue;
+    own += fmt::format("{}{} for {}", own.empty() ? "" : ", ", source.folder, source.name);
+  }
+  add_value(app, "--data-dir", folder,
+            "folder of the data set, if it is files (default: " + own + ")");
+}
 
 void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what) {
   app.add_flag_callback(

@@ -59,6 +59,9 @@ CLI::Option* add_value(CLI::App& app, const std::string& name, Value& value,
   return option;
 }
 
+/// Declares --data-dir, the folder of the data set that a run trains on.
+void add_data_dir(CLI::App& app, std::string& folder);
+
 /// Declares --overwrite, which sets `if_there`. `what` is the file or folder that it replaces, for
 /// the help.
 void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what);

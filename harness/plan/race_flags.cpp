@@ -124,7 +124,7 @@ void declare_compute(CLI::App& app, RaceRequest& request) {
 void declare_data(CLI::App& app, RaceRequest& request) {
   begin_group(app, kData);
   add_value(app, "--dataset", request.dataset, "cifar10, shapes, ... (default: the workload's)");
-  add_value(app, "--data-dir", request.data_dir, "folder of the CIFAR-10 binary files");
+  add_data_dir(app, request.data_dir);
   add_value(app, "--data", request.data,
             "verified: of files those that their authors published; unverified: others, too, and "
             "the record tells their digest");

@@ -23,8 +23,8 @@ inline constexpr std::int64_t kMostSeeds = 1000;
 struct RaceRequest {
   std::string workload;
   std::string strategy = "single";
-  std::string dataset;  ///< empty: the workload's first data set
-  std::string data_dir = "cifar-10-batches-bin";
+  std::string dataset;            ///< empty: the workload's first data set
+  std::string data_dir;           ///< empty: the data set's own folder (DataSource::folder)
   std::string data = "verified";  ///< `unverified` also accepts files that others published
   std::int64_t workers = 1;
   std::optional<std::int64_t> processes;  ///< of workers; empty: 1, or with servers 1 per replica

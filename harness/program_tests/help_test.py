@@ -28,7 +28,8 @@ FLAGS = {
     "run": {
         **CELL_FLAGS, "--seed": "=1", "--seeds": "=1",
         "--dataset": "(default: the workload's)",
-        "--data-dir": "=cifar-10-batches-bin", "--target": "(default: the workload's)",
+        "--data-dir": "(default: cifar-10-batches-bin for cifar10)",
+        "--target": "(default: the workload's)",
         "--normalization-group": "(default: the workload's)", "--rate-scale": "=1",
         "--threads": "=0", "--straggler": "(default: none)",
         "--data": "=verified", "--overwrite": "",
@@ -40,12 +41,12 @@ FLAGS = {
     "graph": {**CELL_FLAGS, "--format": "=text", "--out": "(default: none)",
               "--cluster": "(default: their work and bytes only)"},
     "calibrate": {**CELL_FLAGS, "--threads": "=1", "--messages": "(default: none)",
-                  "--data-dir": "=cifar-10-batches-bin",
+                  "--data-dir": "(default: cifar-10-batches-bin for cifar10)",
                   "--hosts": "(default: this one)", "--listen": "(default: loopback)",
                   "--out": "=calibration.json", "--overwrite": ""},
     "matrix": {
         "--tier": "", "--seeds": "(default: the matrix' own)", "--out": "=out", "--dry-run": "",
-        "--data-dir": "=cifar-10-batches-bin", "--resume": "",
+        "--data-dir": "(default: cifar-10-batches-bin for cifar10)", "--resume": "",
         "--within": "(default: as long as it takes)", "--draw": "",
         "--tune": "",
     },
@@ -62,7 +63,7 @@ FLAGS = {
         "--cost-per-hour": "(default: none)",
     },
     "list": {"--format": "=text"},
-    "doctor": {"--data-dir": "=cifar-10-batches-bin"},
+    "doctor": {"--data-dir": "(default: cifar-10-batches-bin for cifar10)"},
 }
 
 

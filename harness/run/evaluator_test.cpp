@@ -26,18 +26,20 @@ constexpr std::int64_t kReplicas = 3;
 
 /// The loss of 1 → 5 tanh → 1 on the curve, written without any kernel.
 double loss_of(const std::map<std::string, const float*>& parameters, const DataSet& points) {
+  const auto& targets = points.targets.as<float>();
   double sum = 0;
-  for (std::size_t p = 0; p < points.targets.size(); ++p) {
+  for (std::size_t p = 0; p < targets.size(); ++p) {
     double y = parameters.at("output.bias")[0];
     for (std::size_t j = 0; j < 5; ++j) {
-      const double z = double{parameters.at("hidden.weight")[j]} * double{points.features[p]} +
-                       double{parameters.at("hidden.bias")[j]};
+      const double z =
+          double{parameters.at("hidden.weight")[j]} * double{points.inputs.as<float>()[p]} +
+          double{parameters.at("hidden.bias")[j]};
       y += double{parameters.at("output.weight")[j]} * std::tanh(z);
     }
-    const double error = y - double{points.targets[p]};
+    const double error = y - double{targets[p]};
     sum += error * error;
   }
-  return sum / static_cast<double>(points.targets.size());
+  return sum / static_cast<double>(targets.size());
 }
 
 /// Counts fetches of variables: with several processes each fetch transfers all of them.

@@ -4,8 +4,10 @@
 // gelu: y = x Φ(x), dx = dy (Φ(x) + x φ(x)), Φ and φ of the standard normal distribution.
 #include "kernels/cpu/activation_function.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
+namespace {
 
 KernelPointer tanh(const KernelRequest& request) {
   return map_one(request, [](auto, Lanes x) { return fast_tanh(x); });
@@ -36,6 +38,17 @@ KernelPointer gelu_backward(const KernelRequest& request) {
   return map_two(request, []<typename T>(T, Lanes dy, Lanes x) {
     return GeluFunction::template backward<T>(dy, x);
   });
+}
+
+}  // namespace
+
+KernelRows activation_kernels() {
+  return {{Op::Tanh, tanh},
+          {Op::Relu, relu},
+          {Op::Gelu, gelu},
+          {Op::TanhBackward, tanh_backward},
+          {Op::ReluBackward, relu_backward},
+          {Op::GeluBackward, gelu_backward}};
 }
 
 }  // namespace regatta::cpu

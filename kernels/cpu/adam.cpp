@@ -6,8 +6,8 @@
 // Source: Kingma and Ba, arXiv:1412.6980, algorithm 1.
 #include <cmath>
 
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/shared_update.h"
+#include "kernels/runtime/kernel.h"
 #include "kernels/runtime/schedule.h"
 
 namespace regatta::cpu {
@@ -85,11 +85,13 @@ class Adam {
   float epsilon_;
 };
 
-}  // namespace
-
 KernelPointer adam(const KernelRequest& request) {
   if (request.inputs[0].type.element != ElementType::F32) return nullptr;
   return make_kernel(Adam(request));
 }
+
+}  // namespace
+
+KernelRows adam_kernels() { return {{Op::Adam, adam}}; }
 
 }  // namespace regatta::cpu

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/elementwise.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -66,8 +67,6 @@ class Sum {
   int parts_;
 };
 
-}  // namespace
-
 KernelPointer add(const KernelRequest& request) {
   return map_two(request, [](auto, Lanes a, Lanes b) { return a + b; });
 }
@@ -85,6 +84,13 @@ KernelPointer quotient(const KernelRequest& request) {
 KernelPointer sum(const KernelRequest& request) {
   return with_element(request.outputs[0].type.element,
                       [&]<typename T>(T) { return make_kernel(Sum<T>(request)); });
+}
+
+KernelPointer copy(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], y = request.outputs[0];
+  return make_kernel([=, bytes = static_cast<std::size_t>(y.type.bytes())](const StepContext&) {
+    std::memcpy(y.data, x.data, bytes);
+  });
 }
 
 KernelPointer cast(const KernelRequest& request) {
@@ -108,11 +114,12 @@ KernelPointer concatenate(const KernelRequest& request) {
   });
 }
 
-KernelPointer copy(const KernelRequest& request) {
-  const Tensor x = request.inputs[0], y = request.outputs[0];
-  return make_kernel([=, bytes = static_cast<std::size_t>(y.type.bytes())](const StepContext&) {
-    std::memcpy(y.data, x.data, bytes);
-  });
+}  // namespace
+
+KernelRows arithmetic_kernels() {
+  return {{Op::Add, add},  {Op::Scale, scale}, {Op::Quotient, quotient},
+          {Op::Sum, sum},  {Op::Cast, cast},   {Op::Concatenate, concatenate},
+          {Op::Copy, copy}};
 }
 
 }  // namespace regatta::cpu

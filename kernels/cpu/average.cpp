@@ -10,11 +10,11 @@
 #include <mutex>
 #include <vector>
 
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/shared_update.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -70,8 +70,6 @@ class Average {
   int parts_;
 };
 
-}  // namespace
-
 KernelPointer average(const KernelRequest& request) {
   if (request.variables[0]->tensor.type.element != ElementType::F32) return nullptr;
   for (const VariableStorage* variable : request.variables) {
@@ -117,6 +115,12 @@ KernelPointer assign(const KernelRequest& request) {
     count_average(*variable);
     if (seen != nullptr) ++seen->number;
   });
+}
+
+}  // namespace
+
+KernelRows average_kernels() {
+  return {{Op::Average, average}, {Op::AverageWith, average_with}, {Op::Assign, assign}};
 }
 
 }  // namespace regatta::cpu

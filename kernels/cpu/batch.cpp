@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cpu/batch.h"
 
-#include <algorithm>
+#include <cstddef>
+#include <cstring>
 
 #include "kernels/graph/data_order.h"
 
@@ -17,7 +18,8 @@ void prepare_order(const BatchPlan& plan, std::int64_t epoch, EpochOrder& order)
 
 AugmentationDraw fill_image(const BatchPlan& plan, std::int64_t epoch, std::int64_t example,
                             float* target) {
-  const std::uint8_t* image = plan.data->images.data() + example * plan.example_elements;
+  const ExampleTensors& inputs = plan.data->inputs;
+  const std::uint8_t* image = inputs.as<std::uint8_t>().data() + example * inputs.elements();
   const AugmentationDraw draw = plan.augments
                                     ? draw_augmentation(plan.seed, epoch, example, plan.ranges())
                                     : AugmentationDraw{};
@@ -25,18 +27,19 @@ AugmentationDraw fill_image(const BatchPlan& plan, std::int64_t epoch, std::int6
   return draw;
 }
 
-void fill_features(const BatchPlan& plan, std::int64_t example, float* features, float* targets) {
-  std::copy_n(plan.data->features.data() + example * plan.example_elements, plan.example_elements,
-              features);
-  std::copy_n(plan.data->targets.data() + example * plan.target_elements, plan.target_elements,
-              targets);
+/// Copies an example's values to place `i` of `to`.
+void copy_example(const DataSet& data, const ExampleTensors& from, std::int64_t example, void* to,
+                  std::int64_t i) {
+  const auto bytes = from.bytes().size() / static_cast<std::size_t>(data.count);
+  std::memcpy(static_cast<std::byte*>(to) + static_cast<std::size_t>(i) * bytes,
+              from.bytes().data() + static_cast<std::size_t>(example) * bytes, bytes);
 }
 
 }  // namespace
 
 BatchPlan::BatchPlan(const KernelRequest& request)
     : InputPlan(request.node.attributes, request.data, request.seed) {
-  if (images) pipeline.emplace(ImagePipeline::Shape{data->side, data->channels}, augmentation);
+  if (images) pipeline.emplace(ImagePipeline::Shape{side(), channels()}, augmentation);
 }
 
 std::uint64_t fill_batch(const BatchPlan& plan, std::int64_t step, EpochOrder& order,
@@ -49,16 +52,14 @@ std::uint64_t fill_batch(const BatchPlan& plan, std::int64_t step, EpochOrder& o
     const std::int64_t example =
         plan.is_shuffled() ? order.order[static_cast<std::size_t>(first + i)] : first + i;
     const std::int64_t place = position.offset + i;
-    float* values = target.examples + i * plan.example_elements;
     if (plan.images) {
-      digest += order_digest(place, example, fill_image(plan, epoch, example, values));
-      static_cast<std::int32_t*>(target.targets)[i] =
-          plan.data->labels[static_cast<std::size_t>(example)];
+      float* pixels = static_cast<float*>(target.examples) + i * plan.data->inputs.elements();
+      digest += order_digest(place, example, fill_image(plan, epoch, example, pixels));
     } else {
-      fill_features(plan, example, values,
-                    static_cast<float*>(target.targets) + i * plan.target_elements);
+      copy_example(*plan.data, plan.data->inputs, example, target.examples, i);
       digest += order_digest(place, example);
     }
+    copy_example(*plan.data, plan.data->targets, example, target.targets, i);
   }
   return digest;
 }

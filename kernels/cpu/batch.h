@@ -26,10 +26,9 @@ struct EpochOrder {
   std::vector<std::int32_t> order;
 };
 
-/// Memory that receives a batch.
-/// Shapes: examples [batch, ...] f32; targets [batch, targets] f32 or labels [batch] i32.
+/// Memory that receives a batch: images as f32, other inputs and targets as the data set has them.
 struct BatchView {
-  float* examples = nullptr;
+  void* examples = nullptr;
   void* targets = nullptr;
 };
 

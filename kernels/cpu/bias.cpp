@@ -5,9 +5,9 @@
 
 #include "kernels/cpu/channels.h"
 #include "kernels/cpu/element.h"
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/graph/collective.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -94,8 +94,6 @@ class BiasBackward {
   std::vector<ChannelSums<1>> sums_;  ///< one for each part
 };
 
-}  // namespace
-
 KernelPointer bias(const KernelRequest& request) {
   if (request.inputs[1].type.element != ElementType::F32) return nullptr;
   return with_element(request.inputs[0].type.element,
@@ -106,5 +104,9 @@ KernelPointer bias_backward(const KernelRequest& request) {
   return with_element(request.inputs[0].type.element,
                       [&]<typename T>(T) { return make_kernel(BiasBackward<T>(request)); });
 }
+
+}  // namespace
+
+KernelRows bias_kernels() { return {{Op::Bias, bias}, {Op::BiasBackward, bias_backward}}; }
 
 }  // namespace regatta::cpu

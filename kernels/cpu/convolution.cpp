@@ -3,6 +3,7 @@
 // Chooses the implementation of a convolution (convolution_paths.h).
 #include "kernels/cpu/convolution_paths.h"
 #include "kernels/graph/winograd.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -17,8 +18,6 @@ bool by_pixels(const KernelRequest& request, std::int64_t limit) {
   const TensorType& x = request.inputs[0].type;
   return x.dim(1) * x.dim(2) <= limit && can_go_by_pixels(request);
 }
-
-}  // namespace
 
 KernelPointer convolution(const KernelRequest& request) {
   if (is_by_winograd(request.node)) return convolution_winograd(request);
@@ -39,6 +38,14 @@ KernelPointer convolution_backward_weights(const KernelRequest& request) {
   if (is_depthwise_of_lanes(request)) return convolution_backward_weights_depthwise(request);
   return can_use_tiles(request) ? convolution_backward_weights_tiles(request)
                                 : convolution_backward_weights_onednn(request);
+}
+
+}  // namespace
+
+KernelRows convolution_kernels() {
+  return {{Op::Convolution, convolution},
+          {Op::ConvolutionBackwardData, convolution_backward_data},
+          {Op::ConvolutionBackwardWeights, convolution_backward_weights}};
 }
 
 }  // namespace regatta::cpu

@@ -6,7 +6,7 @@
 // holds.
 #pragma once
 
-#include "kernels/cpu/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 

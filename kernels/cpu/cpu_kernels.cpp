@@ -2,69 +2,42 @@
 #include "kernels/cpu/cpu_kernels.h"
 
 #include "kernels/cpu/amx.h"
-#include "kernels/cpu/factories.h"
 #include "kernels/runtime/devices.h"
 
 namespace regatta {
 
+namespace cpu {
+// each in the file of this name: activation.cpp, ...
+KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), average_kernels(),
+    bias_kernels(), convolution_kernels(), dense_kernels(), fused_bias_kernels(), input_kernels(),
+    lookahead_kernels(), loss_kernels(), normalize_kernels(), normalize_backward_kernels(),
+    normalize_inference_kernels(), orthogonalize_kernels(), pool_kernels(), quorum_kernels(),
+    read_kernels(), selection_kernels(), sgd_kernels(), translate_kernels();
+}  // namespace cpu
+
 void add_cpu_kernels(KernelTable& table) {
-  table.add(Op::Input, cpu::input);
-  table.add(Op::Read, cpu::read);
-
-  table.add(Op::Dense, cpu::dense);
-  table.add(Op::Bias, cpu::bias);
-  table.add(Op::Tanh, cpu::tanh);
-  table.add(Op::Relu, cpu::relu);
-  table.add(Op::Gelu, cpu::gelu);
-  table.add(Op::Convolution, cpu::convolution);
-  table.add(Op::MaxPool, cpu::max_pool);
-  table.add(Op::AveragePool, cpu::average_pool);
-  table.add(Op::Normalize, cpu::normalize);
-  table.add(Op::NormalizeInference, cpu::normalize_inference);
-  table.add(Op::Add, cpu::add);
-  table.add(Op::Scale, cpu::scale);
-  table.add(Op::Concatenate, cpu::concatenate);
-  table.add(Op::Cast, cpu::cast);
-  table.add(Op::Translate, cpu::translate);
-  table.add(Op::SoftmaxCrossEntropy, cpu::softmax_cross_entropy);
-  table.add(Op::MeanSquaredError, cpu::mean_squared_error);
-  table.add(Op::CountCorrect, cpu::count_correct);
-
-  table.add(Op::DenseBackwardData, cpu::dense_backward_data);
-  table.add(Op::DenseBackwardWeights, cpu::dense_backward_weights);
-  table.add(Op::BiasBackward, cpu::bias_backward);
-  table.add(Op::TanhBackward, cpu::tanh_backward);
-  table.add(Op::ReluBackward, cpu::relu_backward);
-  table.add(Op::GeluBackward, cpu::gelu_backward);
-  table.add(Op::ConvolutionBackwardData, cpu::convolution_backward_data);
-  table.add(Op::ConvolutionBackwardWeights, cpu::convolution_backward_weights);
-  table.add(Op::MaxPoolBackward, cpu::max_pool_backward);
-  table.add(Op::AveragePoolBackward, cpu::average_pool_backward);
-  table.add(Op::NormalizeBackward, cpu::normalize_backward);
-  table.add(Op::SoftmaxCrossEntropyBackward, cpu::softmax_cross_entropy_backward);
-  table.add(Op::MeanSquaredErrorBackward, cpu::mean_squared_error_backward);
-
-  table.add(Op::FusedNormalize, cpu::normalize);
-  table.add(Op::FusedNormalizeBackward, cpu::normalize_backward);
-  table.add(Op::FusedNormalizeInference, cpu::normalize_inference);
-  table.add(Op::FusedBias, cpu::fused_bias);
-  table.add(Op::FusedBiasBackward, cpu::fused_bias_backward);
-
-  table.add(Op::Sum, cpu::sum);
-  table.add(Op::Copy, cpu::copy);
-  table.add(Op::Arrival, cpu::arrival);
-  table.add(Op::Quorum, cpu::quorum);
-  table.add(Op::Orthogonalize, cpu::orthogonalize);
-  table.add(Op::Quotient, cpu::quotient);
-  table.add(Op::TopK, cpu::top_k);
-  table.add(Op::ScatterAdd, cpu::scatter_add);
-
-  table.add(Op::Sgd, cpu::sgd);
-  table.add(Op::Adam, cpu::adam);
-  table.add(Op::Assign, cpu::assign);
-  table.add(Op::Average, cpu::average);
-  table.add(Op::AverageWith, cpu::average_with);
-  table.add(Op::Lookahead, cpu::lookahead);
+  for (const auto rows : {cpu::activation_kernels,
+                          cpu::adam_kernels,
+                          cpu::arithmetic_kernels,
+                          cpu::average_kernels,
+                          cpu::bias_kernels,
+                          cpu::convolution_kernels,
+                          cpu::dense_kernels,
+                          cpu::fused_bias_kernels,
+                          cpu::input_kernels,
+                          cpu::lookahead_kernels,
+                          cpu::loss_kernels,
+                          cpu::normalize_kernels,
+                          cpu::normalize_backward_kernels,
+                          cpu::normalize_inference_kernels,
+                          cpu::orthogonalize_kernels,
+                          cpu::pool_kernels,
+                          cpu::quorum_kernels,
+                          cpu::read_kernels,
+                          cpu::selection_kernels,
+                          cpu::sgd_kernels,
+                          cpu::translate_kernels})
+    table.add(rows());
 }
 
 bool cpu_favours_direct_convolutions(ElementType element) {

@@ -2,6 +2,7 @@
 //
 // dense: y = x wᵀ; dx = dy w; dw = dyᵀ x. The size determines the implementation (dense_paths.h).
 #include "kernels/cpu/dense_paths.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -18,8 +19,6 @@ bool is_small(const KernelRequest& request) {
   return square <= static_cast<double>(kSmallProduct) * static_cast<double>(kSmallProduct);
 }
 
-}  // namespace
-
 KernelPointer dense(const KernelRequest& request) {
   return is_small(request) ? dense_small(request) : dense_large(request);
 }
@@ -32,6 +31,14 @@ KernelPointer dense_backward_data(const KernelRequest& request) {
 KernelPointer dense_backward_weights(const KernelRequest& request) {
   return is_small(request) ? dense_small_backward_weights(request)
                            : dense_large_backward_weights(request);
+}
+
+}  // namespace
+
+KernelRows dense_kernels() {
+  return {{Op::Dense, dense},
+          {Op::DenseBackwardData, dense_backward_data},
+          {Op::DenseBackwardWeights, dense_backward_weights}};
 }
 
 }  // namespace regatta::cpu

@@ -11,11 +11,11 @@ using onednn::Descriptor;
 using onednn::Format;
 
 Descriptor matrix(const TensorType& t) {
-  return onednn::describe({t.dim(0), t.dim(1)}, t.element, Format::ab);
+  return onednn::describe({t.rows(), t.columns()}, t.element, Format::ab);
 }
 
 Descriptor transposed(const TensorType& t) {
-  return onednn::describe({t.dim(1), t.dim(0)}, t.element, Format::ba);
+  return onednn::describe({t.columns(), t.rows()}, t.element, Format::ba);
 }
 
 KernelPointer multiply(const onednn::Product& product, const Tensor& left, const Tensor& right,

@@ -4,7 +4,7 @@
 // library call; oneDNN for all others.
 #pragma once
 
-#include "kernels/cpu/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 

@@ -106,9 +106,9 @@ KernelPointer build(const Tensor& x, const Tensor& w, const Tensor& y) {
   const Product product{.x = x.f32(),
                         .w = w.f32(),
                         .y = y.f32(),
-                        .batch = x.type.dim(0),
-                        .inputs = x.type.dim(1),
-                        .outputs = y.type.dim(1)};
+                        .batch = x.type.rows(),
+                        .inputs = x.type.columns(),
+                        .outputs = y.type.columns()};
   return make_kernel(
       [product, run = loops_for<kPass>(product)](const StepContext&) { run(product); });
 }

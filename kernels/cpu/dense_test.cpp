@@ -56,6 +56,14 @@ TEST(DenseBackwardWeights, AgreesWithTheReference) {
   for (const Shape& s : kShapes) expect_agrees(backward_weights(s), sum_of(s.batch));
 }
 
+TEST(Dense, TakesTheLastDimensionOfAnyRank) {
+  const Array x = random_array({2, 3, 9}, 1), w = random_array({4, 9}, 2);
+  const Array dy = random_array({2, 3, 4}, 3);
+  expect_agrees({Op::Dense, {}, {x, w}, {}, "dense of sequences"}, sum_of(9));
+  expect_agrees({Op::DenseBackwardData, {}, {dy, w}, {}, "backward data of sequences"}, sum_of(4));
+  expect_agrees({Op::DenseBackwardWeights, {}, {dy, x}, {}, "weights of sequences"}, sum_of(6));
+}
+
 TEST(Dense, AgreesInBf16InAllPasses) {
   if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
   for (const Shape& s : kShapes) {

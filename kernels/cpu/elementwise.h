@@ -6,9 +6,9 @@
 #pragma once
 
 #include "kernels/cpu/element.h"
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/lanes.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "kernels/cpu/element.h"
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/line.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -116,8 +116,6 @@ class FusedBiasBackward {
   std::vector<ChannelSums<1>> sums_;  ///< one for each part
 };
 
-}  // namespace
-
 KernelPointer fused_bias(const KernelRequest& request) {
   const Fusion fusion = fusion_of(request.node.attributes);
   return with_element(request.inputs[0].type.element, [&]<typename T>(T) {
@@ -134,6 +132,12 @@ KernelPointer fused_bias_backward(const KernelRequest& request) {
       return make_kernel(FusedBiasBackward<T, Function>(request));
     });
   });
+}
+
+}  // namespace
+
+KernelRows fused_bias_kernels() {
+  return {{Op::FusedBias, fused_bias}, {Op::FusedBiasBackward, fused_bias_backward}};
 }
 
 }  // namespace regatta::cpu

@@ -9,10 +9,10 @@
 #include "kernels/cpu/batch.h"
 #include "kernels/cpu/buffer.h"
 #include "kernels/cpu/element.h"
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/prefetcher.h"
 #include "kernels/graph/collective.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -41,27 +41,29 @@ class Input final : public Kernel {
   }
 
  private:
-  void yield(const float* examples) {
-    if (examples_.type.element == ElementType::F32) {
+  void yield(const void* examples) {
+    if (examples_.type.element != ElementType::BF16) {
       std::memcpy(examples_.data, examples, static_cast<std::size_t>(examples_.type.bytes()));
       return;
     }
     parallel_parts(parts_, [&](int part) {
       const Range mine = share(examples_.elements(), parts_, part);
       auto* const to = examples_.as<Bf16>();
+      const auto* const from = static_cast<const float*>(examples);
 #pragma omp simd
-      for (std::int64_t i = mine.begin; i < mine.end; ++i) store(to[i], examples[i]);
+      for (std::int64_t i = mine.begin; i < mine.end; ++i) store(to[i], from[i]);
     });
   }
 
   struct Staging {
     explicit Staging(const KernelRequest& request)
-        : examples(make_buffer<float>(static_cast<std::size_t>(request.outputs[0].elements()))),
+        : examples(make_buffer<std::byte>(  // f32 or i32
+              sizeof(float) * static_cast<std::size_t>(request.outputs[0].elements()))),
           targets(
               make_buffer<std::byte>(static_cast<std::size_t>(request.outputs[1].type.bytes()))) {}
     BatchView view() const { return {.examples = examples.get(), .targets = targets.get()}; }
 
-    Buffer<float> examples;
+    Buffer<std::byte> examples;
     Buffer<std::byte> targets;
   };
 
@@ -77,20 +79,21 @@ class Input final : public Kernel {
   Prefetcher prefetcher_;                   // last member: its thread uses all of the above
 };
 
-}  // namespace
-
 KernelPointer input(const KernelRequest& request) {
   BatchPlan plan(request);
   const ElementType element = request.outputs[0].type.element;
-  if (element != ElementType::F32 && element != ElementType::BF16) return nullptr;
   if (!plan.is_constant() || element == ElementType::BF16)
     return std::make_unique<Input>(request, std::move(plan));
   EpochOrder order;
   const std::uint64_t digest = fill_batch(
-      plan, 0, order, {.examples = request.outputs[0].f32(), .targets = request.outputs[1].data});
+      plan, 0, order, {.examples = request.outputs[0].data, .targets = request.outputs[1].data});
   return make_kernel([digest](const StepContext& context) {
     if (context.counters != nullptr) context.counters->count_input(context.step, digest);
   });
 }
+
+}  // namespace
+
+KernelRows input_kernels() { return {{Op::Input, input}}; }
 
 }  // namespace regatta::cpu

@@ -20,25 +20,42 @@ inline constexpr std::int64_t kSide = 9, kChannels = 3;
 
 /// Random images; the label of an image is its index.
 inline DataSet images(std::int64_t count) {
-  DataSet data{.name = "images", .count = count, .side = kSide, .channels = kChannels};
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(count * kSide * kSide * kChannels));
   std::mt19937 generator(5);
-  for (std::int64_t i = 0; i < count * kSide * kSide * kChannels; ++i) {
-    data.images.push_back(static_cast<std::uint8_t>(generator() % 256));
-  }
-  data.labels.resize(static_cast<std::size_t>(count));
-  std::iota(data.labels.begin(), data.labels.end(), 0);
-  return data;
+  for (std::uint8_t& pixel : pixels) pixel = static_cast<std::uint8_t>(generator() % 256);
+  std::vector<std::int32_t> labels(static_cast<std::size_t>(count));
+  std::iota(labels.begin(), labels.end(), 0);
+  return {.name = "images",
+          .count = count,
+          .inputs = {{kSide, kSide, kChannels}, std::move(pixels)},
+          .targets = {{}, std::move(labels)}};
 }
 
 /// A data set in which example i has the features i and i + 1/2 and the target -i.
 inline DataSet features(std::int64_t count) {
-  DataSet data{.name = "features", .count = count};
+  DataSet data{.name = "features", .count = count, .inputs = {{2}}, .targets = {{1}}};
   for (std::int64_t i = 0; i < count; ++i) {
-    data.features.push_back(static_cast<float>(i));
-    data.features.push_back(static_cast<float>(i) + 0.5F);
-    data.targets.push_back(-static_cast<float>(i));
+    data.inputs.as<float>().push_back(static_cast<float>(i));
+    data.inputs.as<float>().push_back(static_cast<float>(i) + 0.5F);
+    data.targets.as<float>().push_back(-static_cast<float>(i));
   }
   return data;
+}
+
+/// A data set of texts of three tokens, each followed by its next token: example i is i, i + 1,
+/// i + 2 and its target i + 1, i + 2, i + 3.
+inline DataSet tokens(std::int32_t count) {
+  std::vector<std::int32_t> inputs, targets;
+  for (std::int32_t i = 0; i < count; ++i) {
+    for (std::int32_t t = 0; t < 3; ++t) {
+      inputs.push_back(i + t);
+      targets.push_back(i + t + 1);
+    }
+  }
+  return {.name = "tokens",
+          .count = count,
+          .inputs = {{3}, std::move(inputs)},
+          .targets = {{3}, std::move(targets)}};
 }
 
 inline Augmentation plain() {
@@ -71,6 +88,15 @@ class InputOp {
     add_outputs();
   }
 
+  /// An input of tokens(), and their next tokens.
+  static InputOp of_tokens(const DataSet* data, const InputSlice& slice) {
+    InputOp op(data);
+    Builder builder(op.graph_);
+    builder.input(slice, {ElementType::I32, {3}}, {ElementType::I32, {3}});
+    op.add_outputs();
+    return op;
+  }
+
   KernelRequest request() const {
     return {.node = graph_.node(0),
             .inputs = {},
@@ -86,7 +112,7 @@ class InputOp {
   void fill(std::int64_t step) {
     EpochOrder order;
     fill_batch(BatchPlan(request()), step, order,
-               {.examples = outputs_[0].f32(), .targets = outputs_[1].bytes.get()});
+               {.examples = outputs_[0].bytes.get(), .targets = outputs_[1].bytes.get()});
   }
   std::vector<std::int32_t> labels() const {
     const auto* first = outputs_[1].tensor().as<std::int32_t>();
@@ -95,6 +121,8 @@ class InputOp {
   const std::vector<Array>& outputs() const { return outputs_; }
 
  private:
+  explicit InputOp(const DataSet* data) : data_(data) {}
+
   void add_outputs() {
     for (const TensorType& type : graph_.node(0).outputs) outputs_.emplace_back(type);
     for (const Array& output : outputs_) tensors_.push_back(output.tensor());

@@ -26,7 +26,7 @@ TEST(Input, YieldsEveryExampleOnceAnEpochInAnotherOrderEachEpoch) {
   for (std::vector<std::int32_t>& epoch : epochs) {
     EXPECT_FALSE(std::is_sorted(epoch.begin(), epoch.end()));
     std::sort(epoch.begin(), epoch.end());
-    EXPECT_EQ(epoch, data.labels);
+    EXPECT_EQ(epoch, data.targets.as<std::int32_t>());
   }
 }
 
@@ -61,8 +61,8 @@ std::vector<float> naive(const DataSet& data, std::int64_t example, const Augmen
                          const AugmentationDraw& draw) {
   const std::int64_t padded = kSide + 2 * a.pad;
   const auto pixel = [&](std::int64_t y, std::int64_t x, std::int64_t c) {
-    return data
-        .images[static_cast<std::size_t>(((example * kSide + y) * kSide + x) * kChannels + c)];
+    return data.inputs.as<std::uint8_t>()[static_cast<std::size_t>(
+        ((example * kSide + y) * kSide + x) * kChannels + c)];
   };
   const auto mirrored = [](std::int64_t i) {
     if (i < 0) i = -i;
@@ -142,7 +142,8 @@ TEST(Input, OnlyNormalisesWithoutAugmentation) {
   for (std::int64_t i = 0; i < kSide * kSide * kChannels; ++i) {
     const auto channel = static_cast<std::size_t>(i % kChannels);
     const auto byte = static_cast<double>(
-        data.images[static_cast<std::size_t>(label * kSide * kSide * kChannels + i)]);
+        data.inputs
+            .as<std::uint8_t>()[static_cast<std::size_t>(label * kSide * kSide * kChannels + i)]);
     ASSERT_NEAR(input.outputs()[0].f32()[i],
                 (byte - plain().mean[channel]) / plain().deviation[channel], 1e-6);
   }
@@ -241,6 +242,22 @@ TEST(Input, YieldsShuffledFeaturesWithTheirTargets) {
   }
 }
 
+TEST(Input, YieldsShuffledTokensWithThoseThatFollow) {
+  const DataSet data = tokens(10);
+  InputOp input = InputOp::of_tokens(&data, {.batch = 3, .offset = 1, .global_batch = 5});
+  const auto kernel = input.build();
+  for (std::int64_t step = 0; step < 4; ++step) {
+    kernel->run({.step = step});
+    const std::vector<std::int32_t> order = example_order(kSeed, step / 2, 10);
+    const auto* inputs = input.outputs()[0].tensor().as<std::int32_t>();
+    for (std::size_t i = 0; i < 9; ++i) {
+      const std::int32_t example = order[static_cast<std::size_t>(step % 2 * 5 + 1) + i / 3];
+      EXPECT_EQ(inputs[i], example + static_cast<std::int32_t>(i % 3));
+      EXPECT_EQ(input.labels()[i], inputs[i] + 1);
+    }
+  }
+}
+
 TEST(Input, FillsAFullBatchOnceInTheOrderOfTheFirstEpoch) {
   const DataSet data = features(10);
   InputOp input(&data, {.batch = 4, .offset = 6, .global_batch = 10});
@@ -289,8 +306,9 @@ TEST(Input, RejectsDataThatTheModelDoesNotTake) {
   EXPECT_EQ(error_of(InputOp(nullptr, slice)), ErrorKind::Data);
   EXPECT_EQ(error_of(InputOp(&pictures, slice)), ErrorKind::Data);
   EXPECT_EQ(error_of(InputOp(&points, slice, plain())), ErrorKind::Data);
+  EXPECT_EQ(error_of(InputOp::of_tokens(&points, slice)), ErrorKind::Data);
   DataSet damaged = pictures;
-  damaged.labels.pop_back();
+  damaged.targets.as<std::int32_t>().pop_back();
   EXPECT_EQ(error_of(InputOp(&damaged, slice, plain())), ErrorKind::Data);
   Augmentation no_mean;
   EXPECT_EQ(error_of(InputOp(&pictures, slice, no_mean)), ErrorKind::Data);

@@ -2,8 +2,8 @@
 //
 // slow += (1 - d) (w - slow); w = slow, with d = decay(examples seen at the end of this step). d =
 // 1 in the run's last step if the node's period does not include it (kernels/graph/node_steps.h).
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/shared_update.h"
+#include "kernels/runtime/kernel.h"
 #include "kernels/runtime/schedule.h"
 #include "kernels/runtime/step_moment.h"
 
@@ -50,11 +50,13 @@ class Lookahead {
   NodeSteps steps_;
 };
 
-}  // namespace
-
 KernelPointer lookahead(const KernelRequest& request) {
   if (request.variables[0]->tensor.type.element != ElementType::F32) return nullptr;
   return make_kernel(Lookahead(request));
 }
+
+}  // namespace
+
+KernelRows lookahead_kernels() { return {{Op::Lookahead, lookahead}}; }
 
 }  // namespace regatta::cpu

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "kernels/cpu/element.h"
-#include "kernels/cpu/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -24,8 +24,8 @@ class SoftmaxCrossEntropy {
         labels_(request.inputs[1].as<std::int32_t>()),
         loss_(request.outputs[0].f32()),
         probabilities_(request.outputs[1].f32()),
-        batch_(request.inputs[0].type.dim(0)),
-        classes_(request.inputs[0].type.dim(1)),
+        batch_(request.inputs[0].type.rows()),
+        classes_(request.inputs[0].type.columns()),
         smoothing_(request.node.attributes.real("label_smoothing")),
         divisor_(static_cast<double>(request.node.attributes.integer("divisor"))) {}
 
@@ -69,7 +69,7 @@ class SoftmaxCrossEntropy {
 template <typename T>
 KernelPointer build_softmax_cross_entropy_backward(const KernelRequest& request) {
   const Tensor p = request.inputs[0], labels = request.inputs[1], dlogits = request.outputs[0];
-  const std::int64_t batch = p.type.dim(0), classes = p.type.dim(1);
+  const std::int64_t batch = p.type.rows(), classes = p.type.columns();
   const double smoothing = request.node.attributes.real("label_smoothing");
   const auto factor =
       static_cast<float>(1 / static_cast<double>(request.node.attributes.integer("divisor")));
@@ -122,8 +122,6 @@ bool is_correct(const T* row, std::int64_t classes, std::int32_t label) {
   return true;
 }
 
-}  // namespace
-
 KernelPointer softmax_cross_entropy(const KernelRequest& request) {
   return with_element(request.inputs[0].type.element,
                       [&]<typename T>(T) { return make_kernel(SoftmaxCrossEntropy<T>(request)); });
@@ -139,7 +137,7 @@ KernelPointer mean_squared_error(const KernelRequest& request) {
   const Tensor prediction = request.inputs[0], target = request.inputs[1];
   if (prediction.type.element != ElementType::F32) return nullptr;
   float* loss = request.outputs[0].f32();
-  const double factor = 1 / (static_cast<double>(prediction.type.dim(1)) *
+  const double factor = 1 / (static_cast<double>(prediction.type.columns()) *
                              static_cast<double>(request.node.attributes.integer("divisor")));
   return make_kernel([=, count = prediction.elements()](const StepContext&) {
     *loss =
@@ -152,7 +150,7 @@ KernelPointer mean_squared_error_backward(const KernelRequest& request) {
   if (prediction.type.element != ElementType::F32) return nullptr;
   float* gradient = request.outputs[0].f32();
   const auto factor =
-      static_cast<float>(2 / (static_cast<double>(prediction.type.dim(1)) *
+      static_cast<float>(2 / (static_cast<double>(prediction.type.columns()) *
                               static_cast<double>(request.node.attributes.integer("divisor"))));
   return make_kernel([=, count = prediction.elements()](const StepContext&) {
     const float* p = prediction.f32();
@@ -167,7 +165,7 @@ KernelPointer count_correct(const KernelRequest& request) {
   float* count = request.outputs[0].f32();
   return with_element(logits.type.element, [=]<typename T>(T) {
     return make_kernel(
-        [=, batch = logits.type.dim(0), classes = logits.type.dim(1)](const StepContext&) {
+        [=, batch = logits.type.rows(), classes = logits.type.columns()](const StepContext&) {
           float correct = 0;
           for (std::int64_t b = 0; b < batch; ++b) {
             const std::int32_t label = labels.as<std::int32_t>()[b];
@@ -176,6 +174,16 @@ KernelPointer count_correct(const KernelRequest& request) {
           *count = correct;
         });
   });
+}
+
+}  // namespace
+
+KernelRows loss_kernels() {
+  return {{Op::SoftmaxCrossEntropy, softmax_cross_entropy},
+          {Op::SoftmaxCrossEntropyBackward, softmax_cross_entropy_backward},
+          {Op::MeanSquaredError, mean_squared_error},
+          {Op::MeanSquaredErrorBackward, mean_squared_error_backward},
+          {Op::CountCorrect, count_correct}};
 }
 
 }  // namespace regatta::cpu

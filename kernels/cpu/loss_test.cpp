@@ -52,6 +52,19 @@ TEST(SoftmaxCrossEntropyBackward, AgreesWithTheReference) {
   }
 }
 
+TEST(SoftmaxCrossEntropy, TakesTheLastDimensionOfAnyRank) {
+  const Array logits = random_array({2, 3, 5}, 1);
+  Array labels = random_labels(6, 5, 2);
+  labels.type.dims = {2, 3};
+  expect_agrees({Op::SoftmaxCrossEntropy, loss_attributes(0.2, 6), {logits, labels}, {}, "loss"},
+                {.absolute = 1e-6, .relative = 2e-6});
+  Attributes attributes = loss_attributes(0.2, 6);
+  attributes.set("element", static_cast<std::int64_t>(ElementType::F32));
+  expect_agrees({Op::SoftmaxCrossEntropyBackward, attributes, {logits, labels}, {}, "gradient"},
+                kBound);
+  expect_agrees({Op::CountCorrect, {}, {logits, labels}, {}, "count_correct"}, kBound);
+}
+
 TEST(SoftmaxCrossEntropy, TakesLogitsInBf16) {
   for (const Shape& s : kShapes) {
     Array logits = random_array({s.batch, s.classes}, 1);

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernels/cpu/element.h"
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/group_statistics.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -106,8 +106,6 @@ class Normalize {
   GroupStatistics statistics_;
 };
 
-}  // namespace
-
 KernelPointer normalize(const KernelRequest& request) {
   const Fusion fusion = fusion_of(request.node.attributes);
   return with_element(request.inputs[0].type.element, [&]<typename T>(T) {
@@ -115,6 +113,12 @@ KernelPointer normalize(const KernelRequest& request) {
       return make_kernel(Normalize<T, Function>(request, fusion));
     });
   });
+}
+
+}  // namespace
+
+KernelRows normalize_kernels() {
+  return {{Op::Normalize, normalize}, {Op::FusedNormalize, normalize}};
 }
 
 }  // namespace regatta::cpu

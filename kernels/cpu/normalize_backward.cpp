@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "kernels/cpu/element.h"
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/groups.h"
 #include "kernels/cpu/line.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -249,8 +249,6 @@ class NormalizeBackward {
   std::vector<ChannelSums<2>> scratch_;  ///< one for each part
 };
 
-}  // namespace
-
 KernelPointer normalize_backward(const KernelRequest& request) {
   const Fusion fusion = fusion_of(request.node.attributes);
   return with_element(request.inputs[0].type.element, [&]<typename T>(T) {
@@ -258,6 +256,13 @@ KernelPointer normalize_backward(const KernelRequest& request) {
       return make_kernel(NormalizeBackward<T, Function>(request, fusion, Inputs(request)));
     });
   });
+}
+
+}  // namespace
+
+KernelRows normalize_backward_kernels() {
+  return {{Op::NormalizeBackward, normalize_backward},
+          {Op::FusedNormalizeBackward, normalize_backward}};
 }
 
 }  // namespace regatta::cpu

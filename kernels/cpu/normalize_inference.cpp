@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "kernels/cpu/element.h"
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/line.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -75,8 +75,6 @@ class NormalizeInference {
   int parts_;
 };
 
-}  // namespace
-
 KernelPointer normalize_inference(const KernelRequest& request) {
   const Fusion fusion = fusion_of(request.node.attributes);
   return with_element(request.inputs[0].type.element, [&]<typename T>(T) {
@@ -84,6 +82,13 @@ KernelPointer normalize_inference(const KernelRequest& request) {
       return make_kernel(NormalizeInference<T, Function>(request, fusion));
     });
   });
+}
+
+}  // namespace
+
+KernelRows normalize_inference_kernels() {
+  return {{Op::NormalizeInference, normalize_inference},
+          {Op::FusedNormalizeInference, normalize_inference}};
 }
 
 }  // namespace regatta::cpu

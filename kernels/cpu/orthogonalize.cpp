@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/cpu/elementwise.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -52,8 +53,6 @@ class Columns {
   std::int64_t columns_;
 };
 
-}  // namespace
-
 KernelPointer orthogonalize(const KernelRequest& request) {
   const Tensor x = request.inputs[0], y = request.outputs[0];
   return make_kernel([=, columns = Columns(y)](const StepContext&) {
@@ -61,5 +60,9 @@ KernelPointer orthogonalize(const KernelRequest& request) {
     columns.orthogonalize();
   });
 }
+
+}  // namespace
+
+KernelRows orthogonalize_kernels() { return {{Op::Orthogonalize, orthogonalize}}; }
 
 }  // namespace regatta::cpu

@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "kernels/cpu/element.h"
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/graph/collective.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -220,8 +220,6 @@ class PoolBackward {
   T* dx_;
 };
 
-}  // namespace
-
 KernelPointer max_pool(const KernelRequest& request) {
   return with_element(request.inputs[0].type.element,
                       [&]<typename T>(T) { return make_kernel(MaxPool<T>(request)); });
@@ -242,6 +240,15 @@ KernelPointer average_pool_backward(const KernelRequest& request) {
   return with_element(request.inputs[0].type.element, [&]<typename T>(T) {
     return make_kernel(PoolBackward<T>(request, nullptr));
   });
+}
+
+}  // namespace
+
+KernelRows pool_kernels() {
+  return {{Op::MaxPool, max_pool},
+          {Op::AveragePool, average_pool},
+          {Op::MaxPoolBackward, max_pool_backward},
+          {Op::AveragePoolBackward, average_pool_backward}};
 }
 
 }  // namespace regatta::cpu

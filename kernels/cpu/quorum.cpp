@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/kernel.h"
 #include "kernels/runtime/loops/absence.h"
 #include "kernels/runtime/loops/quorum.h"
 
@@ -95,8 +95,6 @@ class QuorumPush {
   float weight_ = 1;
 };
 
-}  // namespace
-
 KernelPointer arrival(const KernelRequest& request) {
   return make_kernel(
       [absence = request.absence, arrived = request.outputs[0].f32()](const StepContext&) {
@@ -114,5 +112,9 @@ KernelPointer quorum(const KernelRequest& request) {
   check(request.quorum != nullptr, "a quorum stands at a server that holds one");
   return make_kernel(QuorumPush(request, gradients));
 }
+
+}  // namespace
+
+KernelRows quorum_kernels() { return {{Op::Arrival, arrival}, {Op::Quorum, quorum}}; }
 
 }  // namespace regatta::cpu

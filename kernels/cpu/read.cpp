@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/relaxed.h"
 #include "kernels/cpu/shared_update.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/kernel.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta::cpu {
@@ -31,8 +31,6 @@ void copy_locked(VariableStorage& variable, float* to, std::int64_t count) {
   }
 }
 
-}  // namespace
-
 KernelPointer read(const KernelRequest& request) {
   VariableStorage* variable = request.variables[0];
   SeenVersion* seen = request.versions_seen[0];
@@ -49,5 +47,9 @@ KernelPointer read(const KernelRequest& request) {
     }
   });
 }
+
+}  // namespace
+
+KernelRows read_kernels() { return {{Op::Read, read}}; }
 
 }  // namespace regatta::cpu

@@ -11,6 +11,7 @@
 
 #include "kernels/cpu/candidates.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -91,8 +92,6 @@ class Selection {
   std::uint32_t found_ = 0;  ///< at the end: the least selected magnitude
 };
 
-}  // namespace
-
 KernelPointer top_k(const KernelRequest& request) {
   const Tensor x = request.inputs[0], selected = request.outputs[0], rest = request.outputs[1];
   const std::int64_t count = request.node.attributes.integer("count");
@@ -126,5 +125,9 @@ KernelPointer scatter_add(const KernelRequest& request) {
     }
   });
 }
+
+}  // namespace
+
+KernelRows selection_kernels() { return {{Op::TopK, top_k}, {Op::ScatterAdd, scatter_add}}; }
 
 }  // namespace regatta::cpu

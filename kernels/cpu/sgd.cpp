@@ -2,8 +2,8 @@
 //
 // g' = g + weight * weight_decay * w;  v = momentum * v + g';  w -= rate * d. Direction d: without
 // momentum g' (the velocity stays unchanged), with momentum v, by Nesterov g' + momentum * v.
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/shared_update.h"
+#include "kernels/runtime/kernel.h"
 #include "kernels/runtime/schedule.h"
 
 namespace regatta::cpu {
@@ -69,8 +69,6 @@ class Sgd {
   float decay_;
 };
 
-}  // namespace
-
 KernelPointer sgd(const KernelRequest& request) {
   if (request.inputs[0].type.element != ElementType::F32) return nullptr;
   switch (direction_of(request.node.attributes)) {
@@ -80,5 +78,9 @@ KernelPointer sgd(const KernelRequest& request) {
   }
   return nullptr;
 }
+
+}  // namespace
+
+KernelRows sgd_kernels() { return {{Op::Sgd, sgd}}; }
 
 }  // namespace regatta::cpu

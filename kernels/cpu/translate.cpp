@@ -5,9 +5,9 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/cpu/factories.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/graph/collective.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
@@ -16,8 +16,6 @@ std::int64_t reflected(std::int64_t index, std::int64_t side) {
   const std::int64_t i = index < 0 ? -index : index;
   return i < side ? i : 2 * (side - 1) - i;
 }
-
-}  // namespace
 
 KernelPointer translate(const KernelRequest& request) {
   const Tensor x = request.inputs[0], y = request.outputs[0];
@@ -51,5 +49,9 @@ KernelPointer translate(const KernelRequest& request) {
     });
   });
 }
+
+}  // namespace
+
+KernelRows translate_kernels() { return {{Op::Translate, translate}}; }
 
 }  // namespace regatta::cpu

@@ -164,6 +164,8 @@ OpCase input() {
            {"global_batch", kBatch},
            {"element", element},
            {"example", Dims{32, 32, 3}},
+           {"target_element", static_cast<std::int64_t>(ElementType::I32)},
+           {"target", Dims{}},
            {"pad", std::int64_t{2}},
            {"border", static_cast<std::int64_t>(Augmentation::Border::Reflected)},
            {"flip", static_cast<std::int64_t>(Augmentation::Flip::Random)},
@@ -177,11 +179,13 @@ OpCase input() {
 
 const DataSet& pictures() {
   static const DataSet data = [] {
-    DataSet filled{.name = "pictures", .count = 50'000, .side = 32, .channels = 3};
-    filled.images.resize(static_cast<std::size_t>(filled.count * 32 * 32 * 3));
-    std::iota(filled.images.begin(), filled.images.end(), std::uint8_t{0});
-    filled.labels.resize(static_cast<std::size_t>(filled.count));
-    return filled;
+    constexpr std::int64_t kCount = 50'000;
+    std::vector<std::uint8_t> pixels(kCount * 32 * 32 * 3);
+    std::iota(pixels.begin(), pixels.end(), std::uint8_t{0});
+    return DataSet{.name = "pictures",
+                   .count = kCount,
+                   .inputs = {{32, 32, 3}, std::move(pixels)},
+                   .targets = {{}, std::vector<std::int32_t>(kCount)}};
   }();
   return data;
 }

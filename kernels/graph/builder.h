@@ -184,17 +184,24 @@ class Builder {
   bool wants(std::size_t index) const { return wanted_.at(index); }
   void want(std::vector<bool> wanted) { wanted_ = std::move(wanted); }
 
-  /// Returns images and labels. Shapes: [batch, H, W, C] and [batch] i32.
+  /// Returns the inputs and targets of the slice's examples, with the types of one example.
+  /// Shapes: [batch, example...] and [batch, target...].
+  std::vector<Value> input(const InputSlice& slice, const TensorType& example,
+                           const TensorType& target);
+  /// Returns images, augmented and normalised, and labels. `example`: u8 [H, W, C].
+  /// Shapes: [batch, H, W, C] f32 and [batch] i32.
   std::vector<Value> input_images(const InputSlice& slice, const TensorType& example,
                                   const Augmentation& augmentation);
   /// Returns features and targets. Shapes: [batch, features] and [batch, targets] f32.
   std::vector<Value> input_features(const InputSlice& slice, std::int64_t features,
-                                    std::int64_t targets);
+                                    std::int64_t targets) {
+    return input(slice, {ElementType::F32, {features}}, {ElementType::F32, {targets}});
+  }
   /// Returns the variable's value: a view, or a copy if the variable is shared. A node that uses
   /// the view after an assignment to the variable reads the new value.
   Value read(VariableId variable);
 
-  /// y = x wᵀ. Shapes: x [B, I], w [O, I], y [B, O].
+  /// y = x wᵀ. Shapes: x [..., I], w [O, I], y [..., O].
   Value dense(Value x, Value weights);
   /// y = x + b along the last dimension. Shapes: x [..., C], b [C].
   Value bias(Value x, Value b);
@@ -226,13 +233,14 @@ class Builder {
   Value cast(Value x, ElementType element);
   /// Shapes: x [B, H, W, C].
   Value translate(Value x, const Translation& translation);
-  /// Returns the loss, a scalar: the sum over examples, divided by `divisor`. Shapes: logits [B,
-  /// K], labels [B] i32.
+  /// Returns the loss, a scalar: the sum over labels, divided by `divisor`. Shapes: logits [...,
+  /// K], labels [...] i32.
   Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropy& options);
-  /// Returns the loss, a scalar: for each example, the mean over outputs of (p - t)²; the sum of
-  /// these over examples, divided by `divisor`. Shapes: [B, O].
+  /// Returns the loss, a scalar: for each row, the mean over outputs of (p - t)²; the sum of these
+  /// over rows, divided by `divisor`. Shapes: [..., O].
   Value mean_squared_error(Value prediction, Value target, std::int64_t divisor);
-  /// Returns the number of examples whose largest logit is at their label, a scalar in f32.
+  /// Returns the number of labels at whose place the largest logit is, a scalar in f32. Shapes:
+  /// logits [..., K], labels [...] i32.
   Value count_correct(Value logits, Value labels);
 
   Value sum(std::vector<Value> values, double factor = 1);

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A data set in memory, as plain data. Images are bytes, which the input op augments and
-// normalises; features are floats, used unchanged. workloads/ loads data sets.
+// A data set in memory, as plain data: for each example a tensor of inputs and one of targets.
+// workloads/ loads data sets.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <numeric>
+#include <span>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace regatta {
@@ -16,27 +22,39 @@ enum class DataOrigin {
   Unverified  ///< files that differ from the published ones, which the user allowed
 };
 
+/// A tensor for each example. Shapes: values [examples, dims...].
+struct ExampleTensors {
+  std::vector<std::int64_t> dims = {};  ///< of one example; empty: one value
+  std::variant<std::vector<float>, std::vector<std::uint8_t>, std::vector<std::int32_t>> values =
+      {};
+
+  template <typename T>
+  std::vector<T>& as() {
+    return std::get<std::vector<T>>(values);
+  }
+  template <typename T>
+  const std::vector<T>& as() const {
+    return std::get<std::vector<T>>(values);
+  }
+  /// The number of values of one example.
+  std::int64_t elements() const {
+    return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+  }
+  std::span<const std::byte> bytes() const {
+    return std::visit([](const auto& all) { return std::as_bytes(std::span(all)); }, values);
+  }
+};
+
 struct DataSet {
   std::string name;
-  std::string digest;  ///< MD5 of the data, 32 hexadecimal digits; empty if not computed
+  std::string digest = {};  ///< MD5 of the data, 32 hexadecimal digits; empty if not computed
   DataOrigin origin = DataOrigin::Made;
   std::int64_t count = 0;  ///< examples
+  ExampleTensors inputs;   ///< images: u8 [side, side, channels]; features: f32 [features]
+  ExampleTensors targets;  ///< labels: i32 []; values: f32 [values]
 
-  // Images: `images` and `labels` are set, `features` and `targets` are empty.
-  std::int64_t side = 0;  ///< pixels; images are square
-  std::int64_t channels = 0;
-  std::vector<std::uint8_t> images;  ///< [count, side, side, channels]
-  std::vector<std::int32_t> labels;  ///< [count]
-
-  // Features: of the vectors, only these two are set.
-  std::vector<float> features;  ///< [count, features per example]
-  std::vector<float> targets;   ///< [count, targets per example]
-
-  bool has_images() const { return !images.empty(); }
   std::int64_t bytes() const {
-    return static_cast<std::int64_t>(images.size() + labels.size() * sizeof labels[0] +
-                                     features.size() * sizeof features[0] +
-                                     targets.size() * sizeof targets[0]);
+    return static_cast<std::int64_t>(inputs.bytes().size() + targets.bytes().size());
   }
 };
 

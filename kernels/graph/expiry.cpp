@@ -22,7 +22,7 @@ std::int64_t end_of_learning(const Node& update) {
   return static_cast<std::int64_t>(std::ceil(examples[first_zero]));
 }
 
-bool learns(const Node& node) { return node.op == Op::Sgd || node.op == Op::Adam; }
+bool learns(const Node& node) { return op_info(node.op).learns; }
 
 /// A tensor of a bucket that members divide: the collective's group and the tensor's number.
 using BucketTensor = std::pair<std::int64_t, std::size_t>;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/graph/input_plan.h"
 
-#include <functional>
-#include <numeric>
+#include <iterator>
 #include <string>
 
 #include "kernels/graph/error.h"
@@ -35,43 +34,35 @@ bool augments_images(const Augmentation& augmentation) {
          augmentation.flip != Augmentation::Flip::None;
 }
 
-std::int64_t product(const std::vector<std::int64_t>& dims) {
-  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+ElementType element_of(const ExampleTensors& tensors) {
+  constexpr ElementType kElements[] = {ElementType::F32, ElementType::U8, ElementType::I32};
+  return kElements[tensors.values.index()];
 }
 
-[[noreturn]] void reject_data(const DataSet& data, const std::string& needs) {
-  throw RunError(ErrorKind::Data, "data set '" + data.name + "' does not hold what the model's " +
-                                      "input takes: " + needs);
-}
-
-void check_images(const DataSet& data, const std::vector<std::int64_t>& dims) {
-  const std::vector<std::int64_t> held{data.side, data.side, data.channels};
-  const auto bytes = static_cast<std::size_t>(data.count * product(held));
-  if (dims != held || data.images.size() != bytes ||
-      data.labels.size() != static_cast<std::size_t>(data.count)) {
-    reject_data(
-        data, "labelled images " + to_string(TensorType{.element = ElementType::U8, .dims = dims}));
+/// Checks that the data set has a tensor of this type for each example.
+void require_type(const DataSet& data, const ExampleTensors& held, const TensorType& taken,
+                  const std::string& part) {
+  const std::int64_t bytes = data.count * taken.bytes();
+  if (held.dims == taken.dims && element_of(held) == taken.element &&
+      std::ssize(held.bytes()) == bytes) {
+    return;
   }
+  throw RunError(ErrorKind::Data, "data set '" + data.name + "' does not hold what the model's " +
+                                      "input takes: " + part + " " + to_string(taken) +
+                                      " for each example");
 }
 
 void check_augmentation(const DataSet& data, const Augmentation& augmentation) {
-  const auto channels = static_cast<std::size_t>(data.channels);
+  const std::int64_t side = data.inputs.dims[0];
+  const auto channels = static_cast<std::size_t>(data.inputs.dims.back());
   if (augmentation.mean.size() != channels || augmentation.deviation.size() != channels) {
     throw RunError(ErrorKind::Data, "an input of images has one mean and deviation a channel");
   }
   const std::int64_t pad = augmentation.pad, cutout = augmentation.cutout;
-  if (pad < 0 || pad >= data.side || cutout < 0 || cutout > data.side) {
-    throw RunError(ErrorKind::Usage, "an image of side " + std::to_string(data.side) +
+  if (pad < 0 || pad >= side || cutout < 0 || cutout > side) {
+    throw RunError(ErrorKind::Usage, "an image of side " + std::to_string(side) +
                                          " allows no border of " + std::to_string(pad) +
                                          " pixels or no cutout of " + std::to_string(cutout));
-  }
-}
-
-void check_features(const DataSet& data, std::int64_t features, std::int64_t targets) {
-  if (data.features.size() != static_cast<std::size_t>(data.count * features) ||
-      data.targets.size() != static_cast<std::size_t>(data.count * targets)) {
-    reject_data(data, std::to_string(features) + " features and " + std::to_string(targets) +
-                          " targets an example");
   }
 }
 
@@ -82,19 +73,22 @@ InputPlan::InputPlan(const Attributes& attributes, const DataSet* data_set,
     : data(data_set),
       seed(stream_seed),
       slice(slice_of(attributes)),
-      example_elements(product(attributes.integers("example"))),
-      target_elements(0),
-      images(!attributes.has("targets")),
+      images(attributes.has("mean")),
       augments(false) {
   if (data == nullptr) throw RunError(ErrorKind::Data, "the model has an input, but no data set");
+  const auto yielded = static_cast<ElementType>(attributes.integer("element"));
+  const ElementType held = images                         ? ElementType::U8
+                           : yielded == ElementType::BF16 ? ElementType::F32
+                                                          : yielded;
+  require_type(*data, data->inputs, {held, attributes.integers("example")}, "inputs");
+  require_type(*data, data->targets,
+               {static_cast<ElementType>(attributes.integer("target_element")),
+                attributes.integers("target")},
+               "targets");
   if (images) {
-    check_images(*data, attributes.integers("example"));
     augmentation = augmentation_of(attributes, slice.order);
     check_augmentation(*data, augmentation);
     augments = augments_images(augmentation);
-  } else {
-    target_elements = attributes.integer("targets");
-    check_features(*data, example_elements, target_elements);
   }
   if (slice.global_batch > data->count) {
     throw RunError(ErrorKind::Usage, "a global batch of " + std::to_string(slice.global_batch) +
@@ -107,7 +101,7 @@ InputPlan::InputPlan(const Attributes& attributes, const DataSet* data_set,
 }
 
 AugmentationRanges InputPlan::ranges() const {
-  return {.side = data->side,
+  return {.side = side(),
           .pad = augmentation.pad,
           .cutout = augmentation.cutout,
           .flip = static_cast<int>(augmentation.flip)};

@@ -52,12 +52,14 @@ struct InputPlan {
   }
   AugmentationRanges ranges() const;
 
+  /// The pixels of an image's side, and its channels.
+  std::int64_t side() const { return data->inputs.dims[0]; }
+  std::int64_t channels() const { return data->inputs.dims[2]; }
+
   const DataSet* data;
   std::uint64_t seed;
   InputSlice slice;
-  std::int64_t example_elements;  ///< f32 values per example
-  std::int64_t target_elements;   ///< f32 values per target; only for data sets of features
-  bool images;
+  bool images;  ///< inputs are images, to be augmented and normalised; else they are unchanged
   /// Only for images; in sequential order, only mean and deviation are set.
   Augmentation augmentation;
   bool augments;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ops and their properties: name, inference of output types, gradient, and whether the op
-// assigns its variables. op.cpp has the table of all ops; ops/ has their rules. The kernel table
-// (kernels/runtime) lists the code that computes an op on a device.
+// The ops and their properties. op.cpp has the table with a row for each op, all that the graph
+// knows of it; ops/ has the rules in the rows. The kernel table (kernels/runtime) lists the code
+// that computes an op on a device.
 #pragma once
 
 #include <cstdint>
@@ -96,6 +96,7 @@ struct InferRequest {
 using InferRule = std::vector<TensorType> (*)(const InferRequest&);
 
 class Builder;
+class Graph;
 struct Node;
 struct Value;
 
@@ -105,14 +106,29 @@ struct Value;
 using GradientRule = std::vector<Value> (*)(Builder& builder, Value node_output0, const Node& node,
                                             std::span<const Value> gradients);
 
+/// Returns the number of multiply-adds of a node.
+using WorkRule = std::int64_t (*)(const Graph& graph, const Node& node);
+
+/// The smallest portions into which a tensor can be divided so that each portion of an op's outputs
+/// depends only on that portion of its inputs and variables.
+enum class Portions : std::uint8_t {
+  Whole,     ///< none
+  Channels,  ///< the entries of the last dimension; for Reshape, if it keeps that dimension
+  Elements,  ///< all elements, in collectives at all members
+};
+
 struct OpInfo {
   Op op;
   std::string_view name;
   InferRule infer;
-  GradientRule gradient;  ///< null: no gradient is propagated through this op
-  bool assigns;           ///< true: the op assigns its variables; false: it only reads them
-  bool view;     ///< whether output 0 shares memory with input 0 (for Read: with the variable)
-  bool crosses;  ///< whether the op communicates between places
+  GradientRule gradient = nullptr;      ///< null: no gradient is propagated through this op
+  Op forward = op;                      ///< the forward op of a backward op
+  WorkRule multiply_adds = nullptr;     ///< null: none
+  Portions portions = Portions::Whole;  ///< for a backward op, those of its forward op
+  bool assigns = false;  ///< true: the op assigns its variables; false: it only reads them
+  bool learns = false;   ///< whether the op is an optimizer's update, with a schedule of rates
+  bool view = false;     ///< whether output 0 shares memory with input 0 (Read: with the variable)
+  bool crosses = false;  ///< whether the op communicates between places
 };
 
 const OpInfo& op_info(Op op);
@@ -121,6 +137,6 @@ inline std::string_view to_string(Op op) { return op_info(op).name; }
 /// Whether the op averages variables of replicas with one another.
 inline bool is_average(Op op) { return op == Op::Average || op == Op::AverageWith; }
 /// Returns the forward op of a backward op; for all other ops, returns `op`.
-Op forward_of(Op op);
+inline Op forward_of(Op op) { return op_info(op).forward; }
 
 }  // namespace regatta

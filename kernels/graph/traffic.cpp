@@ -99,19 +99,8 @@ double bytes_per_step(const Graph& graph, std::int64_t steps) {
 
 std::int64_t multiply_adds(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  const auto inputs = [&](std::size_t i) { return graph.type(node.inputs[i]); };
-  switch (node.op) {
-    case Op::Dense: return node.outputs[0].elements() * inputs(0).dim(1);
-    case Op::DenseBackwardData: return node.outputs[0].elements() * inputs(0).dim(1);
-    case Op::DenseBackwardWeights: return node.outputs[0].elements() * inputs(0).dim(0);
-    case Op::Convolution:
-      return node.outputs[0].elements() * inputs(1).elements() / inputs(1).dim(0);
-    case Op::ConvolutionBackwardData:
-      return inputs(0).elements() * inputs(1).elements() / inputs(1).dim(0);
-    case Op::ConvolutionBackwardWeights:
-      return inputs(0).elements() * node.outputs[0].elements() / node.outputs[0].dim(0);
-    default: return 0;
-  }
+  const WorkRule rule = op_info(node.op).multiply_adds;
+  return rule == nullptr ? 0 : rule(graph, node);
 }
 
 std::int64_t cost(const Graph& graph, NodeId id) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "kernels/reference/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {
 namespace {
@@ -35,10 +35,12 @@ KernelPointer backward(const KernelRequest& request, double (*slope)(double)) {
   });
 }
 
-}  // namespace
-
 KernelPointer tanh(const KernelRequest& request) {
   return forward(request, [](double x) { return std::tanh(x); });
+}
+
+KernelPointer tanh_backward(const KernelRequest& request) {
+  return backward(request, [](double y) { return 1 - y * y; });
 }
 
 KernelPointer relu(const KernelRequest& request) {
@@ -50,16 +52,23 @@ KernelPointer gelu(const KernelRequest& request) {
   return forward(request, [](double x) { return x * normal_distribution(x); });
 }
 
-KernelPointer tanh_backward(const KernelRequest& request) {
-  return backward(request, [](double y) { return 1 - y * y; });
-}
-
 KernelPointer relu_backward(const KernelRequest& request) {
   return backward(request, [](double y) { return y > 0 ? 1.0 : 0.0; });
 }
 
 KernelPointer gelu_backward(const KernelRequest& request) {
   return backward(request, [](double x) { return normal_distribution(x) + x * normal_density(x); });
+}
+
+}  // namespace
+
+KernelRows activation_kernels() {
+  return {{Op::Tanh, tanh},
+          {Op::Relu, relu},
+          {Op::Gelu, gelu},
+          {Op::TanhBackward, tanh_backward},
+          {Op::ReluBackward, relu_backward},
+          {Op::GeluBackward, gelu_backward}};
 }
 
 }  // namespace regatta::reference

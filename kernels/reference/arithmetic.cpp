@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "kernels/reference/bf16.h"
-#include "kernels/reference/factories.h"
+#include "kernels/runtime/kernel.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta::reference {
+namespace {
 
 KernelPointer add(const KernelRequest& request) {
   const Tensor a = request.inputs[0], b = request.inputs[1], y = request.outputs[0];
@@ -45,6 +46,13 @@ KernelPointer sum(const KernelRequest& request) {
       for (const Tensor& term : terms) total += term.f32()[i];
       y.f32()[i] = static_cast<float>(factor * total);
     }
+  });
+}
+
+KernelPointer copy(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], y = request.outputs[0];
+  return make_kernel([=](const StepContext&) {
+    std::memcpy(y.data, x.data, static_cast<std::size_t>(y.type.bytes()));
   });
 }
 
@@ -101,13 +109,6 @@ KernelPointer concatenate(const KernelRequest& request) {
   });
 }
 
-KernelPointer copy(const KernelRequest& request) {
-  const Tensor x = request.inputs[0], y = request.outputs[0];
-  return make_kernel([=](const StepContext&) {
-    std::memcpy(y.data, x.data, static_cast<std::size_t>(y.type.bytes()));
-  });
-}
-
 KernelPointer assign(const KernelRequest& request) {
   const Tensor x = request.inputs[0];
   SeenVersion* const seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0];
@@ -129,6 +130,21 @@ KernelPointer read(const KernelRequest& request) {
     }
     std::memcpy(y.data, variable->tensor.data, static_cast<std::size_t>(y.type.bytes()));
   });
+}
+
+}  // namespace
+
+KernelRows arithmetic_kernels() {
+  return {{Op::Add, add},
+          {Op::Scale, scale},
+          {Op::Quotient, quotient},
+          {Op::Sum, sum},
+          {Op::Cast, cast},
+          {Op::Translate, translate},
+          {Op::Concatenate, concatenate},
+          {Op::Copy, copy},
+          {Op::Assign, assign},
+          {Op::Read, read}};
 }
 
 }  // namespace regatta::reference

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/reference/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {
 namespace {
@@ -78,8 +78,6 @@ class Sums {
   std::vector<double> sums_;
 };
 
-}  // namespace
-
 KernelPointer convolution(const KernelRequest& request) {
   const Tensor x = request.inputs[0], w = request.inputs[1], y = request.outputs[0];
   const Shape shape = shape_of(request.node.attributes, x.type, w.type, y.type);
@@ -114,6 +112,14 @@ KernelPointer convolution_backward_weights(const KernelRequest& request) {
     });
     sums.store();
   });
+}
+
+}  // namespace
+
+KernelRows convolution_kernels() {
+  return {{Op::Convolution, convolution},
+          {Op::ConvolutionBackwardData, convolution_backward_data},
+          {Op::ConvolutionBackwardWeights, convolution_backward_weights}};
 }
 
 }  // namespace regatta::reference

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dense: y = x wᵀ, dx = dy w, dw = dyᵀ x. Shapes: x [B, I], w [O, I], y [B, O].
+// dense: y = x wᵀ, dx = dy w, dw = dyᵀ x. Shapes: x [..., I], w [O, I], y [..., O].
 // bias: y = x + b, db = sum of dy over rows. Shapes: x [..., C], b [C].
-#include "kernels/reference/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {
+namespace {
 
 KernelPointer dense(const KernelRequest& request) {
   const Tensor x = request.inputs[0], w = request.inputs[1], y = request.outputs[0];
   return make_kernel([=](const StepContext&) {
-    const std::int64_t batch = y.type.dim(0), outputs = y.type.dim(1), inputs = x.type.dim(1);
+    const std::int64_t batch = y.type.rows(), outputs = y.type.columns(), inputs = x.type.columns();
     for (std::int64_t b = 0; b < batch; ++b) {
       for (std::int64_t o = 0; o < outputs; ++o) {
         double total = 0;
@@ -25,7 +26,8 @@ KernelPointer dense(const KernelRequest& request) {
 KernelPointer dense_backward_data(const KernelRequest& request) {
   const Tensor dy = request.inputs[0], w = request.inputs[1], dx = request.outputs[0];
   return make_kernel([=](const StepContext&) {
-    const std::int64_t batch = dy.type.dim(0), outputs = dy.type.dim(1), inputs = w.type.dim(1);
+    const std::int64_t batch = dy.type.rows(), outputs = dy.type.columns(),
+                       inputs = w.type.columns();
     for (std::int64_t b = 0; b < batch; ++b) {
       for (std::int64_t i = 0; i < inputs; ++i) {
         double total = 0;
@@ -41,7 +43,8 @@ KernelPointer dense_backward_data(const KernelRequest& request) {
 KernelPointer dense_backward_weights(const KernelRequest& request) {
   const Tensor dy = request.inputs[0], x = request.inputs[1], dw = request.outputs[0];
   return make_kernel([=](const StepContext&) {
-    const std::int64_t batch = dy.type.dim(0), outputs = dy.type.dim(1), inputs = x.type.dim(1);
+    const std::int64_t batch = dy.type.rows(), outputs = dy.type.columns(),
+                       inputs = x.type.columns();
     for (std::int64_t o = 0; o < outputs; ++o) {
       for (std::int64_t i = 0; i < inputs; ++i) {
         double total = 0;
@@ -73,6 +76,16 @@ KernelPointer bias_backward(const KernelRequest& request) {
       db.f32()[c] = static_cast<float>(total);
     }
   });
+}
+
+}  // namespace
+
+KernelRows dense_kernels() {
+  return {{Op::Dense, dense},
+          {Op::DenseBackwardData, dense_backward_data},
+          {Op::DenseBackwardWeights, dense_backward_weights},
+          {Op::Bias, bias},
+          {Op::BiasBackward, bias_backward}};
 }
 
 }  // namespace regatta::reference

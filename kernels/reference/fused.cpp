@@ -6,14 +6,23 @@
 #include <vector>
 
 #include "kernels/graph/fusion.h"
-#include "kernels/reference/factories.h"
+#include "kernels/reference/reference_kernels.h"
 
 namespace regatta::reference {
 namespace {
 
 using Activation = Fusion::Activation;
 using Pool = Fusion::Pool;
-using Factory = KernelPointer (*)(const KernelRequest&);
+
+/// Returns the factory of an op's loops.
+KernelFactory loops_of(Op op) {
+  static const KernelTable table = [] {
+    KernelTable all("reference");
+    add_reference_kernels(all);
+    return all;
+  }();
+  return table.factory(op);
+}
 
 /// Kernels that run in sequence.
 class Chain {
@@ -23,8 +32,9 @@ class Chain {
     return {.type = type, .data = memory_.back().data()};
   }
 
-  void add(Factory factory, const Attributes& attributes, const std::vector<Tensor>& inputs,
-           const std::vector<Tensor>& outputs, std::span<VariableStorage* const> variables = {}) {
+  void add(const KernelFactory& factory, const Attributes& attributes,
+           const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+           std::span<VariableStorage* const> variables = {}) {
     Node node;
     node.attributes = attributes;
     kernels_.push_back(factory({.node = node,
@@ -32,6 +42,10 @@ class Chain {
                                 .outputs = outputs,
                                 .variables = variables,
                                 .versions_seen = {}}));
+  }
+  void add(Op op, const Attributes& attributes, const std::vector<Tensor>& inputs,
+           const std::vector<Tensor>& outputs, std::span<VariableStorage* const> variables = {}) {
+    add(loops_of(op), attributes, inputs, outputs, variables);
   }
 
   void operator()(const StepContext& context) const {
@@ -47,8 +61,8 @@ Attributes window(const Fusion& fusion) {
   return {{"kernel", fusion.window}, {"stride", fusion.window}, {"padding", std::int64_t{0}}};
 }
 
-Factory activate(const Fusion& fusion) {
-  return fusion.activation == Activation::Relu ? relu : gelu;
+Op activate(const Fusion& fusion) {
+  return fusion.activation == Activation::Relu ? Op::Relu : Op::Gelu;
 }
 
 /// Appends the activation's backward node: relu takes its result, gelu its argument.
@@ -56,11 +70,11 @@ Tensor activate_backward(Chain& chain, const Fusion& fusion, Tensor dy, Tensor z
   if (fusion.activation == Activation::None) return dy;
   const Tensor dz = chain.make(z.type);
   if (fusion.activation == Activation::Gelu) {
-    chain.add(gelu_backward, {}, {dy, z}, {dz});
+    chain.add(Op::GeluBackward, {}, {dy, z}, {dz});
   } else {
     const Tensor y = chain.make(z.type);
-    chain.add(relu, {}, {z}, {y});
-    chain.add(relu_backward, {}, {dy, y}, {dz});
+    chain.add(Op::Relu, {}, {z}, {y});
+    chain.add(Op::ReluBackward, {}, {dy, y}, {dz});
   }
   return dz;
 }
@@ -92,15 +106,13 @@ void finish_forward(Chain& chain, const Fusion& fusion, Tensor z, const Tensor* 
     z = activated;
   }
   if (fusion.pool == Pool::After) {
-    chain.add(max_pool, window(fusion), {z}, {y, positions});
+    chain.add(Op::MaxPool, window(fusion), {z}, {y, positions});
   } else if (residual != nullptr) {
-    chain.add(add, {}, {*residual, z}, {y});
+    chain.add(Op::Add, {}, {*residual, z}, {y});
   } else {
-    chain.add(scale, {{"factor", 1.0}}, {z}, {y});
+    chain.add(Op::Scale, {{"factor", 1.0}}, {z}, {y});
   }
 }
-
-}  // namespace
 
 KernelPointer fused_normalize(const KernelRequest& request) {
   const Fusion fusion = fusion_of(request.node.attributes);
@@ -110,11 +122,11 @@ KernelPointer fused_normalize(const KernelRequest& request) {
   const Tensor positions = fusion.pool == Pool::None ? Tensor{} : request.outputs[4];
   if (fusion.pool == Pool::Before) {
     const Tensor picked = request.outputs[3];
-    chain.add(max_pool, window(fusion), {x}, {picked, positions});
+    chain.add(Op::MaxPool, window(fusion), {x}, {picked, positions});
     x = picked;
   }
   const Tensor z = chain.make(x.type);
-  chain.add(normalize, request.node.attributes, {x, request.inputs[1], request.inputs[2]},
+  chain.add(Op::Normalize, request.node.attributes, {x, request.inputs[1], request.inputs[2]},
             {z, request.outputs[1], request.outputs[2]}, request.variables);
   finish_forward(chain, fusion, z, request.inputs.size() > 3 ? &request.inputs[3] : nullptr, y,
                  positions);
@@ -132,11 +144,11 @@ KernelPointer fused_normalize_inference(const KernelRequest& request) {
   const Tensor positions = chain.make({ElementType::U8, y.type.dims});
   if (fusion.pool == Pool::Before) {
     const Tensor picked = chain.make(y.type);
-    chain.add(max_pool, window(fusion), {x}, {picked, positions});
+    chain.add(Op::MaxPool, window(fusion), {x}, {picked, positions});
     x = picked;
   }
   const Tensor z = chain.make(x.type);
-  chain.add(normalize_inference, request.node.attributes,
+  chain.add(Op::NormalizeInference, request.node.attributes,
             {x, request.inputs[1], request.inputs[2], request.inputs[3], request.inputs[4]}, {z});
   finish_forward(chain, fusion, z, request.inputs.size() > 5 ? &request.inputs[5] : nullptr, y,
                  positions);
@@ -173,14 +185,14 @@ KernelPointer fused_normalize_backward(const KernelRequest& request) {
   if (fusion.pool == Pool::After) {
     x = request.inputs[7];
     const Tensor spread = chain.make(x.type);
-    chain.add(max_pool_backward, window(fusion), {dz, request.inputs[6]}, {spread});
+    chain.add(Op::MaxPoolBackward, window(fusion), {dz, request.inputs[6]}, {spread});
     dz = spread;
   }
   if (fusion.pool == Pool::Before) dn = chain.make(source.type);
-  chain.add(normalize_backward, request.node.attributes, {dz, x, scale, mean, inverse},
+  chain.add(Op::NormalizeBackward, request.node.attributes, {dz, x, scale, mean, inverse},
             {dn, request.outputs[1], request.outputs[2]});
   if (fusion.pool == Pool::Before) {
-    chain.add(max_pool_backward, window(fusion), {dn, request.inputs[6]}, {dx});
+    chain.add(Op::MaxPoolBackward, window(fusion), {dn, request.inputs[6]}, {dx});
   }
   return make_kernel(std::move(chain));
 }
@@ -189,7 +201,7 @@ KernelPointer fused_bias(const KernelRequest& request) {
   const Fusion fusion = fusion_of(request.node.attributes);
   Chain chain;
   const Tensor z = chain.make(request.inputs[0].type);
-  chain.add(bias, {}, {request.inputs[0], request.inputs[1]}, {z});
+  chain.add(Op::Bias, {}, {request.inputs[0], request.inputs[1]}, {z});
   chain.add(activate(fusion), {}, {z}, {request.outputs[0]});
   return make_kernel(std::move(chain));
 }
@@ -198,13 +210,23 @@ KernelPointer fused_bias_backward(const KernelRequest& request) {
   const Fusion fusion = fusion_of(request.node.attributes);
   Chain chain;
   const Tensor z = chain.make(request.inputs[1].type);
-  chain.add(bias, {}, {request.inputs[1], request.inputs[2]}, {z});
+  chain.add(Op::Bias, {}, {request.inputs[1], request.inputs[2]}, {z});
   const Tensor dz = activate_backward(chain, fusion, request.inputs[0], z);
-  chain.add(bias_backward, {}, {dz}, {request.outputs[0]});
+  chain.add(Op::BiasBackward, {}, {dz}, {request.outputs[0]});
   if (request.outputs.size() > 1) {
-    chain.add(scale, {{"factor", 1.0}}, {dz}, {request.outputs[1]});
+    chain.add(Op::Scale, {{"factor", 1.0}}, {dz}, {request.outputs[1]});
   }
   return make_kernel(std::move(chain));
+}
+
+}  // namespace
+
+KernelRows fused_kernels() {
+  return {{Op::FusedNormalize, fused_normalize},
+          {Op::FusedNormalizeInference, fused_normalize_inference},
+          {Op::FusedNormalizeBackward, fused_normalize_backward},
+          {Op::FusedBias, fused_bias},
+          {Op::FusedBiasBackward, fused_bias_backward}};
 }
 
 }  // namespace regatta::reference

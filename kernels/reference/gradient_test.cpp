@@ -62,9 +62,10 @@ class Problem {
     std::shuffle(x.begin(), x.end(), random_);
     return value;
   }
-  Value random_labels(std::int64_t batch, std::int64_t classes) {
-    labels_ = test::labels(builder_, batch);
-    for (std::int64_t b = 0; b < batch; ++b) {
+  /// `dims`: of one example's labels.
+  Value random_labels(std::int64_t batch, std::int64_t classes, const Dims& dims = {}) {
+    labels_ = test::labels(builder_, batch, dims);
+    for (std::int64_t b = 0; b < graph_.type(labels_).elements(); ++b) {
       label_values_.push_back(static_cast<std::int32_t>(integer(0, classes - 1)));
     }
     return labels_;
@@ -157,6 +158,12 @@ void dense(Problem& p) {
   p.end_with_error_of(p.builder().dense(x, p.leaf("weights", {outputs, inputs})));
 }
 
+void dense_of_sequences(Problem& p) {
+  const std::int64_t inputs = p.integer(1, 7), outputs = p.integer(1, 7);
+  const Value x = p.leaf("x", {p.integer(1, 3), p.integer(1, 4), inputs});
+  p.end_with_error_of(p.builder().dense(x, p.leaf("weights", {outputs, inputs})));
+}
+
 void bias(Problem& p) {
   const Dims dims = p.integer(0, 1) == 0 ? Dims{p.integer(1, 5), p.integer(1, 5)} : random_image(p);
   const Value x = p.leaf("x", dims);
@@ -246,6 +253,13 @@ void softmax_cross_entropy(Problem& p) {
       {.label_smoothing = smoothing, .divisor = p.integer(1, 5)}));
 }
 
+void softmax_of_sequences(Problem& p) {
+  const std::int64_t batch = p.integer(1, 3), length = p.integer(1, 4), classes = p.integer(2, 6);
+  const Value logits = p.leaf("logits", {batch, length, classes});
+  p.end_with(p.builder().softmax_cross_entropy(logits, p.random_labels(batch, classes, {length}),
+                                               {.divisor = batch * length}));
+}
+
 void mean_squared_error(Problem& p) {
   p.end_with_error_of(p.leaf("prediction", {p.integer(1, 5), p.integer(1, 5)}));
 }
@@ -256,6 +270,7 @@ struct Case {
 };
 constexpr Case kCases[] = {
     {"dense", dense},
+    {"dense_of_sequences", dense_of_sequences},
     {"bias", bias},
     {"tanh", tanh},
     {"relu", relu},
@@ -269,6 +284,7 @@ constexpr Case kCases[] = {
     {"scale", scale},
     {"reshape", reshape},
     {"softmax_cross_entropy", softmax_cross_entropy},
+    {"softmax_of_sequences", softmax_of_sequences},
     {"mean_squared_error", mean_squared_error},
 };
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/reference/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {
 namespace {
@@ -20,17 +20,15 @@ struct Target {
   }
 };
 
-}  // namespace
-
 KernelPointer softmax_cross_entropy(const KernelRequest& request) {
   const Tensor logits = request.inputs[0], labels = request.inputs[1];
   const Tensor loss = request.outputs[0], probabilities = request.outputs[1];
   const Target target{.smoothing = request.node.attributes.real("label_smoothing"),
-                      .classes = logits.type.dim(1)};
+                      .classes = logits.type.columns()};
   const auto divisor = static_cast<double>(request.node.attributes.integer("divisor"));
   return make_kernel([=](const StepContext&) {
     double total = 0;
-    for (std::int64_t b = 0; b < logits.type.dim(0); ++b) {
+    for (std::int64_t b = 0; b < logits.type.rows(); ++b) {
       const float* row = logits.f32() + b * target.classes;
       const double largest = *std::max_element(row, row + target.classes);
       double sum = 0;
@@ -50,7 +48,7 @@ KernelPointer softmax_cross_entropy_backward(const KernelRequest& request) {
   const Tensor probabilities = request.inputs[0], labels = request.inputs[1];
   const Tensor dlogits = request.outputs[0];
   const Target target{.smoothing = request.node.attributes.real("label_smoothing"),
-                      .classes = dlogits.type.dim(1)};
+                      .classes = dlogits.type.columns()};
   const auto divisor = static_cast<double>(request.node.attributes.integer("divisor"));
   return make_kernel([=](const StepContext&) {
     for (std::int64_t i = 0; i < dlogits.elements(); ++i) {
@@ -72,7 +70,7 @@ KernelPointer mean_squared_error(const KernelRequest& request) {
       total += error * error;
     }
     *loss.f32() =
-        static_cast<float>(total / (static_cast<double>(prediction.type.dim(1)) * divisor));
+        static_cast<float>(total / (static_cast<double>(prediction.type.columns()) * divisor));
   });
 }
 
@@ -81,7 +79,7 @@ KernelPointer mean_squared_error_backward(const KernelRequest& request) {
   const Tensor dprediction = request.outputs[0];
   const auto divisor = static_cast<double>(request.node.attributes.integer("divisor"));
   return make_kernel([=](const StepContext&) {
-    const double factor = 2 / (static_cast<double>(prediction.type.dim(1)) * divisor);
+    const double factor = 2 / (static_cast<double>(prediction.type.columns()) * divisor);
     for (std::int64_t i = 0; i < prediction.elements(); ++i) {
       const double error = double{prediction.f32()[i]} - target.f32()[i];
       dprediction.f32()[i] = static_cast<float>(factor * error);
@@ -93,9 +91,9 @@ KernelPointer count_correct(const KernelRequest& request) {
   const Tensor logits = request.inputs[0], labels = request.inputs[1];
   const Tensor count = request.outputs[0];
   return make_kernel([=](const StepContext&) {
-    const std::int64_t classes = logits.type.dim(1);
+    const std::int64_t classes = logits.type.columns();
     float correct = 0;
-    for (std::int64_t b = 0; b < logits.type.dim(0); ++b) {
+    for (std::int64_t b = 0; b < logits.type.rows(); ++b) {
       const float* row = logits.f32() + b * classes;
       const std::int32_t label = labels.as<std::int32_t>()[b];
       // The first of equal logits is the prediction. A NaN is never larger: then the score is 0.
@@ -108,6 +106,16 @@ KernelPointer count_correct(const KernelRequest& request) {
     }
     *count.f32() = correct;
   });
+}
+
+}  // namespace
+
+KernelRows loss_kernels() {
+  return {{Op::SoftmaxCrossEntropy, softmax_cross_entropy},
+          {Op::SoftmaxCrossEntropyBackward, softmax_cross_entropy_backward},
+          {Op::MeanSquaredError, mean_squared_error},
+          {Op::MeanSquaredErrorBackward, mean_squared_error_backward},
+          {Op::CountCorrect, count_correct}};
 }
 
 }  // namespace regatta::reference

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "kernels/graph/error.h"
-#include "kernels/reference/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {
 namespace {
@@ -43,8 +43,6 @@ Statistics statistics(const float* x, const Population& p) {
   result.variance /= static_cast<double>(p.count);
   return result;
 }
-
-}  // namespace
 
 KernelPointer normalize(const KernelRequest& request) {
   const Tensor x = request.inputs[0], scale = request.inputs[1], shift = request.inputs[2];
@@ -137,6 +135,14 @@ KernelPointer normalize_backward(const KernelRequest& request) {
       dshift.f32()[c] = static_cast<float>(all_dshift);
     }
   });
+}
+
+}  // namespace
+
+KernelRows normalize_kernels() {
+  return {{Op::Normalize, normalize},
+          {Op::NormalizeInference, normalize_inference},
+          {Op::NormalizeBackward, normalize_backward}};
 }
 
 }  // namespace regatta::reference

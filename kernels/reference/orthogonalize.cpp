@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/reference/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {
 namespace {
@@ -33,8 +33,6 @@ Column rest_of(const Column& column, const std::vector<Column>& others) {
   return rest;
 }
 
-}  // namespace
-
 KernelPointer orthogonalize(const KernelRequest& request) {
   const Tensor x = request.inputs[0], y = request.outputs[0];
   const auto rows = static_cast<std::size_t>(x.type.dim(0));
@@ -51,5 +49,9 @@ KernelPointer orthogonalize(const KernelRequest& request) {
     }
   });
 }
+
+}  // namespace
+
+KernelRows orthogonalize_kernels() { return {{Op::Orthogonalize, orthogonalize}}; }
 
 }  // namespace regatta::reference

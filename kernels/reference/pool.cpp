@@ -5,7 +5,7 @@
 // so pixels outside the image count as zeros.
 #include <algorithm>
 
-#include "kernels/reference/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {
 namespace {
@@ -49,8 +49,6 @@ void for_each_pixel(const Windows& n, Visit visit) {
     }
   }
 }
-
-}  // namespace
 
 KernelPointer max_pool(const KernelRequest& request) {
   const Tensor x = request.inputs[0], y = request.outputs[0], index = request.outputs[1];
@@ -100,6 +98,15 @@ KernelPointer average_pool_backward(const KernelRequest& request) {
       dx.f32()[ix] += dy.f32()[iy] / area;
     });
   });
+}
+
+}  // namespace
+
+KernelRows pool_kernels() {
+  return {{Op::MaxPool, max_pool},
+          {Op::MaxPoolBackward, max_pool_backward},
+          {Op::AveragePool, average_pool},
+          {Op::AveragePoolBackward, average_pool_backward}};
 }
 
 }  // namespace regatta::reference

@@ -7,9 +7,10 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/reference/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {
+namespace {
 
 KernelPointer top_k(const KernelRequest& request) {
   const Tensor x = request.inputs[0], selected = request.outputs[0], rest = request.outputs[1];
@@ -45,5 +46,9 @@ KernelPointer scatter_add(const KernelRequest& request) {
     }
   });
 }
+
+}  // namespace
+
+KernelRows selection_kernels() { return {{Op::TopK, top_k}, {Op::ScatterAdd, scatter_add}}; }
 
 }  // namespace regatta::reference

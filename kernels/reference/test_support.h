@@ -28,10 +28,10 @@ inline Value leaf(Builder& builder, std::string name, Dims dims) {
   return builder.read(add_variable(builder.graph(), std::move(name), std::move(dims)));
 }
 
-/// Labels of `batch` examples, for the test to set.
-inline Value labels(Builder& builder, std::int64_t batch) {
-  return builder.input_images({.batch = batch, .offset = 0, .global_batch = batch},
-                              {ElementType::F32, {1, 1, 1}}, {})[1];
+/// Labels of `batch` examples, for the test to set. `dims`: of one example's labels.
+inline Value labels(Builder& builder, std::int64_t batch, Dims dims = {}) {
+  return builder.input({.batch = batch, .offset = 0, .global_batch = batch},
+                       {ElementType::F32, {1}}, {ElementType::I32, std::move(dims)})[1];
 }
 
 inline std::vector<float> elements(const Interpreter& interpreter, Value value) {

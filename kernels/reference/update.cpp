@@ -8,7 +8,7 @@
 
 #include "kernels/graph/node_steps.h"
 #include "kernels/graph/random.h"
-#include "kernels/reference/factories.h"
+#include "kernels/runtime/kernel.h"
 #include "kernels/runtime/schedule.h"
 #include "kernels/runtime/step_moment.h"
 
@@ -48,8 +48,6 @@ std::int64_t number_of_update(const VariableStorage& parameter, const StepContex
   if (parameter.sharing == Sharing::None) return context.step + 1;
   return static_cast<std::int64_t>(parameter.counts->version) + 1;
 }
-
-}  // namespace
 
 KernelPointer sgd(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
@@ -147,6 +145,16 @@ KernelPointer lookahead(const KernelRequest& request) {
     }
     count_versions(variables);
   });
+}
+
+}  // namespace
+
+KernelRows update_kernels() {
+  return {{Op::Sgd, sgd},
+          {Op::Adam, adam},
+          {Op::Average, average},
+          {Op::AverageWith, average_with},
+          {Op::Lookahead, lookahead}};
 }
 
 }  // namespace regatta::reference

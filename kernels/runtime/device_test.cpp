@@ -221,7 +221,7 @@ TEST(Device, AFailureOfTheDeviceEndsTheRunWithItsWords) {
 
 TEST(Device, DivergenceIsExplainedFromFinishedWork) {
   DataSet broken = curve();
-  broken.targets[7] = 3e38F;  // its square is not finite
+  broken.targets.as<float>()[7] = 3e38F;  // its square is not finite
   LateDevice device;
   LateRun run(parabola(20), broken, {}, device);
   try {

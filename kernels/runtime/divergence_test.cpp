@@ -23,7 +23,7 @@ using testing_support::TrialOptions;
 
 TEST(Executor, NamesStepAndFirstTensorWhenTheLossIsNotFinite) {
   DataSet broken = curve();
-  broken.targets[7] = 3e38F;  // its square is not finite
+  broken.targets.as<float>()[7] = 3e38F;  // its square is not finite
   TrialOptions options;
   try {
     Trial run(parabola(20), broken, options);
@@ -40,7 +40,7 @@ TEST(Executor, NamesStepAndFirstTensorWhenTheLossIsNotFinite) {
 /// weights is 0 times infinity.
 DataSet curve_with_an_infinite_point(std::size_t at) {
   DataSet broken = curve();
-  broken.features[at] = std::numeric_limits<float>::infinity();
+  broken.inputs.as<float>()[at] = std::numeric_limits<float>::infinity();
   return broken;
 }
 
@@ -97,10 +97,10 @@ TEST(Executor, NamesTheFirstTensorOfAnyMicrobatch) {
   constexpr std::int64_t kRows = 64, kMicrobatches = 6;
   for (const char* schedule : {"gpipe", "1f1b", "zero_bubble"}) {
     for (std::int64_t k = 0; k < kMicrobatches; ++k) {
-      DataSet far{.name = "far", .count = kRows * kMicrobatches};
-      far.features.assign(far.count, 1);
-      far.targets.assign(far.count, 1);
-      far.features[static_cast<std::size_t>(k * kRows + 5)] = 1e30F;
+      const std::vector<float> ones(kRows * kMicrobatches, 1);
+      DataSet far{
+          .name = "far", .count = std::ssize(ones), .inputs = {{1}, ones}, .targets = {{1}, ones}};
+      far.inputs.as<float>()[static_cast<std::size_t>(k * kRows + 5)] = 1e30F;
       TrialOptions options;
       options.strategy = "pipeline";
       options.options.stages = 3;

@@ -163,7 +163,8 @@ TEST(Executor, ParabolaFollowsAnIndependentPlainLoop) {
 
 TEST(Executor, AFailureOnOneReplicaEndsTheOthers) {
   DataSet broken = curve();
-  broken.targets[49] = std::numeric_limits<float>::infinity();  // in the last replica's share
+  broken.targets.as<float>()[49] =
+      std::numeric_limits<float>::infinity();  // in the last replica's share
   for (const char* strategy : {"all_reduce", "in_graph", "central_storage", "async_shared"}) {
     TrialOptions options;
     options.strategy = strategy;

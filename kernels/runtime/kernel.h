@@ -155,7 +155,17 @@ class Kernel {
   virtual void take_over(std::span<Kernel* const> /*others*/) {}
 };
 
-using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest&)>;
+using KernelPointer = std::unique_ptr<Kernel>;
+using KernelFactory = std::function<KernelPointer(const KernelRequest&)>;
+
+/// A row of a backend's table: an op and the factory of its kernels. A factory copies the data that
+/// it needs out of the request. It returns null for element types that it does not support; the
+/// table then reports the error.
+struct KernelRow {
+  Op op;
+  KernelPointer (*factory)(const KernelRequest&);
+};
+using KernelRows = std::vector<KernelRow>;
 
 /// Makes a kernel from a function object with `void operator()(const StepContext&)`.
 template <typename Function>
@@ -176,6 +186,9 @@ class KernelTable {
  public:
   explicit KernelTable(std::string device) : device_(std::move(device)) {}
   void add(Op op, KernelFactory factory) { factories_[op] = std::move(factory); }
+  void add(const KernelRows& rows) {
+    for (const KernelRow& row : rows) add(row.op, row.factory);
+  }
   bool has(Op op) const { return factories_.contains(op); }
   /// Returns the factory added for the op, so that a new factory can replace it for some nodes and
   /// call it for the others; empty if there is none.

@@ -90,15 +90,17 @@ void interleave_planes(const std::uint8_t* planes, std::uint8_t* pixels) {
 }
 
 void append_records(const fs::path& path, std::span<const std::uint8_t> bytes, DataSet& data) {
-  const std::size_t first = data.labels.size();
+  auto& labels = data.targets.as<std::int32_t>();
+  const std::size_t first = labels.size();
   for (std::size_t record = 0; record < kRecordsPerFile; ++record) {
     const std::uint8_t* at = bytes.data() + record * kRecordBytes;
     if (*at >= kClasses) {
       fail(path.string() + " is mislabelled: record " + std::to_string(record) + " has label " +
            std::to_string(*at) + ", not one of 0 to 9");
     }
-    data.labels.push_back(*at);
-    interleave_planes(at + 1, data.images.data() + (first + record) * kPictureBytes);
+    labels.push_back(*at);
+    interleave_planes(at + 1,
+                      data.inputs.as<std::uint8_t>().data() + (first + record) * kPictureBytes);
   }
 }
 
@@ -111,12 +113,12 @@ DataSet load_cifar10(const fs::path& folder, Split split, DataCheck check) {
   for (const KnownFile& file : files) check_size(folder / file.name);
 
   const std::size_t count = files.size() * kRecordsPerFile;
-  DataSet data{.name = "cifar10", .count = static_cast<std::int64_t>(count)};
-  data.side = kSide;
-  data.channels = 3;
-  data.images.resize(count * kPictureBytes);
-  data.labels.reserve(count);
-  data.origin = DataOrigin::Published;
+  DataSet data{.name = "cifar10",
+               .origin = DataOrigin::Published,
+               .count = static_cast<std::int64_t>(count),
+               .inputs = {{kSide, kSide, 3}, std::vector<std::uint8_t>(count * kPictureBytes)},
+               .targets = {{}, std::vector<std::int32_t>()}};
+  data.targets.as<std::int32_t>().reserve(count);
   std::vector<std::uint8_t> bytes(kFileBytes);
   Digest all;
   for (const KnownFile& file : files) {
@@ -124,7 +126,7 @@ DataSet load_cifar10(const fs::path& folder, Split split, DataCheck check) {
     read_file(path, bytes);
     append_records(path, bytes, data);
     Digest own;
-    own.add(bytes);
+    own.add(std::as_bytes(std::span(bytes)));
     const std::string md5 = own.digits();
     all.add(md5);
     if (md5 == file.md5) continue;

@@ -23,12 +23,13 @@ constexpr std::int64_t kRecordBytes = 3073;
 const fs::path kRealFolder = "../shared/data/cifar-10-batches-bin";
 
 std::vector<std::int32_t> first_labels(const DataSet& data) {
-  return {data.labels.begin(), data.labels.begin() + 10};
+  const auto& labels = data.targets.as<std::int32_t>();
+  return {labels.begin(), labels.begin() + 10};
 }
 
 void expect_balanced(const DataSet& data) {
   for (int label = 0; label < 10; ++label) {
-    EXPECT_EQ(std::count(data.labels.begin(), data.labels.end(), label), data.count / 10);
+    EXPECT_EQ(std::ranges::count(data.targets.as<std::int32_t>(), label), data.count / 10);
   }
 }
 
@@ -43,9 +44,8 @@ TEST_F(RealCifar10, TrainingSetHasThePublishedLabelsMeansAndDeviations) {
   const DataSet data = load_cifar10(kRealFolder, Split::Train, DataCheck::Verified);
   EXPECT_EQ(data.name, "cifar10");
   EXPECT_EQ(data.count, 50'000);
-  EXPECT_EQ(data.side, 32);
-  EXPECT_EQ(data.channels, 3);
-  ASSERT_EQ(data.images.size(), 50'000U * 3072);
+  EXPECT_EQ(data.inputs.dims, (std::vector<std::int64_t>{32, 32, 3}));
+  ASSERT_EQ(data.inputs.bytes().size(), 50'000U * 3072);
   EXPECT_EQ(first_labels(data), (std::vector<std::int32_t>{6, 9, 9, 4, 1, 1, 2, 7, 8, 3}));
   expect_balanced(data);
 
@@ -55,9 +55,10 @@ TEST_F(RealCifar10, TrainingSetHasThePublishedLabelsMeansAndDeviations) {
   for (std::size_t channel = 0; channel < 3; ++channel) {
     std::uint64_t sum = 0;
     std::uint64_t sum_of_squares = 0;
-    for (std::size_t i = channel; i < data.images.size(); i += 3) {
-      sum += data.images[i];
-      sum_of_squares += std::uint64_t{data.images[i]} * data.images[i];
+    for (std::size_t i = channel; i < data.inputs.bytes().size(); i += 3) {
+      sum += data.inputs.as<std::uint8_t>()[i];
+      sum_of_squares +=
+          std::uint64_t{data.inputs.as<std::uint8_t>()[i]} * data.inputs.as<std::uint8_t>()[i];
     }
     const double pixels = 50'000.0 * 1024;
     const double mean = static_cast<double>(sum) / pixels;
@@ -86,7 +87,7 @@ TEST_F(RealCifar10, PixelsAreThoseOfThePlanesInTheFile) {
       const std::size_t pixel = i / 3;
       const std::size_t channel = i % 3;
       const auto expected = static_cast<std::uint8_t>(bytes[1 + channel * 1024 + pixel]);
-      ASSERT_EQ(data.images[record * 3072 + i], expected);
+      ASSERT_EQ(data.inputs.as<std::uint8_t>()[record * 3072 + i], expected);
     }
   }
 }

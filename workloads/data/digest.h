@@ -4,11 +4,12 @@
 // published. They detect accidental changes; an adversary can forge them.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
 
@@ -19,9 +20,8 @@ class Digest {
  public:
   Digest();
   void add(std::string_view bytes);
-  template <typename T>
-  void add(const std::vector<T>& values) {
-    add({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
+  void add(std::span<const std::byte> bytes) {
+    add({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
   /// Returns the digest as 32 lower-case hexadecimal digits. Call it once, after the last add().
   std::string digits();

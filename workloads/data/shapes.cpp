@@ -159,18 +159,19 @@ DataSet make_shapes(std::uint64_t seed, Split split, std::int64_t count) {
     throw RunError(ErrorKind::Usage, "shapes: " + std::to_string(count) +
                                          " pictures asked for; the count must be positive");
   }
-  DataSet data{.name = "shapes", .count = count};
-  data.side = Canvas::kSide;
-  data.channels = 3;
-  data.images.resize(static_cast<std::size_t>(count) * kImageBytes);
+  std::vector<std::uint8_t> images(static_cast<std::size_t>(count) * kImageBytes);
+  std::vector<std::int32_t> labels;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto label = static_cast<std::int32_t>(i % kShapeCount);
-    const std::span<std::uint8_t> all = data.images;
+    const std::span<std::uint8_t> all = images;
     paint_picture(Draws(seed, split, static_cast<std::uint32_t>(i)), static_cast<Shape>(label),
                   all.subspan(static_cast<std::size_t>(i) * kImageBytes, kImageBytes));
-    data.labels.push_back(label);
+    labels.push_back(label);
   }
-  return data;
+  return {.name = "shapes",
+          .count = count,
+          .inputs = {{Canvas::kSide, Canvas::kSide, 3}, std::move(images)},
+          .targets = {{}, std::move(labels)}};
 }
 
 }  // namespace regatta

@@ -14,11 +14,11 @@ namespace regatta {
 namespace {
 
 std::uint64_t checksum(const DataSet& data) {
-  return fnv1a(data.images.data(), data.images.size());
+  return fnv1a(data.inputs.bytes().data(), data.inputs.bytes().size());
 }
 
 std::string picture(const DataSet& data, std::size_t index) {
-  const auto* bytes = reinterpret_cast<const char*>(data.images.data());
+  const auto* bytes = reinterpret_cast<const char*>(data.inputs.bytes().data());
   return {bytes + index * 3072, 3072};
 }
 
@@ -26,12 +26,12 @@ TEST(Shapes, FillAnImageDataSet) {
   const DataSet data = make_shapes(1, Split::Train, 200);
   EXPECT_EQ(data.name, "shapes");
   EXPECT_EQ(data.count, 200);
-  EXPECT_EQ(data.side, 32);
-  EXPECT_EQ(data.channels, 3);
-  EXPECT_EQ(data.images.size(), 200U * 3072);
-  ASSERT_EQ(data.labels.size(), 200U);
+  EXPECT_EQ(data.inputs.dims, (std::vector<std::int64_t>{32, 32, 3}));
+  EXPECT_EQ(data.inputs.bytes().size(), 200U * 3072);
+  const auto& labels = data.targets.as<std::int32_t>();
+  ASSERT_EQ(labels.size(), 200U);
   for (int label = 0; label < 10; ++label) {
-    EXPECT_EQ(std::count(data.labels.begin(), data.labels.end(), label), 20);
+    EXPECT_EQ(std::ranges::count(labels, label), 20);
   }
 }
 
@@ -43,7 +43,7 @@ TEST(Shapes, AreTheSameBitsOnEveryMachine) {
 TEST(Shapes, PictureDoesNotDependOnHowManyAreMade) {
   const DataSet few = make_shapes(7, Split::Train, 10);
   const DataSet many = make_shapes(7, Split::Train, 50);
-  EXPECT_TRUE(std::equal(few.images.begin(), few.images.end(), many.images.begin()));
+  EXPECT_TRUE(std::ranges::equal(few.inputs.bytes(), many.inputs.bytes().first(10 * 3072)));
 }
 
 TEST(Shapes, SeedsAndSplitsShareNoPicture) {

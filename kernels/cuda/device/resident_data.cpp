@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/device/resident_data.h"
 
+#include <cstddef>
 #include <map>
 #include <mutex>
-#include <span>
 #include <utility>
 
 #include "kernels/cuda/device/upload.h"
@@ -13,23 +13,17 @@ namespace {
 
 std::shared_ptr<const ResidentData> where_it_is(const DataSet& data) {
   auto view = std::make_shared<ResidentData>();
-  view->images = data.images.data();
-  view->labels = data.labels.data();
-  view->features = data.features.data();
-  view->targets = data.targets.data();
+  view->inputs = data.inputs.bytes().data();
+  view->targets = data.targets.bytes().data();
   return view;
 }
 
 std::shared_ptr<const ResidentData> uploaded(Device& device, const DataSet& data) {
   auto copy = std::make_shared<ResidentData>();
-  copy->memory[0] = upload(device, std::span(data.images));
-  copy->memory[1] = upload(device, std::span(data.labels));
-  copy->memory[2] = upload(device, std::span(data.features));
-  copy->memory[3] = upload(device, std::span(data.targets));
-  copy->images = copy->memory[0].as<std::uint8_t>();
-  copy->labels = copy->memory[1].as<std::int32_t>();
-  copy->features = copy->memory[2].as<float>();
-  copy->targets = copy->memory[3].as<float>();
+  copy->memory[0] = upload(device, data.inputs.bytes());
+  copy->memory[1] = upload(device, data.targets.bytes());
+  copy->inputs = copy->memory[0].as<std::byte>();
+  copy->targets = copy->memory[1].as<std::byte>();
   return copy;
 }
 

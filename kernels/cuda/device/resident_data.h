@@ -13,11 +13,9 @@
 namespace regatta::cuda {
 
 struct ResidentData {
-  const std::uint8_t* images = nullptr;  ///< [count, side, side, channels]
-  const std::int32_t* labels = nullptr;  ///< [count]
-  const float* features = nullptr;       ///< [count, features per example]
-  const float* targets = nullptr;        ///< [count, targets per example]
-  Scratch memory[4];                     ///< owns the four arrays; empty for an emulated queue
+  const void* inputs = nullptr;   ///< the values of DataSet::inputs
+  const void* targets = nullptr;  ///< the values of DataSet::targets
+  Scratch memory[2];              ///< owns both; empty for an emulated queue
 };
 
 /// Returns the data set in the memory of the queue's device, after it has been copied there. All

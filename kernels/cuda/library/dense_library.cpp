@@ -50,10 +50,10 @@ cudaDataType_t type_of(ElementType element) {
 
 Layout layout_of(const Tensor& tensor) {
   cublasLtMatrixLayout_t layout = nullptr;
-  const std::int64_t contiguous = tensor.type.dim(1);
+  const std::int64_t contiguous = tensor.type.columns();
   cublas_lt_call(cublas_lt().matrix_layout_create(
                      &layout, type_of(tensor.type.element), static_cast<std::uint64_t>(contiguous),
-                     static_cast<std::uint64_t>(tensor.type.dim(0)), contiguous),
+                     static_cast<std::uint64_t>(tensor.type.rows()), contiguous),
                  "cublasLtMatrixLayoutCreate");
   return Layout(layout);
 }

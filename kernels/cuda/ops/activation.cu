@@ -3,6 +3,7 @@
 // tanh: dx = dy (1 - y²).   relu: dx = dy where y > 0.   gelu: y = x Φ(x), dx = dy (Φ(x) + x φ(x)).
 #include "kernels/cuda/ops/activation_function.h"
 #include "kernels/cuda/ops/elementwise.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -26,8 +27,6 @@ struct GeluBackward {
   __host__ __device__ float operator()(float dy, float x) const { return dy * gelu_slope(x); }
 };
 
-}  // namespace
-
 KernelPointer tanh(const KernelRequest& request) { return map_one(request, Tanh{}); }
 KernelPointer relu(const KernelRequest& request) { return map_one(request, Relu{}); }
 KernelPointer gelu(const KernelRequest& request) { return map_one(request, Gelu{}); }
@@ -39,6 +38,17 @@ KernelPointer relu_backward(const KernelRequest& request) {
 }
 KernelPointer gelu_backward(const KernelRequest& request) {
   return map_two(request, GeluBackward{});
+}
+
+}  // namespace
+
+KernelRows activation_kernels() {
+  return {{Op::Tanh, tanh},
+          {Op::Relu, relu},
+          {Op::Gelu, gelu},
+          {Op::TanhBackward, tanh_backward},
+          {Op::ReluBackward, relu_backward},
+          {Op::GeluBackward, gelu_backward}};
 }
 
 }  // namespace regatta::cuda

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kernels/cuda/ops/update.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -48,8 +49,6 @@ struct Adam {
   }
 };
 
-}  // namespace
-
 KernelPointer adam(const KernelRequest& request) {
   return build_update(request, [&](const DeviceSchedule& rate_at) {
     const Attributes& attributes = request.node.attributes;
@@ -61,5 +60,9 @@ KernelPointer adam(const KernelRequest& request) {
                 .shared_version = shared_version(request)};
   });
 }
+
+}  // namespace
+
+KernelRows adam_kernels() { return {{Op::Adam, adam}}; }
 
 }  // namespace regatta::cuda

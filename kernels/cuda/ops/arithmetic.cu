@@ -7,6 +7,7 @@
 #include "kernels/cuda/ops/elementwise.h"
 #include "kernels/cuda/ops/merged.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -136,8 +137,6 @@ KernelPointer build_sum(const KernelRequest& request) {
   return launch_packs(request, y.elements(), body);
 }
 
-}  // namespace
-
 KernelPointer add(const KernelRequest& request) { return map_two(request, Plus{}); }
 
 KernelPointer quotient(const KernelRequest& request) {
@@ -168,6 +167,16 @@ KernelPointer cast(const KernelRequest& request) {
     return std::make_unique<CastKernel<float, Bf16>>(request);
   }
   return nullptr;
+}
+
+}  // namespace
+
+KernelRows arithmetic_kernels() {
+  return {{Op::Add, add},
+          {Op::Quotient, quotient},
+          {Op::Scale, scale},
+          {Op::Sum, sum},
+          {Op::Cast, cast}};
 }
 
 }  // namespace regatta::cuda

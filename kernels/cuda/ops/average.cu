@@ -9,6 +9,7 @@
 #include "kernels/cuda/device/scratch.h"
 #include "kernels/cuda/ops/shared_variable.h"
 #include "kernels/graph/random.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -84,8 +85,6 @@ Replica replica_of(const VariableStorage& variable) {
           .averages = &variable.counts->averages};
 }
 
-}  // namespace
-
 KernelPointer average(const KernelRequest& request) {
   if (request.variables[0]->tensor.type.element != ElementType::F32) return nullptr;
   Queue* const queue = &queue_of(request);
@@ -111,5 +110,9 @@ KernelPointer average(const KernelRequest& request) {
     for_each(*queue, 1, count);
   });
 }
+
+}  // namespace
+
+KernelRows average_kernels() { return {{Op::Average, average}}; }
 
 }  // namespace regatta::cuda

@@ -3,9 +3,9 @@
 // bias: y = a(x + b), a: the fused op's activation or the identity. Backward: db = sum of dz over
 // all rows, dx = dz if requested; dz = dy times the activation's derivative at x + b.
 #include "kernels/cuda/device/scratch.h"
-#include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/activation_function.h"
 #include "kernels/cuda/ops/sweep.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -129,8 +129,6 @@ KernelPointer build_backward(const KernelRequest& request) {
   });
 }
 
-}  // namespace
-
 KernelPointer bias(const KernelRequest& request) {
   Queue* queue = &queue_of(request);
   const Tensor x = request.inputs[0], b = request.inputs[1], y = request.outputs[0];
@@ -163,6 +161,15 @@ KernelPointer bias_backward(const KernelRequest& request) {
                        address_of(request.outputs, 1)},
                       build);
   });
+}
+
+}  // namespace
+
+KernelRows bias_kernels() {
+  return {{Op::Bias, bias},
+          {Op::FusedBias, bias},
+          {Op::BiasBackward, bias_backward},
+          {Op::FusedBiasBackward, bias_backward}};
 }
 
 }  // namespace regatta::cuda

@@ -13,9 +13,9 @@
 
 #include "kernels/cuda/device/launch.h"
 #include "kernels/cuda/device/upload.h"
-#include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/element.h"
 #include "kernels/graph/collective.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -202,8 +202,6 @@ KernelPointer build(const KernelRequest& request) {
       [queue, body, packs, keep = memory](const StepContext&) { for_each(*queue, packs, body); });
 }
 
-}  // namespace
-
 KernelPointer collective(const KernelRequest& request) {
   check(std::ssize(request.outputs) == request.node.attributes.integer("members"),
         "a collective is built with the buckets of all members");
@@ -215,6 +213,13 @@ KernelPointer collective(const KernelRequest& request) {
     case ElementType::BF16: return build<Bf16>(request);
     default: return nullptr;
   }
+}
+
+}  // namespace
+
+KernelRows collective_kernels() {
+  return {
+      {Op::AllReduce, collective}, {Op::ReduceScatter, collective}, {Op::AllGather, collective}};
 }
 
 }  // namespace regatta::cuda

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "kernels/cuda/device/launch.h"
-#include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/element.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -77,8 +77,6 @@ struct Translate {
   }
 };
 
-}  // namespace
-
 KernelPointer copy(const KernelRequest& request) {
   const Tensor x = request.inputs[0], y = request.outputs[0];
   return copies(request, {{.from = x.data, .to = y.data, .bytes = y.type.bytes()}});
@@ -115,6 +113,15 @@ KernelPointer translate(const KernelRequest& request) {
     const std::int64_t pixels = x.elements() / x.type.dim(3);
     return make_kernel([=](const StepContext&) { for_each(*queue, pixels, body); });
   });
+}
+
+}  // namespace
+
+KernelRows copy_kernels() {
+  return {{Op::Copy, copy},
+          {Op::Assign, assign},
+          {Op::Concatenate, concatenate},
+          {Op::Translate, translate}};
 }
 
 }  // namespace regatta::cuda

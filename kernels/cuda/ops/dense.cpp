@@ -4,6 +4,7 @@
 #include "kernels/cuda/device/queue.h"
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/dense_paths.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -33,6 +34,12 @@ KernelPointer dense_backward_data(const KernelRequest& request) {
 
 KernelPointer dense_backward_weights(const KernelRequest& request) {
   return choose(request, dense_library_backward_weights, dense_tiles_backward_weights);
+}
+
+KernelRows dense_kernels() {
+  return {{Op::Dense, dense},
+          {Op::DenseBackwardData, dense_backward_data},
+          {Op::DenseBackwardWeights, dense_backward_weights}};
 }
 
 }  // namespace regatta::cuda

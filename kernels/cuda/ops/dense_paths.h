@@ -6,9 +6,14 @@
 
 #include <string>
 
-#include "kernels/cuda/library/library_factories.h"
+#include "kernels/runtime/chosen_kernel.h"
 
 namespace regatta::cuda {
+
+// dense.cpp: chooses one of the two.
+KernelPointer dense(const KernelRequest&);
+KernelPointer dense_backward_data(const KernelRequest&);
+KernelPointer dense_backward_weights(const KernelRequest&);
 
 // dense_library.cpp. Not for an emulated queue. Returns null if cuBLASLt has no algorithm for the
 // request. Throws: RunError if cuBLASLt is not installed.

@@ -84,6 +84,19 @@ TEST_P(Dense, AgreesInTheGradientOfItsWeightsWhichIsF32) {
   }
 }
 
+TEST_P(Dense, TakesTheLastDimensionOfAnyRank) {
+  const auto x = random_array({2, 3, 9}, 1), w = random_array({4, 9}, 2);
+  const auto dy = random_array({2, 3, 4}, 3);
+  expect_agrees(dense, {Op::Dense, {}, {x, w}, {}, "dense of sequences"}, sum_of(9),
+                rounded_to_bf16(sum_of(9)));
+  expect_agrees(dense_backward_data,
+                {Op::DenseBackwardData, {}, {dy, w}, {}, "backward data of sequences"}, sum_of(4),
+                rounded_to_bf16(sum_of(4)));
+  expect_agrees(dense_backward_weights,
+                {Op::DenseBackwardWeights, {}, {dy, x}, {}, "weights of sequences"}, sum_of(6),
+                sum_of(6));
+}
+
 TEST_P(Dense, SaysWhatWasChosen) {
   run(dense, forward({3, 8, 5}));
   if (queue().emulated()) {

@@ -72,13 +72,13 @@ KernelPointer dense_tiles(const KernelRequest& request, const std::string& why) 
   const TensorType& x = request.inputs[0].type;
   const TensorType& w = request.inputs[1].type;
   return build(request,
-               {.rows = x.dim(0),
-                .columns = w.dim(0),
-                .terms = x.dim(1),
-                .steps = {.first_row = x.dim(1),
+               {.rows = x.rows(),
+                .columns = w.rows(),
+                .terms = x.columns(),
+                .steps = {.first_row = x.columns(),
                           .first_term = 1,
                           .second_term = 1,
-                          .second_column = x.dim(1)}},
+                          .second_column = x.columns()}},
                why);
 }
 
@@ -86,12 +86,12 @@ KernelPointer dense_tiles_backward_data(const KernelRequest& request, const std:
   const TensorType& dy = request.inputs[0].type;
   const TensorType& w = request.inputs[1].type;
   return build(request,
-               {.rows = dy.dim(0),
-                .columns = w.dim(1),
-                .terms = dy.dim(1),
-                .steps = {.first_row = dy.dim(1),
+               {.rows = dy.rows(),
+                .columns = w.columns(),
+                .terms = dy.columns(),
+                .steps = {.first_row = dy.columns(),
                           .first_term = 1,
-                          .second_term = w.dim(1),
+                          .second_term = w.columns(),
                           .second_column = 1}},
                why);
 }
@@ -100,12 +100,12 @@ KernelPointer dense_tiles_backward_weights(const KernelRequest& request, const s
   const TensorType& dy = request.inputs[0].type;
   const TensorType& x = request.inputs[1].type;
   return build(request,
-               {.rows = dy.dim(1),
-                .columns = x.dim(1),
-                .terms = dy.dim(0),
+               {.rows = dy.columns(),
+                .columns = x.columns(),
+                .terms = dy.rows(),
                 .steps = {.first_row = 1,
-                          .first_term = dy.dim(1),
-                          .second_term = x.dim(1),
+                          .first_term = dy.columns(),
+                          .second_term = x.columns(),
                           .second_column = 1}},
                why);
 }

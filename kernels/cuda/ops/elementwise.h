@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "kernels/cuda/device/launch.h"
-#include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/element.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 

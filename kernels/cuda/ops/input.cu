@@ -5,17 +5,18 @@
 // one example: a crop of the original size from the image with its border, mirrored or not, with
 // (byte - mean) / deviation for each channel, then a square of zeros.
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "kernels/cuda/device/resident_data.h"
 #include "kernels/cuda/device/upload.h"
-#include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/element.h"
 #include "kernels/cuda/ops/example_order.h"
 #include "kernels/graph/data_order.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/capture/queued_counts.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -116,17 +117,22 @@ struct FillImages {
   }
 };
 
-/// Rows of `width` numbers, by example.
-template <typename T>
+/// Rows of `width` numbers, by example. `From`: float or std::int32_t; `T` differs for bf16.
+template <typename From, typename T>
 struct FillRows {
   Chooser choose;
-  const float* from;
+  const From* from;
   std::int64_t width;
   T* to;
 
   __host__ __device__ void operator()(std::int64_t i) const {
     const std::int64_t row = i / width, example = choose(row);
-    store(to[i], from[example * width + i % width]);
+    const From value = from[example * width + i % width];
+    if constexpr (std::is_same_v<From, T>) {
+      to[i] = value;
+    } else {
+      store(to[i], value);
+    }
     if (i % width == 0) choose.count(order_digest(choose.in_batch(row), example));
   }
 };
@@ -184,11 +190,11 @@ KernelPointer build_images(const KernelRequest& request, const InputPlan& plan,
                            .border = augmentation.border,
                            .augments = plan.augments,
                            .seed = plan.seed,
-                           .images = data->images,
-                           .labels = data->labels,
+                           .images = static_cast<const std::uint8_t*>(data->inputs),
+                           .labels = static_cast<const std::int32_t*>(data->targets),
                            .mean = scales->template as<float>(),
-                           .deviation = scales->template as<float>() + plan.data->channels,
-                           .channels = static_cast<std::int32_t>(plan.data->channels),
+                           .deviation = scales->template as<float>() + plan.channels(),
+                           .channels = static_cast<std::int32_t>(plan.channels()),
                            .examples = request.outputs[0].template as<T>(),
                            .targets = request.outputs[1].template as<std::int32_t>()};
   return make_kernel(
@@ -198,27 +204,33 @@ KernelPointer build_images(const KernelRequest& request, const InputPlan& plan,
       });
 }
 
-template <typename T>
-KernelPointer build_features(const KernelRequest& request, const InputPlan& plan,
-                             const std::shared_ptr<Order>& order) {
+template <typename From, typename T, typename Target>
+KernelPointer build_rows(const KernelRequest& request, const InputPlan& plan,
+                         const std::shared_ptr<Order>& order) {
   Queue* queue = &queue_of(request);
   const auto data = resident(*queue, *plan.data);
-  const FillRows<T> features{.choose = order->chooser(digest_of(request)),
-                             .from = data->features,
-                             .width = plan.example_elements,
-                             .to = request.outputs[0].template as<T>()};
-  const FillRows<float> targets{.choose = order->chooser(nullptr),
-                                .from = data->targets,
-                                .width = plan.target_elements,
-                                .to = request.outputs[1].f32()};
+  const FillRows<From, T> inputs{.choose = order->chooser(digest_of(request)),
+                                 .from = static_cast<const From*>(data->inputs),
+                                 .width = plan.data->inputs.elements(),
+                                 .to = request.outputs[0].template as<T>()};
+  const FillRows<Target, Target> targets{.choose = order->chooser(nullptr),
+                                         .from = static_cast<const Target*>(data->targets),
+                                         .width = plan.data->targets.elements(),
+                                         .to = request.outputs[1].template as<Target>()};
   return make_kernel([=, batch = plan.slice.batch, keep = data](const StepContext&) {
     order->draw(*queue);
-    for_each(*queue, batch * features.width, features);
+    for_each(*queue, batch * inputs.width, inputs);
     for_each(*queue, batch * targets.width, targets);
   });
 }
 
-}  // namespace
+template <typename From, typename T>
+KernelPointer build_rows(const KernelRequest& request, const InputPlan& plan,
+                         const std::shared_ptr<Order>& order) {
+  return request.outputs[1].type.element == ElementType::I32
+             ? build_rows<From, T, std::int32_t>(request, plan, order)
+             : build_rows<From, T, float>(request, plan, order);
+}
 
 KernelPointer input(const KernelRequest& request) {
   const InputPlan plan(request.node.attributes, request.data, request.seed);
@@ -226,10 +238,17 @@ KernelPointer input(const KernelRequest& request) {
     throw RunError(ErrorKind::Unsupported, "a data set on a GPU has fewer than 2^31 examples");
   }
   const auto order = std::make_shared<Order>(queue_of(request), plan);
+  if (request.outputs[0].type.element == ElementType::I32) {
+    return build_rows<std::int32_t, std::int32_t>(request, plan, order);
+  }
   return with_element(request.outputs[0].type.element, [&]<typename T>(T) {
     return plan.images ? build_images<T>(request, plan, order)
-                       : build_features<T>(request, plan, order);
+                       : build_rows<float, T>(request, plan, order);
   });
 }
+
+}  // namespace
+
+KernelRows input_kernels() { return {{Op::Input, input}}; }
 
 }  // namespace regatta::cuda

@@ -19,6 +19,7 @@ using cpu::test::kChannels;
 using cpu::test::kSeed;
 using cpu::test::kSide;
 using cpu::test::plain;
+using cpu::test::tokens;
 using testing_support::kDevices;
 using testing_support::name_of_device;
 
@@ -61,13 +62,14 @@ class GpuInput : public testing_support::OnDevices {
   /// Adds the step's digest to `digest`.
   static std::array<Array, 2> expected(const KernelRequest& request, std::int64_t step,
                                        std::uint64_t& digest) {
-    Array examples({ElementType::F32, request.outputs[0].type.dims});
+    const bool half = request.outputs[0].type.element == ElementType::BF16;
+    Array examples(half ? TensorType{ElementType::F32, request.outputs[0].type.dims}
+                        : request.outputs[0].type);
     Array targets(request.outputs[1].type);
     cpu::EpochOrder order;
     digest += order_weight(step) *
               cpu::fill_batch(cpu::BatchPlan(request), step, order,
-                              {.examples = examples.f32(), .targets = targets.bytes.get()});
-    const bool half = request.outputs[0].type.element == ElementType::BF16;
+                              {.examples = examples.bytes.get(), .targets = targets.bytes.get()});
     return {half ? cpu::test::to_bf16(examples) : examples, targets};
   }
 
@@ -116,6 +118,14 @@ TEST_P(GpuInput, YieldsShuffledFeaturesWithTheirTargets) {
   const DataSet data = features(10);
   Graph graph;
   Builder(graph).input_features({.batch = 3, .offset = 1, .global_batch = 5}, 2, 1);
+  expect_same_bits(graph, data, kSteps);
+}
+
+TEST_P(GpuInput, YieldsShuffledTokensWithThoseThatFollow) {
+  const DataSet data = tokens(10);
+  const TensorType text{ElementType::I32, {3}};
+  Graph graph;
+  Builder(graph).input({.batch = 3, .offset = 1, .global_batch = 5}, text, text);
   expect_same_bits(graph, data, kSteps);
 }
 

@@ -4,6 +4,7 @@
 // d = 1 in the run's last step if the node's period excludes it (kernels/graph/node_steps.h).
 #include "kernels/cuda/ops/update.h"
 #include "kernels/graph/node_steps.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -33,12 +34,14 @@ struct Lookahead {
   }
 };
 
-}  // namespace
-
 KernelPointer lookahead(const KernelRequest& request) {
   return build_update(request, [&](const DeviceSchedule& decay_at) {
     return Lookahead{.decay_at = decay_at, .steps = node_steps(request.node)};
   });
 }
+
+}  // namespace
+
+KernelRows lookahead_kernels() { return {{Op::Lookahead, lookahead}}; }
 
 }  // namespace regatta::cuda

@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/device/scratch.h"
 #include "kernels/cuda/ops/elementwise.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -136,7 +137,7 @@ template <typename T>
 KernelPointer build_softmax(const KernelRequest& request) {
   Queue* queue = &queue_of(request);
   const Tensor logits = request.inputs[0];
-  const std::int64_t batch = logits.type.dim(0), classes = logits.type.dim(1);
+  const std::int64_t batch = logits.type.rows(), classes = logits.type.columns();
   const auto losses =
       std::make_shared<Scratch>(*queue, batch * static_cast<std::int64_t>(sizeof(float)));
   const Softmax<T> body{
@@ -226,11 +227,9 @@ struct StoreTerms {
 };
 
 double squared_error_factor(const KernelRequest& request) {
-  return 1 / (static_cast<double>(request.inputs[0].type.dim(1)) *
+  return 1 / (static_cast<double>(request.inputs[0].type.columns()) *
               static_cast<double>(request.node.attributes.integer("divisor")));
 }
-
-}  // namespace
 
 KernelPointer softmax_cross_entropy(const KernelRequest& request) {
   return with_element(request.inputs[0].type.element,
@@ -242,7 +241,7 @@ KernelPointer softmax_cross_entropy_backward(const KernelRequest& request) {
   const Tensor p = request.inputs[0], dlogits = request.outputs[0];
   const Attributes& attributes = request.node.attributes;
   const double smoothing = attributes.real("label_smoothing");
-  const std::int64_t classes = p.type.dim(1);
+  const std::int64_t classes = p.type.columns();
   return with_element(dlogits.type.element, [&]<typename T>(T) {
     const SoftmaxBackward<T> body{
         .probabilities = p.f32(),
@@ -276,12 +275,12 @@ KernelPointer mean_squared_error_backward(const KernelRequest& request) {
 KernelPointer count_correct(const KernelRequest& request) {
   Queue* queue = &queue_of(request);
   const Tensor logits = request.inputs[0];
-  const std::int64_t batch = logits.type.dim(0);
+  const std::int64_t batch = logits.type.rows();
   return with_element(logits.type.element, [&]<typename T>(T) {
     const auto scratch =
         std::make_shared<Scratch>(*queue, batch * static_cast<std::int64_t>(sizeof(float)));
     const StoreTerms<IsCorrect<T>> answers{
-        .term = {logits.as<T>(), request.inputs[1].as<std::int32_t>(), logits.type.dim(1)},
+        .term = {logits.as<T>(), request.inputs[1].as<std::int32_t>(), logits.type.columns()},
         .terms = scratch->template as<float>()};
     const Total<FloatAt> total{
         .term = {answers.terms}, .count = batch, .factor = 1, .result = request.outputs[0].f32()};
@@ -290,6 +289,16 @@ KernelPointer count_correct(const KernelRequest& request) {
       enqueue_total(*queue, total);
     });
   });
+}
+
+}  // namespace
+
+KernelRows loss_kernels() {
+  return {{Op::SoftmaxCrossEntropy, softmax_cross_entropy},
+          {Op::SoftmaxCrossEntropyBackward, softmax_cross_entropy_backward},
+          {Op::MeanSquaredError, mean_squared_error},
+          {Op::MeanSquaredErrorBackward, mean_squared_error_backward},
+          {Op::CountCorrect, count_correct}};
 }
 
 }  // namespace regatta::cuda

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "kernels/cuda/device/scratch.h"
-#include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/normalize_apply.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -234,8 +234,6 @@ KernelPointer build(const KernelRequest& request, const Plan& plan) {
       });
 }
 
-}  // namespace
-
 KernelPointer normalize(const KernelRequest& request) {
   for (const VariableStorage* running : request.variables) {
     check(running->sharing == Sharing::None, "running statistics are each replica's own");
@@ -259,6 +257,12 @@ KernelPointer normalize(const KernelRequest& request) {
                        address_of(out, 3), address_of(out, 4)},
                       with);
   });
+}
+
+}  // namespace
+
+KernelRows normalize_kernels() {
+  return {{Op::Normalize, normalize}, {Op::FusedNormalize, normalize}};
 }
 
 }  // namespace regatta::cuda

@@ -10,11 +10,11 @@
 #include <tuple>
 
 #include "kernels/cuda/device/scratch.h"
-#include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/activation_function.h"
 #include "kernels/cuda/ops/normalize_line.h"
 #include "kernels/cuda/ops/sweep.h"
 #include "kernels/cuda/ops/windows.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -315,8 +315,6 @@ KernelPointer build_backward(const KernelRequest& request, const BackwardPlan& p
       });
 }
 
-}  // namespace
-
 KernelPointer normalize_backward(const KernelRequest& request) {
   const BackwardPlan plan(request);
   return with_element(plan.dy.type.element, [&]<typename T>(T) {
@@ -335,6 +333,13 @@ KernelPointer normalize_backward(const KernelRequest& request) {
                        plan.lines.inverse, plan.lines.scale, plan.lines.shift, plan.positions},
                       with);
   });
+}
+
+}  // namespace
+
+KernelRows normalize_backward_kernels() {
+  return {{Op::NormalizeBackward, normalize_backward},
+          {Op::FusedNormalizeBackward, normalize_backward}};
 }
 
 }  // namespace regatta::cuda

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "kernels/cuda/device/scratch.h"
-#include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/normalize_apply.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -55,8 +55,6 @@ KernelPointer build(const KernelRequest& request, const Fusion& fusion) {
   });
 }
 
-}  // namespace
-
 KernelPointer normalize_inference(const KernelRequest& request) {
   const Fusion fusion = fusion_of(request.node.attributes);
   const Tensor x = request.inputs[0];
@@ -76,6 +74,13 @@ KernelPointer normalize_inference(const KernelRequest& request) {
                        address_of(in, 5), request.outputs[0].data},
                       with);
   });
+}
+
+}  // namespace
+
+KernelRows normalize_inference_kernels() {
+  return {{Op::NormalizeInference, normalize_inference},
+          {Op::FusedNormalizeInference, normalize_inference}};
 }
 
 }  // namespace regatta::cuda

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "kernels/cuda/device/launch.h"
-#include "kernels/cuda/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -86,8 +86,6 @@ struct Orthogonalize {
   }
 };
 
-}  // namespace
-
 KernelPointer orthogonalize(const KernelRequest& request) {
   const Tensor x = request.inputs[0], y = request.outputs[0];
   Queue* queue = &queue_of(request);
@@ -97,5 +95,9 @@ KernelPointer orthogonalize(const KernelRequest& request) {
     for_each_block(*queue, 1, kMatrixThreads, sizeof(Orthogonalize::Shared), body);
   });
 }
+
+}  // namespace
+
+KernelRows orthogonalize_kernels() { return {{Op::Orthogonalize, orthogonalize}}; }
 
 }  // namespace regatta::cuda

@@ -6,10 +6,10 @@
 #include <limits>
 #include <string>
 
-#include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/sweep.h"
 #include "kernels/cuda/ops/windows.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -205,8 +205,6 @@ Shape backward_shape(const KernelRequest& request) {
   return {request.node.attributes, request.outputs[0].type, request.inputs[0].type};
 }
 
-}  // namespace
-
 KernelPointer max_pool(const KernelRequest& request) {
   return build(request, request.outputs[0], [&]<typename T, typename Width>(T, Width) {
     return MaxPool<T, Width::value>{.n = forward_shape(request),
@@ -240,6 +238,15 @@ KernelPointer average_pool_backward(const KernelRequest& request) {
                                          .positions = nullptr,
                                          .dx = request.outputs[0].as<T>()};
   });
+}
+
+}  // namespace
+
+KernelRows pool_kernels() {
+  return {{Op::MaxPool, max_pool},
+          {Op::AveragePool, average_pool},
+          {Op::MaxPoolBackward, max_pool_backward},
+          {Op::AveragePoolBackward, average_pool_backward}};
 }
 
 }  // namespace regatta::cuda

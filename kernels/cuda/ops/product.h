@@ -24,7 +24,7 @@
 
 #include "kernels/cuda/device/launch.h"
 #include "kernels/cuda/device/scratch.h"
-#include "kernels/cuda/library/library_factories.h"
+#include "kernels/runtime/chosen_kernel.h"
 
 namespace regatta::cuda {
 namespace detail {

@@ -11,7 +11,7 @@
 
 #include "kernels/cpu/test_support.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
-#include "kernels/cuda/library/library_factories.h"
+#include "kernels/runtime/chosen_kernel.h"
 
 namespace regatta::cuda::testing_support {
 

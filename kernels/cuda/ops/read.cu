@@ -4,6 +4,7 @@
 // and the time, then copies (shared_variable.h). A variable that is not shared is read as a view,
 // without a kernel.
 #include "kernels/cuda/ops/shared_variable.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -34,8 +35,6 @@ struct CopyShared {
   }
 };
 
-}  // namespace
-
 KernelPointer read(const KernelRequest& request) {
   VariableStorage& variable = *request.variables[0];
   const Tensor y = request.outputs[0];
@@ -51,5 +50,9 @@ KernelPointer read(const KernelRequest& request) {
     for_each_block(*queue, blocks, Shards::kThreads, 0, copy);
   });
 }
+
+}  // namespace
+
+KernelRows read_kernels() { return {{Op::Read, read}}; }
 
 }  // namespace regatta::cuda

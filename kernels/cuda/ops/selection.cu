@@ -13,7 +13,7 @@
 #include "kernels/cuda/device/launch.h"
 #include "kernels/cuda/device/phases.h"
 #include "kernels/cuda/device/scratch.h"
-#include "kernels/cuda/factories.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -217,8 +217,6 @@ struct AddPart {
   __host__ __device__ void operator()(std::int64_t i) const { y[indices[i]] += values[i]; }
 };
 
-}  // namespace
-
 KernelPointer top_k(const KernelRequest& request) {
   const Tensor x = request.inputs[0];
   Queue* queue = &queue_of(request);
@@ -259,5 +257,9 @@ KernelPointer scatter_add(const KernelRequest& request) {
     }
   });
 }
+
+}  // namespace
+
+KernelRows selection_kernels() { return {{Op::TopK, top_k}, {Op::ScatterAdd, scatter_add}}; }
 
 }  // namespace regatta::cuda

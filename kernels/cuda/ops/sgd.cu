@@ -3,6 +3,7 @@
 // g' = g + weight * weight_decay * w;  v = momentum * v + g';  w -= rate * d. The direction d is g'
 // without momentum (the velocity then stays unchanged), v with it, g' + momentum * v by Nesterov.
 #include "kernels/cuda/ops/update.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
 namespace {
@@ -36,8 +37,6 @@ struct Sgd {
   }
 };
 
-}  // namespace
-
 KernelPointer sgd(const KernelRequest& request) {
   return build_update(request, [&](const DeviceSchedule& rate_at) {
     const Attributes& attributes = request.node.attributes;
@@ -48,5 +47,9 @@ KernelPointer sgd(const KernelRequest& request) {
         .nesterov = attributes.integer("nesterov") != 0};
   });
 }
+
+}  // namespace
+
+KernelRows sgd_kernels() { return {{Op::Sgd, sgd}}; }
 
 }  // namespace regatta::cuda

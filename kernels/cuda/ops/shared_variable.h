@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "kernels/cuda/device/launch.h"
-#include "kernels/cuda/factories.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/capture/queued_counts.h"
+#include "kernels/runtime/kernel.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta::cuda {

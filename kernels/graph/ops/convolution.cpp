@@ -4,6 +4,7 @@
 // w[o,r,s,i], zero outside x. Output side: (side + 2 padding - kernel) / stride + 1, rounded down.
 // With g groups, inputs and outputs are cut into g runs, and a run of outputs reads its own run of
 // inputs: i counts within the run. The attribute `groups` is set only when g is not 1.
+#include "kernels/graph/graph.h"
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
@@ -57,6 +58,21 @@ Values gradient_convolution(Builder& builder, Value, const Node& node,
   data.set("dims", builder.graph().type(x).dims);
   data.set("images", std::int64_t{1});
   return {builder.node(Op::ConvolutionBackwardData, {gradients[0], w}, data), dw};
+}
+
+std::int64_t multiply_adds_convolution(const Graph& graph, const Node& node) {
+  const TensorType& weights = graph.type(node.inputs[1]);
+  return node.outputs[0].elements() * weights.elements() / weights.dim(0);
+}
+
+std::int64_t multiply_adds_convolution_data(const Graph& graph, const Node& node) {
+  const TensorType& weights = graph.type(node.inputs[1]);
+  return graph.type(node.inputs[0]).elements() * weights.elements() / weights.dim(0);
+}
+
+std::int64_t multiply_adds_convolution_weights(const Graph& graph, const Node& node) {
+  const TensorType& weights = node.outputs[0];
+  return graph.type(node.inputs[0]).elements() * weights.elements() / weights.dim(0);
 }
 
 }  // namespace rules

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // dense: y = x wᵀ; dx = dy w; dw = dyᵀ x.   bias: y = x + b; db = sum of dy over all rows.
+#include "kernels/graph/graph.h"
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
@@ -10,30 +11,40 @@ Value Builder::bias(Value x, Value b) { return node(Op::Bias, {x, b}); }
 
 namespace rules {
 
+namespace {
+
+TensorType with_columns(TensorType type, std::int64_t columns) {
+  type.dims.back() = columns;
+  return type;
+}
+
+}  // namespace
+
 Types infer_dense(const InferRequest& request) {
   check(request.inputs.size() == 2, "dense takes x and w");
   const TensorType& x = request.inputs[0];
   const TensorType& w = request.inputs[1];
-  check(x.rank() == 2 && w.rank() == 2 && x.dim(1) == w.dim(1), "dense: x [B, I], w [O, I]");
-  return {{x.element, {x.dim(0), w.dim(0)}}};
+  check(x.rank() >= 1 && w.rank() == 2 && x.columns() == w.dim(1), "dense: x [..., I], w [O, I]");
+  return {with_columns(x, w.dim(0))};
 }
 
 Types infer_dense_backward_data(const InferRequest& request) {
   check(request.inputs.size() == 2, "dense_backward_data takes dy and w");
   const TensorType& dy = request.inputs[0];
   const TensorType& w = request.inputs[1];
-  check(dy.rank() == 2 && w.rank() == 2 && dy.dim(1) == w.dim(0),
-        "dense_backward_data: dy [B, O], w [O, I]");
-  return {{dy.element, {dy.dim(0), w.dim(1)}}};
+  check(dy.rank() >= 1 && w.rank() == 2 && dy.columns() == w.dim(0),
+        "dense_backward_data: dy [..., O], w [O, I]");
+  return {with_columns(dy, w.dim(1))};
 }
 
 Types infer_dense_backward_weights(const InferRequest& request) {
   check(request.inputs.size() == 2, "dense_backward_weights takes dy and x");
   const TensorType& dy = request.inputs[0];
   const TensorType& x = request.inputs[1];
-  check(dy.rank() == 2 && x.rank() == 2 && dy.dim(0) == x.dim(0),
-        "dense_backward_weights: dy [B, O], x [B, I]");
-  return {{ElementType::F32, {dy.dim(1), x.dim(1)}}};
+  check(dy.rank() >= 1 && x.rank() == dy.rank() &&
+            with_columns(dy, 1).dims == with_columns(x, 1).dims,
+        "dense_backward_weights: dy [..., O], x [..., I]");
+  return {{ElementType::F32, {dy.columns(), x.columns()}}};
 }
 
 Values gradient_dense(Builder& builder, Value, const Node& node, std::span<const Value> gradients) {
@@ -41,6 +52,14 @@ Values gradient_dense(Builder& builder, Value, const Node& node, std::span<const
   const Value dw = builder.node(Op::DenseBackwardWeights, {dy, node.inputs[0]});
   if (!builder.wants(0)) return {{}, dw};
   return {builder.node(Op::DenseBackwardData, {dy, node.inputs[1]}), dw};
+}
+
+std::int64_t multiply_adds_dense(const Graph& graph, const Node& node) {
+  return node.outputs[0].elements() * graph.type(node.inputs[0]).columns();
+}
+
+std::int64_t multiply_adds_dense_weights(const Graph& graph, const Node& node) {
+  return node.outputs[0].elements() * graph.type(node.inputs[0]).rows();
 }
 
 Types infer_bias(const InferRequest& request) {

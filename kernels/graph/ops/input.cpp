@@ -6,28 +6,46 @@
 namespace regatta {
 namespace {
 
-Attributes slice_attributes(const InputSlice& slice) {
-  Attributes attributes{
-      {"batch", slice.batch}, {"offset", slice.offset}, {"global_batch", slice.global_batch}};
+/// The attributes of an input. `example` and `target`: the types of an example's values as they are
+/// yielded.
+Attributes input_attributes(const InputSlice& slice, const TensorType& example,
+                            const TensorType& target) {
+  Attributes attributes{{"batch", slice.batch},
+                        {"offset", slice.offset},
+                        {"global_batch", slice.global_batch},
+                        {"element", static_cast<std::int64_t>(example.element)},
+                        {"example", example.dims},
+                        {"target_element", static_cast<std::int64_t>(target.element)},
+                        {"target", target.dims}};
   if (slice.order == ExampleOrder::Sequential) attributes.set("sequential", std::int64_t{1});
-  if (slice.element != ElementType::F32) {
-    attributes.set("element", static_cast<std::int64_t>(slice.element));
-  }
   return attributes;
 }
 
-std::vector<std::int64_t> with_batch(std::int64_t batch, const std::vector<std::int64_t>& dims) {
-  std::vector<std::int64_t> all{batch};
-  all.insert(all.end(), dims.begin(), dims.end());
-  return all;
+TensorType with_batch(std::int64_t batch, const Attributes& attributes, const char* element,
+                      const char* dims) {
+  const std::vector<std::int64_t>& own = attributes.integers(dims);
+  TensorType type{static_cast<ElementType>(attributes.integer(element)), {batch}};
+  type.dims.insert(type.dims.end(), own.begin(), own.end());
+  return type;
+}
+
+/// Features are yielded as the slice's element, integers as they are.
+TensorType yielded(const InputSlice& slice, const TensorType& example) {
+  return {example.element == ElementType::I32 ? ElementType::I32 : slice.element, example.dims};
 }
 
 }  // namespace
 
+std::vector<Value> Builder::input(const InputSlice& slice, const TensorType& example,
+                                  const TensorType& target) {
+  const Value inputs =
+      node(Op::Input, {}, input_attributes(slice, yielded(slice, example), target));
+  return {inputs, {inputs.node, 1}};
+}
+
 std::vector<Value> Builder::input_images(const InputSlice& slice, const TensorType& example,
                                          const Augmentation& augmentation) {
-  Attributes attributes = slice_attributes(slice);
-  attributes.set("example", example.dims);
+  Attributes attributes = input_attributes(slice, yielded(slice, example), {ElementType::I32, {}});
   attributes.set("pad", augmentation.pad);
   attributes.set("border", static_cast<std::int64_t>(augmentation.border));
   attributes.set("flip", static_cast<std::int64_t>(augmentation.flip));
@@ -38,15 +56,6 @@ std::vector<Value> Builder::input_images(const InputSlice& slice, const TensorTy
   return {images, {images.node, 1}};
 }
 
-std::vector<Value> Builder::input_features(const InputSlice& slice, std::int64_t features,
-                                           std::int64_t targets) {
-  Attributes attributes = slice_attributes(slice);
-  attributes.set("example", std::vector<std::int64_t>{features});
-  attributes.set("targets", targets);
-  const Value inputs = node(Op::Input, {}, attributes);
-  return {inputs, {inputs.node, 1}};
-}
-
 Value Builder::read(VariableId variable) { return node(Op::Read, {}, {}, {variable}); }
 
 namespace rules {
@@ -54,14 +63,8 @@ namespace rules {
 Types infer_input(const InferRequest& request) {
   const std::int64_t batch = request.attributes.integer("batch");
   check(batch > 0, "an input yields at least one example");
-  TensorType examples{ElementType::F32, with_batch(batch, request.attributes.integers("example"))};
-  if (request.attributes.has("element")) {
-    examples.element = static_cast<ElementType>(request.attributes.integer("element"));
-  }
-  if (request.attributes.has("targets")) {
-    return {examples, {ElementType::F32, {batch, request.attributes.integer("targets")}}};
-  }
-  return {examples, {ElementType::I32, {batch}}};
+  return {with_batch(batch, request.attributes, "element", "example"),
+          with_batch(batch, request.attributes, "target_element", "target")};
 }
 
 Types infer_read(const InferRequest& request) {

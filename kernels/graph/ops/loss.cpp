@@ -26,9 +26,10 @@ namespace {
 const TensorType kScalar{ElementType::F32, {}};
 
 void check_classification(const InferRequest& request) {
-  check(request.inputs.size() == 2 && request.inputs[0].rank() == 2 &&
-            request.inputs[1] == TensorType{ElementType::I32, {request.inputs[0].dim(0)}},
-        "a classification loss: logits [B, K], labels [B] i32");
+  check(request.inputs.size() == 2 && request.inputs[0].rank() >= 1, "a loss takes two values");
+  TensorType labels{ElementType::I32, request.inputs[0].dims};
+  labels.dims.pop_back();
+  check(request.inputs[1] == labels, "a classification loss: logits [..., K], labels [...] i32");
 }
 
 }  // namespace
@@ -46,8 +47,8 @@ Types infer_softmax_cross_entropy_backward(const InferRequest& request) {
 
 Types infer_mean_squared_error(const InferRequest& request) {
   check(request.inputs.size() == 2 && request.inputs[0] == request.inputs[1] &&
-            request.inputs[0].rank() == 2,
-        "mean_squared_error: prediction and target [B, O]");
+            request.inputs[0].rank() >= 1,
+        "mean_squared_error: prediction and target [..., O]");
   return {kScalar};
 }
 

@@ -23,6 +23,8 @@ Types infer_dense_backward_data(const InferRequest&);
 Types infer_dense_backward_weights(const InferRequest&);
 Types infer_bias(const InferRequest&);
 Types infer_bias_backward(const InferRequest&);
+std::int64_t multiply_adds_dense(const Graph&, const Node&);  ///< and of its gradient by the data
+std::int64_t multiply_adds_dense_weights(const Graph&, const Node&);
 Values gradient_dense(Builder&, Value, const Node&, std::span<const Value>);
 Values gradient_bias(Builder&, Value, const Node&, std::span<const Value>);
 
@@ -35,6 +37,9 @@ Values gradient_gelu(Builder&, Value, const Node&, std::span<const Value>);
 // convolution.cpp
 Types infer_convolution(const InferRequest&);
 Types infer_shaped_like_attribute(const InferRequest&);  ///< shape: attribute `dims`
+std::int64_t multiply_adds_convolution(const Graph&, const Node&);
+std::int64_t multiply_adds_convolution_data(const Graph&, const Node&);
+std::int64_t multiply_adds_convolution_weights(const Graph&, const Node&);
 Values gradient_convolution(Builder&, Value, const Node&, std::span<const Value>);
 
 // pool.cpp

@@ -282,7 +282,7 @@ TEST(CapturedLoop, SaysAtWhichOpTheDeviceFailed) {
 
 TEST(CapturedLoop, OfADivergedRunSaysHowToFindOutMore) {
   DataSet broken = curve();
-  broken.targets[7] = 3e38F;  // its square is not finite
+  broken.targets.as<float>()[7] = 3e38F;  // its square is not finite
   CapturedRun captured(parabola(2), broken, of("single", 2));
   captured.prepare();
   const std::string text = error_of([&] { captured.run(); });
