@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/make_trainer.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <utility>
 
@@ -94,7 +92,6 @@ LaunchOptions launch_of(const TrainerRequest& wanted) {
   LaunchOptions launch;
   // Ranks of other hosts do not inherit the environment.
   if (wanted.placement.by_nccl) launch.environment = nccl_variables();
-  launch.environment[kPickedVariable] = fmt::format("{}", fmt::join(wanted.placement.picked, ","));
   launch.environment[kReplicasOnHostVariable] = std::to_string(wanted.request.replicas_on_host);
   launch.hosts = wanted.request.hosts;
   launch.reach = reach_of_run(wanted.request);

@@ -19,7 +19,7 @@ namespace {
 
 bool may_lack_sides(const RaceRequest& request) {
   const std::string algorithm = StrategyOptions{.given = request.options}.choice(kAlgorithm);
-  return (algorithm == kTorus || algorithm == kAuto) && !request.options.contains(kTorusSides.name);
+  return algorithm == kTorus && !request.options.contains(kTorusSides.name);
 }
 
 std::vector<int> hosts_of_request(const RaceRequest& request, const Placement& placement) {

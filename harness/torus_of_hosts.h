@@ -22,8 +22,8 @@ std::int64_t members_on_host(std::span<const int> host_of_member);
 /// Throws: RunError(Usage, Data) for a request that cannot be placed or files that cannot be read.
 RaceRequest with_replicas_on_host(const RaceRequest& request);
 
-/// Returns with_replicas_on_host(request) if --torus is not given and --all-reduce is `torus`, or
-/// `auto`, which may pick a torus; returns any other request unchanged.
+/// Returns with_replicas_on_host(request) if --torus is not given and --all-reduce is `torus`;
+/// returns any other request unchanged.
 RaceRequest with_torus_of_hosts(const RaceRequest& request);
 
 }  // namespace regatta

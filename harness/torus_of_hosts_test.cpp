@@ -68,9 +68,6 @@ TEST(TorusOfHosts, IsThePlacedGraphsUnlessSidesAreGiven) {
     return std::int64_t{-1};
   };
   EXPECT_EQ(columns(request), 2);
-  RaceRequest open = of_six("auto");  // which may pick a torus
-  open.costs = "costs.json";
-  EXPECT_EQ(columns(open), 2);
   request.options["torus"] = "6x1";
   EXPECT_EQ(columns(request), 6);
 }

@@ -59,13 +59,13 @@ inline constexpr Option kStalenessBound = {
     .type = Count{.default_value = std::nullopt}};
 
 inline constexpr std::array kAlgorithms = {
-    kRing, kReduceToOne, kHierarchicalCopy, kDoubleTree, kTorus, kMpi, kNccl, kAuto};
+    kRing, kReduceToOne, kHierarchicalCopy, kDoubleTree, kTorus, kMpi, kNccl};
 inline constexpr Option kAlgorithm = {
     .name = "all_reduce",
     .help =
         "how workers sum gradients, and shards activations: ring, reduce_to_one, "
-        "hierarchical_copy, double_tree, torus, mpi (over --processes), nccl (between GPUs; ring "
-        "is NCCL's there, too), or auto, for each sum the fastest by --costs",
+        "hierarchical_copy, double_tree, torus, mpi (over --processes), or nccl (between GPUs; "
+        "ring is NCCL's there, too)",
     .unit = "",
     .type = Choice{.default_value = kRing, .words = kAlgorithms}};
 

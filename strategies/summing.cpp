@@ -14,8 +14,7 @@ Summing summing_of(const StrategyOptions& options) {
   Summing summing{.algorithm = options.choice(kAlgorithm)};
   const std::optional<TorusShape> sides = options.sides_if_any(kTorusSides);
   if (!sides) {
-    const bool may_be_torus = summing.algorithm == kTorus || summing.algorithm == kAuto;
-    if (may_be_torus) summing.columns = options.replicas_on_host;
+    if (summing.algorithm == kTorus) summing.columns = options.replicas_on_host;
     return summing;
   }
   if (summing.algorithm != kTorus) {

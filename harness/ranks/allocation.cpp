@@ -20,7 +20,7 @@
 namespace regatta {
 namespace {
 
-constexpr std::array kTold = {kCoordinatorVariable, kRunIdVariable, kTokenVariable, kPickedVariable,
+constexpr std::array kTold = {kCoordinatorVariable, kRunIdVariable, kTokenVariable,
                               kReplicasOnHostVariable};
 constexpr char kMpirunRank[] = "OMPI_COMM_WORLD_RANK";
 constexpr char kPmixRank[] = "PMIX_RANK";

@@ -92,7 +92,6 @@ int serve_as_rank(const RaceRequest& request) {
     if (variable_or(kCoordinatorVariable, "").empty()) return 0;  // rank 0 prints the reason
   }
   RaceRequest told = request;
-  told.picked = variable_or(kPickedVariable, "");
   told.replicas_on_host = std::atoll(variable_or(kReplicasOnHostVariable, "0").c_str());
   // Set now, while no other thread reads the environment. Ranks that the coordinator starts inherit
   // these.
