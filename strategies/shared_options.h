@@ -73,7 +73,7 @@ inline constexpr Option kTorusSides = {
     .name = "torus",
     .help =
         "XxY, the columns by the rows of --all-reduce torus, such as 4x2 of 8 replicas; else "
-        "a host's replicas by the hosts, or as near to a square as there are divisors",
+        "as near to a square as there are divisors",
     .unit = "",
     .type = Sides{}};
 

@@ -264,7 +264,6 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   check_name("evaluate", request.evaluate, {"often", "end"});
   check_options(request.strategy, request.options);
   placement.options.given = request.options;
-  placement.options.replicas_on_host = request.replicas_on_host;
   check_algorithm(request, placement);
   deal_workers(request, placement);
   placement.fuse_steps = request.fusion == "on" ? FuseSteps::Yes : FuseSteps::No;

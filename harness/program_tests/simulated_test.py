@@ -72,21 +72,19 @@ class SimulatedRun(unittest.TestCase):
         # A push, and a pull that shares the server's link, or has it to itself.
         self.assertAlmostEqual(step_ns(0.01) / step_ns(0), 2 / 3, delta=0.05)
 
-    def test_a_torus_has_a_row_of_each_host(self) -> None:
+    def test_a_torus_is_slower_if_its_rows_cross_hosts(self) -> None:
         torus = (*CELL[:-3], "6", "--processes", "6", "--all-reduce", "torus")
         changes = json.loads(calibration_of(torus))
         file = cluster("latency_us = 500\n[[host]]\ncount = 3\nprocesses = 2\n", **changes)
 
-        def step_ns(sides: str, *flags: str) -> int:
+        def step_ns(sides: str) -> int:
             out = fresh_folder()
-            output_of("run", *torus, *flags, "--cluster", str(file), "--out", str(out))
+            output_of("run", *torus, "--torus", sides, "--cluster", str(file), "--out", str(out))
             record = json.loads((out / "simulated.jsonl").read_text())
             self.assertEqual({each["torus"] for each in record["graph"]["all_reduces"]}, {sides})
             nanoseconds: int = record["step_time_ns"]["p50"]
             return nanoseconds
-        by_hosts = step_ns("2x3")
-        self.assertEqual(by_hosts, step_ns("2x3", "--torus", "2x3"))
-        self.assertGreater(step_ns("3x2", "--torus", "3x2"), by_hosts)  # rows cross hosts, too
+        self.assertGreater(step_ns("3x2"), step_ns("2x3"))
 
     def test_waits_for_a_straggler(self) -> None:
         even = f"[compute_times]\n{HOSTS}"
