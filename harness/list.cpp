@@ -16,7 +16,6 @@
 #include "harness/plan/layout.h"
 #include "harness/plan/placement.h"
 #include "harness/simulate/node_times.h"
-#include "harness/simulate/picked_sums.h"
 #include "harness/system/machine.h"
 #include "harness/system/terminal.h"
 #include "kernels/graph/dot.h"
@@ -172,8 +171,7 @@ void show_graph(std::ostream& out, const Command& command) {
   const Workload& workload = find_workload(command.request.workload);
   const std::optional<DataSetSizes> data = data_set_sizes(workload.data_sets.front());
   check(data.has_value(), "every data set of the table has a size");
-  Placement placement = place(command.request, data->train);
-  pick_sums(command.request, placement);
+  const Placement placement = place(command.request, data->train);
   const Step step = placed_step(placement);
   if (command.format == GraphFormat::Dot) {  // one picture for all processes
     out << to_dot(step.graph);

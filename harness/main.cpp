@@ -12,14 +12,8 @@
 #include "harness/program.h"
 #include "harness/run_command.h"
 #include "harness/simulate/calibrate.h"
-#include "harness/torus_of_hosts.h"
 
 namespace {
-
-void show_graph(regatta::Command command) {
-  command.request = regatta::with_torus_of_hosts(command.request);
-  regatta::show_graph(std::cout, command);
-}
 
 int matrix(const regatta::Command& command) {
   regatta::require_alone("a matrix is one, which starts others");
@@ -31,7 +25,7 @@ int execute(const regatta::Command& command) {
   switch (command.kind) {
     case regatta::Command::Kind::Run: return regatta::run_command(command);
     case regatta::Command::Kind::Calibrate:
-      regatta::run_calibrate(regatta::with_replicas_on_host(command.request), command.calibrate);
+      regatta::run_calibrate(command.request, command.calibrate);
       return kGood;
     case regatta::Command::Kind::Matrix: return matrix(command);
     case regatta::Command::Kind::Report: return regatta::run_report(command.report);
@@ -40,7 +34,7 @@ int execute(const regatta::Command& command) {
     case regatta::Command::Kind::List:
       regatta::list(std::cout, command.what, command.list_format);
       return kGood;
-    case regatta::Command::Kind::Graph: show_graph(command); return kGood;
+    case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return kGood;
     case regatta::Command::Kind::Doctor:
       return regatta::doctor(std::cout, command.request.data_dir);
     case regatta::Command::Kind::Start: std::cout << regatta::kFirstCommands; return kGood;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/make_trainer.h"
 
-#include <fmt/format.h>
-
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "harness/plan/training_options.h"
 #include "harness/ranks/allocation.h"
 #include "harness/ranks/control_protocol.h"
-#include "harness/ranks/host_slots.h"
 #include "harness/ranks/local_address.h"
 #include "harness/ranks/remote_trainer.h"
 #include "harness/run/backend.h"
@@ -27,6 +25,7 @@ namespace regatta {
 namespace {
 
 constexpr int kTokenBytes = 32;
+constexpr std::uintmax_t kMostHostfile = 1 << 20;  // bytes
 
 std::unique_ptr<Trainer> local_trainer(const TrainerRequest& wanted, const Step& part) {
   ExecutorOptions options = executor_options(wanted.request, wanted.placement, wanted.data, 0);
@@ -94,8 +93,6 @@ LaunchOptions launch_of(const TrainerRequest& wanted) {
   LaunchOptions launch;
   // Ranks of other hosts do not inherit the environment.
   if (wanted.placement.by_nccl) launch.environment = nccl_variables();
-  launch.environment[kPickedVariable] = fmt::format("{}", fmt::join(wanted.placement.picked, ","));
-  launch.environment[kReplicasOnHostVariable] = std::to_string(wanted.request.replicas_on_host);
   launch.hosts = wanted.request.hosts;
   launch.reach = reach_of_run(wanted.request);
   if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = OnDeath::GoOn;

@@ -16,7 +16,6 @@
 #include "harness/race_run.h"
 #include "harness/ranks/local_address.h"
 #include "harness/ranks/own_address.h"
-#include "harness/simulate/picked_sums.h"
 #include "harness/summary.h"
 #include "harness/system/control_group.h"
 #include "harness/system/machine.h"
@@ -40,7 +39,6 @@ Race::Race(const RaceRequest& request, const RaceHooks& hooks)
   cores_used_ = std::ssize(cores_);
   data_ = load_data(workload, dataset, files_of(request));
   placement_ = place(request, data_.train.count);
-  pick_sums(request, placement_);
   if (placement_.by_nccl) {
     pinned_.emplace(*nccl_algorithm(request));
     if (reach_of_run(request) == Reach::ThisHost) interface_.emplace(interface_with(kLoopback));
@@ -124,8 +122,6 @@ void Race::build() {
   const std::int64_t steps = placement_.recipe.total_examples / placement_.recipe.global_batch;
   record_.graph = graph_record(parts, std::max<std::int64_t>(1, steps));
   record_.graph.build_ns = now_ns() - build_begin;
-  record_.graph.picked_by = placement_.picked_by;
-  if (!placement_.picked.empty()) tell(picked_text(record_.graph));
 
   evaluation_points_ = evaluation_points_of(placement_);
   const Recipe evaluated = evaluated_recipe(request_, placement_.recipe, data_.test.count);

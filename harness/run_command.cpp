@@ -17,7 +17,6 @@
 #include "harness/system/machine.h"
 #include "harness/system/slurm_end.h"
 #include "harness/system/terminal.h"
-#include "harness/torus_of_hosts.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/gpu_facts.h"
 
@@ -51,8 +50,7 @@ Status run_one(const RaceRequest& request, const std::string& out) {
 
 int simulate(const Command& command) {
   require_writable(command.out, Kept::Simulated);
-  const RaceRequest request = with_torus_of_hosts(command.request);
-  const Record record = simulated_race(request);
+  const Record record = simulated_race(command.request);
   append_record(command.out, record);
   print_simulated(std::cout, record, command.out);
   return kGood;
@@ -80,7 +78,7 @@ int run_command(const Command& command) {
   if (is_rank()) return serve_as_rank(command.request);
   require_device(command.request);
   const SlurmEndNotice notice;
-  const std::vector<RaceRequest> runs = runs_of(with_torus_of_hosts(command.request));
+  const std::vector<RaceRequest> runs = runs_of(command.request);
   if (runs.size() > 1) require_alone("runs of several seeds are one, which starts others");
   int exit_code = kGood;
   for (const RaceRequest& request : runs) {

@@ -13,7 +13,6 @@
 #include "harness/plan/race_flags.h"
 #include "harness/plan/training_options.h"
 #include "harness/record/record_writer.h"
-#include "harness/simulate/picked_sums.h"
 #include "harness/summary.h"
 #include "harness/system/machine.h"
 #include "harness/system/run_id.h"
@@ -31,9 +30,8 @@ using virtual_time::Simulation;
 
 Record simulated_race(const RaceRequest& request) {
   const std::int64_t begin_ns = now_ns();
-  Placement placement = place_without_data(request);
+  const Placement placement = place_without_data(request);
   require_virtual(request, placement);
-  pick_sums(request, placement);
   std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
   const VirtualCell cell = virtual_cell(request, placement, parts);
   const std::int64_t steps =
@@ -51,7 +49,6 @@ Record simulated_race(const RaceRequest& request) {
                    .value = request.target.value_or(placement.workload->target)};
   record.graph = graph_record(parts, steps);
   parts = {};  // frees a graph per process; the program has all it needs
-  record.graph.picked_by = placement.picked_by;
   record.setup_ns = now_ns() - begin_ns;
 
   Simulation simulation(cell.program, cell.file.cluster, cell.options);
@@ -103,7 +100,6 @@ void print_simulated(std::ostream& out, const Record& record, const std::string&
       static_cast<double>(record.step_time_ns.p50) * 1e-6, record.step_time_ns.count,
       record.examples_per_s, share(&WorkerRecord::compute_ns), share(&WorkerRecord::update_ns),
       share(&WorkerRecord::exposed_communication_ns), share(&WorkerRecord::wait_ns));
-  if (record.graph.picked_by) out << picked_text(record.graph) << '\n';
   out << one_line(fmt::format("in virtual time, by costs of {}; record in {}/{}",
                               record.simulated->source, folder, file_of(Kept::Simulated)))
       << '\n';

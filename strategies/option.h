@@ -74,9 +74,7 @@ std::string to_text(const OptionValue& value);
 struct StrategyOptions {
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
-  OptionValues given = {};            ///< options that the user set
-  std::int64_t replicas_on_host = 0;  ///< number of consecutive replicas on each of several hosts;
-                                      ///< 0: unknown, or not the same on all hosts
+  OptionValues given = {};  ///< options that the user set
 
   /// Returns the given value, or else the default; empty if there is neither.
   std::optional<OptionValue> find(const Option& option) const;

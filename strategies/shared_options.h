@@ -59,13 +59,13 @@ inline constexpr Option kStalenessBound = {
     .type = Count{.default_value = std::nullopt}};
 
 inline constexpr std::array kAlgorithms = {
-    kRing, kReduceToOne, kHierarchicalCopy, kDoubleTree, kTorus, kMpi, kNccl, kAuto};
+    kRing, kReduceToOne, kHierarchicalCopy, kDoubleTree, kTorus, kMpi, kNccl};
 inline constexpr Option kAlgorithm = {
     .name = "all_reduce",
     .help =
         "how workers sum gradients, and shards activations: ring, reduce_to_one, "
-        "hierarchical_copy, double_tree, torus, mpi (over --processes), nccl (between GPUs; ring "
-        "is NCCL's there, too), or auto, for each sum the fastest by --costs",
+        "hierarchical_copy, double_tree, torus, mpi (over --processes), or nccl (between GPUs; "
+        "ring is NCCL's there, too)",
     .unit = "",
     .type = Choice{.default_value = kRing, .words = kAlgorithms}};
 
@@ -73,7 +73,7 @@ inline constexpr Option kTorusSides = {
     .name = "torus",
     .help =
         "XxY, the columns by the rows of --all-reduce torus, such as 4x2 of 8 replicas; else "
-        "a host's replicas by the hosts, or as near to a square as there are divisors",
+        "as near to a square as there are divisors",
     .unit = "",
     .type = Sides{}};
 

@@ -13,11 +13,7 @@ namespace regatta {
 Summing summing_of(const StrategyOptions& options) {
   Summing summing{.algorithm = options.choice(kAlgorithm)};
   const std::optional<TorusShape> sides = options.sides_if_any(kTorusSides);
-  if (!sides) {
-    const bool may_be_torus = summing.algorithm == kTorus || summing.algorithm == kAuto;
-    if (may_be_torus) summing.columns = options.replicas_on_host;
-    return summing;
-  }
+  if (!sides) return summing;
   if (summing.algorithm != kTorus) {
     throw RunError(ErrorKind::Usage, "--torus is for --all-reduce torus, and this is " +
                                          summing.algorithm + "; fix: leave it out");

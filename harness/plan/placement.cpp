@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <sstream>
 
 #include "harness/plan/capture_rule.h"
 #include "harness/plan/device_name.h"
@@ -20,7 +19,6 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/fuse.h"
 #include "kernels/graph/names.h"
-#include "kernels/graph/open_sums.h"
 #include "kernels/graph/winograd.h"
 #include "strategies/shared_options.h"
 
@@ -153,35 +151,6 @@ void check_algorithm(const RaceRequest& request, const Placement& placement) {
   if (algorithm == kNccl && !is_gpu(request.device)) {
     throw usage("--all-reduce nccl works between GPUs; fix: give --device cuda");
   }
-  if (algorithm == kAuto && is_gpu(request.device)) {
-    throw usage("--all-reduce auto knows costs of messages between CPUs only; fix: name one");
-  }
-  const bool has_costs = !request.costs.empty() || !request.picked.empty();
-  if (algorithm == kAuto && !has_costs && request.cluster.empty()) {
-    throw usage(
-        "--all-reduce auto picks by what messages cost; fix: give --costs FILE, which regatta "
-        "calibrate writes for the same cell with an algorithm by name");
-  }
-  if (algorithm != kAuto && has_costs) {
-    throw usage("--costs and --picked are for --all-reduce auto, and this is " + algorithm +
-                "; fix: leave them out");
-  }
-  if (!request.cluster.empty() && !request.costs.empty()) {
-    throw usage("--costs: the cluster of --cluster has its own; fix: leave one of them out");
-  }
-}
-
-/// The algorithms that --picked lists.
-std::vector<std::string> picked_in(const RaceRequest& request) {
-  std::vector<std::string> valid(all_reduce_algorithms().begin(), all_reduce_algorithms().end());
-  if (request.processes.value_or(1) > 1) valid.emplace_back(kMpi);
-  std::vector<std::string> picked;
-  std::istringstream words(request.picked);
-  for (std::string word; std::getline(words, word, ',');) {
-    check_name("picked", word, valid);
-    picked.push_back(word);
-  }
-  return picked;
 }
 
 bool is_loopback(const std::string& address) {
@@ -295,9 +264,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   check_name("evaluate", request.evaluate, {"often", "end"});
   check_options(request.strategy, request.options);
   placement.options.given = request.options;
-  placement.options.replicas_on_host = request.replicas_on_host;
   check_algorithm(request, placement);
-  placement.picked = picked_in(request);
   deal_workers(request, placement);
   placement.fuse_steps = request.fusion == "on" ? FuseSteps::Yes : FuseSteps::No;
   set_length(request, train_examples, placement);
@@ -340,9 +307,7 @@ Step as_computed(const Placement& placement, const Step& step) {
 /// convolutions gain.
 Step placed_step(const Placement& placement) {
   const Step step = fused_as_asked(placement, placement.workload->training(placement.recipe));
-  const Step placed =
-      marked_as_asked(placement, apply(placement.strategies, step, placement.options));
-  return placement.picked.empty() ? placed : with_algorithms(placed, placement.picked);
+  return marked_as_asked(placement, apply(placement.strategies, step, placement.options));
 }
 
 std::int64_t workers_of(const Placement& placement) {

@@ -46,9 +46,7 @@ struct Placement {
   int gpus = 1;                                    ///< number of GPUs that each process uses
   LaunchSteps launch = LaunchSteps::ByKernel;
   Evaluate evaluate = Evaluate::Often;
-  std::optional<EngineRule> engines;     ///< rule for cuDNN's engines; empty on CPUs
-  std::vector<std::string> picked;       ///< algorithm of each all_reduce, for `auto`; else empty
-  std::optional<std::string> picked_by;  ///< digest of the costs that picked them; else empty
+  std::optional<EngineRule> engines;  ///< rule for cuDNN's engines; empty on CPUs
 };
 
 /// Plans a run and checks everything that can be checked without loading data. `train_examples` is
@@ -65,8 +63,7 @@ EvaluationPoints evaluation_points_of(const Placement& placement);
 /// Applies `--fusion` and `--winograd` to a step.
 Step as_computed(const Placement& placement, const Step& step);
 
-/// Builds the step, rewritten by the strategies, before partition(). With `--all-reduce auto` its
-/// sums have no algorithms until `placement.picked` is set. Throws: RunError(Usage).
+/// Builds the step, rewritten by the strategies, before partition(). Throws: RunError(Usage).
 Step placed_step(const Placement& placement);
 
 /// Returns the number of workers for the record: replicas times stages, without backup workers.

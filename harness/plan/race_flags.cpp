@@ -76,12 +76,6 @@ void declare_what_races(CLI::App& app, RaceRequest& request) {
   add_value(app, "--stages", request.stages,
             "stages or shards of each replica in a composition such as all_reduce+model_parallel "
             "(default: none)");
-  add_value(app, "--costs", request.costs,
-            "what regatta calibrate has measured, by which --all-reduce auto picks, in virtual "
-            "time the cluster's (default: none)");
-  add_value(app, "--picked", request.picked,
-            "instead of --costs: an algorithm for each sum of --all-reduce auto, with commas "
-            "between them, as a record's graph.all_reduces has them (default: none)");
 }
 
 void declare_processes(CLI::App& app, RaceRequest& request) {

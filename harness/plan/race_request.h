@@ -61,9 +61,6 @@ struct RaceRequest {
   std::string virtual_mode = "time";  ///< `time` or `train`, see Simulated::mode
   std::string listen;                 ///< address that ranks can reach; empty: loopback
   std::string tls;                    ///< folder of certificates; empty: no TLS
-  std::string costs;                  ///< calibration file for --all-reduce auto; empty: none
-  std::string picked;                 ///< algorithms for --all-reduce auto, separated by commas
-  std::int64_t replicas_on_host = 0;  ///< not a flag; see harness/torus_of_hosts.h
 };
 
 }  // namespace regatta

@@ -38,27 +38,6 @@ class Calibration(unittest.TestCase):
         self.assertGreater(made["transports"]["open_mpi"]["between_hosts"]["message_ns"], 1000)
         self.assertGreater(len(made["step_ns"]), 10)
 
-    def test_has_the_sums_of_the_cell_by_each_algorithm(self) -> None:
-        sums = json.loads(calibration())["sums"]
-        self.assertEqual(sorted(each["algorithm"] for each in sums), [
-            "double_tree", "hierarchical_copy", "mpi", "reduce_to_one", "ring", "torus"])
-        for each in sums:
-            self.assertEqual((each["members"], each["processes"], each["between_hosts"]),
-                             (4, 4, False))
-            self.assertGreater(each["way"]["message_ns"], 0)
-            self.assertGreater(each["way"]["points"][-1][0], 1e6)
-
-    def test_has_the_torus_of_hosts_for_sums_over_all_replicas_alone(self) -> None:
-        file = fresh_folder() / "calibration.json"
-        two_hosts = {"SLURM_JOB_ID": "7", "SLURM_TASKS_PER_NODE": "2(x2)"}
-        done = regatta("calibrate", "--workload", "parabola", "--strategy",
-                       "all_reduce+tensor_parallel", "--workers", "12", "--stages", "3",
-                       "--processes", "4", "--out", str(file), **two_hosts)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        columns = {(each["members"], each["columns"]) for each in json.loads(
-            file.read_text())["sums"] if each["algorithm"] == "torus"}
-        self.assertEqual(columns, {(4, 2), (3, 0)})  # of replicas, and of a replica's shards
-
     def test_measures_what_is_due_in_few_steps_only(self) -> None:
         folder = fresh_folder()
         rare = ("--workload", "parabola", "--strategy", "local_sgd", "--sync-every", "500",
@@ -95,7 +74,7 @@ class Calibration(unittest.TestCase):
         output_of("calibrate", "--workload", "parabola", "--messages", messages(), "--out",
                   str(file))
         made, given = json.loads(file.read_text()), json.loads(calibration())
-        for kept in ("source", "git_commit", "transports", "sums"):
+        for kept in ("source", "git_commit", "transports"):
             self.assertEqual(made[kept], given[kept], kept)
         self.assertNotEqual(made["kernels"], given["kernels"])
 

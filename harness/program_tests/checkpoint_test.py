@@ -17,7 +17,6 @@ from typing import Any
 from checkpoint_support import (BATCH, EVERY, PARABOLA, PARABOLA_EVERY, PARABOLA_STEPS, POINTS,
                                 STEPS, THIN, THIN_TO_THE_END, Run, counts_in, in_one_piece,
                                 record_of, results_of)
-from costs_support import costs_of_sums
 from test_support import fresh_folder, record_validator, records_in, regatta, run_tests, soon
 
 VALIDATOR = record_validator()
@@ -71,19 +70,6 @@ class Checkpoints(unittest.TestCase):
 
     def test_resume_all_reduce_bit_for_bit(self) -> None:
         self.check_bits(*THIN, "--strategy", "all_reduce", "--workers", "2")
-
-    def test_resume_sums_as_they_were_picked(self) -> None:
-        costs = costs_of_sums("double_tree", 3, 1)
-        picks = (*THIN_TO_THE_END, "--strategy", "all_reduce", "--workers", "3", "--all-reduce",
-                 "auto", "--costs", str(costs))
-        file, as_picked = self.killed(*picks), costs.read_text()
-        costs.write_text(costs_of_sums("reduce_to_one", 3, 1).read_text())
-        done = regatta("run", *picks, *CHECKPOINTED, "--resume", str(file.parent), "--out",
-                       str(folder_of(file)))
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("the checkpoint is of another run than the one asked for: graph", done.stderr)
-        costs.write_text(as_picked)
-        self.assertEqual(results_of(self.resumed(file, *picks)), results_of(in_one_piece(*picks)))
 
     def test_resume_stages_of_replicas_bit_for_bit(self) -> None:
         self.check_bits(*THIN_TO_THE_END, "--strategy", "all_reduce+model_parallel",

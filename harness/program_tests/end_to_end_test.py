@@ -64,7 +64,7 @@ def cells() -> list[Cell]:
             found.append(Cell(name, workers))
             continue
         for value in valid_values(name, variants[name]):
-            if value not in ("mpi", "nccl", "auto"):  # processes_test.py, GPUs
+            if value not in ("mpi", "nccl"):  # processes_test.py, GPUs
                 found.append(Cell(name, (*workers, variants[name], value)))
     found.append(Cell("all_reduce+model_parallel", ("--workers", "4", "--stages", "2")))
     found.append(Cell("all_reduce+powersgd", ("--workers", "2", "--rank", "1")))

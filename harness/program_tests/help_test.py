@@ -17,7 +17,7 @@ from test_support import PARABOLA, fresh_folder, output_of, record_of, run_tests
 CELL_FLAGS = {
     "--workload": "REQUIRED", "--strategy": "=single", "--workers": "=1",
     "--processes": "(default: 1; a worker each with parameter servers)",
-    "--stages": "(default: none)", "--costs": "(default: none)", "--picked": "(default: none)",
+    "--stages": "(default: none)",
     "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--fusion": "=on",
     "--winograd": "=auto",
     "--device": "=cpu", "--cuda-graph": "=auto", "--cudnn-engine": "(default: timed)",
@@ -115,8 +115,8 @@ class Help(unittest.TestCase):
                 groups[list(groups)[-1]].append(flag[1])
         self.assertEqual(groups.pop("Options"), [])  # --help
         self.assertEqual(groups["What races"],
-                         ["--workload", "--strategy", "--workers", "--stages", "--costs",
-                          "--picked", "--seed", "--seeds"])
+                         ["--workload", "--strategy", "--workers", "--stages", "--seed",
+                          "--seeds"])
         options = [flag for title, flags in groups.items() if title.startswith("Options of str")
                    for flag in flags]
         self.assertEqual(sorted(options), sorted(option_flags()))

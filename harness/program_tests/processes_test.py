@@ -14,7 +14,6 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from costs_support import costs_of_sums
 from test_support import (PARABOLA, REGATTA, environment_of_its_own, fresh_folder, losses_of,
                           output_of, record_of, record_validator, records_in, regatta, run_tests,
                           skip_without_mpirun)
@@ -240,16 +239,6 @@ class Allocation(unittest.TestCase):
             expected = record_of(*PARABOLA, *cell, "--processes", "1")
             self.assertEqual(losses_of(records[0]), losses_of(expected))
 
-    def test_is_told_what_sums_are_by(self) -> None:
-        costs = costs_of_sums("reduce_to_one", 2, 2)
-        folder = fresh_folder()
-        done = self.start(folder, 2, "--strategy", "all_reduce", "--workers", "2", "--processes",
-                          "2", "--all-reduce", "auto", "--costs", str(costs))
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("--all-reduce auto: reduce_to_one for 1 sum of 64 bytes", done.stdout)
-        self.assertEqual([each["algorithm"] for each in
-                          records_in(folder)[0]["graph"]["all_reduces"]], ["reduce_to_one"])
-
     def test_of_another_size_is_refused(self) -> None:
         folder = fresh_folder()
         done = self.start(folder, 3, "--strategy", "all_reduce", "--workers", "2", "--processes",
@@ -257,42 +246,6 @@ class Allocation(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("mpirun has started 3 processes, but this run has 2", done.stderr)
         self.assertFalse((folder / "records.jsonl").exists())
-
-
-class PickedSums(unittest.TestCase):
-    """With --all-reduce auto one process picks the algorithms, and all ranks use its choice."""
-
-    CELL = ("--workload", "parabola", "--steps", "200", "--strategy", "all_reduce",
-            "--bucket-bytes", "0")
-
-    def test_have_the_bits_of_the_algorithm_that_costs_least(self) -> None:
-        for workers, processes in ((3, 3), (3, 2), (3, 1)):
-            cell = (*self.CELL, "--workers", str(workers), "--processes", str(processes))
-            for fast in ("reduce_to_one", "double_tree"):
-                with self.subTest(workers=workers, processes=processes, fast=fast):
-                    costs = costs_of_sums(fast, workers, processes)
-                    ours = record_of(*cell, "--all-reduce", "auto", "--costs", str(costs))
-                    named = record_of(*cell, "--all-reduce", fast)
-                    self.assertEqual([error.message for error in VALIDATOR.iter_errors(ours)], [])
-                    self.assertEqual({each["algorithm"] for each in ours["graph"]["all_reduces"]},
-                                     {fast})
-                    self.assertEqual(ours["graph"]["all_reduces"], named["graph"]["all_reduces"])
-                    self.assertEqual(ours["losses"], named["losses"])
-                    self.assertEqual(losses_of(ours), losses_of(named))
-                    self.assertEqual(ours["cell"]["options"]["all_reduce"], "auto")
-                    self.assertEqual([len(ours["graph"]["picked_by"]), named["graph"]["picked_by"]],
-                                     [16, None])
-
-    def test_are_picked_again_by_what_the_record_says(self) -> None:
-        cell = (*self.CELL, "--workers", "3", "--processes", "3", "--all-reduce", "auto")
-        costs = costs_of_sums("double_tree", 3, 3)
-        first = record_of(*cell, "--costs", str(costs))
-        picked = [each["algorithm"] for each in first["graph"]["all_reduces"]]
-        again = record_of(*cell, "--picked", ",".join(picked))
-        self.assertEqual(again["losses"], first["losses"])
-        mixed = ["ring", *picked[1:]]
-        record = record_of(*cell, "--picked", ",".join(mixed))
-        self.assertEqual([each["algorithm"] for each in record["graph"]["all_reduces"]], mixed)
 
 
 class ParameterServers(unittest.TestCase):

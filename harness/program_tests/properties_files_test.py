@@ -61,7 +61,7 @@ ON_HOST = ("transports", "grpc", "on_host")
 # Where in a calibration, its new value, and whether it is still sound.
 CALIBRATIONS: tuple[tuple[tuple[str, ...], Any, bool], ...] = (
     (("source",), "a data sheet", True), (("source",), 5, False), (("cpu",), "another", False),
-    (("calibration",), 2, False), (("calibration",), True, False), (("sums",), 1, False),
+    (("calibration",), 2, False), (("calibration",), True, False),
     (("step_ns",), [1, 1e13], True), (("step_ns",), [0.5], False), (("step_ns",), 5, False),
     (("step_ns",), [1.1e13], False), (("kernels",), [], False), (("transports",), 5, False),
     (("transports", "grpc"), None, False), ((*ON_HOST, "message_ns"), 5, True),

@@ -72,43 +72,19 @@ class SimulatedRun(unittest.TestCase):
         # A push, and a pull that shares the server's link, or has it to itself.
         self.assertAlmostEqual(step_ns(0.01) / step_ns(0), 2 / 3, delta=0.05)
 
-    def test_sums_by_the_algorithm_that_takes_the_least_time_there(self) -> None:
-        way = {"message_ns": 1000, "bytes_per_ns": 1}
-        carrier = {"on_host": way, "between_hosts": way, "adding_bytes_per_ns": 1,
-                   "sending_bytes_per_ns": None}
-        even = {name: carrier for name in ("in_process", "open_mpi", "open_mpi_sums", "grpc")}
-        far = f"latency_us = 500\n[compute_times]\n{HOSTS}"
-        narrow = "[compute_times]\n[[host]]\ncount = 4\ngbit_per_s = 1e-4\nprocesses = 1\n"
-        picked = []
-        for text in (far, narrow):
-            auto = simulated(cluster(text, transports=even), "--all-reduce", "auto")
-            VALIDATOR.validate(auto)
-            (own,) = auto["graph"]["all_reduces"]
-            picked.append(own["algorithm"])
-            self.assertEqual(auto["graph"]["picked_by"], auto["simulated"]["calibration"])
-            named = {name: simulated(cluster(text, transports=even), "--all-reduce", name)
-                     ["step_time_ns"]["p50"] for name in ("ring", "reduce_to_one", "torus", "mpi",
-                                                          "hierarchical_copy", "double_tree")}
-            self.assertEqual(auto["step_time_ns"]["p50"], named[own["algorithm"]])
-            self.assertLessEqual(auto["step_time_ns"]["p50"], 1.001 * min(named.values()))
-        self.assertEqual(picked[0], "reduce_to_one")  # two messages in sequence
-        self.assertNotEqual(picked[1], "reduce_to_one")  # its root receives three times the bytes
-
-    def test_a_torus_has_a_row_of_each_host(self) -> None:
+    def test_a_torus_is_slower_if_its_rows_cross_hosts(self) -> None:
         torus = (*CELL[:-3], "6", "--processes", "6", "--all-reduce", "torus")
         changes = json.loads(calibration_of(torus))
         file = cluster("latency_us = 500\n[[host]]\ncount = 3\nprocesses = 2\n", **changes)
 
-        def step_ns(sides: str, *flags: str) -> int:
+        def step_ns(sides: str) -> int:
             out = fresh_folder()
-            output_of("run", *torus, *flags, "--cluster", str(file), "--out", str(out))
+            output_of("run", *torus, "--torus", sides, "--cluster", str(file), "--out", str(out))
             record = json.loads((out / "simulated.jsonl").read_text())
             self.assertEqual({each["torus"] for each in record["graph"]["all_reduces"]}, {sides})
             nanoseconds: int = record["step_time_ns"]["p50"]
             return nanoseconds
-        by_hosts = step_ns("2x3")
-        self.assertEqual(by_hosts, step_ns("2x3", "--torus", "2x3"))
-        self.assertGreater(step_ns("3x2", "--torus", "3x2"), by_hosts)  # rows cross hosts, too
+        self.assertGreater(step_ns("3x2"), step_ns("2x3"))
 
     def test_waits_for_a_straggler(self) -> None:
         even = f"[compute_times]\n{HOSTS}"
@@ -296,10 +272,6 @@ class BadInput(unittest.TestCase):
         self.refused(cluster(), r"--continue-on-loss is for", "--continue-on-loss")
         train = ("--virtual", "train")
         self.refused(cluster(), r"--all-reduce ring", *train, "--all-reduce", "mpi")
-        self.refused(cluster(), r"--all-reduce ring", *train, "--all-reduce", "auto", "--picked",
-                     "mpi")
-        self.refused(cluster(), r"has its own; fix: leave one of them out", "--all-reduce", "auto",
-                     "--costs", "costs.json")
         self.refused(cluster(), r"--cluster: .*leave --device out", *train, "--device", "cuda")
         self.refused(cluster(), r"has no checkpoints", *train, "--checkpoint-every", "5")
         self.refused(cluster(), r"leave --threads out", *train, "--threads", "1")

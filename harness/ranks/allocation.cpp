@@ -20,8 +20,7 @@
 namespace regatta {
 namespace {
 
-constexpr std::array kTold = {kCoordinatorVariable, kRunIdVariable, kTokenVariable, kPickedVariable,
-                              kReplicasOnHostVariable};
+constexpr std::array kTold = {kCoordinatorVariable, kRunIdVariable, kTokenVariable};
 constexpr char kMpirunRank[] = "OMPI_COMM_WORLD_RANK";
 constexpr char kPmixRank[] = "PMIX_RANK";
 constexpr std::chrono::seconds kFarewell{10};

@@ -27,10 +27,6 @@ inline constexpr ConnectionLimits kControlLimits{.keepalive_time_ms = 10'000,
 inline constexpr char kCoordinatorVariable[] = "REGATTA_COORDINATOR";  ///< ADDRESS:PORT
 inline constexpr char kRunIdVariable[] = "REGATTA_RUN_ID";
 inline constexpr char kTokenVariable[] = "REGATTA_TOKEN";
-/// The algorithms that the coordinator picked for --all-reduce auto (Placement::picked).
-inline constexpr char kPickedVariable[] = "REGATTA_PICKED";
-/// RaceRequest::replicas_on_host, which only the coordinator can determine.
-inline constexpr char kReplicasOnHostVariable[] = "REGATTA_REPLICAS_ON_HOST";
 /// Set for rank 0 in an existing allocation, which then sends the run's variables by MPI.
 inline constexpr char kJoinedVariable[] = "REGATTA_JOINED";
 

@@ -91,9 +91,6 @@ int serve_as_rank(const RaceRequest& request) {
     session = join_allocation(*processes);
     if (variable_or(kCoordinatorVariable, "").empty()) return 0;  // rank 0 prints the reason
   }
-  RaceRequest told = request;
-  told.picked = variable_or(kPickedVariable, "");
-  told.replicas_on_host = std::atoll(variable_or(kReplicasOnHostVariable, "0").c_str());
   // Set now, while no other thread reads the environment. Ranks that the coordinator starts inherit
   // these.
   std::optional<PinnedNcclAlgorithm> pinned;
@@ -107,7 +104,7 @@ int serve_as_rank(const RaceRequest& request) {
   // When a job ends Slurm signals all processes; this one waits for the coordinator's command.
   if (is_started_by_srun()) std::signal(SIGTERM, SIG_IGN);
   {
-    RankWork rank(told, client, std::move(session));
+    RankWork rank(request, client, std::move(session));
     RankCommands commands(client, [&rank](const auto& command) { rank.on_interrupt(command); });
     guarded(client, [&] { rank.join(); });
     for (bool goes_on = true; goes_on;) {

@@ -175,7 +175,6 @@ struct GraphRecord {
   double bytes_per_step_counted = 0;      ///< at the transports, mean over the steps
   std::optional<double> shard_imbalance;  ///< largest server / mean; empty without servers
   std::vector<SumRecord> all_reduces;     ///< in the step's order; empty in older records
-  std::optional<std::string> picked_by;   ///< digest of the costs; empty unless `auto`
 };
 
 /// Checksums that are equal for all runs of one workload, batch, length and seed, in hexadecimal
@@ -248,7 +247,7 @@ struct LossSample {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 11;  ///< version that is written; older ones can be read
+  static constexpr std::int64_t kSchema = 12;  ///< version that is written; older ones can be read
 
   std::string run_id;
   std::string timestamp;  ///< start of the run in UTC: 2025-01-31T12:00:00Z

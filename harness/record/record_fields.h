@@ -160,7 +160,6 @@ void for_each_field(T& part, Field&& field) {
   field("bytes_per_step_counted", part.bytes_per_step_counted);
   field("shard_imbalance", part.shard_imbalance);
   field("all_reduces", part.all_reduces);
-  field("picked_by", part.picked_by);
 }
 
 template <FieldsOf<Checksums> T, typename Field>

@@ -17,9 +17,7 @@
 #include "harness/plan/training_options.h"
 #include "harness/simulate/calibration.h"
 #include "harness/simulate/measure_kernels.h"
-#include "harness/simulate/measure_sums.h"
 #include "harness/simulate/measure_transports.h"
-#include "harness/simulate/picked_sums.h"
 #include "harness/simulate/stage_times.h"
 #include "harness/simulate/virtual_cell.h"
 #include "harness/system/machine.h"
@@ -56,8 +54,7 @@ class LogFolder {
 
 /// The time of the cell's step on this machine by the calibration; infinite if that lacks a kernel.
 double virtual_step_ns(const RaceRequest& request, const Calibration& made, int threads) {
-  Placement placement = place_without_data(request);
-  pick_sums(request, placement);
+  const Placement placement = place_without_data(request);
   const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
   const virtual_time::Program program = virtual_time::make_program(parts, made.kernels, threads);
   if (!program.unknown_kernels.empty()) return std::numeric_limits<double>::infinity();
@@ -72,9 +69,9 @@ double virtual_step_ns(const RaceRequest& request, const Calibration& made, int 
   return simulation.now() / static_cast<double>(steps);
 }
 
-/// Reads the costs of messages and sums from a calibration, which must be this program's own.
-Calibration messages_in(const std::string& path) {
-  Calibration given = read_calibration(path).calibration;
+/// Reads the costs of messages from a calibration, which must be this program's own.
+virtual_time::Transports messages_in(const std::string& path) {
+  const Calibration given = read_calibration(path).calibration;
   const std::string cpu = machine_facts().cpu, commit = software_facts().git_commit;
   if (given.source != kCalibrated || given.cpu != cpu || given.git_commit != commit) {
     throw RunError(
@@ -83,17 +80,14 @@ Calibration messages_in(const std::string& path) {
                     "commit '{}' on '{}'; fix: leave --messages out, which measures them",
                     path, given.source, given.git_commit, given.cpu));
   }
-  return {.transports = std::move(given.transports), .sums = std::move(given.sums)};
+  return given.transports;
 }
 
-Calibration measured_messages(const std::vector<Step>& parts, const RaceRequest& request,
-                              const StrategyOptions& options,
-                              const std::function<void(const std::string&)>& tell) {
+virtual_time::Transports measured_messages(const RaceRequest& request,
+                                           const std::function<void(const std::string&)>& tell) {
   const LogFolder logs;
-  const TransportMeasuring measuring{
-      .logs = logs.path(), .hosts = request.hosts, .listen = request.listen, .tell = tell};
-  return {.transports = measure_transports(measuring),
-          .sums = measure_sums(parts, options, measuring)};
+  return measure_transports(
+      {.logs = logs.path(), .hosts = request.hosts, .listen = request.listen, .tell = tell});
 }
 
 void print_stages(const RaceRequest& request, const Placement& placement,
@@ -127,14 +121,13 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
                    "leave one out");
   }
   Calibration made;
-  if (!wanted.messages.empty()) made = messages_in(wanted.messages);
+  if (!wanted.messages.empty()) made.transports = messages_in(wanted.messages);
   if (options.path.has_parent_path()) create_folder(options.path.parent_path());
   OutputFile out(options);
   const auto tell = [](const std::string& what) { std::cerr << "measures " << what << std::endl; };
   const Workload& workload = find_workload(request.workload);
   const DataSets data = load_data(workload, dataset_of(request, workload), files_of(request));
   Placement placement = place(request, data.train.count);
-  pick_sums(request, placement);
   placement.recipe.data_weights = data_weights_of(workload, data.train);
   const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
   virtual_time::make_program(parts, {}, static_cast<int>(wanted.threads));  // or throws
@@ -144,9 +137,7 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
                               .threads_per_worker = static_cast<int>(wanted.threads),
                               .seed = request.seed,
                               .tell = tell});
-  if (wanted.messages.empty()) {
-    made = measured_messages(parts, request, placement.options, tell);
-  }
+  if (wanted.messages.empty()) made.transports = measured_messages(request, tell);
   made.source = kCalibrated;
   made.cpu = machine_facts().cpu;
   made.git_commit = software_facts().git_commit;

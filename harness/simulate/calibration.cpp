@@ -23,7 +23,6 @@ using virtual_time::Way;
 constexpr int kFormat = 1;
 constexpr std::uintmax_t kMostCalibration = 64 << 20;
 constexpr const char* kLaterTransport = "open_mpi_sums";  // older files: as open_mpi
-constexpr double kMostMembers = 100'000;                  // of a sum, and processes
 constexpr std::size_t kShownKey = 100;                    // characters
 
 /// The named fields of a transport: one list for writer and reader.
@@ -55,12 +54,6 @@ ordered_json written(const MessageCosts& transport) {
   return all;
 }
 
-ordered_json written(const MeasuredSum& sum) {
-  return {{"algorithm", sum.algorithm},         {"members", sum.members},
-          {"processes", sum.processes},         {"columns", sum.columns},
-          {"between_hosts", sum.between_hosts}, {"way", written(sum.way)}};
-}
-
 class CalibrationReader {
  public:
   explicit CalibrationReader(std::string path) : path_(std::move(path)) {}
@@ -86,7 +79,6 @@ class CalibrationReader {
           name == kLaterTransport && transports.is_object() && !transports.contains(name);
       read(member(transports, is_older ? "open_mpi" : name), transport);
     });
-    if (file.contains("sums")) read(file["sums"], made.sums);
     const json& steps = member(file, "step_ns");
     if (!steps.is_array() || steps.size() > kMostStepTimes) {
       throw wrong(fmt::format("step_ns is no list of at most {} times", kMostStepTimes));
@@ -138,31 +130,6 @@ class CalibrationReader {
       least = point;
     }
   }
-  void read(const json& list, std::vector<MeasuredSum>& sums) const {
-    if (!list.is_array() || list.size() > kMostSums) {
-      throw wrong(fmt::format("sums is no list of at most {}", kMostSums));
-    }
-    for (const json& each : list) {
-      MeasuredSum& sum = sums.emplace_back();
-      const json& algorithm = member(each, "algorithm");
-      if (!algorithm.is_string()) throw wrong("algorithm of sums is no text");
-      sum.algorithm = algorithm.get<std::string>();
-      sum.members = count(member(each, "members"), "members of sums");
-      sum.processes = count(member(each, "processes"), "processes of sums");
-      if (each.contains("columns")) sum.columns = count(each["columns"], "columns of sums", 0);
-      if (sum.columns > 0 && sum.members % sum.columns != 0) {
-        throw wrong("columns of sums do not divide their members");
-      }
-      const json& between = member(each, "between_hosts");
-      if (!between.is_boolean()) throw wrong("between_hosts of sums is true or false");
-      sum.between_hosts = between.get<bool>();
-      read(member(each, "way"), sum.way);
-    }
-  }
-  std::int64_t count(const json& value, const std::string& name, double least = 1) const {
-    if (!value.is_number_integer()) throw wrong(name + " is no whole number");
-    return static_cast<std::int64_t>(number(value, name, {least, kMostMembers}));
-  }
   void read(const json& object, MessageCosts& transport) const {
     for_each_rate(transport, [&]<typename T>(const char* name, T& value) {
       if constexpr (std::is_same_v<T, Way>) {
@@ -185,8 +152,6 @@ std::string to_json(const Calibration& calibration) {
   });
   ordered_json kernels = ordered_json::object();
   for (const auto& [key, ns] : calibration.kernels) kernels[key] = ns;
-  ordered_json sums = ordered_json::array();
-  for (const MeasuredSum& sum : calibration.sums) sums.push_back(written(sum));
   const ordered_json all = {{"calibration", kFormat},
                             {"source", calibration.source},
                             {"cpu", calibration.cpu},
@@ -194,7 +159,6 @@ std::string to_json(const Calibration& calibration) {
                             {"timestamp", calibration.timestamp},
                             {"command", calibration.command},
                             {"transports", transports},
-                            {"sums", sums},
                             {"step_ns", calibration.step_ns},
                             {"kernels", kernels}};
   return all.dump(2) + "\n";

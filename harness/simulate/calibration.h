@@ -9,13 +9,11 @@
 //                                  "adding_bytes_per_ns": 9,
 //                                  "sending_bytes_per_ns": null},
 //                   "open_mpi": ..., "open_mpi_sums": ..., "grpc": ...},
-//    "sums": [{"algorithm": "ring", "members": 4, "processes": 4, "between_hosts": false,
-//              "way": {"message_ns": 9000, "bytes_per_ns": 1.2, "points": ...}}],
 //    "step_ns": [...], "kernels": {KEY: NANOSECONDS}}
 // KEY is kernel_key() of kernels/virtual/kernel_costs.h; null means no limit; points, which may be
-// left out, are measured pairs of message size and time (Way in kernels/virtual/cluster.h). Older
-// files have no sums, which --all-reduce auto needs. The limits below keep every sum of a run's
-// times within the range of a double.
+// left out, are measured pairs of message size and time (Way in kernels/virtual/cluster.h). The
+// limits below keep every sum of a run's times within the range of a double. Other members, such as
+// the `sums` of older files, are ignored.
 #pragma once
 
 #include <cstddef>
@@ -30,17 +28,6 @@
 
 namespace regatta {
 
-/// The measured time of an all_reduce by one algorithm, as a function of its bytes, when all
-/// members start at the same time.
-struct MeasuredSum {
-  std::string algorithm;
-  std::int64_t members = 1;
-  std::int64_t processes = 1;  ///< each has a contiguous share of members; 1: all are threads
-  std::int64_t columns = 0;    ///< of a torus; 0: the torus is as nearly square as possible
-  bool between_hosts = false;
-  virtual_time::Way way;  ///< time of the whole sum as a function of a member's bytes
-};
-
 struct Calibration {
   std::string source;  ///< `regatta calibrate`, or the origin of hand-written numbers
   std::string cpu;     ///< model name of the measured CPU, as the CPU reports it
@@ -49,7 +36,6 @@ struct Calibration {
   std::string command;
   virtual_time::Transports transports;
   virtual_time::KernelCosts kernels;
-  std::vector<MeasuredSum> sums;
   std::vector<double> step_ns;  ///< compute time of a worker in each measured step
 };
 
@@ -57,9 +43,8 @@ inline const std::string kCalibrated = "regatta calibrate";
 
 inline constexpr double kMostNs = 1e13;  ///< of a message, a kernel or a step: three hours
 inline constexpr double kLeastBytesPerNs = 1e-9, kMostBytesPerNs = 1e9;
-inline constexpr double kMostBytes = 1e12;       ///< of a point
-inline constexpr std::size_t kMostPoints = 100;  ///< of a way
-inline constexpr std::size_t kMostSums = 1'000;
+inline constexpr double kMostBytes = 1e12;              ///< of a point
+inline constexpr std::size_t kMostPoints = 100;         ///< of a way
 inline constexpr std::size_t kMostStepTimes = 100'000;  ///< few, because each step averages them
 
 std::string to_json(const Calibration& calibration);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -15,7 +16,7 @@
 #include "harness/ranks/local_address.h"
 #include "harness/ranks/open_mpi.h"
 #include "harness/ranks/own_address.h"
-#include "harness/simulate/measure_sums.h"
+#include "harness/simulate/transport_sweeps.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 
@@ -51,6 +52,18 @@ double rate_of(const Sweep& sweep) {
   return ns > 0 ? static_cast<double>(large.bytes - less.bytes) / ns : kNoLimit;
 }
 
+/// Returns the cost of a message with these measured sizes and times, smoothed so that a longer
+/// message is never faster than a shorter one.
+Way way_of_messages(const Sweep& one_way) {
+  Way way{.message_ns = one_way.front().ns, .bytes_per_ns = rate_of(one_way)};
+  double least = way.message_ns;
+  for (const SweepPoint& point : one_way) {
+    least = std::max(least, point.ns);
+    way.points.push_back({.bytes = static_cast<double>(point.bytes), .ns = least});
+  }
+  return way;
+}
+
 /// The way of exchanges that consist of two messages of bytes / `parts`, one of which is added up.
 Way way_of_exchanges(const Sweep& sweep, std::int64_t parts, double adding_bytes_per_ns) {
   Sweep one_way;
@@ -60,6 +73,13 @@ Way way_of_exchanges(const Sweep& sweep, std::int64_t parts, double adding_bytes
     one_way.push_back({.bytes = bytes, .ns = (each.ns - adding_ns) / 2});
   }
   return way_of_messages(one_way);
+}
+
+/// Converts measured times of a ring all-reduce between two members into the cost of a message.
+/// Such a ring sends two messages of half the bytes in turn, and adds one up at
+/// `adding_bytes_per_ns`.
+Way way_of_rings(const Sweep& sweep, double adding_bytes_per_ns) {
+  return way_of_exchanges(sweep, 2, adding_bytes_per_ns);
 }
 
 /// The way of sums that reduce to one of two members and send back.
@@ -92,6 +112,18 @@ void add_sweeps(const std::vector<std::string>& lines, RankSweeps& sweeps) {
   }
 }
 
+/// Starts ranks of this program that run measure_as_rank(), and waits until they have ended.
+std::unique_ptr<Launcher> run_measuring_ranks(LaunchOptions launch) {
+  launch.environment.try_emplace(kAsRank, kLoopback);
+  auto launcher = std::make_unique<Launcher>(launch);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while ((launcher->running() || !launcher->is_silent()) &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return launcher;
+}
+
 /// Measures with two ranks.
 RankSweeps sweep_by_ranks(LaunchOptions launch, const std::string& name) {
   launch.ranks = 2;
@@ -103,7 +135,9 @@ RankSweeps sweep_by_ranks(LaunchOptions launch, const std::string& name) {
   if (has_grpc) add_sweeps(ended->last_lines(1), sweeps);
   const bool has_sums = sweeps.rings.size() > 1 && sweeps.sums.size() > 1;
   if (has_sums && (sweeps.grpc.sending.size() > 1) == has_grpc) return sweeps;
-  throw not_measured("messages over " + name, *ended, launch);
+  throw RunError(ErrorKind::Unsupported,
+                 fmt::format("messages over {} were not measured: {} (logs in {})", name,
+                             ended->last_words(), launch.logs.string()));
 }
 
 void print(const char* name, const Sweep& sweep) {
@@ -123,20 +157,6 @@ std::string points_text(const Sweep& sweep) {
 }
 
 }  // namespace
-
-Way way_of_messages(const Sweep& one_way) {
-  Way way{.message_ns = one_way.front().ns, .bytes_per_ns = rate_of(one_way)};
-  double least = way.message_ns;
-  for (const SweepPoint& point : one_way) {
-    least = std::max(least, point.ns);
-    way.points.push_back({.bytes = static_cast<double>(point.bytes), .ns = least});
-  }
-  return way;
-}
-
-Way way_of_rings(const Sweep& sweep, double adding_bytes_per_ns) {
-  return way_of_exchanges(sweep, 2, adding_bytes_per_ns);
-}
 
 Transports measure_transports(const TransportMeasuring& options) {
   const auto tell = [&](const std::string& what) {
@@ -165,7 +185,9 @@ Transports measure_transports(const TransportMeasuring& options) {
     there.environment = kOverTcp;
   } else {
     tell("messages between hosts");
-    there = launch_between_hosts(options);
+    there.hosts = options.hosts;
+    there.reach = Reach::Hosts;
+    there.environment[kAsRank] = options.listen;
   }
   const RankSweeps between = sweep_by_ranks(there, "tcp");
   if (!options.hosts.empty()) {
@@ -180,28 +202,6 @@ Transports measure_transports(const TransportMeasuring& options) {
   return all;
 }
 
-std::unique_ptr<Launcher> run_measuring_ranks(LaunchOptions launch) {
-  launch.environment.try_emplace(kAsRank, kLoopback);
-  auto launcher = std::make_unique<Launcher>(launch);
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while ((launcher->running() || !launcher->is_silent()) &&
-         std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return launcher;
-}
-
-LaunchOptions launch_between_hosts(const TransportMeasuring& options) {
-  LaunchOptions launch{.hosts = options.hosts, .reach = Reach::Hosts, .logs = options.logs};
-  launch.environment[kAsRank] = options.listen;
-  return launch;
-}
-
-RunError not_measured(const std::string& what, const Launcher& ended, const LaunchOptions& launch) {
-  return {ErrorKind::Unsupported, what + " were not measured: " + ended.last_words() +
-                                      " (logs in " + launch.logs.string() + ")"};
-}
-
 bool measures_as_rank() { return std::getenv(kAsRank) != nullptr; }
 
 int measure_as_rank() {
@@ -211,7 +211,6 @@ int measure_as_rank() {
   choose_links(is_here ? Reach::ThisHost : Reach::Hosts, own);
   if (is_here) listen_only_at(kLoopback);
   MpiSession session;
-  if (sums_as_rank(session)) return 0;
   const Sweep rings = sweep_ranks(session, std::string(kRing), RankZero::InTime);
   // Open MPI progresses only while it is called, so a rank that polls rarely slows its sums down.
   const Sweep sums = sweep_ranks(session, std::string(kMpi), RankZero::Late);

@@ -31,9 +31,7 @@ void require_trained(const Placement& placement) {
   if (placement.facts.has_quorum) {
     refuse("backup workers train in real time only; leave --virtual or --backup-workers out");
   }
-  const std::vector<std::string>& picked = placement.picked;
-  if (placement.options.choice(kAlgorithm) == kMpi ||
-      std::find(picked.begin(), picked.end(), kMpi) != picked.end()) {
+  if (placement.options.choice(kAlgorithm) == kMpi) {
     refuse(
         "the order in which Open MPI adds up is its own, so that --virtual train has none; fix: "
         "--all-reduce ring");

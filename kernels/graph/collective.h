@@ -28,8 +28,6 @@ inline constexpr std::string_view kTorus = "torus";
 inline constexpr std::string_view kMpi = "mpi";  ///< MPI_Iallreduce; only between processes
 /// NCCL chooses the algorithm; only between GPUs.
 inline constexpr std::string_view kNccl = "nccl";
-/// To be chosen by the costs of messages (open_sums.h).
-inline constexpr std::string_view kAuto = "auto";
 
 /// The all_reduce algorithms that need no library. They run within one process and between
 /// processes.
