@@ -138,19 +138,19 @@ class AcrossHosts(unittest.TestCase):
             self.assertGreaterEqual(times["p50"] / 1e6, 2 * DELAY_MS)
             self.assertLess(times["min"] / 1e6, 3 * DELAY_MS)  # 3: margin for a busy machine
 
-    def test_ranks_listen_at_the_address_of_their_host(self) -> None:
-        ring = ["--strategy", "all_reduce", "--workers", "2", "--processes", "2"]
+    def test_servers_listen_at_the_address_of_their_host(self) -> None:
+        servers = ["--strategy", "parameter_server", "--workers", "2", "--servers", "2"]
         with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
-                [str(HOSTS), "2", LINK_MBIT, "0", REGATTA, "run", "--workload", "parabola",
-                 "--steps", "10000", "--out", folder, *ring, "--hosts", "@hosts", "--listen",
+                [str(HOSTS), "4", LINK_MBIT, "0", REGATTA, "run", "--workload", "parabola",
+                 "--steps", "10000", "--out", folder, *servers, "--hosts", "@hosts", "--listen",
                  "@address"], stdout=subprocess.PIPE, text=True) as script:
             assert script.stdout is not None
             while "step 0 " not in (line := script.stdout.readline()):
                 self.assertNotEqual(line, "", "the race did not begin")
-            addresses = [addresses_in(f"rg{script.pid}h{host}") for host in range(2)]
+            addresses = [addresses_in(f"rg{script.pid}h{host}") for host in range(4)]
             script.communicate()
         self.assertEqual(script.returncode, 0)
-        self.assertEqual(addresses, [{"10.77.0.1"}, {"10.77.0.2"}])
+        self.assertEqual(addresses, [{"10.77.0.1"}, {"10.77.0.2"}, set(), set()])
 
     def test_a_flow_keeps_some_of_its_bytes_waiting_in_front_of_a_full_link(self) -> None:
         said = subprocess.run([str(HOSTS.parent / "link_queue"), "--mbit", "200", "--messages",

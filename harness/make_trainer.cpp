@@ -43,12 +43,15 @@ std::unique_ptr<Trainer> local_trainer(const TrainerRequest& wanted, const Step&
   return trainer;
 }
 
-/// The address given by --listen, else this host's towards another host of the Slurm job. Empty:
-/// loopback.
+/// The address given by --listen, else this host's towards another host of the Slurm job, else
+/// loopback. Empty for a Unix socket: all processes are on this host, and no option asks for TCP.
 std::string listening_address(const RaceRequest& request) {
   if (!request.listen.empty() || !request.hosts.empty()) return request.listen;
   const std::string other = other_host_of_slurm_job();
-  if (other.empty()) return "";
+  if (other.empty()) {
+    const bool at_socket = request.tls.empty() && reach_of_run(request) == Reach::ThisHost;
+    return at_socket ? "" : kLoopback;
+  }
   try {
     return address_towards(other + ":1");
   } catch (const RunError& error) {
@@ -65,9 +68,7 @@ RemoteOptions remote_options(const TrainerRequest& wanted) {
   if (!request.hosts.empty()) open_input(request.hosts, kMostHostfile);
   remote.launch = launch_of(wanted);
   remote.identity = {.run_id = wanted.run_id, .token = random_hexadecimal(kTokenBytes)};
-  if (const std::string listen = listening_address(request); !listen.empty()) {
-    remote.listen = listen;
-  }
+  remote.listen = listening_address(request);
   remote.tls = exchange::tls_files_in(request.tls);
   exchange::check_tls(remote.tls, remote.listen);  // before a rank starts
   remote.fingerprint = wanted.fingerprint;

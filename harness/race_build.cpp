@@ -15,7 +15,6 @@
 #include "harness/plan/training_options.h"
 #include "harness/race_run.h"
 #include "harness/ranks/local_address.h"
-#include "harness/ranks/own_address.h"
 #include "harness/summary.h"
 #include "harness/system/control_group.h"
 #include "harness/system/machine.h"

@@ -232,7 +232,7 @@ void declare_reach(CLI::App& app, RaceRequest& request) {
   add_value(app, "--hosts", request.hosts,
             "Open MPI hostfile of the machines to run on (default: this one)");
   add_value(app, "--listen", request.listen,
-            "address of this machine that ranks on others reach (default: loopback)");
+            "address of this machine that ranks on others reach (default: Unix sockets)");
 }
 
 void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {

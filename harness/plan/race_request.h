@@ -59,7 +59,7 @@ struct RaceRequest {
   std::string hosts;                             ///< an Open MPI hostfile; empty: this machine
   std::string cluster;                ///< cluster file for virtual time; empty: a real run
   std::string virtual_mode = "time";  ///< `time` or `train`, see Simulated::mode
-  std::string listen;                 ///< address that ranks can reach; empty: loopback
+  std::string listen;                 ///< address that ranks can reach; empty: none
   std::string tls;                    ///< folder of certificates; empty: no TLS
 };
 

@@ -57,30 +57,24 @@ def sockets_of(pid: int) -> set[str]:
     return found
 
 
-def tcp_sockets() -> set[str]:
-    """Inodes of all TCP sockets of processes here that listen or are connected."""
-    return {line.split()[9] for table in ("tcp", "tcp6")
+def open_sockets() -> set[str]:
+    """Inodes of all sockets of processes here: Unix, and TCP that listen or are connected."""
+    columns = {"tcp": 9, "tcp6": 9, "unix": 6}
+    return {line.split()[column] for table, column in columns.items()
             for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]} - {"0"}
 
 
-def listening_at(pid: int) -> set[str]:
-    """Addresses at which the process listens, in the machine's byte order, as in /proc."""
+def listening_at(pid: int) -> dict[int, str]:
+    """The ports at which the process listens, each with its address."""
     own = sockets_of(pid)
-    found: set[str] = set()
+    found: dict[int, str] = {}
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
             if fields[3] != "0A" or fields[9] not in own:
                 continue
-            digits = bytes.fromhex(fields[1].split(":")[0])
-            words = [digits[i:i + 4][::-1] for i in range(0, len(digits), 4)]
-            address = ip_address(b"".join(words))
-            found.add(str(getattr(address, "ipv4_mapped", None) or address))
+            digits, port = fields[1].split(":")
+            words = bytes.fromhex(digits)  # in the machine's byte order
+            address = ip_address(b"".join(words[i:i + 4][::-1] for i in range(0, len(words), 4)))
+            found[int(port, 16)] = str(getattr(address, "ipv4_mapped", None) or address)
     return found
-
-
-def open_ports(pid: int) -> list[int]:
-    """The ports at which the process listens, at any address."""
-    own = sockets_of(pid)
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return [int(line[1].split(":")[1], 16) for line in lines if line[3] == "0A" and line[9] in own]

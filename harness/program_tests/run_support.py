@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from proc_support import (children_of, environment_of, is_alive, processes_with, sockets_of,
-                          tcp_sockets)
+from proc_support import (children_of, environment_of, is_alive, open_sockets, processes_with,
+                          sockets_of)
 from test_support import LEFT_LIMIT_S, REGATTA, fresh_folder, records_in, soon
 
 START_LIMIT_S = 30
@@ -108,7 +108,8 @@ class Run:
     def send(self, number: int, *pids: int) -> None:
         """Sends a signal, after noting the sockets of the run."""
         for pid in (self.launcher.pid, self.mpirun, *self.ranks.values()):
-            self.sockets |= sockets_of(pid) & tcp_sockets()
+            self.sockets |= sockets_of(pid) & open_sockets()
+        self.sockets -= sockets_of(os.getpid())  # inherited ones
         for pid in pids:
             os.kill(pid, number)
 
@@ -135,7 +136,7 @@ class Run:
         first."""
         keeper = [self.keeper] if is_alive(self.keeper) else []
         return [f"process {pid}" for pid in self.processes() + keeper] + [
-            f"socket {inode}" for inode in self.sockets & tcp_sockets()] + [
+            f"socket {inode}" for inode in self.sockets & open_sockets()] + [
             str(path) for path in (*self.memory, *self.scratch.iterdir()) if path.exists()]
 
     def left(self) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races whose processes use TLS, and strangers that try to connect: real ranks, real openssl.
+"""Races whose processes use TLS, and strangers that look for a way in: real ranks, real openssl.
 
 usage: tls_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or openssl is not installed.
@@ -15,9 +15,10 @@ import subprocess
 import unittest
 from pathlib import Path
 
+from proc_support import listening_at
 from run_support import Run, path_to_wrapped_mpirun
 from test_support import (PARABOLA, fresh_folder, losses_of, record_of, records_in, regatta,
-                          run_tests, skip, skip_without_mpirun, soon)
+                          run_tests, skip, skip_without_mpirun)
 
 skip_without_mpirun()
 if shutil.which("openssl") is None:
@@ -26,9 +27,9 @@ if shutil.which("openssl") is None:
 SERVERS = ("--strategy", "parameter_server", "--workers", "2")
 COLLECTIVE = ("--strategy", "all_reduce", "--workers", "2", "--processes", "2")
 REMEDY = r"cert\.pem must name the address .*ci/make_certificates"
-# A few seconds, with a server.
-LONG = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32", "--steps",
-        "100", "--straggler", "0:5,1:5", *SERVERS)
+SECONDS = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32", "--steps",
+           "100", "--straggler", "0:5,1:5")
+LONG = (*SECONDS, *SERVERS)
 
 
 @functools.cache
@@ -45,15 +46,6 @@ def folder_of(**files: Path) -> Path:
     for name, source in files.items():
         (folder / f"{name}.pem").write_bytes(source.read_bytes())
     return folder
-
-
-def open_ports(pid: int) -> list[int]:
-    """The loopback ports at which the process listens."""
-    links = [os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
-    sockets = {link[len("socket:["):-1] for link in links if link.startswith("socket:[")}
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return [int(line[1].split(":")[1], 16) for line in lines
-            if line[3] == "0A" and line[9] in sockets and line[1].startswith("0100007F")]
 
 
 def resident_bytes(pid: int) -> int:
@@ -133,7 +125,7 @@ class Strangers(unittest.TestCase):
     def test_without_a_certificate_are_not_spoken_to(self) -> None:
         run = Run(*LONG, "--tls", str(certificates()), ranks=3)
         run.await_training()
-        ports = [*open_ports(run.launcher.pid), *open_ports(run.ranks[0])]
+        ports = [*listening_at(run.launcher.pid), *listening_at(run.ranks[0])]
         self.assertGreaterEqual(len(ports), 2)
         believing = ssl.create_default_context(cafile=str(certificates() / "ca.pem"))
         for port in ports:
@@ -147,7 +139,7 @@ class Strangers(unittest.TestCase):
         self.assertEqual(run.left(), [])
 
     def test_do_not_keep_a_run_from_finishing(self) -> None:
-        run = Run(*LONG, ranks=3)
+        run = Run(*LONG, "--tls", str(certificates()), ranks=3)
         run.await_training()
         processes = (run.launcher.pid, run.ranks[0])
         before = {pid: resident_bytes(pid) for pid in processes}
@@ -155,18 +147,14 @@ class Strangers(unittest.TestCase):
                      b"GET / HTTP/1.1\r\n\r\n", os.urandom(500))
         crowd: list[socket.socket] = []
         for pid in processes:
-            ports = open_ports(pid)
-            self.assertNotEqual(ports, [])
+            (port,) = listening_at(pid)
             for i in range(200):
-                crowd.append(socket.create_connection(("127.0.0.1", ports[0]), 10))
+                crowd.append(socket.create_connection(("127.0.0.1", port), 10))
                 try:
                     crowd[-1].sendall(greetings[i % len(greetings)])
                 except OSError:  # already disconnected
                     pass
         for pid in processes:
-            descriptors = Path(f"/proc/{pid}/fd")
-            # Two for each of 64 strangers and 3 ranks, and the process's own.
-            self.assertTrue(soon(lambda: len(list(descriptors.iterdir())) < 2 * 67 + 60, 10))
             self.assertLess(resident_bytes(pid) - before[pid], 64 << 20)
         record = run.end(limit_s=60)
         self.assertEqual(record["failure"], None)
@@ -174,6 +162,20 @@ class Strangers(unittest.TestCase):
         for connection in crowd:
             connection.close()
         self.assertEqual(run.left(), [])
+
+    def test_find_neither_port_nor_socket_of_a_run_on_one_host(self) -> None:
+        for strategy, ranks in ((SERVERS, 3), (COLLECTIVE, 2)):
+            with self.subTest(strategy=strategy):
+                run = Run(*SECONDS, *strategy, ranks=ranks)
+                run.await_training()
+                for pid in (run.launcher.pid, run.keeper, *run.ranks.values()):
+                    self.assertEqual(listening_at(pid), {})
+                self.assertLessEqual(set(listening_at(run.mpirun).values()), {"127.0.0.1"})
+                self.assertEqual([path for path in run.scratch.rglob("*")
+                                  if path.name in ("coordinator", "rank0")], [])
+                run.send(0)  # notes its sockets
+                self.assertEqual(run.end(limit_s=60)["failure"], None)
+                self.assertEqual(run.left(), [])
 
 
 if __name__ == "__main__":

@@ -19,10 +19,8 @@ namespace {
 
 constexpr auto kConnectLimit = std::chrono::seconds(10);
 
-std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const RunIdentity& identity,
-                                            const TlsFiles& tls) {
-  auto channel = exchange::connect(
-      {.address = address, .key = door_key(identity.token), .tls = tls, .limits = kControlLimits});
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const TlsFiles& tls) {
+  auto channel = exchange::connect({.address = address, .tls = tls, .limits = kControlLimits});
   const std::string error = exchange::why_not_connected(channel, tls, kConnectLimit);
   if (error.empty()) return channel;
   throw RunError(ErrorKind::PeerLost,
@@ -36,7 +34,7 @@ class ControlClient::Impl {
  public:
   Impl(const std::string& address, const RunIdentity& identity, const control::Hello& hello,
        const TlsFiles& tls)
-      : stub_(open_channel(address, identity, tls)) {
+      : stub_(open_channel(address, tls)) {
     exchange::say(identity, kProtocolVersion, context_);
     stream_ = stub_.Session(&context_);
     control::FromRank first;

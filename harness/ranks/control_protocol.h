@@ -24,7 +24,8 @@ inline constexpr ConnectionLimits kControlLimits{.keepalive_time_ms = 10'000,
                                                  .most_message_bytes = 2 * 1024 * 1024};
 
 /// Environment variables that a coordinator sets for its ranks.
-inline constexpr char kCoordinatorVariable[] = "REGATTA_COORDINATOR";  ///< ADDRESS:PORT
+inline constexpr char kCoordinatorVariable[] =
+    "REGATTA_COORDINATOR";  ///< ADDRESS:PORT or unix:PATH
 inline constexpr char kRunIdVariable[] = "REGATTA_RUN_ID";
 inline constexpr char kTokenVariable[] = "REGATTA_TOKEN";
 /// Set for rank 0 in an existing allocation, which then sends the run's variables by MPI.

@@ -20,7 +20,7 @@ namespace {
 using Stream = grpc::ServerReaderWriter<control::ToRank, control::FromRank>;
 
 /// More threads than ranks, because sessions that are refused need one, too.
-constexpr int kSpareThreads = exchange::kMostStrangers + 8;
+constexpr int kSpareThreads = 72;
 
 }  // namespace
 
@@ -29,8 +29,7 @@ class ControlServer::Impl final : public control::Control::Service {
   explicit Impl(const ControlServerOptions& options)
       : identity_(options.identity), sessions_(static_cast<std::size_t>(options.ranks)) {
     listener_ = exchange::listen({.listen = options.listen,
-                                  .processes = options.ranks,
-                                  .key = door_key(options.identity.token),
+                                  .name = "coordinator",
                                   .tls = options.tls,
                                   .limits = kControlLimits},
                                  [&](grpc::ServerBuilder& builder) {
@@ -40,11 +39,9 @@ class ControlServer::Impl final : public control::Control::Service {
                                    builder.RegisterService(this);
                                  });
     set_up_.publish();
-    listener_.door->open(std::move(listener_.acceptor));
   }
 
   ~Impl() override {
-    listener_.door->close();
     listener_.server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
     listener_.server->Wait();
   }
@@ -71,7 +68,7 @@ class ControlServer::Impl final : public control::Control::Service {
     return grpc::Status::OK;
   }
 
-  const std::string& address() const { return listener_.door->address(); }
+  const std::string& address() const { return listener_.address; }
 
   const RunIdentity identity_;
 

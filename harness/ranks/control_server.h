@@ -20,7 +20,7 @@ namespace regatta {
 
 struct ControlServerOptions {
   RunIdentity identity;
-  std::string listen = "127.0.0.1";
+  std::string listen = "127.0.0.1";  ///< address without port, or `unix:FOLDER`
   int ranks = 1;
   TlsFiles tls{};
 };
@@ -44,8 +44,8 @@ struct RankMessage {
 
 class ControlServer {
  public:
-  /// Serves on a free port. Throws: RunError(Usage) if `options.listen` is not an address of this
-  /// machine or a TLS file cannot be read, RunError(Io) if no port is free.
+  /// Serves on a free port, or at the socket `coordinator` in the folder. Throws: RunError(Usage)
+  /// if a TLS file cannot be read, RunError(Io) if the server cannot listen there.
   explicit ControlServer(const ControlServerOptions& options);
   /// Ends all open sessions.
   ~ControlServer();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests the control service between a real server and real clients, over loopback.
+// Tests the control service between a real server and real clients, over loopback and
+// a Unix socket.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@
 #include "kernels/comm/grpc/certificates_for_test.h"
 #include "kernels/comm/grpc/grpc_channel.h"
 #include "kernels/comm/grpc/grpc_hello.h"
+#include "kernels/comm/grpc/unix_sockets.h"
 
 namespace regatta {
 namespace {
@@ -30,7 +32,7 @@ control::Hello hello_of(int rank) {
   return hello;
 }
 
-/// A client that has passed the door. ask() sends its fields and returns the server's answer.
+/// A client that may belong to another run. ask() sends its fields and returns the server's answer.
 struct Stranger {
   std::string run_id = identity().run_id;
   std::string token = identity().token;
@@ -38,10 +40,8 @@ struct Stranger {
   int rank = 0;
 
   grpc::Status ask(const ControlServer& server) const {
-    auto stub = control::Control::NewStub(exchange::connect({.address = server.address(),
-                                                             .key = door_key(identity().token),
-                                                             .tls = {},
-                                                             .limits = kControlLimits}));
+    auto stub = control::Control::NewStub(
+        exchange::connect({.address = server.address(), .tls = {}, .limits = kControlLimits}));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     exchange::say({.run_id = run_id, .token = token}, protocol, context);
@@ -205,6 +205,22 @@ TEST(ControlClient, NoticesACoordinatorThatIsGone) {
   server.reset();
   EXPECT_FALSE(client.read().has_value());
   EXPECT_NE(client.finish(), "");
+}
+
+TEST(ControlServer, HearsRanksAtASocketUntilItsFolderGoes) {
+  auto folder = std::make_unique<exchange::SocketFolder>();
+  ControlServer server({.identity = identity(), .listen = folder->listen(), .ranks = 2});
+  EXPECT_EQ(server.address(), folder->listen() + "/coordinator");
+  ControlClient client(server.address(), identity(), hello_of(0));
+  ASSERT_TRUE(soon([&] { return server.state(0).greeted; }));
+  folder.reset();
+  EXPECT_EQ(Stranger{.rank = 1}.ask(server).error_code(), grpc::StatusCode::UNAVAILABLE);
+  control::ToRank command;
+  command.mutable_advance()->set_examples(7);
+  server.send(0, command);
+  const auto heard = client.read();
+  ASSERT_TRUE(heard.has_value());
+  EXPECT_EQ(heard->advance().examples(), 7);
 }
 
 TEST(ControlServer, CannotListenOnAnAddressThatIsNotThisMachines) {

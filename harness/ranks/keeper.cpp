@@ -84,13 +84,13 @@ RunFolders::RunFolders(Memory memory) {
 
 RunFolders::~RunFolders() { remove_folders(folders_); }
 
-Keeper::Keeper(pid_t mpirun, const std::string& mark, const RunFolders& folders) {
+Keeper::Keeper(pid_t mpirun, const std::string& mark, const std::vector<std::string>& folders) {
   std::array<int, 2> ends{-1, -1};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return;
   pipe_ = ends[1];
   const ProcessHandle handle(mpirun);
   std::vector<std::string> words = {"regatta-keeper", std::to_string(mpirun), mark};
-  words.insert(words.end(), folders.folders().begin(), folders.folders().end());
+  words.insert(words.end(), folders.begin(), folders.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

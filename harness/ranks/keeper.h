@@ -42,9 +42,9 @@ class RunFolders {
 
 class Keeper {
  public:
-  /// Starts a keeper for mpirun and all processes with the entry `mark` in their environment. If no
-  /// keeper can be started, the run goes on without one.
-  Keeper(pid_t mpirun, const std::string& mark, const RunFolders& folders);
+  /// Starts a keeper for mpirun, all processes with the entry `mark` in their environment, and the
+  /// folders. If no keeper can be started, the run goes on without one.
+  Keeper(pid_t mpirun, const std::string& mark, const std::vector<std::string>& folders);
   /// Signals to the keeper that the run has ended normally, and waits until the keeper has ended.
   ~Keeper();
   Keeper(const Keeper&) = delete;

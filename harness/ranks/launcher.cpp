@@ -21,7 +21,6 @@
 #include "harness/ranks/control_protocol.h"
 #include "harness/ranks/keeper.h"
 #include "harness/ranks/local_processes.h"
-#include "harness/ranks/loopback_library.h"
 #include "harness/system/before_main.h"
 #include "harness/system/child.h"
 #include "harness/system/slurm_end.h"
@@ -37,7 +36,6 @@ constexpr auto kLook = std::chrono::milliseconds(20);
 constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 
 constexpr char kSelf[] = "/proc/self/exe";
-constexpr int kLibraryOfMpirun = 3;  // descriptor
 
 std::atomic<pid_t> running_mpirun{0};
 
@@ -221,7 +219,6 @@ class Launcher::Impl {
       variables.insert(folders_->environment().begin(), folders_->environment().end());
     }
     std::vector<std::string> environment = environment_with(variables);
-    if (loads_loopback(options)) preload_loopback(environment, kLibraryOfMpirun);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -229,12 +226,7 @@ class Launcher::Impl {
       posix_spawn_file_actions_adddup2(&actions, output_.writing(), 1);
       posix_spawn_file_actions_adddup2(&actions, output_.writing(), 2);
     }
-    std::optional<LoopbackLibrary> library;
-    if (loads_loopback(options)) {
-      library.emplace();
-      posix_spawn_file_actions_adddup2(&actions, library->descriptor(), kLibraryOfMpirun);
-    }
-    posix_spawn_file_actions_addclosefrom_np(&actions, kLibraryOfMpirun + (library ? 1 : 0));
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     if (options.start == Start::All) {  // Ctrl-C reaches it through pass_on()
@@ -252,7 +244,9 @@ class Launcher::Impl {
     }
     if (options.start == Start::All) {
       mark_ = std::string(kRunIdVariable) + "=" + variables[kRunIdVariable];
-      keeper_ = std::make_unique<Keeper>(pid_, mark_, *folders_);
+      std::vector<std::string> folders = folders_->folders();
+      if (!options.sockets.empty()) folders.push_back(options.sockets);
+      keeper_ = std::make_unique<Keeper>(pid_, mark_, folders);
     }
     running_mpirun = pid_;
     for (int signal : kEndingSignals) {

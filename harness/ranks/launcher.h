@@ -39,6 +39,7 @@ struct LaunchOptions {
   OnDeath on_death = OnDeath::EndAll;
   Start start = Start::All;
   std::filesystem::path logs;
+  std::string sockets;  ///< a folder that is removed if this process is killed; empty: none
   std::vector<std::string> arguments;              ///< of ranks, without the program's name
   std::map<std::string, std::string> environment;  ///< of ranks, besides this process's variables
 };

@@ -8,6 +8,8 @@
 
 namespace regatta {
 
+inline constexpr char kLoopback[] = "127.0.0.1";
+
 /// The source address, without port, of packets from this machine to `ADDRESS:PORT`. ADDRESS is an
 /// IPv4 address or a host name; for a loopback address the result is one too.
 /// Throws: RunError(Usage).

@@ -10,7 +10,6 @@
 #include <cstdlib>
 
 #include "harness/ranks/launcher.h"
-#include "harness/ranks/own_address.h"
 #include "harness/system/child.h"
 
 namespace regatta {
@@ -25,8 +24,6 @@ bool user_chooses_links() {
                      [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
-constexpr char kPreload[] = "LD_PRELOAD=";
-
 constexpr char kRemoteShell[] = "plm_rsh_agent";
 
 /// True if mpirun needs a stand-in for ssh: version 4 requires one even if it starts nothing
@@ -34,11 +31,6 @@ constexpr char kRemoteShell[] = "plm_rsh_agent";
 bool needs_no_remote_shell(const LaunchOptions& options) {
   return options.reach == Reach::ThisHost && !is_in_path("ssh") && !is_in_path("rsh") &&
          std::getenv((std::string("OMPI_MCA_") + kRemoteShell).c_str()) == nullptr;
-}
-
-std::string preloaded_by_user() {
-  const char* libraries = std::getenv("LD_PRELOAD");
-  return libraries == nullptr ? "" : libraries;
 }
 
 }  // namespace
@@ -52,19 +44,7 @@ void choose_links(Reach reach, const std::string& own_address) {
   } else if (!own_address.empty()) {
     // The address that other ranks use. Version 4 matches every address to a network /32.
     setenv("OMPI_MCA_btl_tcp_if_include", (own_address + "/31").c_str(), 1);
-    listen_only_at(own_address);
   }
-}
-
-bool loads_loopback(const LaunchOptions& options) {
-  return options.reach == Reach::ThisHost && options.start == Start::All;
-}
-
-void preload_loopback(std::vector<std::string>& environment, int descriptor) {
-  const std::string more = preloaded_by_user();
-  std::erase_if(environment, [](const std::string& line) { return line.starts_with(kPreload); });
-  environment.push_back(kPreload + ("/proc/self/fd/" + std::to_string(descriptor)) +
-                        (more.empty() ? "" : ":" + more));
 }
 
 std::string mpirun_version() {
@@ -84,9 +64,6 @@ std::vector<std::string> mpirun_command(const LaunchOptions& options) {
   if (options.on_death == OnDeath::GoOn) command.emplace_back("--enable-recovery");
   if (!options.hosts.empty()) {
     command.insert(command.end(), {"--hostfile", options.hosts});
-  }
-  if (loads_loopback(options)) {
-    command.insert(command.end(), {"-x", kPreload + preloaded_by_user()});
   }
   if (needs_no_remote_shell(options)) {
     command.insert(command.end(), {"--mca", kRemoteShell, "/bin/false"});

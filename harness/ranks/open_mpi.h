@@ -18,15 +18,9 @@ struct LaunchOptions;
 enum class Reach : std::uint8_t { ThisHost, Hosts };
 
 /// Chooses, unless the user has, the links of this rank to the others: shared memory on one host,
-/// TCP between several, bound to `own_address` (empty: all interfaces). Called before MPI_Init.
+/// TCP between several, through the interface with `own_address` (empty: Open MPI's choice). Called
+/// before MPI_Init.
 void choose_links(Reach reach, const std::string& own_address);
-
-/// True if mpirun loads the library of loopback_library.h, because no other host takes part.
-bool loads_loopback(const LaunchOptions& options);
-
-/// Changes mpirun's environment so that mpirun loads the library in `descriptor` before those that
-/// the user preloads (LD_PRELOAD). Ranks load only the user's libraries.
-void preload_loopback(std::vector<std::string>& environment, int descriptor);
 
 inline constexpr char kGetOpenMpi[] = "apt-get install openmpi-bin";
 inline constexpr char kPreferOpenMpi[] =

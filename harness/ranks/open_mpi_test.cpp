@@ -77,25 +77,5 @@ TEST(OpenMpi, UsesMemoryOnThisHostUnlessTheUserChooses) {
   EXPECT_EQ(btl_chosen(Reach::ThisHost, "self,tcp"), "self,tcp");
 }
 
-TEST(OpenMpi, LoadsALibraryThatItsRanksDoNotLoad) {
-  const LaunchOptions here{.reach = Reach::ThisHost};
-  EXPECT_TRUE(loads_loopback(here));
-  EXPECT_FALSE(loads_loopback({.reach = Reach::Hosts}));
-  EXPECT_FALSE(loads_loopback({.reach = Reach::ThisHost, .start = Start::RankZero}));
-  ASSERT_EQ(std::getenv("LD_PRELOAD"), nullptr) << "the test wants no library of the machine's";
-  std::vector<std::string> environment = {"HOME=/"};
-  preload_loopback(environment, 3);
-  EXPECT_THAT(environment, testing::ElementsAre("HOME=/", "LD_PRELOAD=/proc/self/fd/3"));
-  EXPECT_THAT(mpirun_command(here), testing::Contains("LD_PRELOAD="));
-  EXPECT_THAT(mpirun_command({.reach = Reach::Hosts}),
-              testing::Not(testing::Contains("LD_PRELOAD=")));
-  setenv("LD_PRELOAD", "libuser.so", 1);
-  environment.emplace_back("LD_PRELOAD=libuser.so");
-  preload_loopback(environment, 3);
-  EXPECT_THAT(environment, testing::ElementsAre("HOME=/", "LD_PRELOAD=/proc/self/fd/3:libuser.so"));
-  EXPECT_THAT(mpirun_command(here), testing::Contains("LD_PRELOAD=libuser.so"));
-  unsetenv("LD_PRELOAD");
-}
-
 }  // namespace
 }  // namespace regatta

@@ -13,12 +13,12 @@
 #include "harness/ranks/control_client.h"
 #include "harness/ranks/local_address.h"
 #include "harness/ranks/open_mpi.h"
-#include "harness/ranks/own_address.h"
 #include "harness/ranks/rank_commands.h"
 #include "harness/ranks/rank_work.h"
 #include "harness/system/process.h"
 #include "harness/system/slurm_job.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
+#include "kernels/comm/grpc/unix_sockets.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/graph/error.h"
 
@@ -26,10 +26,12 @@ namespace regatta {
 namespace {
 
 /// The address at which this rank listens: the one towards the coordinator or, while a member of an
-/// allocation does not know that yet, towards --listen or another host. Empty: no route is known.
+/// allocation does not know that yet, towards --listen or another host. Empty: no route is known,
+/// or the rank listens at a Unix socket.
 std::string address_of_this_rank(const RaceRequest& request) {
   std::string to = variable_or(kCoordinatorVariable, "");
   if (to.empty()) to = (request.listen.empty() ? other_host_of_slurm_job() : request.listen) + ":1";
+  if (exchange::is_unix(to)) return "";
   try {
     return address_towards(to);
   } catch (const RunError&) {

@@ -18,6 +18,7 @@
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
+#include "kernels/comm/grpc/unix_sockets.h"
 #include "kernels/comm/mpi/mpi_rendezvous.h"
 #include "kernels/comm/mpi/mpi_transport.h"
 #include "kernels/comm/nccl/nccl_transport.h"
@@ -53,7 +54,9 @@ std::string RankWork::open_exchange() {
   options.run = identity_of_this_run();
   options.process = rank_;
   options.processes = placement_.processes;
-  options.listen = address_towards(variable_or(kCoordinatorVariable, ""));
+  const std::string coordinator = variable_or(kCoordinatorVariable, "");
+  options.listen = exchange::is_unix(coordinator) ? exchange::folder_of_socket(coordinator)
+                                                  : address_towards(coordinator);
   options.tls = exchange::tls_files_in(request_.tls);
   const bool serves = !peers_.empty() && *peers_.rbegin() > rank_;
   if (serves) exchange::check_tls(options.tls, options.listen);

@@ -40,11 +40,16 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
       reports_(parts_.size()),
       finished_reports_(parts_.size()),
       traces_(static_cast<int>(parts_.size())) {
+  LaunchOptions& launch = options_.launch;
+  if (options_.listen.empty()) {
+    sockets_.emplace();
+    options_.listen = sockets_->listen();
+    launch.sockets = sockets_->path();
+  }
   server_ = std::make_unique<ControlServer>(ControlServerOptions{.identity = options_.identity,
                                                                  .listen = options_.listen,
                                                                  .ranks = ranks(),
                                                                  .tls = options_.tls});
-  LaunchOptions& launch = options_.launch;
   launch.ranks = ranks();
   launch.environment[kCoordinatorVariable] = server_->address();
   launch.environment[kRunIdVariable] = options_.identity.run_id;
@@ -82,6 +87,7 @@ void RemoteTrainer::start_all() {
     awaited_.insert(r);
   }
   await_all("to be ready", kReadyLimit);
+  sockets_.reset();  // nobody else can connect
   watch_->all_are_ready();
   if (options_.traces == RemoteOptions::Traces::Kept) compare_clocks();
   if (options_.launch.on_death == OnDeath::GoOn) {

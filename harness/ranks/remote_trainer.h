@@ -24,13 +24,14 @@
 #include "harness/ranks/rank_traces.h"
 #include "harness/ranks/rank_watch.h"
 #include "harness/run/trainer.h"
+#include "kernels/comm/grpc/unix_sockets.h"
 
 namespace regatta {
 
 struct RemoteOptions {
   LaunchOptions launch;  ///< the trainer sets `ranks` and extends `environment`
   RunIdentity identity;
-  std::string listen = "127.0.0.1";
+  std::string listen;  ///< the coordinator's address without port; empty: a Unix socket
   TlsFiles tls;
   Fingerprint fingerprint;
   std::vector<int> workers;         ///< number of workers in each process
@@ -88,6 +89,7 @@ class RemoteTrainer final : public Trainer {
 
   std::vector<Step> parts_;
   RemoteOptions options_;
+  std::optional<exchange::SocketFolder> sockets_;  ///< until all ranks are connected
   std::unique_ptr<ControlServer> server_;
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<RankWatch> watch_;

@@ -15,8 +15,8 @@
 #include "harness/ranks/launcher.h"
 #include "harness/ranks/local_address.h"
 #include "harness/ranks/open_mpi.h"
-#include "harness/ranks/own_address.h"
 #include "harness/simulate/transport_sweeps.h"
+#include "kernels/comm/grpc/unix_sockets.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 
@@ -89,7 +89,7 @@ Way way_of_sums(const Sweep& sweep, double adding_bytes_per_ns) {
 
 using Environment = std::map<std::string, std::string>;
 
-/// Makes Open MPI use TCP, as between hosts, but only on loopback.
+/// Makes Open MPI use TCP, as between hosts, but connect only over loopback.
 const Environment kOverTcp = {
     {"OMPI_MCA_pml", "ob1"}, {"OMPI_MCA_btl", "tcp,self"}, {"OMPI_MCA_btl_tcp_if_include", "lo"}};
 
@@ -176,13 +176,15 @@ Transports measure_transports(const TransportMeasuring& options) {
   all.open_mpi_sums.adding_bytes_per_ns = adding;
   all.open_mpi_sums.on_host = way_of_sums(memory.sums, adding);
   tell("messages by gRPC");
-  GrpcSweeps grpc = sweep_grpc();
+  const exchange::SocketFolder sockets;
+  GrpcSweeps grpc = sweep_grpc(sockets.listen());
   all.grpc.adding_bytes_per_ns = adding;
   all.grpc.on_host = way_of_messages(grpc.one_way);
   const double sending = rate_of(grpc.sending);
   LaunchOptions there = here;
   if (options.hosts.empty()) {
     there.environment = kOverTcp;
+    grpc = sweep_grpc(kLoopback);
   } else {
     tell("messages between hosts");
     there.hosts = options.hosts;
@@ -209,7 +211,6 @@ int measure_as_rank() {
   const bool is_here = first == kLoopback;
   const std::string own = is_here ? kLoopback : address_towards(first + ":1");
   choose_links(is_here ? Reach::ThisHost : Reach::Hosts, own);
-  if (is_here) listen_only_at(kLoopback);
   MpiSession session;
   const Sweep rings = sweep_ranks(session, std::string(kRing), RankZero::InTime);
   // Open MPI progresses only while it is called, so a rank that polls rarely slows its sums down.

@@ -8,7 +8,6 @@
 #include <sstream>
 #include <thread>
 
-#include "harness/ranks/own_address.h"
 #include "harness/system/run_id.h"
 #include "kernels/comm/collective/all_reduce.h"
 #include "kernels/comm/mpi/mpi_transport.h"
@@ -42,7 +41,7 @@ std::unique_ptr<Kernel> message_kernel(const KernelTable& table, Node& node, con
 
 /// One end of a pair of exchanges with a message each way.
 struct GrpcEnd {
-  GrpcEnd(const RunIdentity& run, int process, const std::string& listen = kLoopback)
+  GrpcEnd(const RunIdentity& run, int process, const std::string& listen)
       : exchange({.run = run, .process = process, .processes = 2, .listen = listen}) {
     exchange.add_kernels(table);
   }
@@ -128,12 +127,12 @@ Sweep sweep_in_process(Op op) {
   return sweep;
 }
 
-GrpcSweeps sweep_grpc() {
+GrpcSweeps sweep_grpc(const std::string& listen) {
   GrpcSweeps sweeps;
   for (const std::int64_t bytes : kSizes) {
     const RunIdentity run = new_identity();
-    GrpcEnd server(run, 0);
-    GrpcEnd worker(run, 1);
+    GrpcEnd server(run, 0, listen);
+    GrpcEnd worker(run, 1, listen);
     worker.exchange.connect(0, server.exchange.serve());
     server.build(0, bytes);
     worker.build(1, bytes);

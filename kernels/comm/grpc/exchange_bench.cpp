@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Push and pull between two processes on loopback: n bytes to the other, and n bytes back once all
-// have arrived there. Three ways take turns in one run: blocking TCP sockets; a plain gRPC stream
-// of ByteBuffers, a chunk at a time; the exchange with its kernels. Prints a line for each size:
-// the median of each way in microseconds, and the ratios of the other two to TCP.
+// have arrived there. Four ways take turns in one run: blocking TCP sockets; a plain gRPC stream
+// of ByteBuffers, a chunk at a time; the exchange with its kernels, over TCP and over a Unix
+// socket. Prints a line for each size: the median of each way in microseconds, and the ratios of
+// the others to TCP.
 //   exchange_bench [BYTES...]
 #include <arpa/inet.h>
 #include <grpcpp/create_channel.h>
@@ -25,6 +26,7 @@
 #include <thread>
 
 #include "kernels/comm/grpc/exchange_for_test.h"
+#include "kernels/comm/grpc/unix_sockets.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
 
@@ -218,10 +220,20 @@ std::vector<std::unique_ptr<Pipe>> exchange_pipes(test::End& end, int process,
 
 // Two processes.
 
+ExchangeOptions options_at(int process, const std::string& listen) {
+  ExchangeOptions options = test::options_of(process, 2);
+  options.listen = listen;
+  return options;
+}
+
 /// Process 0: writes its ports to `to_parent` and sends back all that it receives, by every way.
-void echo(int to_parent, const std::vector<std::int64_t>& sizes) {
+/// `folder` is that of its Unix socket.
+void echo(int to_parent, const std::string& folder, const std::vector<std::int64_t>& sizes) {
   test::End end(test::options_of(0, 2));
+  test::End end_at_socket(options_at(0, folder));
   const auto pipes = exchange_pipes(end, 0, sizes);
+  const auto pipes_at_socket = exchange_pipes(end_at_socket, 0, sizes);
+  end_at_socket.exchange.serve();
   PlainServer plain;
   const auto [listener, tcp_port] = listen_tcp();
   const std::string exchange_port = end.exchange.serve();
@@ -245,7 +257,10 @@ void echo(int to_parent, const std::vector<std::int64_t>& sizes) {
     const auto pipe = plain.accept();
     serve([&](std::size_t) -> Pipe& { return *pipe; });
   });
+  std::thread at_socket(
+      [&] { serve([&](std::size_t i) -> Pipe& { return *pipes_at_socket[i]; }); });
   serve([&](std::size_t i) -> Pipe& { return *pipes[i]; });
+  at_socket.join();
   tcp.join();
   plain_stream.join();
   std::_Exit(0);
@@ -257,7 +272,8 @@ double median(std::vector<double> values) {
 }
 
 /// Process 1: measures.
-void measure(FILE* from_child, const std::vector<std::int64_t>& sizes) {
+void measure(FILE* from_child, std::unique_ptr<exchange::SocketFolder> folder,
+             const std::vector<std::int64_t>& sizes) {
   int ports[3] = {};
   require(std::fscanf(from_child, "%d %d %d", &ports[0], &ports[1], &ports[2]) == 3, "ports");
   const auto tcp = connect_tcp(ports[0]);
@@ -265,14 +281,18 @@ void measure(FILE* from_child, const std::vector<std::int64_t>& sizes) {
   test::End end(test::options_of(1, 2));
   const auto pipes = exchange_pipes(end, 1, sizes);
   end.exchange.connect(0, "127.0.0.1:" + std::to_string(ports[2]));
-  std::printf("%10s %10s %10s %10s %12s %12s\n", "bytes", "tcp us", "plain us", "exchange us",
-              "plain / tcp", "exchange / tcp");
+  test::End end_at_socket(options_at(1, folder->listen()));
+  const auto pipes_at_socket = exchange_pipes(end_at_socket, 1, sizes);
+  end_at_socket.exchange.connect(0, folder->listen() + "/rank0");
+  folder.reset();
+  std::printf("%10s %9s %9s %12s %12s %12s %15s %15s\n", "bytes", "tcp us", "plain us",
+              "exchange us", "at socket us", "plain / tcp", "exchange / tcp", "at socket / tcp");
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     test::Bytes bytes(static_cast<std::size_t>(sizes[i]));
-    Pipe* const ways[] = {tcp.get(), plain.pipe.get(), pipes[i].get()};
-    std::vector<double> times[3];
+    Pipe* const ways[] = {tcp.get(), plain.pipe.get(), pipes[i].get(), pipes_at_socket[i].get()};
+    std::vector<double> times[std::size(ways)];
     for (int round = 0; round < kWarmUp + rounds_of(sizes[i]); ++round) {
-      for (std::size_t way = 0; way < 3; ++way) {
+      for (std::size_t way = 0; way < std::size(ways); ++way) {
         const std::int64_t begin = now_ns();
         ways[way]->send(bytes);
         ways[way]->receive(bytes);
@@ -280,9 +300,11 @@ void measure(FILE* from_child, const std::vector<std::int64_t>& sizes) {
       }
     }
     const double base = median(times[0]);
-    std::printf("%10lld %10.0f %10.0f %10.0f %12.2f %12.2f\n", static_cast<long long>(sizes[i]),
-                base, median(times[1]), median(times[2]), median(times[1]) / base,
-                median(times[2]) / base);
+    const double plain_us = median(times[1]), exchange_us = median(times[2]),
+                 at_socket_us = median(times[3]);
+    std::printf("%10lld %9.0f %9.0f %12.0f %12.0f %12.2f %15.2f %15.2f\n",
+                static_cast<long long>(sizes[i]), base, plain_us, exchange_us, at_socket_us,
+                plain_us / base, exchange_us / base, at_socket_us / base);
     std::fflush(stdout);
   }
   std::_Exit(0);
@@ -291,12 +313,13 @@ void measure(FILE* from_child, const std::vector<std::int64_t>& sizes) {
 int run(int argc, char** argv) {
   const bool child = argc > 1 && std::string(argv[1]) == "echo";
   std::vector<std::int64_t> sizes;
-  for (int i = child ? 2 : 1; i < argc; ++i) sizes.push_back(std::atoll(argv[i]));
-  if (child) echo(STDOUT_FILENO, sizes);
+  for (int i = child ? 3 : 1; i < argc; ++i) sizes.push_back(std::atoll(argv[i]));
+  if (child) echo(STDOUT_FILENO, argv[2], sizes);
   if (sizes.empty()) sizes = {1 << 10, 4 << 10, 1 << 20, 7'900'000, 16 << 20, 64 << 20};
   int ends[2];
   require(pipe(ends) == 0, "pipe");
-  std::vector<std::string> texts = {"/proc/self/exe", "echo"};
+  auto folder = std::make_unique<exchange::SocketFolder>();
+  std::vector<std::string> texts = {"/proc/self/exe", "echo", folder->listen()};
   for (std::int64_t size : sizes) texts.push_back(std::to_string(size));
   std::vector<char*> arguments;
   for (std::string& text : texts) arguments.push_back(text.data());
@@ -307,7 +330,7 @@ int run(int argc, char** argv) {
   pid_t pid = 0;
   require(posix_spawn(&pid, texts[0].c_str(), &actions, nullptr, arguments.data(), environ) == 0,
           "spawn");
-  measure(fdopen(ends[0], "r"), sizes);
+  measure(fdopen(ends[0], "r"), std::move(folder), sizes);
   return 0;
 }
 

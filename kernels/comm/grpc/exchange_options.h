@@ -37,7 +37,7 @@ struct ExchangeOptions {
   RunIdentity run;
   int process = 0;                   ///< rank of this process
   int processes = 1;                 ///< number of processes in the run
-  std::string listen = "127.0.0.1";  ///< address to bind to, without port
+  std::string listen = "127.0.0.1";  ///< address to bind to, without port, or `unix:FOLDER`
   TlsFiles tls;
   std::int64_t chunk_bytes = 4 << 20;  ///< payload of one gRPC message
   std::int64_t wait_limit_ns = Patience{}.limit_ns;

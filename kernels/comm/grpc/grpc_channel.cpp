@@ -7,6 +7,7 @@
 #include <malloc.h>
 
 #include "kernels/comm/grpc/grpc_credentials.h"
+#include "kernels/comm/grpc/unix_sockets.h"
 #include "kernels/graph/error.h"
 
 namespace regatta::exchange {
@@ -35,6 +36,16 @@ void set_common(const ConnectionLimits& limits, const Set& set) {
   set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, limits.keepalive_time_ms / 4);
 }
 
+RunError cannot_listen(const ListenOptions& options, const std::string& address) {
+  std::string text = "cannot listen at " + address;
+  if (!is_unix(address)) {
+    text += options.port == 0 ? ": no port is free there, or it is no address of this machine"
+                              : ": the port is taken, or it is no address of this machine";
+    text += "; fix: give --listen an address of this machine that others reach";
+  }
+  return {ErrorKind::Io, text};
+}
+
 }  // namespace
 
 void prepare_process() {
@@ -49,33 +60,28 @@ void prepare_process() {
 
 Listener listen(const ListenOptions& options,
                 const std::function<void(grpc::ServerBuilder&)>& add) {
-  auto door = std::make_unique<Doorkeeper>(
-      DoorOptions{.listen = options.listen,
-                  .key = options.key,
-                  .port = options.port,
-                  .most_strangers = static_cast<std::size_t>(kMostStrangers + options.processes),
-                  .unsent_limit = std::chrono::milliseconds(options.limits.keepalive_timeout_ms)});
+  const bool at_socket = is_unix(options.listen);
+  std::string address =
+      at_socket ? options.listen + "/" + options.name : with_port(options.listen, options.port);
   grpc::ServerBuilder builder;
   set_common(options.limits,
              [&](const char* name, int value) { builder.AddChannelArgument(name, value); });
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1);
-  // Strangers may connect, but a connection without a stream is closed.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // no second server at the port
+  // A connection without a stream is closed.
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeLimitMs);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleLimitMs);
   add(builder);
-  auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-      server_credentials(options.tls));
+  int port = 0;
+  builder.AddListeningPort(address, server_credentials(options.tls), &port);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr) throw RunError(ErrorKind::Io, "cannot start a gRPC server");
-  return {.server = std::move(server), .acceptor = std::move(acceptor), .door = std::move(door)};
+  if (server == nullptr || port == 0) throw cannot_listen(options, address);
+  if (!at_socket) address = with_port(options.listen, port);
+  return {.server = std::move(server), .address = std::move(address)};
 }
 
 std::shared_ptr<grpc::Channel> connect(const ConnectOptions& options) {
   grpc::ChannelArguments arguments;
-  for (const auto& [name, text] : door_arguments(options.address, options.key)) {
-    arguments.SetString(name, text);
-  }
   set_common(options.limits, [&](const char* name, int value) { arguments.SetInt(name, value); });
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // not shared with other channels
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);

@@ -14,7 +14,6 @@
 #include <memory>
 #include <string>
 
-#include "kernels/comm/grpc/doorkeeper.h"
 #include "kernels/comm/grpc/exchange_options.h"
 #include "kernels/comm/grpc/grpc_link.h"
 
@@ -27,33 +26,25 @@ namespace regatta::exchange {
 /// as long as moving the bytes.
 void prepare_process();
 
-/// The most strangers (doorkeeper.h) that may be connected at a time, in addition to
-/// ListenOptions::processes.
-inline constexpr int kMostStrangers = 64;
-
 struct ListenOptions {
-  std::string listen;  ///< address to bind to, without port
+  std::string listen;  ///< address to bind to, without port, or `unix:FOLDER`
+  std::string name;    ///< of the socket in the folder
   int port = 0;        ///< 0: any free port
-  int processes = 1;   ///< the most processes of the run that connect at the same time
-  std::string key;     ///< the key that connections must present: door_key()
   TlsFiles tls;
   ConnectionLimits limits;
 };
 
-/// A server and the door that accepts its connections.
 struct Listener {
   std::unique_ptr<grpc::Server> server;
-  std::unique_ptr<Doorkeeper::Acceptor> acceptor;  ///< passes the door's connections to the server
-  std::unique_ptr<Doorkeeper> door;                ///< not yet open
+  std::string address;  ///< `ADDRESS:PORT` or `unix:FOLDER/NAME`
 };
 
-/// Starts a server; `add` registers its service. Throws: RunError(Usage) if the address is not this
-/// machine's, RunError(Io) if binding fails otherwise.
+/// Starts a server; `add` registers its service. Throws: RunError(Io) if the server cannot listen
+/// at the address.
 Listener listen(const ListenOptions& options, const std::function<void(grpc::ServerBuilder&)>& add);
 
 struct ConnectOptions {
-  std::string address;  ///< address of a Listener's door
-  std::string key;
+  std::string address;  ///< of a Listener
   TlsFiles tls;
   ConnectionLimits limits;
 };

@@ -15,8 +15,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "kernels/comm/grpc/doorkeeper.h"
-#include "kernels/comm/grpc/grpc_hello.h"
 #include "kernels/graph/error.h"
 
 namespace regatta::exchange {
@@ -97,7 +95,7 @@ std::string words_of_a_call(const std::shared_ptr<grpc::Channel>& channel) {
   queue.Shutdown();
   while (queue.Next(&tag, &ok)) {
   }
-  return words_of(status.error_message());
+  return status.error_message();
 }
 
 }  // namespace
@@ -107,6 +105,11 @@ TlsFiles tls_files_in(const std::string& folder) {
   return {.certificate = folder + "/cert.pem",
           .key = folder + "/key.pem",
           .authority = folder + "/ca.pem"};
+}
+
+std::string with_port(const std::string& address, int port) {
+  const bool bare_ipv6 = address.find(':') != std::string::npos && address.front() != '[';
+  return (bare_ipv6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
 }
 
 std::string why_not_connected(const std::shared_ptr<grpc::Channel>& channel, const TlsFiles& files,

@@ -24,6 +24,9 @@ TlsFiles tls_files_in(const std::string& folder);
 /// gives the TLS library's message and the conditions that a certificate must satisfy.
 void check_tls(const TlsFiles& files, const std::string& address);
 
+/// Joins an address and a port: `127.0.0.1:4000`, `[::1]:4000`.
+std::string with_port(const std::string& address, int port);
+
 /// Waits at most `limit` until the channel is connected to its server. Returns an empty string if
 /// it is, else the reason why not. With TLS it returns at the first failure, because retries do not
 /// repair certificates.

@@ -49,26 +49,21 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   std::string serve(int port) {
     listener_ = exchange::listen(
         {.listen = options_.listen,
+         .name = "rank" + std::to_string(options_.process),
          .port = port,
-         .processes = options_.processes,
-         .key = door_key(options_.run.token),
          .tls = options_.tls,
          .limits = options_.limits},
         [this](grpc::ServerBuilder& builder) { builder.RegisterCallbackGenericService(this); });
     set_up_.publish();
-    listener_.door->open(std::move(listener_.acceptor));
-    return listener_.door->address();
+    return listener_.address;
   }
 
   void connect(int process, const std::string& address) {
     check(process < options_.process, "the lower process serves, the higher connects");
     const auto link = this->link(process);
-    const auto stream =
-        exchange::start_client_stream(exchange::connect({.address = address,
-                                                         .key = door_key(options_.run.token),
-                                                         .tls = options_.tls,
-                                                         .limits = options_.limits}),
-                                      link, hello_);
+    const auto stream = exchange::start_client_stream(
+        exchange::connect({.address = address, .tls = options_.tls, .limits = options_.limits}),
+        link, hello_);
     check(stream != nullptr, "a link is connected once");
     const bool answered =
         link->wait_until_open({.limit_ns = std::int64_t{options_.connect_limit_ms} * 1'000'000});
@@ -134,7 +129,6 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     }
     for (const auto& link : links_) end(*link);
     if (listener_.server == nullptr) return;
-    listener_.door->close();
     listener_.server->Shutdown(std::chrono::system_clock::now());
     listener_.server->Wait();
     listener_.server.reset();

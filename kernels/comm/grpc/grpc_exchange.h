@@ -31,8 +31,8 @@ class GrpcExchange final : public Transport {
   explicit GrpcExchange(const ExchangeOptions& options);
   ~GrpcExchange() override;
 
-  /// Starts to listen and returns `address:port`. If `port` is 0, any free port is used. Throws:
-  /// RunError(Io).
+  /// Starts to listen and returns the address: `ADDRESS:PORT`, or `unix:FOLDER/rank<process>`. If
+  /// `port` is 0, any free port is used. Throws: RunError(Io).
   std::string serve(int port = 0);
 
   /// Connects to `process`, which has a lower number, and returns when that process has accepted.

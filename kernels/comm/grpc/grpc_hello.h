@@ -50,7 +50,5 @@ std::string error_in_answer(const grpc::ClientContext& context, const LinkEnds& 
 
 /// Formats a status as text: `UNAVAILABLE: Socket closed`.
 std::string words_of(const grpc::Status& status);
-/// Returns gRPC's message `error`, or a clearer one if the door has refused the connection.
-std::string words_of(const std::string& error);
 
 }  // namespace regatta::exchange

@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 
-#include "kernels/comm/grpc/doorkeeper.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/comm/grpc/frame.h"
 
@@ -27,26 +26,19 @@ inline Metadata metadata_of(int process) {
           {"regatta-process", std::to_string(process)}};
 }
 
-struct Call {
-  std::string method = "/regatta.Exchange/Stream";
-  std::string key = door_key(kToken);  ///< presented at the door
-};
-
 /// A client that sends arbitrary metadata and messages.
 class Stranger {
  public:
-  Stranger(const std::string& address, const Metadata& metadata, const Call& call = {}) {
+  Stranger(const std::string& address, const Metadata& metadata,
+           const std::string& method = "/regatta.Exchange/Stream") {
     grpc::ChannelArguments arguments;
-    for (const auto& [name, text] : door_arguments(address, call.key)) {
-      arguments.SetString(name, text);
-    }
     arguments.SetMaxSendMessageSize(-1);
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     grpc::GenericStub stub(
         grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
     for (const auto& [key, value] : metadata) context_.AddMetadata(key, value);
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    stream_ = stub.PrepareCall(&context_, call.method, &queue_);
+    stream_ = stub.PrepareCall(&context_, method, &queue_);
     stream_->StartCall(this);
     next();
   }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/grpc/unix_sockets.h"
+
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "kernels/graph/error.h"
+
+namespace regatta::exchange {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kFolderName[] = "regatta-XXXXXX";
+constexpr std::size_t kMostName = 20;  // bytes of a socket's name, including the slash
+constexpr std::size_t kMostParent =
+    sizeof(sockaddr_un::sun_path) - 1 - sizeof kFolderName - kMostName;
+
+}  // namespace
+
+SocketFolder::SocketFolder() {
+  std::error_code error;
+  fs::path parent = fs::temp_directory_path(error);
+  if (error || parent.string().size() > kMostParent) parent = "/tmp";
+  path_ = (parent / kFolderName).string();
+  if (mkdtemp(path_.data()) != nullptr) return;
+  throw RunError(ErrorKind::Io, "cannot make a folder for the run's sockets in '" +
+                                    parent.string() + "': " + std::strerror(errno));
+}
+
+SocketFolder::~SocketFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace regatta::exchange
