@@ -43,7 +43,7 @@ bool is_depthwise(const Graph& graph, const Node& node) {
   return groups == graph.type(node.inputs[0]).dim(3) && groups == node.outputs[0].dim(3);
 }
 
-bool is_read(const Graph& graph, Value value) { return graph.op_of(value.node) == Op::Read; }
+bool is_read(const Graph& graph, Value value) { return graph.node(value.node).op == Op::Read; }
 
 /// The variable that the value is, or a cast of it; -1 if it is neither.
 VariableId variable_read(const Graph& graph, Value value) {

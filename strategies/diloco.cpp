@@ -78,7 +78,7 @@ class Timetable {
     }
     std::vector<std::int64_t> elements;
     for (const Trainable& trainable : step.trainables) {
-      elements.push_back(step.graph.type_of_variable(trainable.variable).elements());
+      elements.push_back(step.graph.variable(trainable.variable).type.elements());
     }
     fragment_of_ = deal_in_order(elements, fragments_);
   }
@@ -153,7 +153,7 @@ class Diloco {
     const Step step = replicas_.finish();
     std::set<NodeId> exchanges;
     for (NodeId id = 0; id < static_cast<NodeId>(step.graph.nodes().size()); ++id) {
-      if (is_collective(step.graph.op_of(id))) exchanges.insert(id);
+      if (is_collective(step.graph.node(id).op)) exchanges.insert(id);
     }
     return in_front(step, std::move(exchanges));
   }

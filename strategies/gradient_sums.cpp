@@ -16,7 +16,7 @@ std::vector<GradientSum> gradient_sums(const Step& step, std::string_view strate
   for (const Trainable& each : step.trainables) parameters[each.gradient] = each.variable;
   std::vector<GradientSum> sums;
   for (NodeId id = 0; id < static_cast<NodeId>(step.graph.nodes().size()); ++id) {
-    if (step.graph.op_of(id) != Op::AllReduce || is_replaced(step.graph.node(id))) continue;
+    if (step.graph.node(id).op != Op::AllReduce || is_replaced(step.graph.node(id))) continue;
     const auto found = parameters.find({id, 0});
     if (found != parameters.end()) sums.push_back({.node = id, .parameter = found->second});
   }

@@ -23,7 +23,7 @@ Step model_parallel(const Step& step, const StrategyOptions& options) {
   }
   for (VariableId v = 0; v < static_cast<VariableId>(result.graph.variables().size()); ++v) {
     const int stage = stages.of_variable[static_cast<std::size_t>(v)];
-    result.graph.change_variable(v, [=](Variable& variable) { variable.place.stage = stage; });
+    result.graph.mutable_variable(v).place.stage = stage;
   }
   return result;
 }

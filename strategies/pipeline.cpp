@@ -120,7 +120,7 @@ class Pipeline {
   Part role(NodeId id) const { return parts_[static_cast<std::size_t>(id)]; }
   std::int64_t chunk(NodeId id) const { return chunks_.of_node[static_cast<std::size_t>(id)]; }
   Place place(NodeId id) const {
-    Place place = source_.graph.place_of(id);
+    Place place = source_.graph.node(id).place;
     place.stage = static_cast<int>(chunk(id) % shape_.stages);
     return place;
   }

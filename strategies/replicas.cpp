@@ -87,7 +87,7 @@ bool Replicas::reads(NodeId id) const {
   const Graph& graph = source_.graph;
   const Node& node = graph.node(id);
   return node.op == Op::Read ||
-         (node.op == Op::Cast && graph.op_of(node.inputs[0].node) == Op::Read);
+         (node.op == Op::Cast && graph.node(node.inputs[0].node).op == Op::Read);
 }
 
 /// Home keeps the stage, so that a rewrite for model parallelism may come first.
@@ -118,7 +118,7 @@ void Replicas::add_variables() {
       variable.judged = options_.judged;
     }
     for (std::int64_t r = 0; r < options_.count; ++r) {
-      variable.place = place_in(graph.place_of_variable(v), r);
+      variable.place = place_in(graph.variable(v).place, r);
       copiers_[at(r)].map_variable(v, result_.graph.add(variable));
     }
   }
@@ -138,7 +138,7 @@ Value Replicas::feed(NodeId input, int output, std::int64_t replica) {
     central_.map_outputs(input, result_.graph.add(node));
   }
   Builder builder(result_.graph);
-  builder.at(home_of(source_.graph.place_of(input))).in(Phase::Input).layer("input");
+  builder.at(home_of(source_.graph.node(input).place)).in(Phase::Input).layer("input");
   return builder.slice(central_.value({input, output}), offset_[at(replica)], batch_[at(replica)]);
 }
 
@@ -232,14 +232,15 @@ void Replicas::update(std::size_t t, std::int64_t replica, Value gradient) {
   const double weight =
       alone ? static_cast<double>(batch_[at(replica)]) / static_cast<double>(source_.global_batch)
             : 1.0;
-  const Place& source = source_.graph.place_of(source_.trainables[t].updates.front());
+  const Place& source = source_.graph.node(source_.trainables[t].updates.front()).place;
   const Place place = pushes ? shared_place(source, replica) : place_in(source, replica);
   append_update(t, copiers_[at(replica)], place, weight, gradient);
 }
 
 void Replicas::update_at_home(std::size_t t, Value gradient) {
-  append_update(t, central_, home_of(source_.graph.place_of(source_.trainables[t].updates.front())),
-                1.0, gradient);
+  append_update(t, central_,
+                home_of(source_.graph.node(source_.trainables[t].updates.front()).place), 1.0,
+                gradient);
 }
 
 Step Replicas::finish() { return std::move(result_); }

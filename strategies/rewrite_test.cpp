@@ -59,22 +59,6 @@ std::string refusal_of_torus(const std::string& strategy, const std::string& sid
   return "";
 }
 
-TEST(AllReduce, HoldsTypesAndAttributesOfEqualReplicasOnce) {
-  const Graph graph = rewritten("all_reduce", replicas(2)).graph;
-  std::vector<Node> first, second;
-  for (const Node& node : graph.nodes()) {
-    if (node.phase != Phase::Forward && node.phase != Phase::Backward) continue;
-    (node.place == kWorker0 ? first : second).push_back(node);
-  }
-  ASSERT_EQ(first.size(), second.size());
-  EXPECT_GT(first.size(), 10U);
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    const std::string op(to_string(first[i].op));
-    EXPECT_EQ(&first[i].outputs.all(), &second[i].outputs.all()) << op;
-    EXPECT_EQ(&first[i].attributes.values(), &second[i].attributes.values()) << op;
-  }
-}
-
 TEST(AllReduce, TellsTheColumnsOfItsTorusToEveryMember) {
   for (const char* strategy : {"all_reduce", "local_sgd", "diloco", "all_reduce+powersgd"}) {
     StrategyOptions options = replicas(6);

@@ -71,13 +71,13 @@ class Sharder {
   void deal() {
     std::int64_t total = 0;
     for (const Trainable& t : source_.trainables) {
-      total += source_.graph.type_of_variable(t.variable).bytes();
+      total += source_.graph.variable(t.variable).type.bytes();
     }
     const double range = static_cast<double>(total) / static_cast<double>(servers_);
     std::int64_t begin = 0;
     for (std::size_t t = 0; t < source_.trainables.size(); ++t) {
       const Trainable& trainable = source_.trainables[t];
-      const TensorType& type = source_.graph.type_of_variable(trainable.variable);
+      const TensorType& type = source_.graph.variable(trainable.variable).type;
       parts_.push_back(deal_one(type, static_cast<double>(begin), range));
       begin += type.bytes();
       for (NodeId update : trainable.updates) {
@@ -161,7 +161,7 @@ class Sharder {
 
   /// The read of a trainable if the node is one or casts one; else -1.
   NodeId read_of(NodeId id) const {
-    if (source_.graph.op_of(id) == Op::Cast) id = source_.graph.node(id).inputs[0].node;
+    if (source_.graph.node(id).op == Op::Cast) id = source_.graph.node(id).inputs[0].node;
     const Node& node = source_.graph.node(id);
     return node.op == Op::Read && trainable_of_.contains(node.variables[0]) ? id : -1;
   }
@@ -185,7 +185,7 @@ class Sharder {
     const std::vector<Rows>& parts = parts_of(t);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       Builder builder(result_.graph);
-      builder.at(result_.graph.place_of(gradient.node))
+      builder.at(result_.graph.node(gradient.node).place)
           .in(Phase::Backward)
           .layer(source_.graph.node(trainable.gradient.node).layer);
       const Value slope =

@@ -172,7 +172,7 @@ class Shares {
                      [](const Use& a, const Use& b) { return a.first < b.first; });
     join_uses();
     for (std::size_t i = 0; i < uses_.size(); ++i) {
-      uses_at_[source_.graph.place_of(uses_[i].sum)].push_back(i);
+      uses_at_[source_.graph.node(uses_[i].sum).place].push_back(i);
     }
   }
 
@@ -182,7 +182,7 @@ class Shares {
     std::vector<Use> joined;
     for (const Use& use : uses_) {
       const auto [entry, is_first] =
-          latest.try_emplace(source_.graph.place_of(use.sum), joined.size());
+          latest.try_emplace(source_.graph.node(use.sum).place, joined.size());
       Use* const before = is_first ? nullptr : &joined[entry->second];
       if (before != nullptr && before->sum == use.sum) {
         before->last = use.last;
@@ -197,7 +197,7 @@ class Shares {
 
   /// The use that is `many` places before this one at its worker; null if there is none.
   const Use* before(std::size_t use, std::ptrdiff_t many) const {
-    const std::vector<std::size_t>& all = uses_at_.at(source_.graph.place_of(uses_[use].sum));
+    const std::vector<std::size_t>& all = uses_at_.at(source_.graph.node(uses_[use].sum).place);
     const std::ptrdiff_t at = std::find(all.begin(), all.end(), use) - all.begin() - many;
     return at < 0 ? nullptr : &uses_[all[static_cast<std::size_t>(at)]];
   }
@@ -312,7 +312,7 @@ class Shares {
       for (NodeId id : members) {
         NodeId& last = ready[id];
         for (Value input : source_.graph.node(id).inputs) last = std::max(last, input.node);
-        const auto [entry, is_first] = latest.try_emplace(source_.graph.place_of(id), id);
+        const auto [entry, is_first] = latest.try_emplace(source_.graph.node(id).place, id);
         if (!is_first) next[std::exchange(entry->second, id)] = id;
       }
     }
@@ -363,7 +363,7 @@ Step to_share(const Step& replicas, const FreedEarly& freed_early) {
   Copier copier(replicas.graph);
   copier.copy_variables(result.graph);
   for (NodeId id = 0; id < static_cast<NodeId>(replicas.graph.nodes().size()); ++id) {
-    if (replicas.graph.op_of(id) != Op::AllReduce) {
+    if (replicas.graph.node(id).op != Op::AllReduce) {
       copier.copy(id, result.graph);
       continue;
     }

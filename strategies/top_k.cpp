@@ -91,7 +91,7 @@ Value TopK::select(const GradientSum& sum, Value gradient) {
   slot.type = node.outputs[0];
   slot.initializer = {};
   slot.part_of.reset();
-  slot.place = source_.graph.place_of(gradient.node);
+  slot.place = source_.graph.node(gradient.node).place;
   const VariableId error = result_.graph.add(slot);
 
   Builder& builder = at(node).at(slot.place);

@@ -132,8 +132,8 @@ TEST(Airbench94, StartsItsFirstLayerFromTheData) {
       std::find_if(step.graph.variables().begin(), step.graph.variables().end(),
                    [](const Variable& variable) { return variable.name == "whiten.weight"; });
   ASSERT_NE(whiten, step.graph.variables().end());
-  EXPECT_EQ(whiten->initializer->kind, Initializer::Kind::Given);
-  EXPECT_EQ(whiten->initializer->values.size(), 288U);
+  EXPECT_EQ(whiten->initializer.kind, Initializer::Kind::Given);
+  EXPECT_EQ(whiten->initializer.values.size(), 288U);
 }
 
 // Source: K. Jordan, airbench94.py: PyTorch's default; then as many filters as there are input

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/cpu/buffer.h"
+#include "kernels/graph/graph.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {

@@ -120,7 +120,7 @@ KernelLoad load_of(const Graph& graph, NodeId id) {
   for (const Value input : node.inputs) bytes += graph.type(input).bytes();
   for (const TensorType& type : node.outputs) bytes += type.bytes();
   const std::int64_t moves = category_of(graph, node) == Category::Update ? 2 : 1;
-  for (const VariableId v : node.variables) bytes += moves * graph.type_of_variable(v).bytes();
+  for (const VariableId v : node.variables) bytes += moves * graph.variable(v).type.bytes();
   load.bytes = static_cast<double>(bytes);
   return load;
 }

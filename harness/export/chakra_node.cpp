@@ -65,8 +65,8 @@ void describe_kernel(const Graph& graph, NodeId id, WireMessage& message) {
   for (const TensorType& type : node.outputs) elements += type.elements();
   std::int64_t bytes = bytes_of_inputs(graph, node) + bytes_of_outputs(node);
   for (const VariableId v : node.variables) {
-    if (node.outputs.empty()) elements += graph.type_of_variable(v).elements();
-    bytes += graph.type_of_variable(v).bytes();
+    if (node.outputs.empty()) elements += graph.variable(v).type.elements();
+    bytes += graph.variable(v).type.bytes();
   }
   const std::int64_t products = multiply_adds(graph, id);
   add_number(message, "is_cpu_op", kBool, node.place.role == Role::Host ? 1 : 0);

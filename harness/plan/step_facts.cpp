@@ -12,7 +12,7 @@ namespace {
 bool uses_anothers(const Graph& placed, const Node& node) {
   return node.place.role == Role::Worker &&
          std::any_of(node.variables.begin(), node.variables.end(),
-                     [&](VariableId v) { return placed.place_of_variable(v) != node.place; });
+                     [&](VariableId v) { return placed.variable(v).place != node.place; });
 }
 
 }  // namespace

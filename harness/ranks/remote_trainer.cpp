@@ -179,7 +179,7 @@ void RemoteTrainer::begin_at(const std::vector<VariableCopy>& variables,
     const Graph& graph = parts_[static_cast<std::size_t>(r)].graph;
     for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
       const VariableCopy& copy = variables.at(next++);
-      check(copy.tensor.type == graph.type_of_variable(v), "variables stand in the order of ranks");
+      check(copy.tensor.type == graph.variable(v).type, "variables stand in the order of ranks");
       send_pieces(v, copy, [&](control::Piece piece) {
         control::ToRank message;
         *message.mutable_piece() = std::move(piece);

@@ -96,7 +96,7 @@ bool Evaluator::copy_on_device(Trainer& training, int model) {
     if (!is_one || !device.copies_from(*found.front().device)) return false;
     copies[&device].push_back({.to = executor_->variable_on_device(v).data,
                                .from = found.front().tensor.data,
-                               .bytes = graph.type_of_variable(v).bytes()});
+                               .bytes = graph.variable(v).type.bytes()});
   }
   for (const auto& [device, of_device] : copies) device->copy(of_device);
   return true;

@@ -137,7 +137,7 @@ void add_centres(Step& step) {
   for (const Trainable& trainable : step.trainables) {
     const VariableId own = trainable.variable;
     copies[step.graph.variable(own).name].push_back(own);
-    step.graph.change_variable(own, [](Variable& each) { each.judged = Judged::Never; });
+    step.graph.mutable_variable(own).judged = Judged::Never;
   }
   for (const auto& [name, own] : copies) {
     Variable centre = step.graph.variable(own.front());
@@ -148,7 +148,7 @@ void add_centres(Step& step) {
     const VariableId id = step.graph.add(centre);
     std::vector<Value> parts{builder.at(centre.place).scale(builder.read(id), 0.7)};
     for (const VariableId each : own) {
-      builder.at(step.graph.place_of_variable(each));
+      builder.at(step.graph.variable(each).place);
       parts.push_back(builder.scale(builder.read(each), 0.1));
     }
     builder.at(centre.place).assign(builder.sum(parts), id);

@@ -144,7 +144,7 @@ class PartTimes {
     std::map<Place, std::vector<double>> sums;
     std::map<Place, std::vector<bool>> is_cut;
     for (const TimedKernels::NodeTimes& times : timed_.nodes()) {
-      const Place& place = graph.place_of(times.id);
+      const Place& place = graph.node(times.id).place;
       if (place.role != Role::Worker) continue;
       if (category_of(graph, graph.node(times.id)) != Category::Compute) continue;
       sums[place].resize(steps);

@@ -13,6 +13,7 @@
 
 #include "kernels/cuda/device/device_op_for_test.h"
 #include "kernels/graph/builder.h"
+#include "kernels/graph/data_set.h"
 #include "kernels/graph/fusion.h"
 #include "kernels/runtime/gpu_facts.h"
 

@@ -43,6 +43,7 @@ Attributes::Attributes(std::initializer_list<std::pair<std::string, Value>> valu
 const Attributes::Values Attributes::kNone;
 
 void Attributes::set(std::string_view name, Value value) {
+  if (const Value* old = find(name); old != nullptr && *old == value) return;
   Values values;
   values.reserve(this->values().size() + (has(name) ? 0 : 1));  // exactly the room that is needed
   values.insert(values.end(), this->values().begin(), this->values().end());

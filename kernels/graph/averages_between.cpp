@@ -23,7 +23,7 @@ bool leave_a_process(const Graph& graph, const Binding& binding) {
   return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
     if (node.op != Op::Average) return false;
     return std::any_of(node.variables.begin(), node.variables.end(), [&](VariableId v) {
-      return is_elsewhere(graph.place_of_variable(v), node.place, binding);
+      return is_elsewhere(graph.variable(v).place, node.place, binding);
     });
   });
 }
@@ -55,7 +55,7 @@ class Lowering {
   }
 
  private:
-  const Place& place_of(VariableId v) const { return source_.graph.place_of_variable(v); }
+  const Place& place_of(VariableId v) const { return source_.graph.variable(v).place; }
 
   static Period period_of_peer(const Node& average, std::size_t peer) {
     return {.draw = PeerDraw{.replica = average.attributes.integer("replica"),

@@ -13,19 +13,19 @@ Copier::Copier(const Graph& source)
   first_.reserve(source.nodes().size());
   for (NodeId id = 0; id < std::ssize(source.nodes()); ++id) {
     first_.push_back(outputs);
-    outputs += source.outputs_of(id);
+    outputs += source.node(id).outputs.size();
   }
   values_.resize(outputs);
 }
 
 std::size_t Copier::slot(Value from) const {
-  const std::size_t outputs = source_.outputs_of(from.node);
+  const std::size_t outputs = source_.node(from.node).outputs.size();
   check(static_cast<std::size_t>(from.output) < outputs, "a value is one of its node's outputs");
   return first_.at(static_cast<std::size_t>(from.node)) + static_cast<std::size_t>(from.output);
 }
 
 bool Copier::knows(Value from) const {
-  const std::size_t outputs = source_.outputs_of(from.node);
+  const std::size_t outputs = source_.node(from.node).outputs.size();
   return static_cast<std::size_t>(from.output) < outputs && values_[slot(from)].exists();
 }
 
@@ -74,7 +74,7 @@ void Copier::rename(Step& step) const {
 }
 
 void Copier::map_outputs(NodeId from, NodeId to) {
-  for (int i = 0; i < static_cast<int>(source_.outputs_of(from)); ++i) {
+  for (int i = 0; i < static_cast<int>(source_.node(from).outputs.size()); ++i) {
     map({from, i}, {to, i});
   }
 }

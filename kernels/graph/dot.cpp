@@ -96,7 +96,7 @@ class Drawing {
       }
     }
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
-      if (graph_.op_of(id) != Op::Read) draw(id);
+      if (graph_.node(id).op != Op::Read) draw(id);
     }
   }
 

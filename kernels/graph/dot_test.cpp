@@ -79,7 +79,7 @@ TEST(Dot, DrawsWhatCrossesPlacesBoldWithItsBytesAndOnce) {
 
 TEST(Dot, GathersWhatReplicasShareInMemory) {
   Graph graph = small_graph();
-  graph.change_variable(0, [&](Variable& each) { each.sharing = Sharing::Relaxed; });
+  graph.mutable_variable(0).sharing = Sharing::Relaxed;
   const std::string dot = to_dot(graph);
   EXPECT_THAT(dot, HasSubstr("label=\"shared memory\""));
   EXPECT_THAT(dot, Not(HasSubstr(" B\"")));  // sharing memory sends no message
@@ -88,8 +88,7 @@ TEST(Dot, GathersWhatReplicasShareInMemory) {
 
 TEST(Dot, DrawsAllPlacesOfAServerAsOne) {
   Graph graph = small_graph();
-  graph.change_variable(
-      0, [&](Variable& each) { each.place = {.replica = 0, .stage = 0, .role = Role::Server}; });
+  graph.mutable_variable(0).place = {.replica = 0, .stage = 0, .role = Role::Server};
   graph.place(find(graph, Op::Read)) = {.replica = 1, .stage = 0, .role = Role::Server};
   graph.place(find(graph, Op::Sgd)) = {.replica = 1, .stage = 0, .role = Role::Server};
   const std::string dot = to_dot(graph);

@@ -51,7 +51,7 @@ std::map<BucketTensor, std::int64_t> scattered(const Graph& graph) {
 }  // namespace
 
 std::vector<std::int64_t> expiries(const Step& step) {
-  const Graph::Nodes nodes = step.graph.nodes();
+  const std::vector<Node>& nodes = step.graph.nodes();
   std::vector<std::int64_t> expiry(nodes.size(), kNeverExpires);
   std::map<Value, std::int64_t> needed;  // until when each value is read
   const std::map<BucketTensor, std::int64_t> of_buckets = scattered(step.graph);

@@ -38,7 +38,7 @@ class Users {
   NodeId first(Value value, std::initializer_list<Op> ops) const {
     for (NodeId user : of(value)) {
       if (user == kOutside) continue;
-      if (std::find(ops.begin(), ops.end(), graph_.op_of(user)) != ops.end()) return user;
+      if (std::find(ops.begin(), ops.end(), graph_.node(user).op) != ops.end()) return user;
     }
     return -1;
   }
@@ -82,7 +82,7 @@ class Matcher {
   explicit Matcher(const Step& step) : graph_(step.graph), users_(step) {}
 
   std::optional<FusedBlock> match(NodeId id) const {
-    const Op op = graph_.op_of(id);
+    const Op op = graph_.node(id).op;
     if (op == Op::Bias) return closed(bias(id));
     if (op != Op::Normalize && op != Op::NormalizeInference) return {};
     for (const Wanted& wanted : largest_first()) {
@@ -110,7 +110,7 @@ class Matcher {
     if (!chain) return {};
     FusedBlock block{.forward = forward_of(*chain), .backward = {}};
     const NodeId backward = users_.first({id, 1}, {Op::NormalizeBackward});
-    if (graph_.op_of(id) == Op::NormalizeInference || backward < 0) return block;
+    if (graph_.node(id).op == Op::NormalizeInference || backward < 0) return block;
     block.backward = backward_of(*chain, backward);
     if (!block.backward) return {};
     return block;
@@ -145,7 +145,7 @@ class Matcher {
   }
 
   Activation activation_of(NodeId id) const {
-    return graph_.op_of(id) == Op::Relu ? Activation::Relu : Activation::Gelu;
+    return graph_.node(id).op == Op::Relu ? Activation::Relu : Activation::Gelu;
   }
 
   FusedNode forward_of(const Chain& chain) const {
@@ -185,7 +185,7 @@ class Matcher {
     if (chain.pool >= 0) {
       const bool before = chain.fusion.pool == Pool::Before;
       const NodeId pool = before ? users_.first(dx, {Op::MaxPoolBackward}) : dy.node;
-      if (pool < 0 || graph_.op_of(pool) != Op::MaxPoolBackward ||
+      if (pool < 0 || graph_.node(pool).op != Op::MaxPoolBackward ||
           graph_.node(pool).inputs[1] != Value{chain.pool, 1}) {
         return {};
       }
@@ -215,7 +215,7 @@ class Matcher {
   bool undoes_activation(Value gradient, NodeId activation) const {
     const Node& node = graph_.node(gradient.node);
     const Value x = graph_.node(activation).inputs[0], y{activation, 0};
-    const bool relu = graph_.op_of(activation) == Op::Relu;
+    const bool relu = graph_.node(activation).op == Op::Relu;
     return relu ? node.op == Op::ReluBackward && node.inputs[1] == y
                 : node.op == Op::GeluBackward && node.inputs[1] == x;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/graph/graph.h"
 
-#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "kernels/graph/error.h"
@@ -64,50 +64,26 @@ NodeId Graph::add(Node node) {
   std::vector<TensorType> inputs;
   inputs.reserve(node.inputs.size());
   for (Value input : node.inputs) {
-    check(input.node >= 0 && input.node < static_cast<NodeId>(nodes_->size()),
+    check(input.node >= 0 && input.node < std::ssize(nodes_),
           "a node's inputs come from earlier nodes");
     inputs.push_back(type(input));
   }
   std::vector<TensorType> variables;
   variables.reserve(node.variables.size());
-  for (VariableId id : node.variables) variables.push_back(type_of_variable(id));
-  set_outputs(node, op_info(node.op).infer({inputs, variables, node.attributes, node.member}));
-  StoredNode added = store(std::move(node), *nodes_);
-  own(nodes_).push_back(std::move(added));
-  return static_cast<NodeId>(nodes_->size()) - 1;
+  for (VariableId id : node.variables) variables.push_back(variable(id).type);
+  node.outputs = op_info(node.op).infer({inputs, variables, node.attributes, node.member});
+  nodes_.push_back(std::move(node));
+  return static_cast<NodeId>(nodes_.size()) - 1;
 }
-
-/// Sets the output types; shares the first input's list if it is equal.
-void Graph::set_outputs(Node& node, std::vector<TensorType> types) const {
-  if (node.outputs.all() == types) return;
-  if (!node.inputs.empty()) node.outputs = stored(node.inputs.front().node).body->outputs;
-  if (node.outputs.all() != types) node.outputs = std::move(types);
-}
-
-Node Graph::node(NodeId id) const { return node_of(stored(id)); }
-
-Variable Graph::variable(VariableId id) const { return variable_of(stored_variable(id)); }
 
 VariableId Graph::add(Variable variable) {
-  own(variables_).push_back(store(std::move(variable)));
-  return static_cast<VariableId>(variables_->size()) - 1;
-}
-
-VariableId Graph::copy_variable(const Graph& other, VariableId id) {
-  StoredVariable copied = other.stored_variable(id);
-  own(variables_).push_back(std::move(copied));
-  return static_cast<VariableId>(variables_->size()) - 1;
+  variables_.push_back(std::move(variable));
+  return static_cast<VariableId>(variables_.size()) - 1;
 }
 
 void Graph::copy_variables_of(const Graph& other) {
-  check(variables_->empty(), "a graph takes another's variables before it has any");
+  check(variables_.empty(), "a graph takes another's variables before it has any");
   variables_ = other.variables_;
-}
-
-void Graph::change_variable(VariableId id, const std::function<void(Variable&)>& change) {
-  Variable changed = variable(id);
-  change(changed);
-  own(variables_).at(static_cast<std::size_t>(id)) = store(std::move(changed));
 }
 
 }  // namespace regatta

@@ -6,82 +6,50 @@
 // device and starts no thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "kernels/graph/elements.h"
 #include "kernels/graph/node.h"
-#include "kernels/graph/stored.h"
 #include "kernels/graph/variable.h"
 
 namespace regatta {
 
-/// Copies of a graph share nodes and variables until one copy is changed. Any thread may read a
-/// graph; it may be changed only while no other thread copies it, or copies or destroys a copy of
-/// it. A moved-from graph must be assigned before it is used again. Nodes and variables are
-/// returned by value, because the graph stores the common parts of replicas only once (stored.h).
-/// References into the attributes and output types of a returned node stay valid after that node is
-/// destroyed, as long as the graph exists.
+/// References to nodes and variables are valid until a node or variable is added or the graph is
+/// destroyed.
 class Graph {
  public:
   /// Appends a node; its output types are inferred from its inputs and attributes.
   /// Throws: aborts when the op's rules do not allow the inputs.
   NodeId add(Node node);
   VariableId add(Variable variable);
-  /// Appends a variable of another graph.
-  VariableId copy_variable(const Graph& other, VariableId id);
   /// Copies all variables of the other graph, with their ids. Throws: aborts if this graph has
   /// variables.
   void copy_variables_of(const Graph& other);
 
-  Node node(NodeId id) const;
-  Variable variable(VariableId id) const;
-  using Nodes = Elements<&Graph::node>;
-  using Variables = Elements<&Graph::variable>;
-  /// All nodes, or all variables, in the order of their ids. The range is valid until the graph is
-  /// changed or destroyed.
-  Nodes nodes() const { return {*this, nodes_->size()}; }
-  Variables variables() const { return {*this, variables_->size()}; }
-  const TensorType& type(Value value) const {
-    return stored(value.node).body->outputs.at(static_cast<std::size_t>(value.output));
+  const Node& node(NodeId id) const { return nodes_.at(static_cast<std::size_t>(id)); }
+  const Variable& variable(VariableId id) const {
+    return variables_.at(static_cast<std::size_t>(id));
   }
-  /// Single fields of a node or variable, which cost less than node(id) or variable(id).
-  Op op_of(NodeId id) const { return stored(id).body->op; }
-  const Place& place_of(NodeId id) const { return stored(id).place; }
-  std::size_t outputs_of(NodeId id) const { return stored(id).body->outputs.size(); }
-  const TensorType& type_of_variable(VariableId id) const { return stored_variable(id).body->type; }
-  const Place& place_of_variable(VariableId id) const { return stored_variable(id).place; }
+  /// All nodes, or all variables, in the order of their ids.
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<Variable>& variables() const { return variables_; }
+  const TensorType& type(Value value) const {
+    return node(value.node).outputs.at(static_cast<std::size_t>(value.output));
+  }
 
   /// Reserves memory for `count` nodes or variables.
-  void reserve_nodes(std::size_t count) { own(nodes_).reserve(count); }
-  void reserve_variables(std::size_t count) { own(variables_).reserve(count); }
+  void reserve_nodes(std::size_t count) { nodes_.reserve(count); }
+  void reserve_variables(std::size_t count) { variables_.reserve(count); }
 
-  /// Change existing nodes and variables, for rewrites that set a coordinate of their places. Use
-  /// the reference that place() returns at once: writing through it after the graph was copied
-  /// would change the copy, too.
-  Place& place(NodeId id) { return own(nodes_).at(static_cast<std::size_t>(id)).place; }
-  void change_variable(VariableId id, const std::function<void(Variable&)>& change);
+  /// Existing nodes' places and variables, for rewrites that change them.
+  Place& place(NodeId id) { return nodes_.at(static_cast<std::size_t>(id)).place; }
+  Variable& mutable_variable(VariableId id) { return variables_.at(static_cast<std::size_t>(id)); }
 
  private:
-  const StoredNode& stored(NodeId id) const { return nodes_->at(static_cast<std::size_t>(id)); }
-  const StoredVariable& stored_variable(VariableId id) const {
-    return variables_->at(static_cast<std::size_t>(id));
-  }
-  void set_outputs(Node& node, std::vector<TensorType> types) const;
-  /// Returns the vector for writing, copied first if other graphs share it.
-  template <typename T>
-  static T& own(std::shared_ptr<T>& shared) {
-    if (shared.use_count() > 1) shared = std::make_shared<T>(*shared);
-    return *shared;
-  }
-
-  std::shared_ptr<std::vector<StoredNode>> nodes_ = std::make_shared<std::vector<StoredNode>>();
-  std::shared_ptr<std::vector<StoredVariable>> variables_ =
-      std::make_shared<std::vector<StoredVariable>>();
+  std::vector<Node> nodes_;
+  std::vector<Variable> variables_;
 };
 
 /// A variable that is trained, its gradient, and the nodes that assign it.

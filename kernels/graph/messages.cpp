@@ -12,7 +12,7 @@ namespace {
 /// Whether the value is a server's variable or a cast of one.
 bool is_pull(const Graph& graph, Value value) {
   const Node& node = graph.node(value.node);
-  const bool cast = node.op == Op::Cast && graph.place_of(node.inputs[0].node) == node.place;
+  const bool cast = node.op == Op::Cast && graph.node(node.inputs[0].node).place == node.place;
   const Node& source = cast ? graph.node(node.inputs[0].node) : node;
   return source.op == Op::Read && node.place.role == Role::Server;
 }
@@ -33,7 +33,7 @@ std::vector<Message> messages(const Graph& graph, const Binding& binding) {
   std::map<std::tuple<Place, Place, bool, Period>, Open> open;
   for (const Node& node : graph.nodes()) {
     for (Value input : node.inputs) {
-      const Place& from = graph.place_of(input.node);
+      const Place& from = graph.node(input.node).place;
       if (binding.process_of(from) == binding.process_of(node.place)) continue;
       if (!known.insert({input, node.place}).second) continue;
       const bool pull = is_pull(graph, input);

@@ -7,11 +7,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/graph/attributes.h"
-#include "kernels/graph/few.h"
 #include "kernels/graph/op.h"
-#include "kernels/graph/shared.h"
 #include "kernels/graph/tensor_type.h"
 
 namespace regatta {
@@ -53,9 +52,10 @@ std::string_view to_string(Phase phase);
 struct Node {
   Op op = Op::Read;
   Attributes attributes;
-  Few<Value, 2> inputs;
-  Few<VariableId, 4> variables;    ///< the variables that the op reads or assigns (OpInfo::assigns)
-  SharedList<TensorType> outputs;  ///< types of the outputs
+  std::vector<Value> inputs;
+  std::vector<VariableId> variables;  ///< the variables that the op reads or assigns
+                                      ///< (OpInfo::assigns)
+  std::vector<TensorType> outputs;    ///< types of the outputs
   Place place;
   std::int64_t member = 0;  ///< index among the members of a collective or a quorum
   Phase phase = Phase::Forward;

@@ -113,7 +113,7 @@ class Partitioner {
       parts_[p].graph.reserve_variables(variables[p]);
     }
     for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-      copier_.map_variable(v, part(process_of_variable(v)).graph.copy_variable(graph, v));
+      copier_.map_variable(v, part(process_of_variable(v)).graph.add(graph.variable(v)));
     }
     for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
       for (const SendsToEnd& sends : under_way_.end_before(graph.node(id))) add_sent(sends);
@@ -137,9 +137,9 @@ class Partitioner {
  private:
   static std::size_t at(int number) { return static_cast<std::size_t>(number); }
   Step& part(int process) { return parts_.at(at(process)); }
-  int process_of(NodeId id) const { return binding_.process_of(step_.graph.place_of(id)); }
+  int process_of(NodeId id) const { return binding_.process_of(step_.graph.node(id).place); }
   int process_of_variable(VariableId v) const {
-    return binding_.process_of(step_.graph.place_of_variable(v));
+    return binding_.process_of(step_.graph.variable(v).place);
   }
 
   /// Appends a node that belongs to loop `loop` of the whole graph.
@@ -171,9 +171,17 @@ class Partitioner {
       if (!together) node.attributes.set("processes", members);
     }
     set_until(node.attributes, expiries_[static_cast<std::size_t>(id)]);
+    if (is_collective(node.op)) share_with_members(node);
     if (node.op == Op::Lookahead && loops_step_apart_) set_loops_step_apart(node.attributes);
     nodes_[at(id)] = add(process, std::move(node), loops_.of(id));
     copier_.map_outputs(id, nodes_[at(id)]);
+  }
+
+  /// Makes equal attributes of a collective's members one copy: each lists all processes.
+  void share_with_members(Node& node) {
+    Attributes& last = attributes_of_group_[node.attributes.integer("group")];
+    if (!(last == node.attributes)) last = node.attributes;
+    node.attributes = last;
   }
 
   /// Sends each message that the node completes, then ends the sends that have been received before
@@ -207,7 +215,8 @@ class Partitioner {
 
   void add_sent(const SendsToEnd& sends) {
     const NodeId first = sends.values.front().node;
-    Node node = communication(Op::Sent, step_.graph.place_of(first), step_.graph.node(first).layer);
+    Node node =
+        communication(Op::Sent, step_.graph.node(first).place, step_.graph.node(first).layer);
     for (Value value : sends.values) node.inputs.push_back(copier_.value(value));
     std::vector<std::int64_t> peers;
     for (std::int64_t m : sends.messages) {
@@ -255,7 +264,7 @@ class Partitioner {
 
   /// The value at `place`; receives or copies it there if needed.
   Value arrived(Value value, const Place& place) {
-    const Place& source = step_.graph.place_of(value.node);
+    const Place& source = step_.graph.node(value.node).place;
     const int process = binding_.process_of(place);
     if (source == place) return copier_.value(value);
     const std::pair key{value, place};
@@ -286,7 +295,7 @@ class Partitioner {
   }
 
   void add_trainable(const Trainable& trainable) {
-    const Place& place = step_.graph.place_of(trainable.updates.front());
+    const Place& place = step_.graph.node(trainable.updates.front()).place;
     const int process = binding_.process_of(place);
     Trainable local;
     check(process_of_variable(trainable.variable) == process, "who updates a parameter has it");
@@ -313,6 +322,7 @@ class Partitioner {
   std::map<NodeId, std::set<std::size_t>> leaves_in_;
   SendsUnderWay under_way_;
   std::map<std::int64_t, std::vector<std::int64_t>> processes_of_group_;
+  std::map<std::int64_t, Attributes> attributes_of_group_;
   Copier copier_;  ///< maps each value and variable to the part of its process
   std::vector<Step> parts_;
   std::vector<NodeId> nodes_;  ///< by node of the placed graph: its node in the part of its

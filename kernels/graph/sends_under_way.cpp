@@ -44,7 +44,7 @@ std::vector<SendsToEnd> SendsUnderWay::end_before(const Node& node) {
 
 void SendsUnderWay::received(Value value, std::int64_t message, const Period& period) {
   if (graph_.type(value).bytes() < kInlineBytes || variable_behind(graph_, value) >= 0) return;
-  received_[graph_.place_of(value.node)].push_back(
+  received_[graph_.node(value.node).place].push_back(
       {.values = {value}, .messages = {message}, .period = period});
 }
 
@@ -64,7 +64,7 @@ std::vector<SendsToEnd> SendsUnderWay::end_all(const std::vector<int>& loop_of) 
     for (const auto& [sent, messages] : sends) {
       const auto& [value, period] = sent;
       const auto node = static_cast<std::size_t>(value.node);
-      SendsToEnd& end = together[{loop_of[node], graph_.place_of(value.node), period}];
+      SendsToEnd& end = together[{loop_of[node], graph_.node(value.node).place, period}];
       end.values.push_back(value);
       end.period = period;
       end.messages.insert(end.messages.end(), messages.begin(), messages.end());

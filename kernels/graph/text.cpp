@@ -88,7 +88,7 @@ std::string to_text(const Graph& graph) {
   std::string text;
   for (const Variable& variable : graph.variables()) {
     text += "variable " + variable.name + ' ' + to_string(variable.type) + ' ' +
-            kind_text(variable.kind) + ' ' + initializer_text(*variable.initializer) + " @" +
+            kind_text(variable.kind) + ' ' + initializer_text(variable.initializer) + " @" +
             to_string(variable.place);
     if (variable.sharing != Sharing::None) {
       text += " shared " + std::string(to_string(variable.sharing));

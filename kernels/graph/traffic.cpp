@@ -29,7 +29,7 @@ TrafficByPeriod traffic_by_period(const Graph& graph) {
     };
     if (node.op == Op::Copy) {
       const std::int64_t bytes = output_bytes(node);
-      add_at(graph.place_of(node.inputs[0].node), {.sent = bytes, .received = 0, .messages = 0});
+      add_at(graph.node(node.inputs[0].node).place, {.sent = bytes, .received = 0, .messages = 0});
       add_at(node.place, {.sent = 0, .received = bytes, .messages = 1});
     } else if (node.op == Op::Send) {
       std::int64_t bytes = 0;

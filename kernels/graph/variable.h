@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "kernels/graph/node.h"
-#include "kernels/graph/shared.h"
 #include "kernels/graph/tensor_type.h"
 
 namespace regatta {
@@ -78,10 +77,10 @@ struct Variable {
   std::string name;
   TensorType type;
   VariableKind kind = VariableKind::Parameter;
-  Shared<Initializer> initializer = {};
+  Initializer initializer = {};
   Place place;
   Sharing sharing = Sharing::None;
-  Shared<PartOf> part_of = {};
+  std::optional<PartOf> part_of = {};
   /// How evaluations use this variable; set by a strategy whose replicas have different values. If
   /// empty, judged_by() derives it from `kind`.
   std::optional<Judged> judged = {};
@@ -105,7 +104,7 @@ struct Variable {
 /// Returns an initializer for a copy of `source`: it gives the first value of `source` in every
 /// process.
 inline Initializer first_value_of(const Variable& source) {
-  Initializer same = *source.initializer;
+  Initializer same = source.initializer;
   if (same.source.empty()) same.source = source.name;
   return same;
 }

@@ -13,7 +13,7 @@ namespace regatta {
 namespace {
 
 std::string at_node(const Graph& graph, NodeId id, const std::string& rule) {
-  return "node %" + std::to_string(id) + " (" + std::string(to_string(graph.op_of(id))) +
+  return "node %" + std::to_string(id) + " (" + std::string(to_string(graph.node(id).op)) +
          "): " + rule;
 }
 
@@ -32,7 +32,7 @@ std::string broken_node_rule(const Graph& graph, NodeId id) {
   std::vector<TensorType> inputs;
   for (Value input : node.inputs) {
     if (input.node < 0 || input.node >= id) return "an input does not come from an earlier node";
-    const auto outputs = static_cast<int>(graph.outputs_of(input.node));
+    const auto outputs = static_cast<int>(graph.node(input.node).outputs.size());
     if (input.output < 0 || input.output >= outputs) {
       return "an input names an output that its node does not have";
     }
@@ -47,8 +47,8 @@ std::string broken_node_rule(const Graph& graph, NodeId id) {
     if (v < 0 || v >= static_cast<VariableId>(graph.variables().size())) {
       return "it names a variable that does not exist";
     }
-    variables.push_back(graph.type_of_variable(v));
-    const bool own = graph.place_of_variable(v) == node.place;
+    variables.push_back(graph.variable(v).type);
+    const bool own = graph.variable(v).place == node.place;
     if (!own && graph.variable(v).sharing == Sharing::None) {
       return "it uses variable " + graph.variable(v).name +
              " of another place, which is not shared";

@@ -71,7 +71,7 @@ struct TwoReplicas {
       const VariableId velocity = add_variable(graph, "velocity", {2});
       const Value gradient = test::leaf(builder, "gradient", {2});
       for (VariableId id : {v, velocity, graph.node(gradient.node).variables[0]}) {
-        graph.change_variable(id, [&](Variable& each) { each.place = {.replica = r}; });
+        graph.mutable_variable(id).place = {.replica = r};
       }
       const Value sum = builder.all_reduce(
           builder.read(v), {.group = 3, .member = r, .members = 2, .algorithm = "ring"});

@@ -24,7 +24,7 @@ void set_dirac(const TensorType& type, float* weights) {
 
 /// Initialises a variable that is not a part of another.
 void initialize_whole(const Variable& variable, std::uint64_t seed, float* destination) {
-  const Initializer& initializer = *variable.initializer;
+  const Initializer& initializer = variable.initializer;
   check(variable.type.element == ElementType::F32, "variables hold f32");
   const auto count = static_cast<std::uint32_t>(variable.type.elements());
   const std::uint64_t name = fnv1a(initializer.source.empty() ? variable.name : initializer.source);

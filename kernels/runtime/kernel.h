@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "kernels/graph/data_order.h"
-#include "kernels/graph/data_set.h"
-#include "kernels/graph/graph.h"
+#include "kernels/graph/node.h"
+#include "kernels/graph/variable.h"
 #include "kernels/runtime/measure/span_histogram.h"
 #include "kernels/runtime/measure/wait_clock.h"
 
@@ -41,6 +41,7 @@ struct Tensor {
 inline constexpr std::int64_t kShardElements = 16384;
 
 class Absence;
+struct DataSet;
 class LaneQueue;
 class Occasional;
 class QueuedExchange;

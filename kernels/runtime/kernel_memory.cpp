@@ -38,7 +38,7 @@ void KernelMemories::check_reach(const Node& node) const {
     if (&memory_.device_of(v) == &own) continue;
     throw RunError(ErrorKind::Unsupported,
                    "variable " + graph_.variable(v).name + " of " +
-                       to_string(graph_.place_of_variable(v)) + " is used by " +
+                       to_string(graph_.variable(v).place) + " is used by " +
                        to_string(node.place) +
                        ", which is on another device: places that share variables have to be on "
                        "one");

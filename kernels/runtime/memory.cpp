@@ -135,7 +135,7 @@ HostVariable Memory::host_variable(VariableId id) {
   std::byte* const base =
       block.mirror ? block.mirror->get() : static_cast<std::byte*>(block.memory.get());
   const auto counts = counts_.find(id);
-  return {.tensor = {.type = graph_.type_of_variable(id), .data = base + spot.offset},
+  return {.tensor = {.type = graph_.variable(id).type, .data = base + spot.offset},
           .counts = counts == counts_.end()
                         ? nullptr
                         : reinterpret_cast<VersionCounts*>(base + counts->second.offset)};

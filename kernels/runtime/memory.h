@@ -43,7 +43,7 @@ class Memory {
   Tensor tensor(Value value) const;
   /// Returns the device whose memory holds the value, the variable, or the values of the place.
   Device& device_of(Value value) const;
-  Device& device_of(VariableId id) const { return device_of(graph_.place_of_variable(id)); }
+  Device& device_of(VariableId id) const { return device_of(graph_.variable(id).place); }
   Device& device_of(const Place& place) const { return devices_.device(place); }
   VariableStorage& variable(VariableId id) { return *variables_[static_cast<std::size_t>(id)]; }
   /// Returns where the loop notes which version of the shared variable it has read.

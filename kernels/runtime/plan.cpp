@@ -72,7 +72,7 @@ bool comes_from_stage(const Graph& graph, const Node& node) {
   if (!op_info(node.op).crosses) return false;
   if (node.op == Op::Receive) return are_stages(node.place, sender_of(node));
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value input) {
-    return are_stages(node.place, graph.place_of(input.node));
+    return are_stages(node.place, graph.node(input.node).place);
   });
 }
 
@@ -154,7 +154,7 @@ void Plan::deal_to_lanes(const Step& step, const PlanOptions& options) {
 void Plan::gather_casts(const Graph& graph, LanePlan& lane) {
   std::map<VariableId, NodeId> first_assignment;
   for (NodeId id = static_cast<NodeId>(graph.nodes().size()) - 1; id >= 0; --id) {
-    if (!op_info(graph.op_of(id)).assigns) continue;
+    if (!op_info(graph.node(id).op).assigns) continue;
     for (const VariableId v : graph.node(id).variables) first_assignment[v] = id;
   }
   const auto is_free = [&](const Instruction& instruction) {
@@ -235,7 +235,7 @@ std::map<NodeId, std::vector<NodeId>> Plan::readers_elsewhere(const Graph& graph
     if (lane_of(id) < 0) continue;
     for (const Value input : graph.node(id).inputs) {
       const Storage& source = storage(input);
-      if (source.variable >= 0 || graph.op_of(source.owner.node) != Op::Receive) continue;
+      if (source.variable >= 0 || graph.node(source.owner.node).op != Op::Receive) continue;
       const Phase phase = graph.node(id).phase;
       if (phase != Phase::Forward && phase != Phase::Backward) lasting.insert(source.owner.node);
       if (lane_of(id) != lane_of(source.owner.node)) readers[source.owner.node].push_back(id);
@@ -304,7 +304,7 @@ void Plan::look_at(const Graph& graph, Value loss) {
     if (sum.op != Op::Sum) continue;
     for (const Value term : sum.inputs) {
       if (lane_of(term.node) != lane_of(loss.node)) continue;
-      (graph.op_of(term.node) == Op::Sum ? sums : looked_at_).push_back(term);
+      (graph.node(term.node).op == Op::Sum ? sums : looked_at_).push_back(term);
     }
   }
   looked_at_.push_back(loss);

@@ -35,7 +35,7 @@ std::string kernel_key(const Graph& graph, NodeId id, int threads) {
   // An average uses its own variable and one other, regardless of the number of peers.
   const std::size_t used = node.op == Op::Average ? 2 : node.variables.size();
   for (const VariableId v : std::span(node.variables).first(used)) {
-    append(key, graph.type_of_variable(v));
+    append(key, graph.variable(v).type);
     if (graph.variable(v).sharing != Sharing::None) {
       key += '/' + std::string(to_string(graph.variable(v).sharing));
     }

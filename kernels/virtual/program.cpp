@@ -189,7 +189,7 @@ class Maker {
                    LaneInstruction& made) {
     if (node.op == Op::Copy) {
       made.work = Work::Copy;
-      made.number = number_in(program_.senders, graph.place_of(node.inputs[0].node));
+      made.number = number_in(program_.senders, graph.node(node.inputs[0].node).place);
     } else if (node.op == Op::Send || node.op == Op::Receive) {
       made.work = node.op == Op::Send ? Work::Send : Work::Receive;
       made.adds = node.op == Op::Receive && !node.inputs.empty();

@@ -38,7 +38,7 @@ void simulate(benchmark::State& state, const testing_support::VirtualCase& test)
 void BM_Ring(benchmark::State& state) {
   simulate(state, {.workload = "resnet9", .workers = state.range(0), .batch = 32 * state.range(0)});
 }
-BENCHMARK(BM_Ring)->Arg(16)->Arg(64)->Arg(256)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Ring)->Arg(16)->Arg(64)->Arg(256)->Arg(1024)->Unit(benchmark::kMillisecond);
 
 void BM_AsynchronousServer(benchmark::State& state) {
   simulate(state, {.workload = "resnet9",
