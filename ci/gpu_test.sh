@@ -43,7 +43,6 @@ for name in "${programs[@]}"; do
   stand_in "$tree/build/gpu/bin/$name" "echo 'ran $name'; [[ $name != cuda_products_test ]]"
 done
 printf '%s\n' cuda_launch_test cuda_kernels_test gpu_test >"$tree/build/gpu/gpu_tests"
-stand_in "$tree/build/gpu/bin/cuda_a_bench" 'echo "ran ${0##*/} $*"'
 stand_in "$tree/build/gpu/bin/step_bench" \
   'echo "split $*"; [[ -z ${BROKEN:-} || $* != *airbench94* ]] || exit 3'
 for tool in grep cat timeout tee mkdir tr sleep wc tar gzip stat sort head realpath mktemp cp rm; do
@@ -72,9 +71,7 @@ expect 1 "test: exit code 1" test test:gpu_test
 stand_in build/gpu/bin/gpu_test 'exec sleep 60'
 REGATTA_GPU_PROGRAM_LIMIT=1 expect 1 "exit code 124" test:gpu_test
 REGATTA_GPU_MINUTE_S=1 expect 1 "test:gpu_test: exit code 124" test:gpu_test
-expect 0 "ran cuda_a_bench --benchmark_out=out/gpu/cuda_a_bench.json" bench
-grep -qF -- "split --device cuda --layers --dtype bf16 --dataset shapes --workload resnet9" \
-  out/gpu/bench.log || { echo "FAILED: bench does not split a step"; exit 1; }
+expect 0 "split --device cuda --layers --dtype bf16 --dataset shapes --workload resnet9" bench
 # A program that ignores TERM.
 stand_in build/gpu/bin/gpu_test 'trap "" TERM; for ((;;)); do sleep 1; done'
 REGATTA_GPU_PROGRAM_LIMIT=1 expect 1 "exit code 137" test:gpu_test
@@ -88,7 +85,6 @@ if grep -q CIFAR-10 "$work/said"; then echo "FAILED: first wants what no stage n
 cp "$root/ci/gpu_pack" ci/
 mkdir -p results && echo record >results/records.jsonl
 stand_in "$work/cmake" ''
-stand_in "$work/ninja" 'echo "cuda_a_bench: phony"'
 stand_in "$work/strip" 'cp "$3" "$2"'
 stand_in "$work/ldd" ''
 stand_in "$work/xz" 'exec cat'

@@ -4,12 +4,12 @@
 
 usage: plots/figure_straggler.py [--overwrite] DIR
 
-Reads DIR/records.jsonl, made by ci/straggler or the tier `claims`, prints a table, and writes
-DIR/straggler.svg and DIR/straggler.png. Replaces its own earlier files; with --overwrite any file
-except records. A mark compares a run with the run of the same seed without a straggler. If a step
-consisted of computing only, a synchronous strategy would keep 1 / factor, because it waits for the
-slowest of n workers, and an asynchronous one (n - 1 + 1 / factor) / n, because it loses only that
-worker's share.
+Reads DIR/records.jsonl, made by results/epyc-2-cores/straggler/make or the tier `claims`, prints a
+table, and writes DIR/straggler.svg and DIR/straggler.png. Replaces its own earlier files; with
+--overwrite any file except records. A mark compares a run with the run of the same seed without a
+straggler. If a step consisted of computing only, a synchronous strategy would keep 1 / factor,
+because it waits for the slowest of n workers, and an asynchronous one (n - 1 + 1 / factor) / n,
+because it loses only that worker's share.
 """
 
 import statistics

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "kernels/runtime/measure/clock.h"
+#include "kernels/runtime/resume_for_test.h"
 #include "strategies/curve_by_adam_for_test.h"
-#include "strategies/resume_for_test.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

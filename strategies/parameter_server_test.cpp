@@ -12,7 +12,7 @@
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/traffic.h"
-#include "strategies/clock_watch_for_test.h"
+#include "kernels/runtime/loops/clock_watch_for_test.h"
 #include "strategies/cluster_for_test.h"
 
 namespace regatta {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/runtime/measure/others_watch_for_test.h"
 #include "strategies/chain_for_test.h"
-#include "strategies/others_watch_for_test.h"
 #include "strategies/pipeline_schedule.h"
 #include "strategies/test_support.h"
 

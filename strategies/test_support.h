@@ -19,7 +19,7 @@
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/initialize.h"
-#include "strategies/kernel_watch_for_test.h"
+#include "kernels/runtime/kernel_watch_for_test.h"
 #include "strategies/strategy.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"

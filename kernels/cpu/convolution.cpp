@@ -8,9 +8,9 @@
 namespace regatta::cpu {
 namespace {
 
-// The most pixels of x (of dy) at which our tiles beat oneDNN's forward pass, measured by
-// convolution_bench.cpp on 2 threads (Sapphire Rapids, oneDNN 2.6.3): forward 8 x 8 wins and 15 x
-// 15 does not, backward data 15 x 15 wins and 16 x 16 does not.
+// The most pixels of x (of dy) at which our tiles beat oneDNN's forward pass, measured on 2
+// threads (convolution_bench of 3690168c, Sapphire Rapids, oneDNN 2.6.3): forward 8 x 8 wins and
+// 15 x 15 does not, backward data 15 x 15 wins and 16 x 16 does not.
 constexpr std::int64_t kForwardPixels = 8 * 8;
 constexpr std::int64_t kBackwardPixels = 15 * 15;
 

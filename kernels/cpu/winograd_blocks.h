@@ -16,7 +16,7 @@
 namespace regatta::cpu::winograd {
 
 // Size of a block's points and products. Larger blocks do not stay in a core's cache; smaller ones
-// make each product less efficient (convolution_bench.cpp).
+// make each product less efficient.
 inline constexpr std::int64_t kBlockBytes = 1 << 20;
 inline constexpr std::int64_t kFewestTiles = 64;
 

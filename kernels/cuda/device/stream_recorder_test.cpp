@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tests stream capture with a double of the CUDA calls (graph_calls.h) that enforces CUDA's rules
-// for a step and names the broken rule. strategies/gpu_test.cpp tests captures on a real GPU.
+// for a step and names the broken rule. kernels/cuda/gpu_test.cpp tests captures on a real GPU.
 #include "kernels/cuda/device/stream_recorder.h"
 
 #include <gtest/gtest.h>

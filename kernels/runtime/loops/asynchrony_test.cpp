@@ -10,7 +10,7 @@
 #include "kernels/graph/gradient.h"
 #include "kernels/graph/loops.h"
 #include "kernels/reference/interpreter.h"
-#include "strategies/clock_watch_for_test.h"
+#include "kernels/runtime/loops/clock_watch_for_test.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

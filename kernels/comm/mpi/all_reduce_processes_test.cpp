@@ -6,12 +6,12 @@
 // in a step. Every rank runs every test; one rank computes the results of one process.
 #include <gtest/gtest.h>
 
+#include "kernels/comm/mpi/participant_for_test.h"
+#include "kernels/comm/mpi/reference_runs_for_test.h"
 #include "kernels/cpu/amx.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/traffic.h"
-#include "strategies/participant_for_test.h"
-#include "strategies/reference_runs_for_test.h"
 
 namespace regatta {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/device/late_device_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
-#include "strategies/gpu_sums_for_test.h"
+#include "kernels/cuda/gpu_sums_for_test.h"
 
 namespace regatta {
 namespace {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/lacks_for_test.h"
-#include "strategies/clock_watch_for_test.h"
-#include "strategies/resume_for_test.h"
+#include "kernels/runtime/loops/clock_watch_for_test.h"
+#include "kernels/runtime/resume_for_test.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests ci/kernel_resources and ci/gpu_tables with stand-ins for cuobjdump and the programs."""
+"""Tests make_kernel_resources and make with stand-ins for cuobjdump and the programs."""
 
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
 
 # Output in the format of cuobjdump --dump-resource-usage.
 USAGE = """identifier = /work/kernels/cuda/ops/bias.cu
@@ -47,7 +47,7 @@ class Resources(unittest.TestCase):
     def table(self, text: str, *flags: str) -> subprocess.CompletedProcess:
         stand_in(self.folder / "cuobjdump", text)
         return subprocess.run(
-            [ROOT / "ci/kernel_resources", self.folder / "library.a", "--cuobjdump",
+            [HERE / "make_kernel_resources", self.folder / "library.a", "--cuobjdump",
              self.folder / "cuobjdump", *flags], capture_output=True, text=True)
 
     def test_are_the_most_of_each_body(self) -> None:
@@ -70,7 +70,7 @@ class Resources(unittest.TestCase):
         self.assertEqual(self.table("").returncode, 2)
 
     def test_are_skipped_without_the_tool(self) -> None:
-        done = subprocess.run([ROOT / "ci/kernel_resources", self.folder / "library.a",
+        done = subprocess.run([HERE / "make_kernel_resources", self.folder / "library.a",
                                "--cuobjdump", "no-such-tool"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout), (77, "skipped: no no-such-tool\n"))
 
@@ -81,7 +81,7 @@ class Tables(unittest.TestCase):
             build, out = Path(folder) / "build", Path(folder) / "out"
             stand_in(build / "bin/cudnn_plans_test", "[ RUN      ] A\nairbench94\n  16 of 16")
             stand_in(build / "bin/gpu_launches_test", "resnet9\nexpected less", 1)
-            done = subprocess.run([ROOT / "ci/gpu_tables", "--build", build, "--out", out,
+            done = subprocess.run([HERE / "make", "--build", build, "--out", out,
                                    "--cuobjdump", "no-such-tool"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 1, done.stderr)
             engines = (out / "cudnn_engines.txt").read_text().splitlines()

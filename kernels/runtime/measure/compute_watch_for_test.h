@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "kernels/graph/op.h"
+#include "kernels/runtime/kernel_watch_for_test.h"
 #include "kernels/runtime/measure/clock.h"
-#include "strategies/kernel_watch_for_test.h"
 
 namespace regatta::testing_support {
 

@@ -19,8 +19,8 @@
 #include <thread>
 #include <vector>
 
-#include "strategies/compute_watch_for_test.h"
-#include "strategies/others_watch_for_test.h"
+#include "kernels/runtime/measure/compute_watch_for_test.h"
+#include "kernels/runtime/measure/others_watch_for_test.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

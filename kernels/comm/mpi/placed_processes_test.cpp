@@ -8,11 +8,11 @@
 
 #include <array>
 
+#include "kernels/comm/mpi/participant_for_test.h"
+#include "kernels/comm/mpi/reference_runs_for_test.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/traffic.h"
-#include "strategies/participant_for_test.h"
-#include "strategies/reference_runs_for_test.h"
 
 namespace regatta {
 namespace {

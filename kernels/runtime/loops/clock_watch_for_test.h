@@ -18,7 +18,7 @@
 #include <thread>
 #include <utility>
 
-#include "strategies/kernel_watch_for_test.h"
+#include "kernels/runtime/kernel_watch_for_test.h"
 
 namespace regatta::testing_support {
 
