@@ -61,7 +61,7 @@ TEST(TorusOfHosts, IsThePlacedGraphsUnlessSidesAreGiven) {
   const Variables job{{"SLURM_JOB_ID", "7"}, {"SLURM_TASKS_PER_NODE", "2(x3)"}};
   RaceRequest request = of_six("torus");
   const auto columns = [](const RaceRequest& each) {
-    const Step step = placed_step(place_without_data(with_torus_of_hosts(each)));
+    const Step step = place_without_data(with_torus_of_hosts(each)).placed->step;
     for (const Node& node : step.graph.nodes()) {
       if (node.op == Op::AllReduce) return torus_columns(node);
     }

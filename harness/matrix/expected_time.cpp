@@ -70,7 +70,7 @@ std::int64_t short_batch(const RunLength& run, const Workload& workload) {
   const std::int64_t whole = default_global_batch(workload, 1);
   if (is_gpu(run.device)) return whole;
   const RaceRequest request{.workload = run.workload};
-  const std::int64_t group = placed_step(place_without_data(request)).normalization_group;
+  const std::int64_t group = place_without_data(request).placed->step.normalization_group;
   return std::min(whole, (kShortBatch + group - 1) / group * group);
 }
 

@@ -38,6 +38,7 @@ FLAGS = {
         "--listen": "(default: loopback)", "--tls": "(default: no TLS)", "--out": "=out",
     },
     "graph": {**CELL_FLAGS, "--format": "=text", "--out": "(default: none)",
+              "--after": "=partition", "--passes": "",
               "--cluster": "(default: their work and bytes only)"},
     "calibrate": {**CELL_FLAGS, "--threads": "=1", "--messages": "(default: none)",
                   "--data-dir": "=cifar-10-batches-bin",

@@ -26,7 +26,6 @@
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
 #include "kernels/virtual/simulation.h"
 #include "strategies/shared_options.h"
 #include "workloads/workload.h"
@@ -58,7 +57,7 @@ class LogFolder {
 double virtual_step_ns(const RaceRequest& request, const Calibration& made, int threads) {
   Placement placement = place_without_data(request);
   pick_sums(request, placement);
-  const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
+  const std::vector<Step>& parts = placement.placed->parts;
   const virtual_time::Program program = virtual_time::make_program(parts, made.kernels, threads);
   if (!program.unknown_kernels.empty()) return std::numeric_limits<double>::infinity();
   const virtual_time::Cluster cluster{
@@ -135,8 +134,8 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   const DataSets data = load_data(workload, dataset_of(request, workload), files_of(request));
   Placement placement = place(request, data.train.count);
   pick_sums(request, placement);
-  placement.recipe.data_weights = data_weights_of(workload, data.train);
-  const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
+  set_data_weights(placement, data_weights_of(workload, data.train));
+  const std::vector<Step>& parts = placement.placed->parts;
   virtual_time::make_program(parts, {}, static_cast<int>(wanted.threads));  // or throws
   MeasuredKernels measured =
       measure_kernels(parts, {.data = data.train,

@@ -2,6 +2,7 @@
 #include "harness/simulate/picked_sums.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -107,8 +108,7 @@ std::string fastest(CollectiveShape shape, const std::vector<std::string_view>& 
 
 void pick_sums(const RaceRequest& request, Placement& placement) {
   if (placement.options.choice(kAlgorithm) != kAuto || !placement.picked.empty()) return;
-  const Step step = placed_step(placement);
-  const std::vector<OpenSum> sums = open_sums(step.graph);
+  const std::vector<OpenSum> sums = open_sums(placement.placed->step.graph);
   const SumCosts costs =
       request.cluster.empty() ? costs_of_file(request) : costs_of_cluster(request, placement);
   const std::vector<std::string_view> ours(all_reduce_algorithms().begin(),
@@ -117,13 +117,18 @@ void pick_sums(const RaceRequest& request, Placement& placement) {
   and_mpi.push_back(kMpi);
   const bool adds_in_order = virtual_mode_of(request) == VirtualMode::Train;
   const Binding binding = binding_of(placement);
+  std::vector<std::string> picked;
   for (const OpenSum& sum : sums) {
     const std::vector<std::int64_t> part_of = processes_of_members(sum, binding);
     CollectiveShape shape = sum.shape;
     shape.part_of = part_of;
     const bool has_mpi = !part_of.empty() && !adds_in_order;
-    placement.picked.push_back(fastest(shape, has_mpi ? and_mpi : ours, costs));
+    picked.push_back(fastest(shape, has_mpi ? and_mpi : ours, costs));
   }
+  if (picked.empty()) return;
+  RaceRequest named = request;
+  named.picked = fmt::format("{}", fmt::join(picked, ","));
+  placement = place(named, placement.recipe.train_examples);
   placement.picked_by = costs.digest;
 }
 

@@ -76,7 +76,7 @@ TEST_F(PickedSums, AreByDoubleTreeWhereSmallAndByARingWhereLarge) {
   write(kDoubleTree, kRing);
   for (const std::int64_t processes : {std::int64_t{1}, kWorkers}) {
     const Placement placement = picked_for(request(0, processes));
-    const Step placed = placed_step(placement);
+    const Step& placed = placement.placed->step;
     int small = 0, large = 0;
     for (const Node& node : placed.graph.nodes()) {
       if (node.op != Op::AllReduce) continue;
@@ -113,7 +113,7 @@ TEST_F(PickedSums, AreByATorusWithTheSidesThatWereMeasuredOnly) {
   with_rows.replicas_on_host = kWorkers;
   const Placement placement = picked_for(with_rows);
   EXPECT_EQ(placement.picked, std::vector<std::string>{"torus"});
-  const Step placed = placed_step(placement);
+  const Step& placed = placement.placed->step;
   for (const Node& node : placed.graph.nodes()) {
     if (node.op == Op::AllReduce) {
       EXPECT_EQ(torus_columns(node), kWorkers);
