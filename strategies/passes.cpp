@@ -21,59 +21,53 @@ namespace {
 
 using Steps = std::vector<Step>;
 
+Steps one(Step step) {
+  Steps steps;
+  steps.push_back(std::move(step));
+  return steps;
+}
+
 Steps by_strategies(const Step& step, const PassInput& input) {
   Steps steps;
   for (const Strategy* strategy : input.strategies) {
-    steps = {strategy->rewrite(steps.empty() ? step : steps.front(), input.options)};
+    steps = one(strategy->rewrite(steps.empty() ? step : steps.front(), input.options));
     if (strategy != input.strategies.back()) verify(steps.front(), std::string(strategy->name));
   }
   return steps;
 }
 
 constexpr std::array kPasses = {
-    StepPass{"build", [](const Step&, const PassInput& input) { return Steps{input.build()}; },
+    StepPass{"build", [](auto&, auto& in) { return one(in.build()); },
              "a workload writes its step once, for the global batch"},
-    StepPass{"fuse",
-             [](const Step& step, const PassInput& input) {
-               return input.fuse ? Steps{fuse(step)} : Steps{};
-             },
-             "before strategies, which then copy fewer nodes and cut stages where fused nodes end"},
-    StepPass{"strategies", by_strategies,
-             "each is a function of one whole step, in the order given"},
+    StepPass{"fuse", [](auto& step, auto& in) { return in.fuse ? one(fuse(step)) : Steps{}; },
+             "before strategies, which then copy fewer nodes and cut stages between fused nodes"},
+    StepPass{"strategies", by_strategies, "each is a function of one whole step"},
     StepPass{"bucket",
-             [](const Step& step, const PassInput& input) {
-               return Steps{bucket(step, input.options.count(kBucketBytes))};
-             },
+             [](auto& step, auto& in) { return one(bucket(step, in.options.count(kBucketBytes))); },
              "behind all strategies, each of which may replace or add a collective"},
     StepPass{"share",
-             [](const Step& step, const PassInput&) {
-               return has_sums_to_share(step.graph) ? Steps{apply_sharding(step)} : Steps{};
+             [](auto& step, auto&) {
+               return has_sums_to_share(step.graph) ? one(apply_sharding(step)) : Steps{};
              },
              "a worker's share of its state is a range of a bucket"},
     StepPass{"winograd",
-             [](const Step& step, const PassInput& input) {
-               return input.winograd ? Steps{by_winograd(step)} : Steps{};
-             },
+             [](auto& step, auto& in) { return in.winograd ? one(by_winograd(step)) : Steps{}; },
              "a strategy that divides channels changes which convolutions gain"},
     StepPass{"algorithms",
-             [](const Step& step, const PassInput& input) {
-               return input.algorithms.empty() ? Steps{}
-                                               : Steps{with_algorithms(step, input.algorithms)};
+             [](auto& step, auto& in) {
+               return in.algorithms.empty() ? Steps{} : one(with_algorithms(step, in.algorithms));
              },
-             "costs of a sum follow from its bucket and from the processes of its members"},
+             "costs of a sum follow from its bucket and its members"},
     StepPass{"peers",
-             [](const Step& step, const PassInput& input) {
-               return averages_leave_a_process(step.graph, input.binding)
-                          ? Steps{averages_between(step, input.binding)}
+             [](auto& step, auto& in) {
+               return averages_leave_a_process(step.graph, in.binding)
+                          ? one(averages_between(step, in.binding))
                           : Steps{};
              },
-             "an average that leaves a process becomes nodes at both replicas, whose values then "
-             "travel"},
+             "an average that leaves a process becomes nodes whose values travel"},
     StepPass{"partition",
-             [](const Step& step, const PassInput& input) {
-               return partition(step, with_peers(input.binding));
-             },
-             "last: it alone inserts sends and receives, and ends with one step per process"}};
+             [](auto& step, auto& in) { return partition(step, with_peers(in.binding)); },
+             "last: it alone inserts sends and receives, and makes one step per process"}};
 
 const StepPass* find_pass(std::string_view name) {
   const auto* const found = std::find_if(kPasses.begin(), kPasses.end(),
