@@ -11,6 +11,7 @@
 #include "harness/plan/race_flags.h"
 #include "harness/system/machine.h"
 #include "kernels/graph/names.h"
+#include "strategies/passes.h"
 
 namespace regatta {
 namespace {
@@ -139,13 +140,22 @@ void declare_calibrate(CLI::App& app, RaceRequest& request, CalibrateRequest& wa
   add_overwrite(app, wanted.if_there, "the file of --out");
 }
 
-void declare_graph(CLI::App& app, RaceRequest& request, std::string& format, std::string& out) {
+void declare_graph(CLI::App& app, Command& command, std::string& format) {
+  RaceRequest& request = command.request;
   declare_cell(app, request);
   add_value(app, "--format", format,
             "text; dot: Graphviz; chakra: execution traces of MLCommons Chakra for ASTRA-sim, a "
             "file for each process")
       ->check(one_of("format", {"text", "dot", "chakra"}));
-  add_value(app, "--out", out, "new folder for the files of chakra (default: none)");
+  add_value(app, "--out", command.traces, "new folder for the files of chakra (default: none)");
+  std::vector<std::string> passes;
+  for (const StepPass& pass : all_passes()) passes.emplace_back(pass.name);
+  command.after = passes.back();
+  add_value(app, "--after", command.after, "the pass behind which the graph is shown")
+      ->check(one_of("pass", passes));
+  app.add_flag_callback(
+      "--passes", [&command] { command.shows = Command::GraphShows::Passes; },
+      "the table of passes instead, each with its time, its graph and the reason for its position");
   add_value(app, "--cluster", request.cluster,
             "TOML of a cluster, as run has it: kernels of chakra take the times of its calibration "
             "(default: their work and bytes only)");
@@ -230,7 +240,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   add_value(list, "--format", list_format, "text or json")
       ->check(one_of("format", {"text", "json"}));
   CLI::App& graph = *app.add_subcommand("graph", "the rewritten graph, its bytes and messages");
-  declare_graph(graph, command.request, format, command.traces);
+  declare_graph(graph, command, format);
   CLI::App& calibrate = *app.add_subcommand(
       "calibrate", "what a cell's kernels and messages cost here, for run --cluster");
   declare_calibrate(calibrate, command.request, command.calibrate);

@@ -47,6 +47,9 @@ struct Command {
   ListFormat list_format = ListFormat::Text;
   GraphFormat format = GraphFormat::Text;
   std::string traces;  ///< for graph: new folder for a format with several files
+  std::string after;   ///< for graph: the pass whose graph is shown
+  enum class GraphShows { Graph, Passes };
+  GraphShows shows = GraphShows::Graph;
 };
 
 /// Parses the command line; prints help and version itself. Throws: RunError(Usage).

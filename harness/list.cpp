@@ -13,14 +13,13 @@
 #include "harness/export/chakra.h"
 #include "harness/list_json.h"
 #include "harness/matrix/tiers.h"
-#include "harness/plan/layout.h"
 #include "harness/plan/placement.h"
+#include "harness/plan/training_options.h"
 #include "harness/simulate/node_times.h"
 #include "harness/system/machine.h"
 #include "harness/system/terminal.h"
 #include "kernels/graph/dot.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
 #include "kernels/graph/period.h"
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
@@ -138,12 +137,25 @@ void require_flags_that_fit(const Command& command) {
     if (command.traces.empty()) {
       refuse("--format chakra is several files; fix: name a new folder with --out");
     }
+    if (command.after != all_passes().back().name || command.shows != Command::GraphShows::Graph) {
+      refuse("--after and --passes show text or dot; fix: leave --format chakra out");
+    }
     return;
   }
   if (!command.traces.empty()) refuse("--out is for --format chakra; others are printed");
   if (!command.request.cluster.empty()) {
     refuse("--cluster is for --format chakra; others have no times");
   }
+}
+
+void list_pass(std::ostream& out, const StepPass& pass, std::int64_t ns,
+               std::span<const Step> steps) {
+  std::size_t nodes = 0;
+  for (const Step& step : steps) nodes += step.graph.nodes().size();
+  out << in_columns(fmt::format("  {:16} {:8.2f} ms, {} nodes: {}", pass.name,
+                                static_cast<double>(ns) * 1e-6, nodes, pass.why_here),
+                    kFactsBegin)
+      << '\n';
 }
 
 NodeTimes times_of(std::span<const Step> parts, const RaceRequest& request) {
@@ -168,16 +180,21 @@ void list(std::ostream& out, const std::string& what, ListFormat format) {
 
 void show_graph(std::ostream& out, const Command& command) {
   require_flags_that_fit(command);
-  const Workload& workload = find_workload(command.request.workload);
-  const std::optional<DataSetSizes> data = data_set_sizes(workload.data_sets.front());
-  check(data.has_value(), "every data set of the table has a size");
-  const Placement placement = place(command.request, data->train);
-  const Step step = placed_step(placement);
+  const bool tells_passes = command.shows == Command::GraphShows::Passes;
+  const bool is_last = command.after == all_passes().back().name;
+  Placement placement = place_without_data(
+      command.request, [&](const StepPass& pass, std::int64_t ns, std::span<const Step> steps) {
+        if (tells_passes) return list_pass(out, pass, ns, steps);
+        if (is_last || pass.name != command.after) return;
+        const Graph& graph = steps.front().graph;
+        out << (command.format == GraphFormat::Dot ? to_dot(graph) : to_text(graph));
+      });
+  if (tells_passes || !is_last) return;
   if (command.format == GraphFormat::Dot) {  // one picture for all processes
-    out << to_dot(step.graph);
+    out << to_dot(placement.placed->step.graph);
     return;
   }
-  const std::vector<Step> parts = partition(step, binding_of(placement));
+  const std::vector<Step>& parts = placement.placed->parts;
   if (command.format == GraphFormat::Chakra) {
     write_folder(command.traces, chakra_traces(parts, times_of(parts, command.request)));
     return;

@@ -103,9 +103,10 @@ LaunchOptions launch_of(const TrainerRequest& wanted) {
   return launch;
 }
 
-std::unique_ptr<Trainer> make_trainer(const TrainerRequest& wanted, std::vector<Step> parts) {
+std::unique_ptr<Trainer> make_trainer(const TrainerRequest& wanted,
+                                      const std::vector<Step>& parts) {
   if (wanted.placement.processes == 1) return local_trainer(wanted, parts.front());
-  return std::make_unique<RemoteTrainer>(std::move(parts), remote_options(wanted));
+  return std::make_unique<RemoteTrainer>(parts, remote_options(wanted));
 }
 
 }  // namespace regatta

@@ -37,6 +37,6 @@ LaunchOptions launch_of(const TrainerRequest& wanted);
 
 /// Makes the trainer of a run; `parts[p]` is the step of process p. Throws: RunError if a rank does
 /// not connect or has another fingerprint.
-std::unique_ptr<Trainer> make_trainer(const TrainerRequest& wanted, std::vector<Step> parts);
+std::unique_ptr<Trainer> make_trainer(const TrainerRequest& wanted, const std::vector<Step>& parts);
 
 }  // namespace regatta

@@ -13,6 +13,7 @@
 
 #include "harness/plan/race_request.h"
 #include "harness/record/record.h"
+#include "kernels/graph/graph.h"
 
 namespace regatta {
 
@@ -41,7 +42,8 @@ struct RaceProgress {
 
 /// Callbacks of a race; each may be empty.
 struct RaceHooks {
-  std::function<void()> ready;  ///< the request is valid; the clocks start next
+  /// Called when the request is valid, with its placed graph; the clocks start next.
+  std::function<void(const Graph& placed)> ready;
   std::function<void(const RaceProgress&)> progress;
   std::function<void(const std::string&)> tell;  ///< receives a line about the run's processes
   std::function<void(const Record&)> ended;      ///< called before the trace is written

@@ -22,7 +22,6 @@
 #include "harness/system/run_id.h"
 #include "harness/system/slurm_job.h"
 #include "harness/system/task_room.h"
-#include "kernels/graph/partition.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
@@ -30,14 +29,14 @@ namespace regatta {
 Race::Race(const RaceRequest& request, const RaceHooks& hooks)
     : request_(request), hooks_(hooks), begin_ns_(now_ns()), checkpoints_(request) {
   const Workload& workload = find_workload(request.workload);
-  find_strategies(request.strategy);  // reject unknown names before loading data
+  find_strategies(request.strategy);  // reject unknown names before measuring
   const std::string dataset = dataset_of(request, workload);
-  check_room();
   cores_ = available_cores(request.threads);
   if (request.cluster.empty()) record_.load = load_before();
   cores_used_ = std::ssize(cores_);
+  placement_ = place_without_data(request);
+  check_room();
   data_ = load_data(workload, dataset, files_of(request));
-  placement_ = place(request, data_.train.count);
   if (placement_.by_nccl) {
     pinned_.emplace(*nccl_algorithm(request));
     if (reach_of_run(request) == Reach::ThisHost) interface_.emplace(interface_with(kLoopback));
@@ -47,7 +46,8 @@ Race::Race(const RaceRequest& request, const RaceHooks& hooks)
   require_tasks();
   if (!request.trace.empty()) trace_.create(request.trace, request.if_there);
   build();
-  if (hooks.ready) hooks.ready();
+  if (hooks.ready) hooks.ready(placement_.placed->step.graph);
+  placement_.placed.reset();  // the trainer has its parts
   unless_a_peer_is_lost([&] { checkpoints_.write_first(*trainer_, record_); });
   record_.setup_ns = now_ns() - begin_ns_;
 }
@@ -63,13 +63,10 @@ std::optional<LoadRecord> Race::load_before() {
 /// Checks that the run's processes have room, or that mpirun or srun has started as many. In
 /// virtual time there are none.
 void Race::check_room() {
-  if (!request_.cluster.empty()) {
-    return require_virtual(request_, place_without_data(request_));
-  }
+  if (!request_.cluster.empty()) return require_virtual(request_, placement_);
   if (allocated_processes() == 0 && !slurm_job()) return;
-  const Placement placement = place_without_data(request_);
-  check_allocation(placement.processes);
-  if (allocated_processes() == 0) return require_room(request_, placement);
+  check_allocation(placement_.processes);
+  if (allocated_processes() == 0) return require_room(request_, placement_);
   members_.emplace(request_.arguments);
 }
 
@@ -93,7 +90,7 @@ void Race::require_tasks() {
 /// Computes the initial weights that come from data; the result clock includes this.
 void Race::compute_data_weights() {
   const std::int64_t begin_ns = now_ns();
-  placement_.recipe.data_weights = data_weights_of(*placement_.workload, data_.train);
+  set_data_weights(placement_, data_weights_of(*placement_.workload, data_.train));
   record_.data_weights_ns = now_ns() - begin_ns;
 }
 
@@ -115,12 +112,11 @@ void Race::describe(const std::string& dataset) {
 void Race::build() {
   // Throws if the machine or the build lacks the device.
   evaluation_backend_ = make_backend(request_.device, {.engines = engines_of(placement_)});
-  const std::int64_t build_begin = now_ns();
-  const Step placed = placed_step(placement_);
-  std::vector<Step> parts = partition(placed, binding_of(placement_));
+  const Step& placed = placement_.placed->step;
+  const std::vector<Step>& parts = placement_.placed->parts;
   const std::int64_t steps = placement_.recipe.total_examples / placement_.recipe.global_batch;
   record_.graph = graph_record(parts, std::max<std::int64_t>(1, steps));
-  record_.graph.build_ns = now_ns() - build_begin;
+  record_.graph.build_ns = placement_.placed->build_ns;
 
   evaluation_points_ = evaluation_points_of(placement_);
   const Recipe evaluated = evaluated_recipe(request_, placement_.recipe, data_.test.count);
@@ -135,7 +131,7 @@ void Race::build() {
                                  placement_.options.replicas, backup_workers_of(placement_)),
           .launch = launch_of_evaluations(request_)});
   unless_a_peer_is_lost([&] {
-    start_trainer(placed, std::move(parts));
+    start_trainer(placed, parts);
     record_.checksums.initial_weights = checksum_of_weights(*trainer_);
     record_.checksums.data = digest_of(data_);
     checkpoints_.restore(*trainer_, record_);
@@ -169,7 +165,7 @@ void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
   }
 }
 
-void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
+void Race::start_trainer(const Step& placed, const std::vector<Step>& parts) {
   if (!request_.cluster.empty()) return start_virtual_trainer(placed, parts);
   Fingerprint fingerprint;  // left empty if unused, because its hashes take time
   if (placement_.processes > 1 || checkpoints_.wanted()) {
@@ -187,7 +183,7 @@ void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
                                  if (members_) members_->are_told();
                                },
                            .tell = [this](const std::string& line) { tell(line); }},
-                          std::move(parts));
+                          parts);
   if (const std::vector<HostCores> hosts = trainer_->hosts(); !hosts.empty()) {
     count_cores(hosts, record_.cell);
     cores_used_ = 0;

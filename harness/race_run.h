@@ -45,7 +45,7 @@ class Race {
   std::int64_t examples_after(std::int64_t planned) const;
   void build();
   void unless_a_peer_is_lost(const std::function<void()>& set_up);
-  void start_trainer(const Step& placed, std::vector<Step> parts);
+  void start_trainer(const Step& placed, const std::vector<Step>& parts);
   void start_virtual_trainer(const Step& placed, const std::vector<Step>& parts);
   void train();
   void advance_to(std::int64_t examples);

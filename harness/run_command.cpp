@@ -34,9 +34,9 @@ Status run_one(const RaceRequest& request, const std::string& out) {
     }
     live.conclude(record, out);
   };
-  const auto get_ready = [&] {
+  const auto get_ready = [&](const Graph& placed) {
     require_writable(out, request.cluster.empty() ? Kept::Real : Kept::Simulated);
-    const std::string warning = warning_of(request, machine_facts());
+    const std::string warning = warning_of(request, machine_facts(), placed);
     if (warning.empty()) return;
     live.tell("");
     std::cerr << kWarning << short_line(warning) << std::endl;

@@ -18,7 +18,6 @@
 #include "harness/system/run_id.h"
 #include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
@@ -30,9 +29,9 @@ using virtual_time::Simulation;
 
 Record simulated_race(const RaceRequest& request) {
   const std::int64_t begin_ns = now_ns();
-  const Placement placement = place_without_data(request);
+  Placement placement = place_without_data(request);
   require_virtual(request, placement);
-  std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
+  const std::vector<Step>& parts = placement.placed->parts;
   const VirtualCell cell = virtual_cell(request, placement, parts);
   const std::int64_t steps =
       request.steps.value_or(steps_to_estimate(parts, cell.file.cluster.compute_times));
@@ -48,7 +47,7 @@ Record simulated_race(const RaceRequest& request) {
   record.target = {.metric = std::string(to_string(placement.workload->metric)),
                    .value = request.target.value_or(placement.workload->target)};
   record.graph = graph_record(parts, steps);
-  parts = {};  // frees a graph per process; the program has all it needs
+  placement.placed.reset();  // frees a graph per process; the program has all it needs
   record.setup_ns = now_ns() - begin_ns;
 
   Simulation simulation(cell.program, cell.file.cluster, cell.options);

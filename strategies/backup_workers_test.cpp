@@ -13,6 +13,7 @@
 #include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/resume_for_test.h"
 #include "strategies/curve_by_adam_for_test.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
@@ -40,7 +41,7 @@ class Training {
  public:
   /// `held_back`: a replica with losses that wait until the others have finished; -1: none.
   Training(const Step& placed, const DataSet& data, const TrialOptions& options, int held_back = -1)
-      : part_(partition(placed, Binding{}).front()),
+      : part_(partitioned(placed, Binding{}).front()),
         examples_(options.steps * placed.global_batch) {
     add_cpu_kernels(kernels_);
     transport_.add_kernels(kernels_);

@@ -15,6 +15,7 @@
 #include "kernels/comm/grpc/grpc_exchange.h"
 #include "kernels/comm/grpc/ticket_messages.h"
 #include "kernels/graph/traffic.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta::testing_support {
@@ -45,7 +46,7 @@ class Cluster {
     const Step placed = apply(find_strategies(run.strategy), step, run.options);
     examples_ = run.steps * step.global_batch;
     std::vector<std::string> addresses;
-    for (const Step& part : partition(placed, binding)) {
+    for (const Step& part : partitioned(placed, binding)) {
       const int process = part.partition.process;
       Process& added = *processes_.emplace_back(std::make_unique<Process>());
       added.part = part;

@@ -7,6 +7,7 @@
 
 #include <functional>
 
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

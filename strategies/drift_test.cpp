@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/lacks_for_test.h"
 #include "strategies/equivalence_for_test.h"
+#include "strategies/passes.h"
 
 namespace regatta {
 namespace {

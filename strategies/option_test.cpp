@@ -13,8 +13,8 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
+#include "strategies/passes.h"
 #include "strategies/shared_options.h"
-#include "strategies/strategy.h"
 #include "workloads/workload.h"
 
 namespace regatta {
@@ -137,7 +137,7 @@ TEST(Options, BoundTheStalenessOfThePartThatHoldsTheParameters) {
                             {.replicas = 2, .given = {{"staleness_bound", 3}}});
   const Binding servers_apart = {
       .processes = 2, .process_of = [](const Place& place) { return place.role != Role::Server; }};
-  const std::vector<Step> parts = partition(placed, servers_apart);
+  const std::vector<Step> parts = partitioned(placed, servers_apart);
   EXPECT_EQ(parts.at(0).staleness_bound, 3);
   EXPECT_EQ(parts.at(1).staleness_bound, std::nullopt);
 }

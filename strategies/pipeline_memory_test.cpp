@@ -12,6 +12,7 @@
 #include "kernels/graph/fuse.h"
 #include "kernels/runtime/memory_plan.h"
 #include "strategies/chain_for_test.h"
+#include "strategies/passes.h"
 #include "strategies/pipeline_schedule.h"
 #include "strategies/test_support.h"
 
@@ -43,7 +44,7 @@ std::map<int, std::int64_t> planned(const Step& step, std::string_view schedule,
                .process_of = [](const Place& place) { return place.stage; }};
   }
   std::map<int, std::int64_t> all;
-  for (const Step& part : partition(apply(find_strategies("pipeline"), step, options), binding)) {
+  for (const Step& part : partitioned(apply(find_strategies("pipeline"), step, options), binding)) {
     const Plan plan(part, PlanOptions{});
     for (const auto& [place, bytes] :
          planned_bytes(part.graph, plan, plan_memory(part.graph, plan))) {

@@ -12,6 +12,7 @@
 #include "kernels/graph/messages.h"
 #include "kernels/graph/period.h"
 #include "kernels/graph/traffic.h"
+#include "strategies/passes.h"
 #include "strategies/rewritten_for_test.h"
 
 namespace regatta {
@@ -74,7 +75,7 @@ std::vector<Step> ad_psgd_over(const std::vector<int>& of) {
   binding.process_of = [&](const Place& place) {
     return of[static_cast<std::size_t>(place.replica)];
   };
-  return partition(rewritten("ad_psgd", replicas(std::ssize(of))), binding);
+  return partitioned(rewritten("ad_psgd", replicas(std::ssize(of))), binding);
 }
 
 TEST(AdPsgd, OverProcessesLeadsAllLoopsFromTheFirst) {
@@ -144,10 +145,10 @@ TEST(AdPsgd, OfReplicasWhoseStagesAreInSeveralProcessesIsRefused) {
   Binding binding;
   binding.processes = 4;
   binding.process_of = [](const Place& place) { return 2 * place.replica + place.stage; };
-  EXPECT_THROW(partition(rewritten("ad_psgd+model_parallel", options), binding), RunError);
+  EXPECT_THROW(partitioned(rewritten("ad_psgd+model_parallel", options), binding), RunError);
   binding.processes = 2;
   binding.process_of = [](const Place& place) { return place.replica; };
-  EXPECT_EQ(partition(rewritten("ad_psgd+model_parallel", options), binding).size(), 2U);
+  EXPECT_EQ(partitioned(rewritten("ad_psgd+model_parallel", options), binding).size(), 2U);
 }
 
 /// Lookahead has no input and no output: it belongs to the loop of its parameter's update.

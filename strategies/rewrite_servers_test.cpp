@@ -13,6 +13,7 @@
 #include "kernels/graph/partition.h"
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
+#include "strategies/passes.h"
 #include "strategies/rewritten_for_test.h"
 
 namespace regatta {
@@ -140,8 +141,8 @@ TEST(ParameterServer, BackwardRestsInEveryProcessWhenItsParameterHasLearnt) {
                          [](const Node& node) { return node.attributes.has("until"); });
   };
   const auto parts =
-      partition(apply(find_strategies("parameter_server"), step, replicas(2)), binding);
-  const Step together = partition(step, Binding{}).front();
+      partitioned(apply(find_strategies("parameter_server"), step, replicas(2)), binding);
+  const Step together = partitioned(step, Binding{}).front();
   const auto updates = std::count_if(
       together.graph.nodes().begin(), together.graph.nodes().end(),
       [](const Node& node) { return node.op == Op::Sgd && node.attributes.has("until"); });
@@ -154,7 +155,7 @@ TEST(ParameterServer, TravelsInOneMessageEachWayWhereItIsSmall) {
                           return place.role == Role::Server ? 0 : 1 + place.replica;
                         }};
   for (const char* name : {"parameter_server", "parameter_server_async"}) {
-    const auto parts = partition(rewritten(name, replicas(2)), binding);
+    const auto parts = partitioned(rewritten(name, replicas(2)), binding);
     EXPECT_EQ(count(parts[0].graph, Op::Send), 2) << name;
     EXPECT_EQ(count(parts[0].graph, Op::Receive), 2) << name;
     EXPECT_EQ(count(parts[1].graph, Op::Receive), 1) << name;
@@ -168,7 +169,7 @@ TEST(ParameterServer, AddsPushesUpAsTheyArriveInTheOrderOfWorkers) {
   const Binding binding{.processes = 4, .process_of = [](const Place& place) {
                           return place.role == Role::Server ? 0 : 1 + place.replica;
                         }};
-  const Graph server = partition(rewritten("parameter_server", replicas(3)), binding)[0].graph;
+  const Graph server = partitioned(rewritten("parameter_server", replicas(3)), binding)[0].graph;
   EXPECT_EQ(count(server, Op::Sum), 0);
   NodeId before = -1;
   int worker = 0;

@@ -12,6 +12,7 @@
 #include "kernels/graph/partition.h"
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
+#include "strategies/passes.h"
 #include "strategies/rewritten_for_test.h"
 
 namespace regatta {
@@ -141,7 +142,7 @@ TEST(Independent, TrainsAModelInEachReplicaAndEveryOtherStrategyOne) {
     options.stages = share_a_replica(strategy->workers) ? 2 : 1;
     const Step step = rewritten(std::string(strategy->name), options);
     const int expected = strategy->exchange == Exchange::Nothing ? 3 : 1;
-    const Step whole = partition(step, Binding{}).front();
+    const Step whole = partitioned(step, Binding{}).front();
     EXPECT_EQ(whole.partition.models, expected) << strategy->name;
     for (VariableId v = 0; v < static_cast<VariableId>(whole.graph.variables().size()); ++v) {
       const int replica = whole.graph.variable(v).place.replica;
@@ -214,7 +215,7 @@ TEST(GraphSize, GrowsWithWorkersInGraphAndNotPerProcessBetweenGraphs) {
     const Binding binding{.processes = static_cast<int>(n),
                           .process_of = [](const Place& place) { return place.replica; }};
     std::size_t largest = 0;
-    for (const Step& part : partition(rewritten("all_reduce", replicas(n)), binding)) {
+    for (const Step& part : partitioned(rewritten("all_reduce", replicas(n)), binding)) {
       largest = std::max(largest, part.graph.nodes().size());
     }
     return largest;

@@ -9,7 +9,7 @@
 
 #include "kernels/graph/loops.h"
 #include "kernels/graph/partition.h"
-#include "strategies/strategy.h"
+#include "strategies/passes.h"
 #include "workloads/workload.h"
 
 namespace regatta::testing_support {
@@ -35,7 +35,7 @@ inline StrategyOptions replicas(std::int64_t n) {
   return options;
 }
 
-inline Graph part(const Step& step) { return partition(step, Binding{}).front().graph; }
+inline Graph part(const Step& step) { return partitioned(step, Binding{}).front().graph; }
 
 inline std::int64_t count(const Graph& graph, Op op) {
   return std::count_if(graph.nodes().begin(), graph.nodes().end(),

@@ -11,6 +11,7 @@
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/runtime/memory_plan.h"
 #include "strategies/curve_by_adam_for_test.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
@@ -184,8 +185,8 @@ TEST(ShardedMemory, OfGradientsAndGatheredParametersIsThatOfAFewBuckets) {
   const Case test{.workload = "resnet9_thin", .global_batch = 32, .bucket_bytes = 100'000};
   const auto planned = [&](const TrialOptions& options) {
     const Step part =
-        partition(apply(find_strategies(options.strategy), step_of(test), options.options),
-                  Binding{})
+        partitioned(apply(find_strategies(options.strategy), step_of(test), options.options),
+                    Binding{})
             .front();
     const Plan plan(part, PlanOptions{});
     return planned_bytes(part.graph, plan, plan_memory(part.graph, plan)).at(Place{});

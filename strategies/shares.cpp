@@ -392,10 +392,13 @@ bool is_replaced(const Node& node) {
   return is_to_share(node) && node.attributes.integers(kMark)[2] != 0;
 }
 
+bool has_sums_to_share(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), is_to_share);
+}
+
 Step apply_sharding(const Step& step) {
   const auto& nodes = step.graph.nodes();
   const auto marked = std::find_if(nodes.begin(), nodes.end(), is_to_share);
-  if (marked == nodes.end()) return step;
   const std::vector<std::int64_t>& freed_early = marked->attributes.integers(kMark);
   return Shares(step, {.gradients = freed_early[0] != 0, .parameters = freed_early[1] != 0}).run();
 }

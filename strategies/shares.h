@@ -4,9 +4,9 @@
 // keeps a share of each bucket, namely the elements that a ring completes at that replica.
 // All_reduces become reduce_scatters; each replica stores and updates only its share's parts of
 // parameters and slots; and nodes that use a parameter read the result of an all_gather.
-// sharded.cpp documents when memory is freed. The strategy only marks the gradient sums; apply()
-// divides them after all strategies and bucket(), so that another strategy can still change the
-// replicas like those of all_reduce, or replace a sum by a different exchange.
+// sharded.cpp documents when memory is freed. The strategy only marks the gradient sums; the pass
+// `share` (passes.h) divides them after all strategies and bucket(), so that another strategy can
+// still change the replicas like those of all_reduce, or replace a sum by a different exchange.
 #pragma once
 
 #include "kernels/graph/builder.h"
@@ -35,8 +35,10 @@ Value replacement_of(const Node& sum, Value made, Builder& builder);
 /// Whether the node is a marked sum that replacement_of() appended.
 bool is_replaced(const Node& node);
 
-/// Returns the step with its marked sums, and the state that belongs to them, divided into shares;
-/// a step without marks is returned unchanged. Call it after bucket().
+bool has_sums_to_share(const Graph& graph);
+
+/// Returns the step with its marked sums, and the state that belongs to them, divided into shares.
+/// Call it after bucket(). Precondition: has_sums_to_share().
 Step apply_sharding(const Step& step);
 
 }  // namespace regatta

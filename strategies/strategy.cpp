@@ -5,13 +5,9 @@
 #include <array>
 #include <cctype>
 
-#include "kernels/graph/bucket.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/names.h"
-#include "kernels/graph/verify.h"
-#include "strategies/shared_options.h"
-#include "strategies/shares.h"
 
 namespace regatta {
 
@@ -161,19 +157,6 @@ std::vector<const Strategy*> find_strategies(const std::string& name) {
     if (end == name.size()) return found;
     begin = end + 1;
   }
-}
-
-Step apply(std::span<const Strategy* const> strategies, const Step& step,
-           const StrategyOptions& options) {
-  verify(step, "building the workload");
-  Step result = step;
-  for (const Strategy* strategy : strategies) {
-    result = strategy->rewrite(result, options);
-    verify(result, std::string(strategy->name));
-  }
-  result = apply_sharding(bucket(result, options.count(kBucketBytes)));
-  verify(result, "dividing what replicas keep");
-  return result;
 }
 
 std::vector<std::int64_t> dealt_groups(std::int64_t groups, std::int64_t replicas,

@@ -100,11 +100,6 @@ void check_options(const std::string& strategy, const OptionValues& given);
 /// another library, or the nearest valid name.
 std::vector<const Strategy*> find_strategies(const std::string& name);
 
-/// Returns the step after the strategies in order and bucket(), with verify() after each. Throws:
-/// RunError(Usage) with the broken rule if a strategy cannot be applied.
-Step apply(std::span<const Strategy* const> strategies, const Step& step,
-           const StrategyOptions& options);
-
 /// Returns the number of normalisation groups that each replica has in a step, followed by those of
 /// each backup. The replicas divide `groups` as evenly as possible; backup i has as many as replica
 /// i modulo `replicas`.

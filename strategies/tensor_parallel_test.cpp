@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "strategies/equivalence_for_test.h"
+#include "strategies/passes.h"
 
 namespace regatta {
 namespace {

@@ -20,7 +20,7 @@
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/initialize.h"
 #include "kernels/runtime/kernel_watch_for_test.h"
-#include "strategies/strategy.h"
+#include "strategies/passes.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"
 #include "workloads/narrow_for_test.h"
@@ -150,7 +150,7 @@ class Trial {
   Trial(const Step& step, const DataSet& data, const TrialOptions& run)
       : kernels_("cpu"), global_batch_(step.global_batch) {
     const auto strategies = find_strategies(run.strategy);
-    part_ = partition(apply(strategies, step, run.options), Binding{}).front();
+    part_ = partitioned(apply(strategies, step, run.options), Binding{}).front();
     add_cpu_kernels(kernels_);
     transport_.add_kernels(kernels_);
     if (run.watch != nullptr) run.watch->attach(kernels_);

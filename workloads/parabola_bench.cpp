@@ -12,7 +12,7 @@
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
-#include "strategies/strategy.h"
+#include "strategies/passes.h"
 #include "workloads/data/curve.h"
 #include "workloads/plain_parabola.h"
 #include "workloads/workload.h"
@@ -32,9 +32,9 @@ void engine(benchmark::State& state, const std::string& strategy, std::int64_t r
   recipe.total_examples = kMaxSteps * kPoints;
   StrategyOptions options;
   options.replicas = replicas;
-  const Step part = partition(apply(find_strategies(strategy),
-                                    find_workload("parabola").training(recipe), options),
-                              Binding{})
+  const Step part = partitioned(apply(find_strategies(strategy),
+                                      find_workload("parabola").training(recipe), options),
+                                Binding{})
                         .front();
   KernelTable kernels("cpu");
   InProcessTransport transport;

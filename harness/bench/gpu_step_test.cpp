@@ -146,10 +146,10 @@ class GpuStepOn : public testing::TestWithParam<On> {
     request.dtype = dtype;
     request.device = "cuda";
     request.global_batch = kBatch;
+    request.steps = 1000;
     Placement placement = place(request, data.count);
-    placement.recipe.data_weights = data_weights_of(*placement.workload, data);
-    placement.recipe.total_examples = 1000 * kBatch;
-    part_ = partition(placed_step(placement), Binding{}).front();
+    set_data_weights(placement, data_weights_of(*placement.workload, data));
+    part_ = placement.placed->parts.front();
     KernelTable kernels("cuda");
     add_cuda_kernels(kernels);
     return measure_gpu_step(*device_, kernels, part_, data,

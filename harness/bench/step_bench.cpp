@@ -29,7 +29,6 @@
 #include "harness/system/output_file.h"
 #include "harness/system/process.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/gpu_facts.h"
@@ -122,7 +121,7 @@ struct Subject {
 };
 
 std::unique_ptr<Subject> subject_of(const Options& options) {
-  const RaceRequest& request = options.request;
+  RaceRequest request = options.request;
   const Workload& workload = find_workload(request.workload);
   const bool made = std::find(workload.data_sets.begin(), workload.data_sets.end(), "shapes") !=
                     workload.data_sets.end();
@@ -132,12 +131,11 @@ std::unique_ptr<Subject> subject_of(const Options& options) {
   auto subject = std::make_unique<Subject>();
   subject->data = load_data(workload, dataset, files_of(request));
   const DataSet& train = subject->data.train;
+  request.steps = kLongRun * (options.rounds + 1) * options.steps_a_round;
   Placement& placement = subject->placement = place(request, train.count);
-  placement.recipe.data_weights = data_weights_of(workload, train);
+  set_data_weights(placement, data_weights_of(workload, train));
   subject->batch = placement.recipe.global_batch;
-  const std::int64_t steps = (options.rounds + 1) * options.steps_a_round;
-  placement.recipe.total_examples = kLongRun * steps * subject->batch;
-  subject->part = partition(placed_step(placement), Binding{}).front();
+  subject->part = placement.placed->parts.front();
   subject->cores = available_cores(request.threads);
   return subject;
 }

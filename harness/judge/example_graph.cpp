@@ -22,7 +22,7 @@ std::string example_graph(const Strategy& strategy) {
   request.workload = workload.name;
   request.strategy = runnable_name(strategy);
   request.workers = strategy.name == "single" ? 1 : 2;
-  return to_dot(placed_step(place(request, data->train)).graph);
+  return to_dot(place(request, data->train).placed->step.graph);
 }
 
 }  // namespace regatta

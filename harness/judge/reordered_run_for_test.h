@@ -20,7 +20,7 @@
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
-#include "strategies/strategy.h"
+#include "strategies/passes.h"
 #include "workloads/workload.h"
 
 namespace regatta::testing_support {
@@ -128,7 +128,7 @@ inline FinishedRun path_run(const PathSetting& setting, const PathVariant& varia
   if (variant.workers > 1) options.given["all_reduce"] = variant.algorithm;
   const Step placed = apply(find_strategies(variant.workers > 1 ? "all_reduce" : "single"),
                             workload.training(recipe), options);
-  const Step part = partition(with_variant(placed, variant), Binding{}).front();
+  const Step part = partitioned(with_variant(placed, variant), Binding{}).front();
   KernelTable kernels("cpu");
   add_cpu_kernels(kernels);
   InProcessTransport transport;

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -39,7 +40,8 @@ struct MatrixCell {
   std::string strategy;
   std::vector<std::string> settings;  ///< `2 workers`, `steps=100`
   std::string name;                   ///< `parabola all_reduce (2 workers, steps=100)`
-  bool operator==(const MatrixCell&) const = default;
+  std::shared_ptr<const Placement> placement = {};  ///< without a step; set by reject_invalid()
+  bool operator==(const MatrixCell& other) const { return arguments == other.arguments; }
 };
 
 /// A cell of the plan that cannot run, and the reason.
@@ -83,8 +85,8 @@ MatrixPlan plan_of(const MatrixRequest& request);
 /// the block, the key and the nearest valid key.
 MatrixPlan parse_matrix(const std::string& text, const std::string& source);
 
-/// Plans the placement of a cell's run, without loading data. Throws: RunError(Usage),
-/// RunError(Unsupported).
+/// Returns the placement of a cell's run, planned unless reject_invalid() has done so, without
+/// loading data. Throws: RunError(Usage), RunError(Unsupported).
 Placement placement_of(const MatrixCell& cell);
 
 /// Removes the cells that cannot run from the plan and returns them. Loads no data. Throws:

@@ -41,14 +41,14 @@ RaceRequest request_of(const std::string& strategy) {
 
 Placement placement_of(const RaceRequest& request) {
   Placement placement = place(request, data().count);
-  placement.recipe.data_weights = data_weights_of(*placement.workload, data());
+  set_data_weights(placement, data_weights_of(*placement.workload, data()));
   return placement;
 }
 
 /// Why the steps of a run in one process cannot be recorded; empty if they were recorded and ran.
 std::string why_not_recorded(const RaceRequest& request) {
   const Placement placement = placement_of(request);
-  const Step part = partition(placed_step(placement), binding_of(placement)).front();
+  const Step part = placement.placed->parts.front();
   Backend backend("cuda");
   backend.gpus.push_back(cuda::make_emulated_device());
   add_cuda_kernels(backend.kernels);

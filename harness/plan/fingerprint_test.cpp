@@ -69,8 +69,8 @@ Side servers() {
 
 Fingerprint fingerprint_of(const Side& side) {
   Placement placement = place(side.request, side.data.count);
-  placement.recipe.data_weights = data_weights_of(*placement.workload, side.data);
-  return fingerprint_of(side.request, placement, placed_step(placement), side.data, side.software);
+  set_data_weights(placement, data_weights_of(*placement.workload, side.data));
+  return fingerprint_of(side.request, placement, placement.placed->step, side.data, side.software);
 }
 
 Lines lines_of(const Fingerprint& fingerprint) {
@@ -230,7 +230,7 @@ TEST(Fingerprint, HasTheProtocolsVersion) {
 TEST(Fingerprint, OfAnAttributeOfOneNodeIsAnother) {
   const Side side = points();
   const Placement placement = place(side.request, side.data.count);
-  const Step step = placed_step(placement);
+  const Step step = placement.placed->step;
   Step other = step;
   other.graph = Graph();
   other.graph.copy_variables_of(step.graph);

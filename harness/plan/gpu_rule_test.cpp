@@ -13,7 +13,7 @@
 #include "harness/plan/cell.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/gpu_facts.h"
-#include "strategies/strategy.h"
+#include "strategies/passes.h"
 #include "workloads/workload.h"
 
 namespace regatta {

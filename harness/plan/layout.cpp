@@ -9,10 +9,8 @@
 #include <utility>
 
 #include "harness/plan/device_name.h"
-#include "kernels/graph/averages_between.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/messages.h"
 #include "strategies/shared_options.h"
 
 namespace regatta {
@@ -137,9 +135,12 @@ bool needs_mpi(const std::vector<Step>& parts) {
   return false;
 }
 
-bool values_travel(const Placement& placement, const Step& placed) {
-  const Binding binding = binding_of(placement);
-  return !messages(averages_between(placed, binding).graph, with_peers(binding)).empty();
+bool values_travel(const std::vector<Step>& parts) {
+  return std::any_of(parts.begin(), parts.end(), [](const Step& part) {
+    const auto& nodes = part.graph.nodes();
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [](const Node& node) { return node.op == Op::Send; });
+  });
 }
 
 std::string link_between(const Placement& placement) {

@@ -36,8 +36,8 @@ int workers_in(const Placement& placement, int process);
 bool needs_mpi(const std::vector<Step>& parts);
 
 /// Whether values travel between processes other than by collectives: to or from servers, as
-/// messages, or as averages. `placed` is the whole step before partition().
-bool values_travel(const Placement& placement, const Step& placed);
+/// messages, or as averages. `parts[p]` is the part of process p.
+bool values_travel(const std::vector<Step>& parts);
 
 /// Returns the transport between workers of different processes: `gRPC`, `NCCL`, `Open MPI`, or
 /// `nothing` if they exchange nothing.

@@ -17,9 +17,7 @@
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/fuse.h"
 #include "kernels/graph/names.h"
-#include "kernels/graph/winograd.h"
 #include "strategies/shared_options.h"
 
 namespace regatta {
@@ -229,14 +227,6 @@ void check_trace(const RaceRequest& request) {
   throw usage("--overwrite replaces the file of --trace, and this run has none; fix: leave it out");
 }
 
-Step fused_as_asked(const Placement& placement, const Step& step) {
-  return placement.fuse_steps == FuseSteps::Yes ? fuse(step) : step;
-}
-
-Step marked_as_asked(const Placement& placement, const Step& step) {
-  return placement.winograd == UseWinograd::Yes ? by_winograd(step) : step;
-}
-
 void check_stragglers(const RaceRequest& request, std::int64_t backups) {
   for (const auto& [worker, factor] : request.stragglers) {
     const std::int64_t workers = request.workers + backups;
@@ -246,9 +236,21 @@ void check_stragglers(const RaceRequest& request, std::int64_t backups) {
   }
 }
 
+/// The passes' input, as far as the placement is planned.
+PassInput input_of(const Placement& placement) {
+  PassInput input;
+  input.build = [&placement] { return placement.workload->training(placement.recipe); };
+  input.fuse = placement.fuse_steps == FuseSteps::Yes;
+  input.strategies = placement.strategies;
+  input.options = placement.options;
+  input.winograd = placement.winograd == UseWinograd::Yes;
+  input.binding = binding_of(placement);
+  return input;
+}
+
 }  // namespace
 
-Placement place(const RaceRequest& request, std::int64_t train_examples) {
+Placement place(const RaceRequest& request, std::int64_t train_examples, const PassWatch& watch) {
   Placement placement;
   placement.workload = &find_workload(request.workload);
   placement.strategies = find_strategies(request.strategy);
@@ -268,22 +270,50 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   deal_workers(request, placement);
   placement.fuse_steps = request.fusion == "on" ? FuseSteps::Yes : FuseSteps::No;
   set_length(request, train_examples, placement);
-  const Step placed = placed_step(placement);
-  placement.facts = facts_of(placed.graph);
-  check_drawn(placement, placed.normalization_group);
+  auto placed = std::make_shared<PlacedStep>();
+  const auto run = [&](std::string_view first, std::string_view last) {
+    return run_passes(first, last, placed->step, input_of(placement),
+                      [&](const StepPass& pass, std::int64_t ns, std::span<const Step> steps) {
+                        placed->build_ns += ns;
+                        if (watch) watch(pass, ns, steps);
+                      });
+  };
+  placed->step = std::move(run("build", "build").front());
+  placement.winograd = use_of_winograd(request, placement, placed->step.graph);
+  placed->step = std::move(run("fuse", "algorithms").front());
+  placement.facts = facts_of(placed->step.graph);
+  check_drawn(placement, placed->step.normalization_group);
   placement.on_gpus = is_gpu(request.device);
   deal_processes(request, placement);
-  placement.sends_values = values_travel(placement, placed);
+  placed->parts = run("peers", "partition");
+  placement.sends_values = values_travel(placed->parts);
   deal_gpus(request, placement);
   check_stragglers(request, backup_workers_of(placement));
-  placement.winograd = use_of_winograd(request, placement);
   placement.launch = launch_of_steps(request, placement);
   placement.engines = engine_rule_of(request);
   placement.evaluate = request.evaluate == "end" ? Evaluate::AtEnd : Evaluate::Often;
   check_checkpoints(request);
   check_trace(request);
   if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
+  placement.placed = std::move(placed);
   return placement;
+}
+
+void set_data_weights(Placement& placement, std::vector<float> weights) {
+  if (weights.empty()) return;
+  auto placed = std::make_shared<PlacedStep>(*placement.placed);
+  const auto give_to = [&](Graph& graph) {
+    for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+      Initializer given = *graph.variable(v).initializer;
+      if (given.kind != Initializer::Kind::Given) continue;
+      given.values = weights;
+      graph.change_variable(v, [&](Variable& each) { each.initializer = given; });
+    }
+  };
+  give_to(placed->step.graph);
+  for (Step& part : placed->parts) give_to(part.graph);
+  placement.recipe.data_weights = std::move(weights);
+  placement.placed = std::move(placed);
 }
 
 std::optional<std::string> nccl_algorithm(const RaceRequest& request) {
@@ -300,14 +330,9 @@ EvaluationPoints evaluation_points_of(const Placement& placement) {
 }
 
 Step as_computed(const Placement& placement, const Step& step) {
-  return marked_as_asked(placement, fused_as_asked(placement, step));
-}
-
-/// Winograd's algorithm is marked after the strategies: one that divides channels changes which
-/// convolutions gain.
-Step placed_step(const Placement& placement) {
-  const Step step = fused_as_asked(placement, placement.workload->training(placement.recipe));
-  return marked_as_asked(placement, apply(placement.strategies, step, placement.options));
+  const PassInput input = input_of(placement);
+  const Step fused = run_passes("fuse", "fuse", step, input).front();
+  return run_passes("winograd", "winograd", fused, input).front();
 }
 
 std::int64_t workers_of(const Placement& placement) {

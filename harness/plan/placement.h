@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
+#include "strategies/passes.h"
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
@@ -26,6 +28,13 @@ enum class FuseSteps : std::uint8_t { No, Yes };
 
 /// Whether wide convolutions use Winograd's algorithm (kernels/graph/winograd.h).
 enum class UseWinograd : std::uint8_t { No, Yes };
+
+/// The result of all passes (strategies/passes.h).
+struct PlacedStep {
+  Step step;                  ///< the whole step, before the passes `peers` and `partition`
+  std::vector<Step> parts;    ///< `parts[p]` is the step of process p
+  std::int64_t build_ns = 0;  ///< time of all passes
+};
 
 /// The plan of a run: everything about it that is known without loading data.
 struct Placement {
@@ -46,12 +55,19 @@ struct Placement {
   int gpus = 1;                                    ///< number of GPUs that each process uses
   LaunchSteps launch = LaunchSteps::ByKernel;
   Evaluate evaluate = Evaluate::Often;
-  std::optional<EngineRule> engines;  ///< rule for cuDNN's engines; empty on CPUs
+  std::optional<EngineRule> engines;     ///< rule for cuDNN's engines; empty on CPUs
+  /// The only build of the run's graph. Null once it has been handed on.
+  std::shared_ptr<const PlacedStep> placed;
 };
 
-/// Plans a run and checks everything that can be checked without loading data. `train_examples` is
-/// the number of training examples in the data set. Throws: RunError(Usage), RunError(Unsupported).
-Placement place(const RaceRequest& request, std::int64_t train_examples);
+/// Plans a run, builds its step, and checks everything that can be checked without loading data.
+/// `train_examples` is the number of training examples in the data set; `watch` is called after
+/// each pass. Throws: RunError(Usage), RunError(Unsupported).
+Placement place(const RaceRequest& request, std::int64_t train_examples,
+                const PassWatch& watch = {});
+
+/// Gives the placed step the initial weights that come from the data (data_weights_of()).
+void set_data_weights(Placement& placement, std::vector<float> weights);
 
 /// Returns the algorithm, `ring` or `nccl`, by which NCCL would compute the request's collectives;
 /// empty if NCCL would not be used.
@@ -62,9 +78,6 @@ EvaluationPoints evaluation_points_of(const Placement& placement);
 
 /// Applies `--fusion` and `--winograd` to a step.
 Step as_computed(const Placement& placement, const Step& step);
-
-/// Builds the step, rewritten by the strategies, before partition(). Throws: RunError(Usage).
-Step placed_step(const Placement& placement);
 
 /// Returns the number of workers for the record: replicas times stages, without backup workers.
 std::int64_t workers_of(const Placement& placement);

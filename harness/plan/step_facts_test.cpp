@@ -9,7 +9,7 @@
 #include "harness/plan/placement.h"
 #include "harness/plan/race_request.h"
 #include "kernels/graph/error.h"
-#include "strategies/strategy.h"
+#include "strategies/passes.h"
 #include "workloads/workload.h"
 
 namespace regatta {
@@ -50,7 +50,7 @@ TEST(StageParts, AreOfTheStepAsItIsComputed) {
        {std::tuple("on", "7,14", "7,27"), std::tuple("off", "7,27", "7,14")}) {
     request.fusion = fusion;
     request.options = {{"stage_parts", parts}};
-    EXPECT_NO_THROW(placed_step(place(request, 2'048))) << parts;
+    EXPECT_NO_THROW(place(request, 2'048)) << parts;
     request.options = {{"stage_parts", other}};
     EXPECT_THROW(place(request, 2'048), RunError) << other;
   }

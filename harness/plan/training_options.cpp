@@ -33,13 +33,13 @@ DataFiles files_of(const RaceRequest& request) {
           .check = request.data == "unverified" ? DataCheck::Unverified : DataCheck::Verified};
 }
 
-Placement place_without_data(const RaceRequest& request) {
+Placement place_without_data(const RaceRequest& request, const PassWatch& watch) {
   const Workload& workload = find_workload(request.workload);
   const std::string dataset = dataset_of(request, workload);
   require_usable(workload, dataset);
   const std::optional<DataSetSizes> sizes = data_set_sizes(dataset);
   check(sizes.has_value(), "the sizes of every data set of the table are known");
-  return place(request, sizes->train);
+  return place(request, sizes->train, watch);
 }
 
 ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,

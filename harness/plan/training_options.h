@@ -16,7 +16,7 @@ DataFiles files_of(const RaceRequest& request);
 
 /// Plans a run like place(), with the size of the data set from the table of data sets, without
 /// loading it. Throws: RunError(Usage), RunError(Unsupported).
-Placement place_without_data(const RaceRequest& request);
+Placement place_without_data(const RaceRequest& request, const PassWatch& watch = {});
 
 /// Returns the executor's options for the process with number `process`, including its stragglers.
 /// The caller must set the cores.

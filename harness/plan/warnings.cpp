@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "harness/plan/device_name.h"
-#include "harness/plan/training_options.h"
 #include "harness/system/number.h"
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"
@@ -47,12 +46,11 @@ std::string warning_of_bf16(const RaceRequest& request, const MachineFacts& mach
 constexpr std::int64_t kFewestBuckets = 3;
 
 /// The warning about --shard with too few buckets for memory to be freed within a step.
-std::string warning_of_shares(const RaceRequest& request) {
+std::string warning_of_shares(const RaceRequest& request, const Graph& placed) {
   const auto asked = request.options.find(kShard.name);
   if (asked == request.options.end() || asked->second == kShard.default_value()) return "";
-  const Graph graph = placed_step(place_without_data(request)).graph;
   std::map<Place, std::int64_t> buckets_at;
-  for (const Node& node : graph.nodes()) {
+  for (const Node& node : placed.nodes()) {
     if (node.op == Op::ReduceScatter) ++buckets_at[node.place];
   }
   const std::int64_t buckets = buckets_at.empty() ? 0 : buckets_at.begin()->second;
@@ -65,9 +63,10 @@ std::string warning_of_shares(const RaceRequest& request) {
 
 }  // namespace
 
-std::string warning_of(const RaceRequest& request, const MachineFacts& machine) {
+std::string warning_of(const RaceRequest& request, const MachineFacts& machine,
+                       const Graph& placed) {
   for (std::string warning : {warning_of_gpus(request, machine), warning_of_bf16(request, machine),
-                              warning_of_shares(request)}) {
+                              warning_of_shares(request, placed)}) {
     if (!warning.empty()) return warning;
   }
   return "";

@@ -8,11 +8,13 @@
 
 #include "harness/plan/race_request.h"
 #include "harness/system/machine.h"
+#include "kernels/graph/graph.h"
 
 namespace regatta {
 
-/// Returns the first warning for a request on this machine; empty if there is none.
-/// Throws: like place().
-std::string warning_of(const RaceRequest& request, const MachineFacts& machine);
+/// Returns the first warning for a request on this machine; empty if there is none. `placed` is the
+/// whole graph of its placed step.
+std::string warning_of(const RaceRequest& request, const MachineFacts& machine,
+                       const Graph& placed);
 
 }  // namespace regatta

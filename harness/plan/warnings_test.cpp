@@ -4,8 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/plan/training_options.h"
+
 namespace regatta {
 namespace {
+
+/// The warning for a request whose graph does not matter.
+std::string warning_of(const RaceRequest& request, const MachineFacts& machine) {
+  return regatta::warning_of(request, machine, Graph());
+}
+
+std::string warning_of_placed(const RaceRequest& request) {
+  return regatta::warning_of(request, {}, place_without_data(request).placed->step.graph);
+}
 
 const MachineFacts kWithoutAmx{.isa = {"avx2", "avx512f", "avx512_bf16"}};
 const MachineFacts kWithAmx{.isa = {"avx2", "avx512f", "avx512_bf16", "amx_bf16"}};
@@ -32,13 +43,13 @@ TEST(Warnings, AreOfGpusThatWorkersOfOneProcessLeaveIdle) {
 
 TEST(Warnings, AreOfSharesInTooFewBucketsToFreeAny) {
   RaceRequest request{.workload = "resnet9_thin", .strategy = "sharded", .workers = 4};
-  EXPECT_EQ(warning_of(request, {}), "");
+  EXPECT_EQ(warning_of_placed(request), "");
   request.options["shard"] = "parameters";
-  EXPECT_EQ(warning_of(request, {}),
+  EXPECT_EQ(warning_of_placed(request),
             "--shard parameters plans as much memory as optimizer, as the parameters make 1 bucket "
             "only; a smaller --bucket-bytes makes more");
   request.options["bucket_bytes"] = 262144;
-  EXPECT_EQ(warning_of(request, {}), "");
+  EXPECT_EQ(warning_of_placed(request), "");
 }
 
 TEST(Warnings, AreNoneOfF32) { EXPECT_EQ(warning_of({}, kWithoutAmx), ""); }

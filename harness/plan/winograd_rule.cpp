@@ -8,18 +8,18 @@
 
 namespace regatta {
 
-std::string why_not_winograd(const RaceRequest& request, const Placement& placement) {
+std::string why_not_winograd(const RaceRequest& request, const Graph& built) {
   if (is_gpu(request.device)) return "it is for --device cpu";
-  const Step step = placement.workload->training(placement.recipe);
-  if (!has_winograd(by_winograd(step).graph)) {
-    return "no convolution of " + request.workload + " gains in " + request.dtype;
+  for (NodeId id = 0; id < static_cast<NodeId>(built.nodes().size()); ++id) {
+    if (gains_by_winograd(built, id)) return "";
   }
-  return "";
+  return "no convolution of " + request.workload + " gains in " + request.dtype;
 }
 
-UseWinograd use_of_winograd(const RaceRequest& request, const Placement& placement) {
+UseWinograd use_of_winograd(const RaceRequest& request, const Placement& placement,
+                            const Graph& built) {
   if (request.winograd == "off") return UseWinograd::No;
-  const std::string why_not = why_not_winograd(request, placement);
+  const std::string why_not = why_not_winograd(request, built);
   if (request.winograd == "on" && !why_not.empty()) {
     throw RunError(ErrorKind::Usage, "--winograd on cannot be: " + why_not +
                                          "; fix: leave it out, or give --winograd off");

@@ -11,12 +11,13 @@
 namespace regatta {
 
 /// Returns the reason why no convolution of the run can use Winograd's algorithm; empty if some
-/// can.
-std::string why_not_winograd(const RaceRequest& request, const Placement& placement);
+/// can. `built` is the graph behind the pass `build`.
+std::string why_not_winograd(const RaceRequest& request, const Graph& built);
 
 /// Applies --winograd. `auto` uses the algorithm if that is possible, except for bf16 on a CPU with
 /// AMX.
 /// Throws: RunError(Usage) for `on` if no convolution can use the algorithm.
-UseWinograd use_of_winograd(const RaceRequest& request, const Placement& placement);
+UseWinograd use_of_winograd(const RaceRequest& request, const Placement& placement,
+                            const Graph& built);
 
 }  // namespace regatta

@@ -79,7 +79,7 @@ TEST(WinogradRule, HoldsForTheStepAndForTheEvaluation) {
     const bool on = request.winograd == "on";
     const Step evaluation =
         as_computed(placement, placement.workload->evaluation(placement.recipe));
-    EXPECT_EQ(has_winograd(placed_step(placement).graph), on);
+    EXPECT_EQ(has_winograd(placement.placed->step.graph), on);
     EXPECT_EQ(has_winograd(evaluation.graph), on);
   }
 }

@@ -39,6 +39,7 @@ FLAGS = {
         "--listen": "(default: Unix sockets)", "--tls": "(default: no TLS)", "--out": "=out",
     },
     "graph": {**CELL_FLAGS, "--format": "=text", "--out": "(default: none)",
+              "--after": "=partition", "--passes": "",
               "--cluster": "(default: their work and bytes only)"},
     "calibrate": {**CELL_FLAGS, "--threads": "=1", "--messages": "(default: none)",
                   "--data-dir": "(default: cifar-10-batches-bin for cifar10)",

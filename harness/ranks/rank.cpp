@@ -39,13 +39,14 @@ std::string address_of_this_rank(const RaceRequest& request) {
   }
 }
 
-/// The run's number of processes. Empty if the coordinator will report an error in it; if this rank
-/// failed, mpirun could end the coordinator before that.
-std::optional<int> processes_of(const RaceRequest& request) {
+/// The run's placement. Empty if the coordinator will report an error in it; if this rank failed,
+/// mpirun could end the coordinator before that.
+std::optional<Placement> placement_in_allocation(const RaceRequest& request) {
   try {
-    const int processes = place_without_data(request).processes;
-    if (is_member_of_allocation() && allocated_processes() != processes) return std::nullopt;
-    return processes;
+    Placement placement = place_without_data(request);
+    const bool differs = allocated_processes() != placement.processes;
+    if (is_member_of_allocation() && differs) return std::nullopt;
+    return placement;
   } catch (const RunError&) {
     return std::nullopt;
   }
@@ -87,10 +88,11 @@ int serve_as_rank(const RaceRequest& request) {
   const std::string own_address = address_of_this_rank(request);
   choose_links(reach, own_address);
   std::unique_ptr<MpiSession> session;
+  std::optional<Placement> placement;
   if (joins_allocation()) {
-    const std::optional<int> processes = processes_of(request);
-    if (!processes) return 0;
-    session = join_allocation(*processes);
+    placement = placement_in_allocation(request);
+    if (!placement) return 0;
+    session = join_allocation(placement->processes);
     if (variable_or(kCoordinatorVariable, "").empty()) return 0;  // rank 0 prints the reason
   }
   // Set now, while no other thread reads the environment. Ranks that the coordinator starts inherit
@@ -106,7 +108,7 @@ int serve_as_rank(const RaceRequest& request) {
   // When a job ends Slurm signals all processes; this one waits for the coordinator's command.
   if (is_started_by_srun()) std::signal(SIGTERM, SIG_IGN);
   {
-    RankWork rank(request, client, std::move(session));
+    RankWork rank(request, client, std::move(session), std::move(placement));
     RankCommands commands(client, [&rank](const auto& command) { rank.on_interrupt(command); });
     guarded(client, [&] { rank.join(); });
     for (bool goes_on = true; goes_on;) {

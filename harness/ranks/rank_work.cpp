@@ -23,33 +23,31 @@
 #include "kernels/comm/mpi/mpi_transport.h"
 #include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 
 void RankWork::join() {
   const Workload& workload = find_workload(request_.workload);
+  if (placement_.placed == nullptr) placement_ = place_without_data(request_);
   data_ = load_data(workload, dataset_of(request_, workload), files_of(request_));
-  placement_ = place(request_, data_.train.count);
-  placement_.recipe.data_weights = data_weights_of(workload, data_.train);
-  const Step placed = placed_step(placement_);
-  parts_ = partition(placed, binding_of(placement_));
-  check(own() < parts_.size(), "there is a part for each rank");
+  set_data_weights(placement_, data_weights_of(workload, data_.train));
+  check(own() < parts().size(), "there is a part for each rank");
   say(fmt::format("rank {} of {}, process {}: {}", rank_, placement_.processes, getpid(),
-                  places_text(parts_[own()])));
+                  places_text(parts()[own()])));
   control::FromRank message;
   message.mutable_join()->set_exchange_address(open_exchange());
   message.mutable_join()->set_cores(static_cast<int>(available_cores(request_.threads).size()));
-  set_fingerprint(*message.mutable_join(),
-                  fingerprint_of(request_, placement_, placed, data_.train, software_facts()));
+  set_fingerprint(
+      *message.mutable_join(),
+      fingerprint_of(request_, placement_, placement_.placed->step, data_.train, software_facts()));
   client_.send(message);
 }
 
 /// Opens the exchange. Returns its address; empty if this rank serves nowhere.
 std::string RankWork::open_exchange() {
-  if (!needs_exchange(parts_)) return "";
-  peers_ = exchange_peers(parts_[own()]);
+  if (!needs_exchange(parts())) return "";
+  peers_ = exchange_peers(parts()[own()]);
   ExchangeOptions options;
   options.run = identity_of_this_run();
   options.process = rank_;
@@ -80,7 +78,7 @@ void RankWork::start(const control::Start& start) {
                    {.process_on_host = start.process_on_host(), .engines = engines_of(placement_)});
   control::FromRank message;
   message.mutable_ready()->set_gpu(backend->gpu());
-  if (needs_mpi(parts_)) {
+  if (needs_mpi(parts())) {
     if (mpi_ == nullptr) mpi_ = open_session(placement_.processes);
     if (placement_.by_nccl) {
       backend->add(std::make_unique<NcclTransport>(std::make_unique<MpiRendezvous>(*mpi_)));
@@ -95,10 +93,10 @@ void RankWork::start(const control::Start& start) {
       exchange_->connect(peer, start.exchange_addresses(peer));
     }
     backend->add(std::move(exchange_));
-    backend->tickets = std::make_unique<TicketMessages>(parts_[own()], backend->kernels);
+    backend->tickets = std::make_unique<TicketMessages>(parts()[own()], backend->kernels);
     options.tickets = backend->tickets.get();
   }
-  trainer_ = std::make_unique<LocalTrainer>(parts_[own()], std::move(backend), options, rank_);
+  trainer_ = std::make_unique<LocalTrainer>(parts()[own()], std::move(backend), options, rank_);
   trainer_->connect();
   started_ = true;
   client_.beat([this] {
@@ -132,7 +130,7 @@ void RankWork::send_variables(const control::SendVariables& wanted) {
 }
 
 void RankWork::take_piece(const control::Piece& piece) {
-  const auto variables = static_cast<VariableId>(parts_[own()].graph.variables().size());
+  const auto variables = static_cast<VariableId>(parts()[own()].graph.variables().size());
   const auto size = static_cast<std::int64_t>(piece.data().size());
   const bool known = piece.variable() >= 0 && piece.variable() < variables;
   const Tensor tensor = known ? trainer_->variable(piece.variable()).tensor : Tensor{};

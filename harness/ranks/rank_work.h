@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,10 +25,13 @@ namespace regatta {
 class RankWork {
  public:
   /// `session` is the MPI session of the allocation that this process joined; null without one.
-  RankWork(const RaceRequest& request, ControlClient& client, std::unique_ptr<MpiSession> session)
+  /// `placement` is the request's, if it is known already.
+  RankWork(const RaceRequest& request, ControlClient& client, std::unique_ptr<MpiSession> session,
+           std::optional<Placement> placement)
       : request_(request),
         client_(client),
         rank_(number_of_this_rank()),
+        placement_(placement ? std::move(*placement) : Placement()),
         mpi_(std::move(session)) {}
 
   /// Builds the rank's part of the graph, and sends the facts on which all ranks must agree.
@@ -47,6 +51,8 @@ class RankWork {
   void tell_time();
   void send_the_trace();
   std::size_t own() const { return static_cast<std::size_t>(rank_); }
+  /// The parts of all processes; others than this one's show its peers.
+  const std::vector<Step>& parts() const { return placement_.placed->parts; }
   std::string open_exchange();
   void send_advanced();
 
@@ -55,8 +61,7 @@ class RankWork {
   int rank_;
   DataSets data_;
   Placement placement_;
-  std::vector<Step> parts_;  ///< of all processes; others than this one's show its peers
-  std::set<int> peers_;      ///< processes with which it exchanges messages
+  std::set<int> peers_;  ///< processes with which it exchanges messages
   std::unique_ptr<GrpcExchange> exchange_;
   std::unique_ptr<MpiSession> mpi_;
   std::unique_ptr<LocalTrainer> trainer_;  // destroyed before the session

@@ -65,7 +65,7 @@ class EvaluatorOnGpu : public testing::Test {
     placement_ = place(request, train_.count);
     placement_.recipe.evaluation_batch = kImages;
     replicas_ = replicas;
-    const Step part = partition(placed_step(placement_), binding_of(placement_)).front();
+    const Step part = placement_.placed->parts.front();
     GpuBackend gpu;
     training_gpu_ = gpu.gpu;
     trainer_ = std::make_unique<LocalTrainer>(part, std::move(gpu.backend),

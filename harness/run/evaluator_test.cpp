@@ -18,6 +18,7 @@
 #include "harness/run/local_trainer.h"
 #include "kernels/graph/builder.h"
 #include "kernels/graph/verify.h"
+#include "strategies/passes.h"
 
 namespace regatta {
 namespace {
@@ -79,9 +80,9 @@ class Trained {
     request_.steps = 42;
     data_ = load_data(find_workload("parabola"), "curve", {});
     const Placement placement = place(request_, data_.train.count);
-    Step placed = placed_step(placement);
+    Step placed = placement.placed->step;
     rewrite(placed);
-    const Step part = partition(placed, binding_of(placement)).front();
+    const Step part = partitioned(placed, binding_of(placement)).front();
     trainer_ = std::make_unique<LocalTrainer>(
         part, make_backend("cpu"), executor_options(request_, placement, data_.train, 0), 0);
     backend_ = make_backend("cpu");

@@ -83,7 +83,7 @@ TEST(NcclRun, GivesRanksOfOtherHostsTheVariablesThatNcclReads) {
 TEST(NcclRun, NeedsRanksWithOneVersionOfNccl) {
   const auto names_nccl = [](const RunParts& setup) {
     const Fingerprint lines = fingerprint_of(
-        setup.request, setup.placement, placed_step(setup.placement), images(), software_facts());
+        setup.request, setup.placement, setup.placement.placed->step, images(), software_facts());
     return std::any_of(lines.begin(), lines.end(),
                        [](const auto& line) { return line.first == "NCCL"; });
   };

@@ -19,6 +19,7 @@
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
@@ -99,8 +100,8 @@ class GpuRun {
     }
     const Step step = step_of(test);
     const TrialOptions options = options_of(test);
-    part_ =
-        partition(apply(find_strategies(test.strategy), step, options.options), Binding{}).front();
+    part_ = partitioned(apply(find_strategies(test.strategy), step, options.options), Binding{})
+                .front();
     examples_ = options.steps * step.global_batch;
     ExecutorOptions executor_options =
         testing_support::executor_options(data_of(test.workload), options, examples_);
@@ -193,7 +194,7 @@ TEST_P(PlacesOnGpus, FollowSingleOnRealGpus) {
   const Step step = step_of(test);
   const TrialOptions options = options_of(test);
   const Step part =
-      partition(apply(find_strategies(test.strategy), step, options.options), Binding{}).front();
+      partitioned(apply(find_strategies(test.strategy), step, options.options), Binding{}).front();
   const std::int64_t examples = options.steps * step.global_batch;
   Executor executor(part, backend->devices(),
                     testing_support::executor_options(data_of(test.workload), options, examples));

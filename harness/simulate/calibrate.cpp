@@ -24,7 +24,6 @@
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
 #include "kernels/virtual/simulation.h"
 #include "strategies/shared_options.h"
 #include "workloads/workload.h"
@@ -54,8 +53,8 @@ class LogFolder {
 
 /// The time of the cell's step on this machine by the calibration; infinite if that lacks a kernel.
 double virtual_step_ns(const RaceRequest& request, const Calibration& made, int threads) {
-  const Placement placement = place_without_data(request);
-  const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
+  Placement placement = place_without_data(request);
+  const std::vector<Step>& parts = placement.placed->parts;
   const virtual_time::Program program = virtual_time::make_program(parts, made.kernels, threads);
   if (!program.unknown_kernels.empty()) return std::numeric_limits<double>::infinity();
   const virtual_time::Cluster cluster{
@@ -128,8 +127,8 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   const Workload& workload = find_workload(request.workload);
   const DataSets data = load_data(workload, dataset_of(request, workload), files_of(request));
   Placement placement = place(request, data.train.count);
-  placement.recipe.data_weights = data_weights_of(workload, data.train);
-  const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
+  set_data_weights(placement, data_weights_of(workload, data.train));
+  const std::vector<Step>& parts = placement.placed->parts;
   virtual_time::make_program(parts, {}, static_cast<int>(wanted.threads));  // or throws
   MeasuredKernels measured =
       measure_kernels(parts, {.data = data.train,

@@ -27,7 +27,7 @@ StageDivisions divisions_of_parabola(const StepTime& step_ns) {
   request.workers = 2;
   const Placement placement = place_without_data(request);
   const Step model = as_computed(placement, placement.workload->training(placement.recipe));
-  const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
+  const std::vector<Step>& parts = placement.placed->parts;
   virtual_time::KernelCosts costs;
   for (const std::string& key : virtual_time::make_program(parts, {}, 1).unknown_kernels) {
     costs[key] = kNodeNs;

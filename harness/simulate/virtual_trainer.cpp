@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
+#include "strategies/passes.h"
 
 namespace regatta {
 namespace {
@@ -26,7 +26,7 @@ VirtualTrainer::VirtualTrainer(VirtualCell cell, const Step& placed,
       simulation_(cell_.program, cell_.file.cluster, with_order(cell_, order_)) {
   if (cell_.program.loops.size() > 1) options.order = &order_;
   options.stragglers.clear();  // only the simulation applies them
-  const std::vector<Step> parts = partition(placed, Binding());
+  const std::vector<Step> parts = partitioned(placed, Binding());
   trainer_ = std::make_unique<LocalTrainer>(parts.front(), std::move(backend), options, 0);
   trainer_->connect();
 }

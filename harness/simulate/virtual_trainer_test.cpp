@@ -50,8 +50,8 @@ class VirtualRun {
   explicit VirtualRun(const Trial& trial)
       : request_(request_of(trial)), data_(load_data(find_workload("parabola"), "curve", {})) {
     const Placement placement = place(request_, data_.train.count);
-    const Step placed = placed_step(placement);
-    const std::vector<Step> parts = partition(placed, binding_of(placement));
+    const Step& placed = placement.placed->step;
+    const std::vector<Step>& parts = placement.placed->parts;
     VirtualCell cell;
     virtual_time::KernelCosts costs;
     for (const std::string& key : virtual_time::make_program(parts, {}, 1).unknown_kernels) {
@@ -106,8 +106,8 @@ Losses really_trained(const Trial& trial) {
   request.processes = 1;
   const DataSets data = load_data(find_workload("parabola"), "curve", {});
   const Placement placement = place(request, data.train.count);
-  LocalTrainer trainer(partition(placed_step(placement), binding_of(placement)).front(),
-                       make_backend("cpu"), executor_options(request, placement, data.train, 0), 0);
+  LocalTrainer trainer(placement.placed->parts.front(), make_backend("cpu"),
+                       executor_options(request, placement, data.train, 0), 0);
   trainer.connect();
   trainer.advance_to(placement.recipe.total_examples);
   return losses_of(trainer.report());

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "kernels/cuda/device/on_devices_for_test.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
@@ -66,7 +67,7 @@ class AsyncOnGpu : public testing::TestWithParam<Setup> {
     ExecutorOptions executor_options =
         testing_support::executor_options(data_of("parabola"), options, examples);
     executor_options.launch = GetParam().launch;
-    auto executor = std::make_unique<Executor>(partition(placed, Binding{}).front(),
+    auto executor = std::make_unique<Executor>(partitioned(placed, Binding{}).front(),
                                                PlacedDevices(kernels, *device_), executor_options);
     executor->prepare();
     executor->run(examples);

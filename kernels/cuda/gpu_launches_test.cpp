@@ -17,6 +17,7 @@
 #include "kernels/cuda/device/hidden_memory_for_test.h"
 #include "kernels/graph/fuse.h"
 #include "kernels/runtime/devices.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
@@ -135,7 +136,7 @@ Step step_of(const std::string& workload, std::int64_t batch) {
   recipe.element = ElementType::BF16;
   recipe.data_weights = data_weights_of(find_workload(workload), images());
   const Step step = fuse(find_workload(workload).training(recipe));
-  return partition(apply(find_strategies("single"), step, {}), Binding{}).front();
+  return partitioned(apply(find_strategies("single"), step, {}), Binding{}).front();
 }
 
 /// The recordings of `single`, from the run's first phase to the last (kernels/graph/node_steps.h):

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/cuda/device/emulated_for_test.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta::testing_support {
@@ -52,7 +53,7 @@ class SummedTraining {
     const Step step = training_of("parabola", kBatch, kSteps);
     Step placed = apply(find_strategies(options.strategy), step, run.options);
     if (options.change) placed = options.change(placed);
-    part_ = partition(placed, Binding{}).front();
+    part_ = partitioned(placed, Binding{}).front();
     ExecutorOptions executor_options =
         testing_support::executor_options(data_of("parabola"), run, kSteps * kBatch);
     executor_options.launch = options.launch;

@@ -10,6 +10,7 @@
 
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
+#include "strategies/passes.h"
 #include "strategies/pipeline_schedule.h"
 #include "strategies/test_support.h"
 
@@ -204,7 +205,8 @@ TEST_P(OnGpu, FollowsTheCpu) {
   InProcessTransport transport;
   transport.add_kernels(kernels);
   const Step part =
-      partition(apply(find_strategies(options.strategy), step, options.options), Binding{}).front();
+      partitioned(apply(find_strategies(options.strategy), step, options.options), Binding{})
+          .front();
   const std::int64_t examples = test.steps * test.global_batch;
   ExecutorOptions executor_options = testing_support::executor_options(data, options, examples);
   executor_options.launch = GetParam().launch;
@@ -246,7 +248,8 @@ TEST(EmulatedGpu, TellsByWhatEachProductIsComputed) {
   options.options.replicas = 2;
   const Step step = training_of("parabola", 50, 1);
   const Step part =
-      partition(apply(find_strategies(options.strategy), step, options.options), Binding{}).front();
+      partitioned(apply(find_strategies(options.strategy), step, options.options), Binding{})
+          .front();
   const Executor executor(part, {kernels, *device},
                           executor_options(data_of("parabola"), options, 50));
   std::set<std::string> nodes;  // of both replicas

@@ -18,16 +18,6 @@ bool is_elsewhere(const Place& place, const Place& other, const Binding& binding
   return binding.process_of(place) != binding.process_of(other);
 }
 
-bool leave_a_process(const Graph& graph, const Binding& binding) {
-  const auto& nodes = graph.nodes();
-  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
-    if (node.op != Op::Average) return false;
-    return std::any_of(node.variables.begin(), node.variables.end(), [&](VariableId v) {
-      return is_elsewhere(graph.variable(v).place, node.place, binding);
-    });
-  });
-}
-
 class Lowering {
  public:
   Lowering(const Step& step, const Binding& binding)
@@ -113,8 +103,18 @@ class Lowering {
 
 }  // namespace
 
+bool averages_leave_a_process(const Graph& graph, const Binding& binding) {
+  const auto& nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+    if (node.op != Op::Average) return false;
+    return std::any_of(node.variables.begin(), node.variables.end(), [&](VariableId v) {
+      return is_elsewhere(graph.place_of_variable(v), node.place, binding);
+    });
+  });
+}
+
 Step averages_between(const Step& step, const Binding& binding) {
-  return leave_a_process(step.graph, binding) ? Lowering(step, binding).run() : step;
+  return Lowering(step, binding).run();
 }
 
 Binding with_peers(const Binding& binding) {

@@ -17,8 +17,10 @@
 
 namespace regatta {
 
-/// Returns the step with each `average` between processes replaced by nodes at both replicas; an
-/// equal step if there is no such average.
+/// Whether an `average` has variables in several processes.
+bool averages_leave_a_process(const Graph& graph, const Binding& binding);
+
+/// Returns the step with each `average` between processes replaced by nodes at both replicas.
 /// Throws: RunError(Usage) if the stages of a replica are in several processes.
 Step averages_between(const Step& step, const Binding& binding);
 

@@ -9,9 +9,16 @@
 #include "kernels/graph/builder.h"
 #include "kernels/graph/gradient.h"
 #include "kernels/graph/text.h"
+#include "kernels/graph/verify.h"
 
 namespace regatta {
 namespace {
+
+Step verified_fuse(const Step& step) {
+  Step fused = fuse(step);
+  verify(fused, "fuse");
+  return fused;
+}
 
 constexpr Window kHalve{.kernel = 2, .stride = 2, .padding = 0};
 
@@ -99,7 +106,7 @@ TEST(Fuse, PutsPoolNormalizationAndActivationIntoOneOpEachWay) {
   EXPECT_EQ(ops_of(step),
             "convolution max_pool normalize gelu gelu_backward normalize_backward "
             "max_pool_backward convolution_backward_weights");
-  const Step fused = fuse(step);
+  const Step fused = verified_fuse(step);
   EXPECT_EQ(ops_of(fused),
             "convolution fused_normalize fused_normalize_backward convolution_backward_weights");
   EXPECT_EQ(line_of(fused, "fused_normalize"),
@@ -115,8 +122,8 @@ TEST(Fuse, PutsPoolNormalizationAndActivationIntoOneOpEachWay) {
 TEST(Fuse, PutsAPoolAfterTheActivationIntoTheSameOp) {
   Model model;
   const Value x = model.images();
-  const Step fused =
-      fuse(model.train(model.builder().max_pool(model.builder().relu(model.normalize(x)), kHalve)));
+  const Step fused = verified_fuse(
+      model.train(model.builder().max_pool(model.builder().relu(model.normalize(x)), kHalve)));
   EXPECT_EQ(ops_of(fused),
             "convolution fused_normalize fused_normalize_backward convolution_backward_weights");
   EXPECT_EQ(line_of(fused, "fused_normalize_backward"),
@@ -130,7 +137,7 @@ TEST(Fuse, AddsTheResidualAndLetsItsGradientBeTheIncomingOne) {
   const Value x = model.images();
   const Value y = model.builder().add(x, model.builder().relu(model.normalize(x)));
   const Step step = model.train(y);
-  const Step fused = fuse(step);
+  const Step fused = verified_fuse(step);
   EXPECT_EQ(ops_of(fused),
             "convolution fused_normalize fused_normalize_backward add "
             "convolution_backward_weights");
@@ -144,7 +151,7 @@ TEST(Fuse, AddsTheResidualAndLetsItsGradientBeTheIncomingOne) {
 TEST(Fuse, LeavesOutTheActivationOfALinearBottleneck) {
   Model model;
   const Value x = model.images();
-  const Step fused = fuse(model.train(model.builder().add(x, model.normalize(x))));
+  const Step fused = verified_fuse(model.train(model.builder().add(x, model.normalize(x))));
   EXPECT_EQ(ops_of(fused),
             "convolution fused_normalize fused_normalize_backward add "
             "convolution_backward_weights");
@@ -153,8 +160,8 @@ TEST(Fuse, LeavesOutTheActivationOfALinearBottleneck) {
 TEST(Fuse, PutsBiasAndActivationIntoOneOpEachWay) {
   Model model;
   const Value x = model.images();
-  const Step fused =
-      fuse(model.train(model.builder().gelu(model.builder().bias(x, model.parameter("b", {2})))));
+  const Step fused = verified_fuse(
+      model.train(model.builder().gelu(model.builder().bias(x, model.parameter("b", {2})))));
   EXPECT_EQ(ops_of(fused),
             "convolution fused_bias fused_bias_backward convolution_backward_weights");
   EXPECT_NE(line_of(fused, "fused_bias_backward").find("data=1} f32[2] f32[4,6,6,2] @"),
@@ -165,8 +172,8 @@ TEST(Fuse, AsksABiasForNoDataWhereNothingBelowIsTrained) {
   Model model;
   const Value x = model.images();
   model.freeze();
-  const Step fused =
-      fuse(model.train(model.builder().gelu(model.builder().bias(x, model.parameter("b", {2})))));
+  const Step fused = verified_fuse(
+      model.train(model.builder().gelu(model.builder().bias(x, model.parameter("b", {2})))));
   EXPECT_EQ(ops_of(fused), "convolution fused_bias fused_bias_backward");
   EXPECT_NE(line_of(fused, "fused_bias_backward").find("data=0} f32[2] @"), std::string::npos);
 }
@@ -177,7 +184,8 @@ TEST(Fuse, FusesEvaluation) {
   const Value scale = model.statistic("scale"), shift = model.statistic("shift");
   const Value mean = model.statistic("mean"), variance = model.statistic("variance");
   const Value z = model.builder().normalize_inference(x, scale, shift, mean, variance, 1e-5);
-  const Step fused = fuse(model.infer(model.builder().max_pool(model.builder().relu(z), kHalve)));
+  const Step fused =
+      verified_fuse(model.infer(model.builder().max_pool(model.builder().relu(z), kHalve)));
   EXPECT_EQ(ops_of(fused), "convolution fused_normalize_inference");
   EXPECT_EQ(line_of(fused, "fused_normalize_inference"),
             "%7 = fused_normalize_inference(%2, %3, %4, %5, %6) {activation=relu, epsilon=1e-05, "
@@ -188,7 +196,7 @@ TEST(Fuse, LeavesAloneWhatIsUsedElsewhereAndTakesTheRest) {
   Model model;
   const Value pooled = model.builder().max_pool(model.images(), kHalve);
   const Value z = model.normalize(pooled);
-  const Step fused = fuse(model.train(model.builder().add(model.builder().gelu(z), z)));
+  const Step fused = verified_fuse(model.train(model.builder().add(model.builder().gelu(z), z)));
   // z has two users: the pool is fused, the activation and the sum are not.
   EXPECT_EQ(ops_of(fused),
             "convolution fused_normalize gelu add gelu_backward add fused_normalize_backward "
@@ -204,7 +212,7 @@ TEST(Fuse, LeavesOverlappingAndPaddedWindowsAlone) {
                                Window{.kernel = 2, .stride = 2, .padding = 1}}) {
     Model model;
     const Value x = model.builder().max_pool(model.images(), window);
-    const Step fused = fuse(model.train(model.builder().relu(model.normalize(x))));
+    const Step fused = verified_fuse(model.train(model.builder().relu(model.normalize(x))));
     EXPECT_EQ(ops_of(fused),
               "convolution max_pool fused_normalize fused_normalize_backward max_pool_backward "
               "convolution_backward_weights");
@@ -214,10 +222,11 @@ TEST(Fuse, LeavesOverlappingAndPaddedWindowsAlone) {
 TEST(Fuse, ChangesNothingWhereNothingMatchesAndNothingTheSecondTime) {
   Model model;
   const Step single = model.train(model.normalize(model.images()));
-  EXPECT_EQ(to_text(fuse(single).graph), to_text(single.graph));
+  EXPECT_EQ(to_text(verified_fuse(single).graph), to_text(single.graph));
   Model other;
-  const Step fused = fuse(other.train(other.builder().relu(other.normalize(other.images()))));
-  EXPECT_EQ(to_text(fuse(fused).graph), to_text(fused.graph));
+  const Step fused =
+      verified_fuse(other.train(other.builder().relu(other.normalize(other.images()))));
+  EXPECT_EQ(to_text(verified_fuse(fused).graph), to_text(fused.graph));
 }
 
 }  // namespace

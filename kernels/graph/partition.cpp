@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "kernels/graph/averages_between.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
@@ -19,7 +18,6 @@
 #include "kernels/graph/node_steps.h"
 #include "kernels/graph/period.h"
 #include "kernels/graph/sends_under_way.h"
-#include "kernels/graph/verify.h"
 
 namespace regatta {
 namespace {
@@ -129,7 +127,6 @@ class Partitioner {
     for (Step& part : parts_) {
       if (shares_variables(part.graph)) part.staleness_bound = step_.staleness_bound;
       tell_models(part);
-      verify(part, "partition");
     }
     return std::move(parts_);
   }
@@ -342,8 +339,7 @@ bool is_of_server(const Node& node) {
 }
 
 std::vector<Step> partition(const Step& step, const Binding& binding) {
-  const Binding all = with_peers(binding);
-  return Partitioner(averages_between(step, binding), all).run();
+  return Partitioner(step, binding).run();
 }
 
 }  // namespace regatta

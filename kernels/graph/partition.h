@@ -3,10 +3,8 @@
 // Cuts a placed graph into one graph per process, and marks each node with its expiry (expiry.h);
 // values that are sent between places never expire, so that sender and receiver agree. Only
 // partition() inserts communication: a copy at the reader's place between places of one process, a
-// send and a receive between processes. Before that, averages_between.h replaces averages with
-// replicas of other processes by nodes at both replicas. messages.h decides which values share a
-// message, message_sums.h which are summed on arrival. A value is sent once to each place that
-// reads it.
+// send and a receive between processes. messages.h decides which values share a message,
+// message_sums.h which are summed on arrival. A value is sent once to each place that reads it.
 //
 // A send to or from a server returns when its values may be overwritten. Between other places, a
 // send only begins the transfer, and a `sent` node waits for its end: before the next assignment of
@@ -37,7 +35,7 @@ struct Binding {
 
 /// Returns the steps of all processes; element p is the step of process p. It has the trainables
 /// and losses of its own places, and the loops in which the process takes part (Partition). All
-/// users of a shared variable must be in one process, except averages (averages_between.h).
+/// users of a shared variable must be in one process (averages_between.h).
 std::vector<Step> partition(const Step& step, const Binding& binding);
 
 /// The place from which a copy or a receive gets its value.

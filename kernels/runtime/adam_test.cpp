@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "strategies/curve_by_adam_for_test.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

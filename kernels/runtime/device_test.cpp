@@ -16,6 +16,7 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/runtime/test_support.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
@@ -130,7 +131,7 @@ class LateRun {
       });
     }
     transport_.add_kernels(kernels_);
-    part_ = partition(apply(find_strategies(run.strategy), step, run.options), Binding{}).front();
+    part_ = partitioned(apply(find_strategies(run.strategy), step, run.options), Binding{}).front();
     executor_ = std::make_unique<Executor>(part_, PlacedDevices(kernels_, device),
                                            testing_support::executor_options(data, run, examples_));
   }

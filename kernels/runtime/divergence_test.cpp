@@ -11,6 +11,7 @@
 #include "kernels/runtime/guard/finite.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/chain_for_test.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
@@ -77,7 +78,7 @@ TEST(Executor, LetsNoGradientThatIsNotFiniteSpread) {
     add_cpu_kernels(kernels);
     transport.add_kernels(kernels);
     const Step part =
-        partition(apply(find_strategies(strategy), parabola(20), options), Binding{}).front();
+        partitioned(apply(find_strategies(strategy), parabola(20), options), Binding{}).front();
     ExecutorOptions executor_options;
     executor_options.data = &broken;
     executor_options.max_examples = 200'000 * 50;

@@ -18,6 +18,7 @@
 #include "kernels/runtime/count_allocations_for_test.h"
 #include "kernels/runtime/memory_plan.h"
 #include "kernels/runtime/test_support.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 #include "workloads/narrow_for_test.h"
 
@@ -194,7 +195,7 @@ std::int64_t allocations_of(const Step& step, const DataSet& data, std::int64_t 
   InProcessTransport transport;
   add_cpu_kernels(kernels);
   transport.add_kernels(kernels);
-  const Step part = partition(step, Binding{}).front();
+  const Step part = partitioned(step, Binding{}).front();
   ExecutorOptions executor_options;
   executor_options.data = &data;
   executor_options.max_examples = 10'000 * step.global_batch;
@@ -249,7 +250,7 @@ TEST(MemoryPlan, OfPlacesIsThatOfTheExecutor) {
 }
 
 TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
-  const Step part = partition(thin(64, 1), Binding{}).front();
+  const Step part = partitioned(thin(64, 1), Binding{}).front();
   const Plan plan(part, PlanOptions{});
   const MemoryPlan memory = plan_memory(part.graph, plan);
   // A node's inputs and outputs are live at the same time.
@@ -271,7 +272,7 @@ TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
 }
 
 TEST(Plan, GathersCastsOfVariablesBehindTheFirstWhereKernelsMerge) {
-  const Step part = partition(images(ElementType::BF16), Binding{}).front();
+  const Step part = partitioned(images(ElementType::BF16), Binding{}).front();
   PlanOptions options;
   const auto casts = [&] {
     const Plan plan(part, options);
@@ -325,7 +326,7 @@ TEST(Plan, ReceivesFromWorkersBesideWhatItSends) {
   }
   step.global_batch = 4;
   const Binding binding{.processes = 2, .process_of = [](const Place& p) { return p.replica; }};
-  const Step part = partition(step, binding)[1];
+  const Step part = partitioned(step, binding)[1];
   const Plan plan(part, PlanOptions{.inline_bytes = 0});
   std::vector<std::string> lanes;
   for (const LanePlan& lane : plan.lanes()) {

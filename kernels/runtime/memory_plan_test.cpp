@@ -12,6 +12,7 @@
 
 #include "kernels/runtime/guard/loss_evidence.h"
 #include "strategies/chain_for_test.h"
+#include "strategies/passes.h"
 #include "strategies/pipeline_schedule.h"
 #include "strategies/test_support.h"
 
@@ -142,7 +143,7 @@ TEST(MemoryPlan, SharesBytesOnlyWhereTheWaitsOrderAllUses) {
                  }};
     }
     int shared = 0;
-    for (const Step& part : partition(step, binding)) {
+    for (const Step& part : partitioned(step, binding)) {
       if (part.graph.nodes().empty()) continue;
       for (const std::int64_t inline_bytes : {std::int64_t{0}, kInlineBytes}) {
         shared += check_sharing(part, {.inline_bytes = inline_bytes});

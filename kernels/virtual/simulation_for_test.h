@@ -15,7 +15,7 @@
 #include "kernels/graph/partition.h"
 #include "kernels/virtual/program.h"
 #include "kernels/virtual/simulation.h"
-#include "strategies/strategy.h"
+#include "strategies/passes.h"
 #include "workloads/workload.h"
 
 namespace regatta::virtual_time::testing_support {
@@ -124,7 +124,7 @@ inline std::vector<Step> parts_of(const VirtualCase& test) {
                           }
                           return test.servers;
                         }};
-  return partition(placed, binding);
+  return partitioned(placed, binding);
 }
 
 /// A time for every kernel of the parts.

@@ -9,6 +9,7 @@
 #include "kernels/comm/mpi/mpi_transport.h"
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/runtime/count_allocations_for_test.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta::testing_support {
@@ -29,9 +30,10 @@ class Participant {
   Participant(MpiSession& session, const Participation& run)
       : global_batch_(run.step.global_batch),
         transport_(session),
-        part_(partition(apply(find_strategies(run.options.strategy), run.step, run.options.options),
+        part_(
+            partitioned(apply(find_strategies(run.options.strategy), run.step, run.options.options),
                         run.binding)
-                  .at(static_cast<std::size_t>(session.rank()))) {
+                .at(static_cast<std::size_t>(session.rank()))) {
     add_cpu_kernels(kernels_);
     in_process_.add_kernels(kernels_);
     transport_.add_kernels(kernels_);

@@ -21,6 +21,7 @@
 #include "kernels/runtime/deferred_for_test.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/curve_by_adam_for_test.h"
+#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
@@ -114,7 +115,7 @@ class CapturedRun {
     add_cpu_kernels(kernels_);
     testing_support::defer_kernels(kernels_);
     transport_.add_kernels(kernels_);
-    part_ = partition(apply(find_strategies(run.strategy), step, run.options), Binding{}).front();
+    part_ = partitioned(apply(find_strategies(run.strategy), step, run.options), Binding{}).front();
     if (change) change(part_, kernels_, device_.calls());
     ExecutorOptions options = testing_support::executor_options(data, run, examples_);
     options.launch = LaunchSteps::AsOne;

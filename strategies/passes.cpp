@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategies/passes.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "kernels/graph/averages_between.h"
+#include "kernels/graph/bucket.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/fuse.h"
+#include "kernels/graph/verify.h"
+#include "kernels/graph/winograd.h"
+#include "strategies/shared_options.h"
+#include "strategies/shares.h"
+
+namespace regatta {
+namespace {
+
+using Steps = std::vector<Step>;
+
+Steps one(Step step) {
+  Steps steps;
+  steps.push_back(std::move(step));
+  return steps;
+}
+
+Steps by_strategies(const Step& step, const PassInput& input) {
+  Steps steps;
+  for (const Strategy* strategy : input.strategies) {
+    steps = one(strategy->rewrite(steps.empty() ? step : steps.front(), input.options));
+    if (strategy != input.strategies.back()) verify(steps.front(), std::string(strategy->name));
+  }
+  return steps;
+}
+
+constexpr std::array kPasses = {
+    StepPass{"build", [](auto&, auto& in) { return one(in.build()); },
+             "a workload writes its step once, for the global batch"},
+    StepPass{"fuse", [](auto& step, auto& in) { return in.fuse ? one(fuse(step)) : Steps{}; },
+             "before strategies, which then copy fewer nodes and cut stages between fused nodes"},
+    StepPass{"strategies", by_strategies, "each is a function of one whole step"},
+    StepPass{"bucket",
+             [](auto& step, auto& in) { return one(bucket(step, in.options.count(kBucketBytes))); },
+             "behind all strategies, each of which may replace or add a collective"},
+    StepPass{"share",
+             [](auto& step, auto&) {
+               return has_sums_to_share(step.graph) ? one(apply_sharding(step)) : Steps{};
+             },
+             "a worker's share of its state is a range of a bucket"},
+    StepPass{"winograd",
+             [](auto& step, auto& in) { return in.winograd ? one(by_winograd(step)) : Steps{}; },
+             "a strategy that divides channels changes which convolutions gain"},
+    StepPass{"peers",
+             [](auto& step, auto& in) {
+               return averages_leave_a_process(step.graph, in.binding)
+                          ? one(averages_between(step, in.binding))
+                          : Steps{};
+             },
+             "an average that leaves a process becomes nodes whose values travel"},
+    StepPass{"partition",
+             [](auto& step, auto& in) { return partition(step, with_peers(in.binding)); },
+             "last: it alone inserts sends and receives, and makes one step per process"}};
+
+const StepPass* find_pass(std::string_view name) {
+  const auto* const found = std::find_if(kPasses.begin(), kPasses.end(),
+                                         [&](const StepPass& each) { return each.name == name; });
+  check(found != kPasses.end(), "passes are named as in their table");
+  return found;
+}
+
+}  // namespace
+
+std::span<const StepPass> all_passes() { return kPasses; }
+
+std::vector<Step> run_passes(std::string_view first, std::string_view last, const Step& step,
+                             const PassInput& input, const PassWatch& watch) {
+  using Clock = std::chrono::steady_clock;
+  Steps behind;
+  for (const StepPass& pass : std::span(find_pass(first), find_pass(last) + 1)) {
+    const Clock::time_point begin = Clock::now();
+    if (Steps made = pass.run(behind.empty() ? step : behind.front(), input); !made.empty()) {
+      for (const Step& each : made) verify(each, std::string(pass.name));
+      behind = std::move(made);
+    }
+    const std::int64_t ns = std::chrono::nanoseconds(Clock::now() - begin).count();
+    if (watch)
+      watch(pass, ns, behind.empty() ? std::span(&step, 1) : std::span<const Step>(behind));
+  }
+  if (behind.empty()) behind.push_back(step);
+  return behind;
+}
+
+Step apply(std::span<const Strategy* const> strategies, const Step& step,
+           const StrategyOptions& options) {
+  verify(step, "building the workload");
+  PassInput input;
+  input.strategies.assign(strategies.begin(), strategies.end());
+  input.options = options;
+  return std::move(run_passes("strategies", "share", step, input).front());
+}
+
+std::vector<Step> partitioned(const Step& placed, const Binding& binding) {
+  PassInput input;
+  input.binding = binding;
+  return run_passes("peers", "partition", placed, input);
+}
+
+}  // namespace regatta

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of passes: everything that makes or rewrites a step, from the workload's own step to
+// the steps of the processes, in order, each with the reason for its position. One loop runs the
+// passes, verifies each result and measures the time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/graph/graph.h"
+#include "kernels/graph/partition.h"
+#include "strategies/strategy.h"
+
+namespace regatta {
+
+/// The choices that passes follow.
+struct PassInput {
+  std::function<Step()> build = {};  ///< builds the workload's step
+  bool fuse = false;
+  std::vector<const Strategy*> strategies = {};
+  StrategyOptions options = {};
+  bool winograd = false;
+  Binding binding = {};
+};
+
+struct StepPass {
+  std::string_view name;
+  /// Returns the steps behind the pass: one, or one per process; none if the pass has no effect.
+  std::vector<Step> (*run)(const Step& step, const PassInput& input);
+  std::string_view why_here;
+};
+
+std::span<const StepPass> all_passes();
+
+/// Called after each pass with its time, verification included, and the steps behind it. Units: ns.
+using PassWatch =
+    std::function<void(const StepPass&, std::int64_t ns, std::span<const Step> steps)>;
+
+/// Runs the passes from `first` to `last` on a step, with verify() after each. Returns the steps
+/// behind the last one. Throws: RunError(Usage) with the broken rule if a strategy cannot be
+/// applied.
+std::vector<Step> run_passes(std::string_view first, std::string_view last, const Step& step,
+                             const PassInput& input, const PassWatch& watch = {});
+
+/// Runs the passes from `strategies` to `share` on a built step.
+Step apply(std::span<const Strategy* const> strategies, const Step& step,
+           const StrategyOptions& options);
+
+/// Runs the passes `peers` and `partition` on a placed step: element p is the step of process p.
+std::vector<Step> partitioned(const Step& placed, const Binding& binding);
+
+}  // namespace regatta
