@@ -280,7 +280,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples, const P
   };
   placed->step = std::move(run("build", "build").front());
   placement.winograd = use_of_winograd(request, placement, placed->step.graph);
-  placed->step = std::move(run("fuse", "algorithms").front());
+  placed->step = std::move(run("fuse", "winograd").front());
   placement.facts = facts_of(placed->step.graph);
   check_drawn(placement, placed->step.normalization_group);
   placement.on_gpus = is_gpu(request.device);
