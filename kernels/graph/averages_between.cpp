@@ -108,7 +108,7 @@ bool averages_leave_a_process(const Graph& graph, const Binding& binding) {
   return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
     if (node.op != Op::Average) return false;
     return std::any_of(node.variables.begin(), node.variables.end(), [&](VariableId v) {
-      return is_elsewhere(graph.place_of_variable(v), node.place, binding);
+      return is_elsewhere(graph.variable(v).place, node.place, binding);
     });
   });
 }
