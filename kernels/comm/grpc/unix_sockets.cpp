@@ -24,12 +24,15 @@ constexpr std::size_t kMostParent =
 
 SocketFolder::SocketFolder() {
   std::error_code error;
-  fs::path parent = fs::temp_directory_path(error);
-  if (error || parent.string().size() > kMostParent) parent = "/tmp";
-  path_ = (parent / kFolderName).string();
-  if (mkdtemp(path_.data()) != nullptr) return;
-  throw RunError(ErrorKind::Io, "cannot make a folder for the run's sockets in '" +
-                                    parent.string() + "': " + std::strerror(errno));
+  const fs::path temporary = fs::temp_directory_path(error);
+  for (const fs::path& parent : {temporary, fs::path("/tmp")}) {
+    if (parent.empty() || parent.string().size() > kMostParent) continue;
+    path_ = (parent / kFolderName).string();
+    if (mkdtemp(path_.data()) != nullptr) return;
+  }
+  throw RunError(
+      ErrorKind::Io,
+      std::string("cannot make a folder for the run's sockets in /tmp: ") + std::strerror(errno));
 }
 
 SocketFolder::~SocketFolder() {
