@@ -170,7 +170,6 @@ class Strangers(unittest.TestCase):
                 run.await_training()
                 for pid in (run.launcher.pid, run.keeper, *run.ranks.values()):
                     self.assertEqual(listening_at(pid), {})
-                self.assertLessEqual(set(listening_at(run.mpirun).values()), {"127.0.0.1"})
                 self.assertEqual([path for path in run.scratch.rglob("*")
                                   if path.name in ("coordinator", "rank0")], [])
                 run.send(0)  # notes its sockets

@@ -2,10 +2,10 @@
 //
 // Measures the cost of messages on this machine: between threads; between processes by Open MPI,
 // for this program's schedules and for MPI_Allreduce, over shared memory and over TCP; and to a
-// server by gRPC. TCP is measured on loopback or, if hosts are given, between the first two of
-// them. A sweep measures the time of an exchange at several sizes. The fixed cost of a message is
-// the time of the smallest size, including the latency of the link between hosts; beyond the
-// largest size, the rate is that between the two largest sizes.
+// server by gRPC, at a Unix socket and over TCP. TCP is measured on loopback or, if hosts are
+// given, between the first two of them. A sweep measures the time of an exchange at several sizes.
+// The fixed cost of a message is the time of the smallest size, including the latency of the link
+// between hosts; beyond the largest size, the rate is that between the two largest sizes.
 #pragma once
 
 #include <filesystem>

@@ -3,6 +3,8 @@
 
 #include <sys/un.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -20,16 +22,27 @@ constexpr std::size_t kMostName = 20;  // bytes of a socket's name, including th
 constexpr std::size_t kMostParent =
     sizeof(sockaddr_un::sun_path) - 1 - sizeof kFolderName - kMostName;
 
+/// True for a path that is short enough, and which gRPC takes as it is in an address.
+bool suits_sockets(const std::string& parent) {
+  return parent.starts_with('/') && parent.size() <= kMostParent &&
+         std::all_of(parent.begin(), parent.end(), [](unsigned char letter) {
+           return std::isalnum(letter) != 0 || std::strchr("/._-", letter) != nullptr;
+         });
+}
+
 }  // namespace
 
 SocketFolder::SocketFolder() {
   std::error_code error;
-  fs::path parent = fs::temp_directory_path(error);
-  if (error || parent.string().size() > kMostParent) parent = "/tmp";
-  path_ = (parent / kFolderName).string();
-  if (mkdtemp(path_.data()) != nullptr) return;
-  throw RunError(ErrorKind::Io, "cannot make a folder for the run's sockets in '" +
-                                    parent.string() + "': " + std::strerror(errno));
+  const fs::path temporary = fs::temp_directory_path(error);
+  for (const fs::path& parent : {temporary, fs::path("/tmp")}) {
+    if (!suits_sockets(parent.string())) continue;
+    path_ = (parent / kFolderName).string();
+    if (mkdtemp(path_.data()) != nullptr) return;
+  }
+  throw RunError(
+      ErrorKind::Io,
+      std::string("cannot make a folder for the run's sockets in /tmp: ") + std::strerror(errno));
 }
 
 SocketFolder::~SocketFolder() {

@@ -24,7 +24,8 @@ inline std::string folder_of_socket(const std::string& address) {
 /// at most 107 bytes.
 class SocketFolder {
  public:
-  /// Makes the folder in the folder for temporary files or, if that path is too long, in /tmp.
+  /// Makes the folder in the folder for temporary files or, if that fails or its path is too long
+  /// or has characters that need an escape, in /tmp.
   /// Throws: RunError(Io).
   SocketFolder();
   /// Removes the folder with all sockets. Open connections stay.

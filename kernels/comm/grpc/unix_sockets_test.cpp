@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -35,21 +36,23 @@ TEST(UnixSockets, AreInAFolderThatOnlyItsUserCanEnter) {
   EXPECT_EQ(exchange::folder_of_socket(folder.listen() + "/rank0"), folder.listen());
 }
 
-TEST(UnixSockets, AreInTmpIfThePathWouldBeTooLong) {
+TEST(UnixSockets, AreInTmpIfThePathIsTooLongOrNeedsAnEscape) {
   const char* const before = std::getenv("TMPDIR");
   const std::optional<std::string> kept =
       before ? std::optional<std::string>(before) : std::nullopt;
-  const fs::path parent = fs::temp_directory_path() / std::string(90, 'a');
-  fs::create_directories(parent);
-  setenv("TMPDIR", parent.c_str(), 1);
-  {
-    const SocketFolder folder;
-    EXPECT_EQ(fs::path(folder.path()).parent_path(), "/tmp");
-    End server(options_of(0, folder.listen()));
-    EXPECT_EQ(server.exchange.serve(), "unix:" + folder.path() + "/rank0");
+  for (const std::string& name : {std::string(90, 'a'), std::string("a b%20")}) {
+    const fs::path parent = fs::path("/tmp") / (name + std::to_string(getpid()));
+    fs::create_directories(parent);
+    setenv("TMPDIR", parent.c_str(), 1);
+    {
+      const SocketFolder folder;
+      EXPECT_EQ(fs::path(folder.path()).parent_path(), "/tmp") << parent;
+      End server(options_of(0, folder.listen()));
+      EXPECT_EQ(server.exchange.serve(), "unix:" + folder.path() + "/rank0");
+    }
+    fs::remove_all(parent);
   }
   kept ? setenv("TMPDIR", kept->c_str(), 1) : unsetenv("TMPDIR");
-  fs::remove_all(parent);
 }
 
 TEST(UnixSockets, CarryMessagesBitForBitAfterTheirFolderIsGone) {
