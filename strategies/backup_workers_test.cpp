@@ -12,7 +12,6 @@
 
 #include "kernels/runtime/measure/clock.h"
 #include "strategies/curve_by_adam_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/resume_for_test.h"
 #include "strategies/test_support.h"
 
