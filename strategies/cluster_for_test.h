@@ -15,7 +15,6 @@
 #include "kernels/comm/grpc/grpc_exchange.h"
 #include "kernels/comm/grpc/ticket_messages.h"
 #include "kernels/graph/traffic.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta::testing_support {

@@ -7,7 +7,6 @@
 
 #include <functional>
 
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

@@ -12,7 +12,6 @@
 #include "kernels/graph/fuse.h"
 #include "kernels/runtime/memory_plan.h"
 #include "strategies/chain_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/pipeline_schedule.h"
 #include "strategies/test_support.h"
 

@@ -12,7 +12,6 @@
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/chain_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/rewritten_for_test.h"
 #include "workloads/model.h"
 

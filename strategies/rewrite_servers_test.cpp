@@ -13,7 +13,6 @@
 #include "kernels/graph/partition.h"
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
-#include "strategies/passes.h"
 #include "strategies/rewritten_for_test.h"
 
 namespace regatta {

@@ -12,7 +12,6 @@
 #include "kernels/graph/period.h"
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
-#include "strategies/passes.h"
 #include "strategies/rewritten_for_test.h"
 
 namespace regatta {

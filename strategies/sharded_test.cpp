@@ -11,7 +11,6 @@
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/runtime/memory_plan.h"
 #include "strategies/curve_by_adam_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

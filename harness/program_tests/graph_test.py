@@ -25,7 +25,7 @@ class Graph(unittest.TestCase):
         self.assertEqual((names[0], names[-1]), ("build", "partition"))
         self.assertEqual(len(names), len(set(names)))
         error = regatta("graph", *CELL, "--after", "?").stderr
-        self.assertIn(f"(valid: {', '.join(names)})", error)
+        self.assertIn(f"(valid: {' '.join(names)})", error)
 
     def test_is_shown_behind_a_pass(self) -> None:
         self.assertNotIn("all_reduce", ops_after("fuse"))

@@ -19,7 +19,6 @@
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

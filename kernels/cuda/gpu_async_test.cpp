@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "kernels/cuda/device/on_devices_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

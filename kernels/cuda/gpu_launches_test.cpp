@@ -17,7 +17,6 @@
 #include "kernels/cuda/device/hidden_memory_for_test.h"
 #include "kernels/graph/fuse.h"
 #include "kernels/runtime/devices.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "kernels/cuda/device/emulated_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta::testing_support {

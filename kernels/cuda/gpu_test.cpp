@@ -10,7 +10,6 @@
 
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/pipeline_schedule.h"
 #include "strategies/test_support.h"
 

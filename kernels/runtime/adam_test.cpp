@@ -12,7 +12,6 @@
 #include <cmath>
 
 #include "strategies/curve_by_adam_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

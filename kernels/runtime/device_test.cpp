@@ -16,7 +16,6 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/runtime/test_support.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

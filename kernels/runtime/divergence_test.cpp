@@ -11,7 +11,6 @@
 #include "kernels/runtime/guard/finite.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/chain_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

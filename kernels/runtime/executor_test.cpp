@@ -18,7 +18,6 @@
 #include "kernels/runtime/count_allocations_for_test.h"
 #include "kernels/runtime/memory_plan.h"
 #include "kernels/runtime/test_support.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 #include "workloads/narrow_for_test.h"
 

@@ -12,7 +12,6 @@
 
 #include "kernels/runtime/guard/loss_evidence.h"
 #include "strategies/chain_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/pipeline_schedule.h"
 #include "strategies/test_support.h"
 

@@ -9,7 +9,6 @@
 #include "kernels/comm/mpi/mpi_transport.h"
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/runtime/count_allocations_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta::testing_support {

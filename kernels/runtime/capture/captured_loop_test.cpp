@@ -21,7 +21,6 @@
 #include "kernels/runtime/deferred_for_test.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/curve_by_adam_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
