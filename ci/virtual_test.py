@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the scripts of virtual time: ci/virtual_speedup, ci/virtual_backups, ci/virtual_staleness,
-the plots of their records, and ci/simulation_check.
+"""Tests ci/simulation_check, and a script of results/ that makes and draws records in virtual time.
 
 usage: ci/virtual_test.py REGATTA
 
@@ -24,6 +23,7 @@ from typing import Any
 
 REGATTA = str(Path(sys.argv.pop()).resolve()) if len(sys.argv) > 1 else ""
 ROOT = Path(__file__).resolve().parents[1]
+SPEEDUP = ROOT / "results/epyc-2-cores/speedup"
 BUILD = str(Path(REGATTA).parents[1])
 SKIPPED = 77
 LIMIT_S = 200
@@ -41,7 +41,7 @@ class Speedup(unittest.TestCase):
     def test_is_calibrated_simulated_and_drawn(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            output_of(str(ROOT / "ci/virtual_speedup"), "--workload", "parabola", "--share", "5",
+            output_of(str(SPEEDUP / "make"), "--workload", "parabola", "--share", "5",
                       "--workers", "1", "2", "4", "--gbit", "0.1", "10", "--ways", "ring", "server",
                       "--steps", "10", "--build", BUILD, "--out", name)
             lines = (folder / "gbit_0.1" / "simulated.jsonl").read_text().splitlines()
@@ -49,52 +49,11 @@ class Speedup(unittest.TestCase):
             self.assertEqual([(cell["strategy"], cell["workers"]) for cell in cells],
                              [("all_reduce", 1), ("all_reduce", 2), ("all_reduce", 4),
                               ("parameter_server", 2), ("parameter_server", 4)])
-            ten = (folder / "gbit_10" / "simulated.jsonl").read_text().splitlines()
-            table = output_of(str(ROOT / "plots/virtual.py"), name)
+            table = output_of(str(SPEEDUP / "draw"), name)
             self.assertRegex(table, r"100 Mbit/s, 25 µs: speed(.|\n)*all_reduce +1: 1.00 ")
             self.assertRegex(table, r"10 Gbit/s, 25 µs: speed(.|\n)*parameter_server +2: ")
-            again = ("--workload", "parabola", "--share", "5", "--workers", "1", "2", "--gbit",
-                     "10", "--ways", "ring", "--steps", "10")
-            output_of(str(ROOT / "ci/virtual_speedup"), *again, "--calibrated", "--build", BUILD,
-                      "--out", name)
-            kept = json.loads((folder / "gbit_10" / "simulated.jsonl").read_text().splitlines()[1])
-            self.assertRegex(kept["simulated"]["source"],
-                             "^regatta calibrate, at commit [0-9a-f]+$")
-            self.assertEqual(kept["step_time_ns"], json.loads(ten[1])["step_time_ns"])
             drawn = (folder / "virtual.svg").read_text()
             self.assertIn("parameter_server, 4 workers at 100 Mbit/s, 25 µs", drawn)
-
-
-class Backups(unittest.TestCase):
-    def test_are_calibrated_simulated_and_drawn(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            output_of(str(ROOT / "ci/virtual_backups"), "--workload", "parabola", "--share", "5",
-                      "--machines", "8", "--backups", "0", "2", "4", "--spreads", "0", "2",
-                      "--steps", "100", "--build", BUILD, "--out", name)
-            lines = (Path(name) / "spread_2" / "simulated.jsonl").read_text().splitlines()
-            cells = [json.loads(line)["cell"] for line in lines]
-            self.assertEqual([(cell["workers"], cell["options"]["backup_workers"],
-                               cell["global_batch"]) for cell in cells],
-                             [(8, 0, 40), (6, 2, 30), (4, 4, 20)])
-            table = output_of(str(ROOT / "plots/virtual_backups.py"), name)
-            self.assertRegex(table, r"spread 0, 8 machines(.|\n)*spread 2, 8 machines")
-            self.assertIn("spread 2, 2 backups of 8 machines",
-                          (Path(name) / "backups.svg").read_text())
-
-
-class Staleness(unittest.TestCase):
-    def test_is_trained_and_drawn(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            output_of(str(ROOT / "ci/virtual_staleness"), "--workload", "parabola", "--share", "5",
-                      "--workers", "1", "4", "--examples", "2000", "--rate-scale", "0.1",
-                      "--ways", "server", "server_bound", "--jobs", "2", "--build", BUILD, "--out",
-                      name)
-            table = output_of(str(ROOT / "plots/virtual_staleness.py"), name)
-            free, bound = (float(found) for found in re.findall(
-                r"parameter_server_async, .* 4: \S+ \(([\d.]+)\)", table))
-            self.assertGreater(free, bound)
-            self.assertIn("parameter_server_async, staleness bound 0, 4 workers: loss",
-                          (Path(name) / "staleness.svg").read_text())
 
 
 HAS_HOSTS = os.geteuid() == 0 and shutil.which("ip") is not None

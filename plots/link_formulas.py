@@ -11,7 +11,8 @@ of delay d:
                        workers, half of the input that it also sends is added to M
   stages               A / B + 2 (n - 1) d, for A bytes across all cuts, forward and back
 If a worker does not compute while it transfers, a step takes at most the sum of that bound and the
-step's time on unlimited links. `ci/host_costs` compares measured steps with these formulas.
+step's time on unlimited links. `results/xeon-2-cores/host_costs/make` compares measured steps with
+these formulas.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studies in virtual time, from the judgement. A study has ways to train, links, points (a way on a
-link with a number of workers), and overtakings of one way by another."""
+link with a number of workers)."""
 
 import math
 from dataclasses import dataclass, replace
@@ -72,16 +72,6 @@ class Point(NamedTuple):
         return self.share("bubble") + self.share("wait")
 
 
-class Overtaking(NamedTuple):
-    measure: str
-    axis: str
-    way: int  # ahead at `end`
-    overtaken: int  # ahead at `start`
-    start: int  # start, end: points of `way`
-    end: int
-    at: float | None  # interpolated position on the axis
-
-
 @dataclass(frozen=True)
 class Study:
     workload: str
@@ -98,7 +88,6 @@ class Study:
     ways: list[Way]
     links: list[Link]
     points: list[Point]
-    overtakings: list[Overtaking]
 
     @property
     def workers(self) -> list[int]:
@@ -175,10 +164,7 @@ def _study(study: Json) -> Study:
     same = ("workload", "dataset", "target", "mode", "source", "hardware", "calibrations",
             "commits", "machines", "batch_grows", "one_worker")
     return Study(**{name: study[name] for name in same}, ways=_ways(study), links=links,
-                 points=[Point(**one) for one in study["points"]],
-                 overtakings=[Overtaking(one["measure"], one["axis"], one["way"],
-                                         one["overtaken"], one["from"], one["to"], one["at"])
-                              for one in study["overtakings"]])
+                 points=[Point(**one) for one in study["points"]])
 
 
 def studies_of(judgement: Json) -> list[Study]:

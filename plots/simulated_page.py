@@ -8,15 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inline_svg import Graphic
-from simulated import Overtaking, Point, Study, bits_text, delay_text
+from simulated import Point, Study
 from wording import count_text, counts_text, metric_text, plural, time_text
 
 Json = dict[str, Any]
 
-AXES = {"workers": "as workers are added", "bandwidth": "as links become wider",
-        "latency": "as messages take longer"}
 MOST_NAMES = 4
-MEASURES = {"examples_per_s": "examples per second", "seconds_to_target": "time to the target"}
 
 
 @dataclass
@@ -43,21 +40,6 @@ class IfLink:
 
 
 @dataclass
-class OvertakingRow:
-    way: Name
-    overtaken: Name
-    between: str
-    about: str  # interpolated position; empty: none
-    where: str
-
-
-@dataclass
-class OvertakingGroup:
-    title: str
-    rows: list[OvertakingRow]
-
-
-@dataclass
 class PointRow:
     name: Name
     link: str
@@ -75,7 +57,6 @@ class StudyView:
     workers: list[int]
     what_if: list[IfLink]
     has_target: bool
-    overtakings: list[OvertakingGroup]
     points: list[PointRow]
     speed: list[Graphic] = field(default_factory=list)
     split: list[Graphic] = field(default_factory=list)
@@ -124,48 +105,9 @@ def _what_if(study: Study) -> list[IfLink]:
     return tables
 
 
-def _place(study: Study, one: Overtaking, point: int) -> str:
-    """The position of a point on the axis of an overtaking."""
-    link = study.links[study.points[point].link]
-    return {"workers": str(study.points[point].workers), "bandwidth": bits_text(link.bytes_per_s),
-            "latency": delay_text(link.latency_s)}[one.axis]
-
-
-def _between(study: Study, one: Overtaking) -> str:
-    """`2 and 8 workers`"""
-    ends = f"{_place(study, one, one.start)} and {_place(study, one, one.end)}"
-    return ends + (" workers" if one.axis == "workers" else "")
-
-
 def _few(names: list[str]) -> str:
     more = len(names) - MOST_NAMES
     return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _about(one: Overtaking) -> str:
-    if one.at is None:
-        return ""
-    return {"workers": f"{one.at:.3g}", "bandwidth": bits_text(one.at),
-            "latency": delay_text(one.at * 1e-9)}[one.axis]
-
-
-def _where(study: Study, one: Overtaking) -> str:
-    """The settings that stay the same along the axis."""
-    point = study.points[one.start]
-    link = study.links[point.link]
-    workers = plural(point.workers, "worker")
-    return {"workers": link.text, "bandwidth": f"{workers}, {delay_text(link.latency_s)}",
-            "latency": f"{workers}, {bits_text(link.bytes_per_s)}"}[one.axis]
-
-
-def _overtakings(study: Study) -> list[OvertakingGroup]:
-    groups: dict[tuple[str, str], list[OvertakingRow]] = {}
-    for one in study.overtakings:
-        row = OvertakingRow(_name(study, one.way), _name(study, one.overtaken),
-                            _between(study, one), _about(one), _where(study, one))
-        groups.setdefault((one.measure, one.axis), []).append(row)
-    return [OvertakingGroup(AXES[axis] + (f", in {MEASURES[measure]}" if study.learns else ""),
-                            rows) for (measure, axis), rows in groups.items()]
 
 
 def _point_row(study: Study, point: Point) -> PointRow:
@@ -225,7 +167,7 @@ def _view(index: int, study: Study) -> StudyView:
     return StudyView(
         title=study.workload, slug=f"simulated-{index + 1}", conditions=_conditions(study),
         made=_made(study), command=largest.command, workers=study.workers,
-        what_if=_what_if(study), has_target=study.learns, overtakings=_overtakings(study),
+        what_if=_what_if(study), has_target=study.learns,
         points=[_point_row(study, point) for point in study.points])
 
 

@@ -13,16 +13,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 import report
-import virtual
-import virtual_backups
-import virtual_staleness
 from figure_virtual import draw_each, draw_speed, draw_target
 from figure_virtual_split import draw_split
 from made_up import made_up_judgement, made_up_record, made_up_simulated
 from selection import MOST_LINES
 from simulated import Study, studies_of
 from simulated_page import StudyView, views_of
-from strategies import PlotsError
 
 GBIT = 125e6  # bytes a second
 
@@ -32,8 +28,7 @@ def link(gbit: float | None, latency_us: float = 25) -> dict[str, Any]:
 
 
 def some_records() -> list[dict[str, Any]]:
-    """Records in which gossip overtakes the server between 2 and 8 workers at 1 Gbit/s, but not at
-    10 Gbit/s."""
+    """Records of three strategies on two links."""
     speeds = {1: {"all_reduce": (300, 500, 900), "gossip": (300, 400, 1600),
                   "parameter_server": (None, 800, 800)},
               10: {"all_reduce": (300, 600, 2400), "gossip": (300, 600, 2400),
@@ -82,24 +77,6 @@ class Studies(unittest.TestCase):
         self.assertEqual(view.what_if[0].rows[2][1][0].speed, "")  # one worker has no server
         self.assertIn("32 examples a step for each worker", view.conditions)
 
-    def test_say_who_overtakes_whom_between_which_points(self) -> None:
-        view = self.view(some_records())
-        rows = {group.title: [(row.way.label, row.overtaken.label, row.between, row.where)
-                              for row in group.rows] for group in view.overtakings}
-        self.assertIn(("gossip", "parameter_server", "2 and 8 workers", "1 Gbit/s, 25 µs"),
-                      rows["as workers are added"])
-        self.assertIn(("parameter_server", "gossip", "1 Gbit/s and 10 Gbit/s",
-                       "8 workers, 25 µs"), rows["as links become wider"])
-        slow = [made_up_simulated(strategy, 8, speed, hardware=link(None, latency))
-                for latency, line in ((25, (500, 900)), (1000, (400, 200)))
-                for strategy, speed in zip(("all_reduce", "gossip"), line)]
-        (group,) = self.view(slow).overtakings
-        self.assertEqual(group.title, "as messages take longer")
-        (row,) = group.rows
-        self.assertEqual((row.way.label, row.between, row.where),
-                         ("all_reduce", "25 µs and 1 ms", "8 workers, no limit"))
-        self.assertRegex(row.about, r"^\d+ µs$")
-
     def test_draw_a_panel_for_each_link_and_a_line_for_each_way(self) -> None:
         study = study_of(some_records())
         figure = draw_speed(study)
@@ -132,8 +109,6 @@ class Studies(unittest.TestCase):
         soonest = [[one.is_soonest for one in entries] for _, entries in view.what_if[0].rows]
         self.assertEqual(soonest, [[False, True], [True, False]])
         self.assertIn("target accuracy 85 %", view.conditions)
-        self.assertEqual([group.title for group in view.overtakings],
-                         ["as workers are added, in time to the target"])
         (axes,) = draw_target(study_of(records)).axes
         self.assertIn([50, 20], [list(line.get_ydata()) for line in axes.get_lines()])
 
@@ -205,116 +180,6 @@ class Pages(unittest.TestCase):
         made = self.made([made_up_record("resnet9_thin", "single", 1)])
         self.assertEqual(set(made), {"said", "index.html"})
         self.assertNotIn("virtual", made["index.html"])
-
-    def test_the_table_for_the_terminal_is_in_terms_of_one_worker(self) -> None:
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            virtual.print_table(study_of(some_records()))
-        self.assertRegex(said.getvalue(), r"1 Gbit/s, 25 µs: speed(.|\n)*"
-                         r"gossip +1: 1.00 \(17 %\)  2: 1.33 \(17 %\)  8: 5.33")
-
-
-class SecondServer(unittest.TestCase):
-    def test_pays_from_where_no_larger_number_of_workers_is_below(self) -> None:
-        records = []
-        for servers, speeds in {1: (100, 100, 100, 100), 2: (120, 105, 110, 190)}.items():
-            for workers, speed in zip((2, 4, 8, 16), speeds):
-                records.append(made_up_simulated("parameter_server", workers, speed))
-                records[-1]["cell"]["options"] = {"servers": servers}
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            virtual.print_second_server(study_of(records))
-            virtual.print_second_server(study_of(some_records()))
-        self.assertEqual(said.getvalue(), "10 Gbit/s, 25 µs: speed with two servers in terms of "
-                         "one: 2: 1.20  4: 1.05  8: 1.10  16: 1.90; 1.1 from 8 workers on\n")
-
-
-class Backups(unittest.TestCase):
-    """Eight machines. SPEEDS: examples/s by spread and number of backups."""
-
-    SPEEDS = {0.2: {0: 800, 1: 840, 2: 750}, 0.8: {0: 400, 1: 560, 2: 600}}
-
-    def setUp(self) -> None:
-        self.addCleanup(plt.close, "all")
-
-    def lines(self, *without: int) -> list[virtual_backups.Line]:
-        records = []
-        for spread, speeds in self.SPEEDS.items():
-            for backups in speeds.keys() - set(without):
-                record = made_up_simulated("parameter_server", 8 - backups, speeds[backups],
-                                           hardware={"compute_times": "log_normal",
-                                                     "spread": spread})
-                record["cell"]["options"] = {"backup_workers": backups}
-                records.append(record)
-        studies = studies_of(made_up_judgement(records))
-        return sorted((virtual_backups.line_of(study) for study in studies),
-                      key=lambda line: line.spread)
-
-    def test_shorten_steps_whose_batch_is_the_workers(self) -> None:
-        narrow, wide = self.lines()
-        self.assertEqual([part.backups for part in narrow.parts], [0, 1, 2])
-        self.assertEqual([line.best.backups for line in (narrow, wide)], [1, 2])
-        self.assertAlmostEqual(wide.parts[0].mean_step, 8 * 32 / 400)
-        self.assertAlmostEqual(wide.parts[2].mean_step, 6 * 32 / 600)
-
-    def test_are_drawn_with_the_best_number_marked(self) -> None:
-        steps, speeds = virtual_backups.figure_of(self.lines()).axes
-        heights = [list(line.get_ydata()) for line in steps.get_lines()]
-        self.assertIn([1, 0.625, 0.5], [[round(one, 12) for one in line] for line in heights])
-        ringed = [list(map(round, (*line.get_xdata(), *line.get_ydata())))
-                  for line in speeds.get_lines() if line.get_markerfacecolor() == "none"]
-        self.assertEqual(ringed, [[1, 840], [2, 600]])
-
-    def test_need_a_run_without_them(self) -> None:
-        with self.assertRaisesRegex(PlotsError, "--backups 0"):
-            self.lines(0)
-
-
-class Staleness(unittest.TestCase):
-    def setUp(self) -> None:
-        self.addCleanup(plt.close, "all")
-
-    def records(self) -> list[dict[str, Any]]:
-        """Records like those of ci/virtual_staleness: rates depend on the number of workers, and
-        runs of 8 workers without a bound diverge."""
-        records = []
-        for workers in (1, 2, 8):
-            for strategy, bound in (("all_reduce", None), ("async_shared", None),
-                                    ("async_shared", 0)):
-                record = trained(strategy, workers, None)
-                record["cell"].update(processes=1, rate_scale=0.5 * workers, steps=64 // workers,
-                                      global_batch=8 * workers)
-                record["cell"]["options"] = {} if bound is None else {"staleness_bound": bound}
-                if (strategy, workers, bound) == ("async_shared", 8, None):
-                    record.update(status="failed", evaluations=[], failure={
-                        "kind": "diverged", "text": "step 7: the loss is not finite"})
-                records.append(record)
-        return records
-
-    def test_is_a_line_for_each_way_over_studies_of_other_rates(self) -> None:
-        records = self.records()
-        whole = made_up_judgement(records[:1])["simulated"][0]["ways"][0]["cell"]
-        records = [{**record, "run_id": str(at), "cell": {**whole, **record["cell"]}}
-                   for at, record in enumerate(records)]
-        with tempfile.TemporaryDirectory() as name:
-            file = Path(name) / "simulated.jsonl"
-            lines_twice = [json.dumps(record) + "\n" for record in records] * 2
-            file.write_text("".join(lines_twice) + lines_twice[0][:-9])
-            studies = studies_of(made_up_judgement(records))
-            lines = virtual_staleness.lines_of(studies, virtual_staleness.diverged_in(file))
-        self.assertEqual([line.label for line in lines],
-                         ["all_reduce", "async_shared, no staleness bound",
-                          "async_shared, staleness bound 0"])
-        free = lines[1].outcomes
-        self.assertEqual([(one.workers, one.metric, one.diverged) for one in free],
-                         [(1, 20, 0), (2, 20, 0), (8, None, 1)])
-        self.assertAlmostEqual(free[1].staleness or 0, 0.7)
-        stale, ends = virtual_staleness.figure_of(lines, "accuracy").axes
-        self.assertIn([0.7, 0.7], [[round(one, 12) for one in line.get_ydata()]
-                                   for line in stale.get_lines()])
-        crosses = [line for line in ends.get_lines() if line.get_marker() == "x"]
-        self.assertEqual([list(line.get_ydata()) for line in crosses], [[0]])
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            virtual_staleness.print_table(lines, "accuracy")
-        self.assertRegex(said.getvalue(), r"no staleness bound +1: 20.0 \(0.7\) .* 8: diverged\n")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@
 #include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/resume_for_test.h"
 #include "strategies/curve_by_adam_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

@@ -47,7 +47,7 @@ inline constexpr Option kStageParts = {
     .name = "stage_parts",
     .help =
         "parts of the model at each stage, or of each chunk, in order, such as 8,5; else as even "
-        "as their multiply-adds and bytes let them be; regatta calibrate says what is even by time",
+        "as their multiply-adds and bytes let them be",
     .unit = "",
     .type = Counts{}};
 

@@ -280,20 +280,4 @@ Stages divide_model(const Graph& graph, const Division& division, std::string_vi
   return {.of_node = stages_of(parts.of_nodes()), .of_variable = stages_of(parts.of_variables())};
 }
 
-ModelParts::ModelParts(const Graph& model) {
-  const Parts parts(model);
-  for (NodeId id = 0; id < static_cast<NodeId>(model.nodes().size()); ++id) {
-    const Node& node = model.node(id);
-    if (node.phase != Phase::Forward || parts.of_node(id) == kNoPart) continue;
-    numbers_[{node.layer, node.op}] = parts.of_node(id);
-    count_ = std::max<std::int64_t>(count_, parts.of_node(id) + 1);
-  }
-}
-
-std::optional<std::int64_t> ModelParts::find(const Node& node) const {
-  if (node.phase != Phase::Forward && node.phase != Phase::Backward) return std::nullopt;
-  const auto found = numbers_.find({node.layer, forward_of(node.op)});
-  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
-}
-
 }  // namespace regatta

@@ -8,11 +8,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "kernels/graph/graph.h"
@@ -53,21 +50,5 @@ void require_no_stages(const Graph& graph, std::string_view what);
 /// the model has fewer parts than chunks, if its number of parts is not the sum of
 /// `division.parts`, or if the step already has stages.
 Stages divide_model(const Graph& graph, const Division& division, std::string_view what);
-
-/// Finds the part of a model to which a node belongs, in any graph that strategies made from the
-/// model.
-class ModelParts {
- public:
-  explicit ModelParts(const Graph& model);
-  std::int64_t count() const { return count_; }
-  /// Returns the part of a forward or backward node; empty for other nodes, and for sums and casts
-  /// of gradients.
-  std::optional<std::int64_t> find(const Node& node) const;
-
- private:
-  /// Part number, keyed by layer and forward op.
-  std::map<std::pair<std::string, Op>, std::int64_t> numbers_;
-  std::int64_t count_ = 0;
-};
 
 }  // namespace regatta

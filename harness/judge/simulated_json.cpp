@@ -48,25 +48,13 @@ Json point_json(const SimulatedPoint& point) {
       {"command", run.command}};
 }
 
-Json overtaking_json(const Overtaking& one) {
-  return {{"measure", to_string(one.measure)},
-          {"axis", to_string(one.axis)},
-          {"way", one.way},
-          {"overtaken", one.overtaken},
-          {"from", one.from},
-          {"to", one.to},
-          {"at", finite(one.at)}};
-}
-
 Json study_json(const SimulatedStudy& study) {
   const Record& first = *study.ways.front();
   const Simulated& simulated = *first.simulated;
   Json ways = Json::array(), links = Json::array(), points = Json::array();
-  Json overtakings = Json::array();
   for (const Record* way : study.ways) ways.push_back({{"cell", cell_json(*way)}});
   for (const SimulatedLink& link : study.links) links.push_back(link_json(link));
   for (const SimulatedPoint& point : study.points) points.push_back(point_json(point));
-  for (const Overtaking& one : study.overtakings) overtakings.push_back(overtaking_json(one));
   return {
       {"workload", first.cell.workload},
       {"dataset", first.cell.dataset},
@@ -81,8 +69,7 @@ Json study_json(const SimulatedStudy& study) {
       {"one_worker", finite(study.one_worker)},
       {"ways", ways},
       {"links", links},
-      {"points", points},
-      {"overtakings", overtakings}};
+      {"points", points}};
 }
 
 }  // namespace

@@ -106,7 +106,6 @@ SimulatedStudy study_of(const SimulatedRuns& runs) {
     }
     study.points.push_back(std::move(point));
   }
-  study.overtakings = overtakings_of(study);
   return study;
 }
 

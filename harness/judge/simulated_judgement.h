@@ -2,15 +2,13 @@
 //
 // Computes the results of runs in virtual time, which are never mixed with real runs. The runs of a
 // study differ only in strategy, workers and links. Each point of a study is a way to train (a
-// strategy with its options), a number of workers and a link. If one way is faster at one point and
-// another way at the next, the other way overtakes between these points.
+// strategy with its options), a number of workers and a link.
 #pragma once
 
 #include <compare>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/judge/judgement.h"
@@ -37,40 +35,16 @@ struct SimulatedPoint {
 /// Returns the speed of a point. Units: examples per second of virtual time.
 double speed_of(const SimulatedPoint& point);
 
-/// The quantity by which two ways are compared.
-enum class SimulatedMeasure { Speed, TimeToTarget };
-std::string_view to_string(SimulatedMeasure measure);
-
-enum class SimulatedAxis { Workers, Bandwidth, Latency };
-std::string_view to_string(SimulatedAxis axis);
-
-/// A change of order: one way overtakes another between two points that differ only on one axis.
-struct Overtaking {
-  SimulatedMeasure measure = SimulatedMeasure::Speed;
-  SimulatedAxis axis = SimulatedAxis::Workers;
-  std::size_t way = 0;        ///< index of the way that is ahead at `to`
-  std::size_t overtaken = 0;  ///< index of the way that is ahead at `from`
-  std::size_t from = 0;       ///< index of the last point at which `way` is behind
-  std::size_t to = 0;         ///< index of the first point at which `way` is ahead
-  /// Position on the axis at which both ways are equal, interpolated on a logarithmic axis. Empty
-  /// if an end of the interval is 0 or unlimited. Units: workers, bytes/s or ns.
-  std::optional<double> at;
-};
-
 struct SimulatedStudy {
   bool batch_grows = false;            ///< in proportion to the workers; else it is fixed
   std::vector<const Record*> ways;     ///< the first record of each way
   std::vector<SimulatedLink> links;    ///< ordered by bandwidth, the narrowest first
   std::vector<SimulatedPoint> points;  ///< ordered by way, link and number of workers
   std::optional<double> one_worker;    ///< examples/s of the fastest point with one worker
-  std::vector<Overtaking> overtakings;
 };
 
 /// Judges `records`, which must all be of runs in virtual time and must outlive the result. Records
 /// with one run_id count once; failed runs are left out.
 std::vector<SimulatedStudy> judge_simulated(std::span<const Record> records);
-
-/// Finds the overtakings in a study. Ways within 2 % of each other are level.
-std::vector<Overtaking> overtakings_of(const SimulatedStudy& study);
 
 }  // namespace regatta

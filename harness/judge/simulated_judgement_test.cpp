@@ -115,64 +115,6 @@ TEST(SimulatedJudgement, TellsClustersOfOlderRecordsApart) {
   EXPECT_EQ(study.points.size(), 2U);
 }
 
-TEST(SimulatedJudgement, FindsWhereOneOvertakesAnotherInWorkers) {
-  const Records records = {
-      simulated("parameter_server", {.workers = 2}, 200), simulated("gossip", {.workers = 2}, 100),
-      simulated("parameter_server", {.workers = 8}, 400), simulated("gossip", {.workers = 8}, 800)};
-  const SimulatedStudy study = only_study(records);
-  ASSERT_EQ(study.overtakings.size(), 1U);
-  const Overtaking& one = study.overtakings[0];
-  EXPECT_EQ(one.axis, SimulatedAxis::Workers);
-  EXPECT_EQ(study.ways[one.way]->cell.strategy, "gossip");
-  EXPECT_EQ(study.ways[one.overtaken]->cell.strategy, "parameter_server");
-  EXPECT_EQ(study.points[one.from].workers, 2);
-  EXPECT_EQ(study.points[one.to].workers, 8);
-  EXPECT_NEAR(one.at.value(), 4, 1e-9);  // half the way over logarithms
-}
-
-TEST(SimulatedJudgement, FindsWhereOneOvertakesAnotherInBandwidthAndLatency) {
-  const auto both = [](Records& records, const Where& where, double ring, double server) {
-    records.push_back(simulated("all_reduce", where, ring));
-    records.push_back(simulated("parameter_server", where, server));
-  };
-  Records records;
-  both(records, {.workers = 4, .gbit = 1}, 300, 100);
-  both(records, {.workers = 4, .gbit = 10}, 500, 500);  // level
-  both(records, {.workers = 4, .gbit = 100}, 600, 1800);
-  both(records, {.workers = 4, .gbit = 1, .latency_us = 0}, 100, 300);
-  const SimulatedStudy study = only_study(records);
-  ASSERT_EQ(study.overtakings.size(), 2U);
-  EXPECT_EQ(study.overtakings[0].axis, SimulatedAxis::Bandwidth);
-  EXPECT_NEAR(study.overtakings[0].at.value() / 1.25e9, 1, 1e-9);
-  EXPECT_EQ(study.overtakings[1].axis, SimulatedAxis::Latency);
-  EXPECT_EQ(study.ways[study.overtakings[1].way]->cell.strategy, "all_reduce");
-  EXPECT_FALSE(study.overtakings[1].at);  // a latency of 0 has no logarithm
-}
-
-TEST(SimulatedJudgement, ComparesTimesToTheTargetWhereSomethingWasLearnt) {
-  Records records;
-  for (const auto& [strategy, workers, seconds] :
-       {std::tuple("all_reduce", 2, 50.), std::tuple("async_shared", 2, 40.),
-        std::tuple("all_reduce", 8, 20.), std::tuple("async_shared", 8, 0.)}) {
-    Record record = simulated(strategy, {.workers = workers}, 100 * workers);
-    record.cell.global_batch = 256;
-    record.simulated->mode = "train";
-    record.target = {.metric = "accuracy", .value = 90};
-    record.evaluations = {{.examples = 1000, .metric = seconds > 0 ? 91. : 20.}};
-    if (seconds > 0) {
-      record.status = Status::Reached;
-      record.training_time_to_target_ns = static_cast<std::int64_t>(seconds * 1e9);
-      record.examples_to_target = 1000;
-    }
-    records.push_back(record);
-  }
-  const SimulatedStudy study = only_study(records);
-  ASSERT_EQ(study.overtakings.size(), 1U);
-  EXPECT_EQ(study.overtakings[0].measure, SimulatedMeasure::TimeToTarget);
-  EXPECT_EQ(study.ways[study.overtakings[0].way]->cell.strategy, "all_reduce");
-  EXPECT_FALSE(study.overtakings[0].at);  // one never reaches the target
-}
-
 TEST(SimulatedJudgement, IsAPartOfTheJsonWithoutInfinities) {
   Records records = {simulated("all_reduce", {.workers = 2}, 100),
                      simulated("gossip", {.workers = 2}, 50)};

@@ -2,13 +2,11 @@
 #include "harness/simulate/calibrate.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <functional>
 #include <iostream>
-#include <limits>
 
 #include "harness/plan/device_name.h"
 #include "harness/plan/layout.h"
@@ -18,20 +16,15 @@
 #include "harness/simulate/calibration.h"
 #include "harness/simulate/measure_kernels.h"
 #include "harness/simulate/measure_transports.h"
-#include "harness/simulate/stage_times.h"
-#include "harness/simulate/virtual_cell.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
 #include "kernels/graph/error.h"
-#include "kernels/virtual/simulation.h"
-#include "strategies/shared_options.h"
+#include "kernels/virtual/program.h"
 #include "workloads/workload.h"
 
 namespace regatta {
 namespace {
-
-constexpr double kShorter = 0.99;  // faster divisions are below this ratio
 
 /// A temporary folder for the ranks' logs.
 class LogFolder {
@@ -50,23 +43,6 @@ class LogFolder {
  private:
   std::filesystem::path path_;
 };
-
-/// The time of the cell's step on this machine by the calibration; infinite if that lacks a kernel.
-double virtual_step_ns(const RaceRequest& request, const Calibration& made, int threads) {
-  Placement placement = place_without_data(request);
-  const std::vector<Step>& parts = placement.placed->parts;
-  const virtual_time::Program program = virtual_time::make_program(parts, made.kernels, threads);
-  if (!program.unknown_kernels.empty()) return std::numeric_limits<double>::infinity();
-  const virtual_time::Cluster cluster{
-      .hosts = {{.name = "this machine", .cores = static_cast<int>(available_cores(0).size())}},
-      .threads_per_worker = threads,
-      .transports = made.transports};
-  virtual_time::Simulation simulation(program, cluster,
-                                      {.host_of = std::vector<int>(parts.size())});
-  const std::int64_t steps = steps_to_estimate(parts, cluster.compute_times);
-  simulation.advance_to(steps * placement.recipe.global_batch);
-  return simulation.now() / static_cast<double>(steps);
-}
 
 /// Reads the costs of messages from a calibration, which must be this program's own.
 virtual_time::Transports messages_in(const std::string& path) {
@@ -87,21 +63,6 @@ virtual_time::Transports measured_messages(const RaceRequest& request,
   const LogFolder logs;
   return measure_transports(
       {.logs = logs.path(), .hosts = request.hosts, .listen = request.listen, .tell = tell});
-}
-
-void print_stages(const RaceRequest& request, const Placement& placement,
-                  const std::vector<Step>& parts, const Calibration& made, int threads) {
-  const Step model = as_computed(placement, placement.workload->training(placement.recipe));
-  const auto step_ns = [&](const std::vector<std::int64_t>& division) {
-    RaceRequest other = request;
-    other.options[std::string(kStageParts.name)] = fmt::format("{}", fmt::join(division, ","));
-    return virtual_step_ns(other, made, threads);
-  };
-  const auto found = stage_divisions(model.graph, parts, made.kernels, threads, step_ns);
-  if (!found) return;
-  std::cout << "stages compute by        " << found->now.text() << '\n';
-  if (found->fastest.step_ns > kShorter * found->now.step_ns) return;
-  std::cout << "faster in virtual time   " << found->fastest.text() << '\n';
 }
 
 }  // namespace
@@ -147,7 +108,6 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   out.stream() << to_json(made);
   out.commit();
   std::cout << made.kernels.size() << " kernels and messages in " << wanted.out << '\n';
-  print_stages(request, placement, parts, made, static_cast<int>(wanted.threads));
 }
 
 }  // namespace regatta

@@ -11,7 +11,6 @@
 #include "kernels/graph/loops.h"
 #include "kernels/reference/interpreter.h"
 #include "kernels/runtime/loops/clock_watch_for_test.h"
-#include "strategies/passes.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

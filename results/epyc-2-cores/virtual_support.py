@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of ci/virtual_*: a call that shows its output if it fails, and one calibration for
-the cells of a study."""
+"""Shared code of the scripts `make` here: a call that shows its output if it fails, and one
+calibration for the cells of a study."""
 
 import json
 import subprocess
@@ -9,7 +9,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-SCRIPT = Path(sys.argv[0]).name
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = Path(sys.argv[0]).resolve().relative_to(ROOT)
 
 
 def call(command: list[str]) -> str:
@@ -36,7 +37,7 @@ def calibrate(program: str, cells: Iterable[list[str]], file: Path) -> None:
                 made.rename(first)
             merged = merged or new
             merged["kernels"] = new["kernels"] | merged["kernels"]
-    merged["command"] = f"ci/{SCRIPT} " + " ".join(sys.argv[1:])
+    merged["command"] = f"{SCRIPT} " + " ".join(sys.argv[1:])
     file.write_text(json.dumps(merged, indent=1) + "\n")
 
 

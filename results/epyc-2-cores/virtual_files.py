@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code shared by the commands that draw a folder of virtual time: virtual.py, virtual_backups.py,
-virtual_staleness.py."""
+"""Shared code of the scripts `draw` here, which draw a folder of virtual time."""
 
 import sys
 from collections.abc import Callable
