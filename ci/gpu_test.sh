@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests ci/gpu: without a GPU (a PATH without nvidia-smi) and with an unknown stage; the programs
-# that it runs on a machine with a GPU, with stand-ins that print their names; and its rehearsal on
-# an emulated GPU, from the build in the folder given as argument.
+# Tests ci/gpu: without a GPU (a PATH without nvidia-smi) and with an unknown stage; and the
+# programs that it runs on a machine with a GPU, with stand-ins that print their names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck disable=SC2046  # a list of names; git hooks set them
@@ -28,7 +27,7 @@ expect() {
 expect 77 "there is no GPU here"
 expect 77 "there is no GPU here" build test
 expect 1 "there is no stage 'tests'" tests
-expect 0 "usage: ci/gpu [--rehearse]" --help
+expect 0 "usage: ci/gpu [--build DIR]" --help
 
 # A checkout of ci/gpu and stand-ins.
 tree=$work/tree
@@ -95,47 +94,4 @@ PATH=$work ci/gpu_pack "$work/packed.tar.xz" >"$work/said"
 packed=$(tar -tf "$work/packed.tar.xz")
 [[ $packed == *ci/gpu* && $packed == *build/gpu/bin/gpu_test* && $packed != *results/* ]] ||
   { echo "FAILED: the package holds: $packed"; exit 1; }
-cd "$root"
-
-# small_rehearsal BUILD FOLDER: links the programs of a build, but shortens work on images: a step
-# is measured once, and a race is ended after 2 s, in its first evaluation, which takes an emulated
-# GPU 20 s of a core. gpu_processes_test.py has whole steps of such a race.
-small_rehearsal() {
-  local name
-  mkdir -p "$2/bin"
-  for name in "$1"/gpu_tests "$1"/bin/cuda_*_test; do
-    ln -s "$(realpath "$name")" "$2/${name#"$1"/}"
-  done
-  stand_in "$2/bin/step_bench_rehearsal" \
-    "exec $(realpath "$1/bin/step_bench_rehearsal") \"\$@\" --rounds 1 --steps 1"
-  stand_in "$2/bin/regatta_rehearsal" "real=$(realpath "$1/bin/regatta_rehearsal")
-[[ \"\$*\" == *resnet9_thin* ]] || exec \"\$real\" \"\$@\"
-timeout 2 \"\$real\" \"\$@\" || { code=\$?; ((code == 124)) || exit \$code; }
-echo \"begun: \$*\""
-}
-
-# Checks that stages keep their limits, the archive is small, and each race has a record. The tests
-# that belong to a whole rehearsal also run by themselves, outside of this script.
-if [[ -x $1/bin/regatta_rehearsal ]]; then
-  small_rehearsal "$1" "$work/small"
-  ci/gpu --rehearse --build "$work/small" --out "$work/out" first test:cuda_launch_test airbench94 \
-    race >"$work/said" 2>&1 ||
-    { cat "$work/said"; exit 1; }
-  grep -q "^begun: run --workload resnet9_thin --device cuda .*--dtype bf16" "$work/said" ||
-    { echo "FAILED: the rehearsal has begun no race of images"; exit 1; }
-  strategies=$("$1/bin/regatta_rehearsal" list strategies | sed -nE 's/^  ([a-z0-9_]+) .*/\1/p')
-  for strategy in $strategies; do
-    is_of_it="\"strategy\":\"([a-z_]+\+)?$strategy\",.*\"device\":\"cuda\""
-    grep -qE "$is_of_it" "$work/out/records.jsonl" ||
-      { echo "FAILED: the rehearsal has no record of $strategy"; exit 1; }
-  done
-  [[ $(wc -l <"$work/out/airbench94/records.jsonl") -ge 5 ]] ||
-    { echo "FAILED: five seeds"; exit 1; }
-  grep -q '^\[  PASSED  \] [1-9]' "$work/out/test:cuda_launch_test.log" ||
-    { echo "FAILED: the rehearsal's tests are none"; exit 1; }
-  ci/gpu --rehearse --build "$work/small" --out "$work/out" airbench94 >"$work/said" 2>&1 ||
-    { echo "FAILED: where there are records already"; cat "$work/said"; exit 1; }
-else
-  echo "no rehearsal: $1 has no emulated GPU"
-fi
 echo "all good"

@@ -1,14 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tests the options of ranks that exchange by NCCL, and their records.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
 #include "harness/make_trainer.h"
+#include "harness/plan/capture_rule.h"
 #include "harness/plan/cell.h"
 #include "harness/plan/fingerprint.h"
 #include "harness/plan/layout.h"
-#include "harness/run/nccl_ranks_for_test.h"
+#include "harness/plan/training_options.h"
+#include "kernels/comm/nccl/nccl_settings.h"
+#include "kernels/graph/partition.h"
+#include "kernels/runtime/plan.h"
+#include "workloads/data/shapes.h"
 
-namespace regatta::testing_support {
+namespace regatta {
 namespace {
+
+constexpr int kRanks = 3;
+constexpr std::int64_t kExamples = 96;
+
+const DataSet& images() {
+  static const DataSet data = make_shapes(20, Split::Train, kExamples);
+  return data;
+}
+
+RaceRequest request_of(const std::string& algorithm, const std::string& cuda_graph = "off") {
+  RaceRequest request;
+  request.workload = "resnet9_thin";
+  request.strategy = "all_reduce";
+  request.device = "cuda";
+  request.options["all_reduce"] = algorithm;
+  request.workers = kRanks;
+  request.processes = kRanks;
+  request.global_batch = kExamples / 2;
+  request.steps = 2;
+  request.options["bucket_bytes"] = 64 << 10;  // several, the last one small
+  request.cuda_graph = cuda_graph;
+  return request;
+}
+
+RaceRequest sharded_request(const std::string& shard, const std::string& cuda_graph = "off") {
+  RaceRequest request = request_of("ring", cuda_graph);
+  request.strategy = "sharded";
+  request.options.erase("all_reduce");
+  request.options["shard"] = shard;
+  return request;
+}
+
+/// The parts that the coordinator and every rank derive from a request.
+struct RunParts {
+  RaceRequest request;
+  Placement placement;
+  std::vector<Step> parts;
+};
+
+RunParts set_up(const RaceRequest& request, std::int64_t train_examples = kExamples) {
+  RunParts made{.request = request, .placement = {}, .parts = {}};
+  made.request.cuda_graph = "auto";
+  made.placement = place(made.request, train_examples);
+  made.request = request;
+  if (made.placement.facts.carries_shares) made.placement.by_nccl = true;  // as with a GPU
+  made.placement.launch = launch_of_steps(request, made.placement);
+  made.placement.recipe.data_weights = data_weights_of(*made.placement.workload, images());
+  made.parts = partition(placed_step(made.placement), binding_of(made.placement));
+  return made;
+}
 
 /// The collectives by lane, in the order of each lane.
 std::map<int, std::vector<std::int64_t>> buckets_by_lane(const Step& part, const Plan& plan) {
@@ -94,4 +155,4 @@ TEST(NcclRun, NeedsRanksWithOneVersionOfNccl) {
 }
 
 }  // namespace
-}  // namespace regatta::testing_support
+}  // namespace regatta

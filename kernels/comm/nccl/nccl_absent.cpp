@@ -16,7 +16,7 @@ constexpr char kMissing[] =
 
 struct NcclTransport::State {};
 
-NcclTransport::NcclTransport(std::unique_ptr<Rendezvous>, const NcclTransportOptions&) {
+NcclTransport::NcclTransport(std::unique_ptr<Rendezvous>) {
   throw RunError(ErrorKind::Unsupported, kMissing);
 }
 

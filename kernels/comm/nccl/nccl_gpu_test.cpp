@@ -4,9 +4,18 @@
 // runs in a thread, set up as if it were a process. Skips without a GPU or NCCL.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <deque>
 #include <exception>
+#include <memory>
+#include <optional>
+#include <thread>
 
+#include "kernels/comm/nccl/nccl_calls.h"
 #include "kernels/comm/nccl/nccl_members_for_test.h"
+#include "kernels/comm/nccl/nccl_settings.h"
+#include "kernels/comm/nccl/nccl_transport.h"
+#include "kernels/runtime/device.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
 

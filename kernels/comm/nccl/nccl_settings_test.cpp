@@ -11,6 +11,7 @@
 
 #include "kernels/comm/nccl/nccl_members_for_test.h"
 #include "kernels/comm/nccl/nccl_roll.h"
+#include "kernels/comm/nccl/nccl_transport.h"
 
 namespace regatta::testing_support {
 namespace {

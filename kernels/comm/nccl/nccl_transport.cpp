@@ -23,6 +23,9 @@
 namespace regatta {
 namespace {
 
+constexpr std::int64_t kLimitNs = 120'000'000'000;  // the longest wait, also in connect()
+constexpr std::int64_t kCloseLimitNs = 10'000'000'000;
+
 /// One kernel's collective.
 struct NcclBucket {
   std::int64_t group = 0;
@@ -61,8 +64,7 @@ std::string seconds(std::int64_t ns) { return std::to_string(ns / 1'000'000'000)
 
 struct NcclTransport::State {
   std::unique_ptr<Rendezvous> rendezvous;
-  NcclTransportOptions options;
-  const NcclCalls& calls;
+  const NcclCalls& calls = nccl_library();
   std::map<Op, KernelFactory> before;
   std::string algorithm;
   std::optional<PinnedNcclAlgorithm> pinned;  // outlives the communicators, like the next
@@ -71,12 +73,8 @@ struct NcclTransport::State {
   Accounts& accounts;
   const AbortFlag* abort = nullptr;  // the executor's
 
-  State(std::unique_ptr<Rendezvous> the_rendezvous, const NcclTransportOptions& the_options,
-        Accounts& the_accounts)
-      : rendezvous(std::move(the_rendezvous)),
-        options(the_options),
-        calls(the_options.calls == nullptr ? nccl_library() : *the_options.calls),
-        accounts(the_accounts) {}
+  State(std::unique_ptr<Rendezvous> the_rendezvous, Accounts& the_accounts)
+      : rendezvous(std::move(the_rendezvous)), accounts(the_accounts) {}
 
   std::unique_ptr<Kernel> build(const KernelRequest& request) {
     const Attributes& attributes = request.node.attributes;
@@ -109,7 +107,7 @@ struct NcclTransport::State {
     const NcclExchange exchange = exchange_of(request.node.op, *buffer, members);
     clique.buckets[member].push_back({.group = attributes.integer("group"), .exchange = exchange});
     return std::make_unique<NcclKernel>(request, exchange, member_traffic(as_ring, member),
-                                        options.limit_ns, communicator(clique, member, *place),
+                                        kLimitNs, communicator(clique, member, *place),
                                         accounts.open(request.node.place), choice(request.node.op));
   }
 
@@ -275,7 +273,7 @@ struct NcclTransport::State {
     for_each_communicator([&](NcclCommunicator& each) { is_sound &= !each.is_aborted(); });
     if (!is_sound) return abort_all();
     for_each_communicator([](NcclCommunicator& each) { each.begin_close(); });
-    const Patience patience{.limit_ns = options.close_limit_ns};
+    const Patience patience{.limit_ns = kCloseLimitNs};
     Backoff backoff(patience);
     for (;;) {
       bool all_closed = true;
@@ -286,9 +284,8 @@ struct NcclTransport::State {
   }
 };
 
-NcclTransport::NcclTransport(std::unique_ptr<Rendezvous> rendezvous,
-                             const NcclTransportOptions& options)
-    : state_(std::make_unique<State>(std::move(rendezvous), options, accounts())) {}
+NcclTransport::NcclTransport(std::unique_ptr<Rendezvous> rendezvous)
+    : state_(std::make_unique<State>(std::move(rendezvous), accounts())) {}
 
 NcclTransport::~NcclTransport() { state_->close_all(); }
 
@@ -301,7 +298,7 @@ void NcclTransport::add_kernels(KernelTable& table) {
 
 void NcclTransport::connect() {
   try {
-    state_->connect({.abort = state_->abort, .limit_ns = state_->options.limit_ns});
+    state_->connect({.abort = state_->abort, .limit_ns = kLimitNs});
   } catch (...) {
     state_->abort_all();
     throw;

@@ -10,7 +10,6 @@
 // nccl_absent.cpp instead.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,26 +20,17 @@
 
 namespace regatta {
 
-struct NcclCalls;
-
 /// Returns NCCL's version, such as `2.28.9`; empty if NCCL is not installed or too old. Then
 /// why_no_nccl() returns the reason.
 std::optional<std::string> version_of_nccl();
 std::string why_no_nccl();
 
-struct NcclTransportOptions {
-  const NcclCalls* calls = nullptr;         ///< null: the functions of the installed library
-  std::int64_t limit_ns = 120'000'000'000;  ///< the longest wait, also in connect()
-  std::int64_t close_limit_ns = 10'000'000'000;
-};
-
 class NcclTransport final : public Transport {
  public:
   /// Throws: RunError(Unsupported) if NCCL is not installed.
-  explicit NcclTransport(std::unique_ptr<Rendezvous> rendezvous,
-                         const NcclTransportOptions& options = {});
+  explicit NcclTransport(std::unique_ptr<Rendezvous> rendezvous);
   /// Closes the communicators together with the other members. Aborts them if one has failed or
-  /// does not close within `close_limit_ns`.
+  /// does not close within 10 s.
   ~NcclTransport() override;
 
   /// Adds kernels of the collectives; other nodes keep the kernels that the table already has.
