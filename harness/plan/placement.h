@@ -55,7 +55,7 @@ struct Placement {
   int gpus = 1;                                    ///< number of GPUs that each process uses
   LaunchSteps launch = LaunchSteps::ByKernel;
   Evaluate evaluate = Evaluate::Often;
-  std::optional<EngineRule> engines;     ///< rule for cuDNN's engines; empty on CPUs
+  std::optional<EngineRule> engines;  ///< rule for cuDNN's engines; empty on CPUs
   /// The only build of the run's graph. Null once it has been handed on.
   std::shared_ptr<const PlacedStep> placed;
 };
