@@ -5,13 +5,10 @@ Every number comes from judgement.json; units and wording are added here.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from inline_svg import Graphic
 from simulated import Point, Study
 from wording import count_text, counts_text, metric_text, plural, time_text
-
-Json = dict[str, Any]
 
 MOST_NAMES = 4
 
