@@ -10,6 +10,9 @@
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
+
+KernelPointer copy(const KernelRequest&);  // copy.cu
+
 namespace {
 
 struct Plus {

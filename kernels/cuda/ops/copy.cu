@@ -77,11 +77,6 @@ struct Translate {
   }
 };
 
-KernelPointer copy(const KernelRequest& request) {
-  const Tensor x = request.inputs[0], y = request.outputs[0];
-  return copies(request, {{.from = x.data, .to = y.data, .bytes = y.type.bytes()}});
-}
-
 KernelPointer assign(const KernelRequest& request) {
   const Tensor x = request.inputs[0], variable = request.variables[0]->tensor;
   return copies(request, {{.from = x.data, .to = variable.data, .bytes = x.type.bytes()}});
@@ -116,6 +111,11 @@ KernelPointer translate(const KernelRequest& request) {
 }
 
 }  // namespace
+
+KernelPointer copy(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], y = request.outputs[0];
+  return copies(request, {{.from = x.data, .to = y.data, .bytes = y.type.bytes()}});
+}
 
 KernelRows copy_kernels() {
   return {{Op::Copy, copy},
