@@ -24,7 +24,7 @@ struct Sums {
   double ms = 0, gap_ms = 0, flop = 0, bytes = 0;
   std::map<std::string, double> bound_ms;  ///< by limit
 
-  void add(const KernelRow& row, const Roof& roof) {
+  void add(const KernelTiming& row, const Roof& roof) {
     ++kernels;
     ms += row.ms;
     gap_ms += row.gap_ms;
@@ -47,9 +47,9 @@ struct Sums {
   }
 };
 
-Json ops_of(const std::vector<KernelRow>& rows, const Peaks& peaks) {
+Json ops_of(const std::vector<KernelTiming>& rows, const Peaks& peaks) {
   std::map<std::string, Sums> by_op;
-  for (const KernelRow& row : rows) by_op[row.op].add(row, roof_of(row.load, row.ms, peaks));
+  for (const KernelTiming& row : rows) by_op[row.op].add(row, roof_of(row.load, row.ms, peaks));
   std::vector<std::pair<double, std::string>> sorted;
   for (const auto& [op, sums] : by_op) sorted.emplace_back(sums.ms, op);
   std::sort(sorted.rbegin(), sorted.rend());
@@ -58,9 +58,9 @@ Json ops_of(const std::vector<KernelRow>& rows, const Peaks& peaks) {
   return ops;
 }
 
-Json kernels_of(const std::vector<KernelRow>& rows, const Peaks& peaks) {
+Json kernels_of(const std::vector<KernelTiming>& rows, const Peaks& peaks) {
   Json kernels = Json::array();
-  for (const KernelRow& row : rows) {
+  for (const KernelTiming& row : rows) {
     Sums sums;
     sums.add(row, roof_of(row.load, row.ms, peaks));
     Json kernel{{"op", row.op}, {"layer", row.layer}};
@@ -72,9 +72,9 @@ Json kernels_of(const std::vector<KernelRow>& rows, const Peaks& peaks) {
 }
 
 /// The time of kernels near each limit, and of kernels near neither.
-Json limits_of(const std::vector<KernelRow>& rows, const Peaks& peaks, double step_ms) {
+Json limits_of(const std::vector<KernelTiming>& rows, const Peaks& peaks, double step_ms) {
   std::map<std::string, double> ms{{"memory bus", 0}, {"neither", 0}};
-  for (const KernelRow& row : rows) {
+  for (const KernelTiming& row : rows) {
     const Roof roof = roof_of(row.load, row.ms, peaks);
     if (row.load.flop > 0) ms[name_of(Limit::Products, row.load.element)];
     ms[roof.is_near() ? name_of(roof.limit, row.load.element) : "neither"] += row.ms;
@@ -119,9 +119,9 @@ std::vector<KernelSpan> spans_of(const TimedKernels& timed, std::size_t step) {
   return spans;
 }
 
-std::vector<KernelRow> rows_of(const TimedKernels& timed, const Graph& graph,
-                               const QueueSplit& split) {
-  std::vector<KernelRow> rows;
+std::vector<KernelTiming> rows_of(const TimedKernels& timed, const Graph& graph,
+                                  const QueueSplit& split) {
+  std::vector<KernelTiming> rows;
   std::map<const TimedKernels::NodeTimes*, std::size_t> numbers;
   for (const TimedKernels::NodeTimes& times : timed.nodes()) {
     if (times.head != nullptr) {
@@ -160,9 +160,9 @@ double measure_captured(Device& device, const KernelTable& kernels, const Step& 
   return median_interval(step_times(executor, options)).median;
 }
 
-std::set<ElementType> elements_of(const std::vector<KernelRow>& rows) {
+std::set<ElementType> elements_of(const std::vector<KernelTiming>& rows) {
   std::set<ElementType> elements;
-  for (const KernelRow& row : rows) {
+  for (const KernelTiming& row : rows) {
     if (row.load.flop > 0) elements.insert(row.load.element);
   }
   return elements;
@@ -170,7 +170,7 @@ std::set<ElementType> elements_of(const std::vector<KernelRow>& rows) {
 
 }  // namespace
 
-Json gpu_step_report(const std::vector<KernelRow>& rows, const QueueSplit& split,
+Json gpu_step_report(const std::vector<KernelTiming>& rows, const QueueSplit& split,
                      double captured_ms, const Peaks& peaks) {
   Json flop = Json::object();
   for (const auto& [element, per_second] : peaks.flop) {
@@ -194,7 +194,7 @@ Json measure_gpu_step(Device& device, const KernelTable& kernels, const Step& pa
                       const DataSet& data, const GpuStepOptions& options) {
   TimedKernels timed(kernels, "cuda", options.warm_up + options.steps);
   QueueSplit split;
-  std::vector<KernelRow> rows;
+  std::vector<KernelTiming> rows;
   std::int64_t planned_bytes = 0;
   {
     const ExecutorOptions how = executor_options(data, options, LaunchSteps::ByKernel);

@@ -29,7 +29,7 @@ struct GpuStepOptions {
 };
 
 /// One kernel of a step.
-struct KernelRow {
+struct KernelTiming {
   std::string op;
   std::string layer;
   std::string choice;  ///< the kernel's engine or algorithm; empty if there was no choice
@@ -39,8 +39,9 @@ struct KernelRow {
 };
 
 /// The report of a measured step. `captured_ms` is the time of the step launched as one CUDA graph.
-nlohmann::ordered_json gpu_step_report(const std::vector<KernelRow>& rows, const QueueSplit& split,
-                                       double captured_ms, const Peaks& peaks);
+nlohmann::ordered_json gpu_step_report(const std::vector<KernelTiming>& rows,
+                                       const QueueSplit& split, double captured_ms,
+                                       const Peaks& peaks);
 
 /// Measures a step of a single process on a device with queues. Returns gpu_step_report() and the
 /// planned memory.

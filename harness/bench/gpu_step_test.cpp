@@ -78,16 +78,16 @@ TEST(Roofline, OfWhatTookNoTimeIsNone) {
   EXPECT_EQ(roof_of({.bytes = 1}, 0, peaks()).efficiency, 0);
 }
 
-KernelRow row(const std::string& op, const KernelLoad& load, double ms) {
+KernelTiming row(const std::string& op, const KernelLoad& load, double ms) {
   return {.op = op, .layer = "a", .choice = "", .load = load, .ms = ms, .gap_ms = 0.25};
 }
 
 TEST(GpuStep, TellsTheShareOfEachLimit) {
   const KernelLoad products{.element = ElementType::BF16, .flop = 8e9, .bytes = 1e6};  // 8 ms
   const KernelLoad moves{.bytes = 30e6};                                               // 3 ms
-  const std::vector<KernelRow> rows{row("convolution", products, 10),
-                                    row("convolution", products, 20), row("add", moves, 4),
-                                    row("add", moves, 6)};
+  const std::vector<KernelTiming> rows{row("convolution", products, 10),
+                                       row("convolution", products, 20), row("add", moves, 4),
+                                       row("add", moves, 6)};
   const QueueSplit split{.step_ms = 50,
                          .kernels_ms = 40,
                          .gaps_ms = 1,
@@ -112,7 +112,7 @@ TEST(GpuStep, TellsTheShareOfEachLimit) {
 }
 
 TEST(GpuStep, IsPrintedByOpAndByKernel) {
-  KernelRow chosen = row("convolution", {.flop = 1e9, .bytes = 1e6}, 20);
+  KernelTiming chosen = row("convolution", {.flop = 1e9, .bytes = 1e6}, 20);
   chosen.choice = "engine 41";
   const QueueSplit split{.step_ms = 25,
                          .kernels_ms = 20,

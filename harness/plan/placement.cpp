@@ -304,10 +304,8 @@ void set_data_weights(Placement& placement, std::vector<float> weights) {
   auto placed = std::make_shared<PlacedStep>(*placement.placed);
   const auto give_to = [&](Graph& graph) {
     for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-      Initializer given = *graph.variable(v).initializer;
-      if (given.kind != Initializer::Kind::Given) continue;
-      given.values = weights;
-      graph.change_variable(v, [&](Variable& each) { each.initializer = given; });
+      Initializer& initializer = graph.mutable_variable(v).initializer;
+      if (initializer.kind == Initializer::Kind::Given) initializer.values = weights;
     }
   };
   give_to(placed->step.graph);

@@ -66,8 +66,8 @@ RunParts set_up(const RaceRequest& request, std::int64_t train_examples = kExamp
   made.request = request;
   if (made.placement.facts.carries_shares) made.placement.by_nccl = true;  // as with a GPU
   made.placement.launch = launch_of_steps(request, made.placement);
-  made.placement.recipe.data_weights = data_weights_of(*made.placement.workload, images());
-  made.parts = partition(placed_step(made.placement), binding_of(made.placement));
+  set_data_weights(made.placement, data_weights_of(*made.placement.workload, images()));
+  made.parts = made.placement.placed->parts;
   return made;
 }
 
