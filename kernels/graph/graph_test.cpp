@@ -110,8 +110,8 @@ TEST(Text, ShowsVariablesNodesTypesAndPlaces) {
   EXPECT_EQ(to_text(small_step().graph),
             "variable w f32[3,2] parameter zeros @replica0\n"
             "variable w.velocity f32[3,2] parameter zeros @replica0\n"
-            "%0 = input() {batch=4, example=[2], global_batch=4, offset=0, targets=3} f32[4,2] "
-            "f32[4,3] @replica0 input layer\n"
+            "%0 = input() {batch=4, element=0, example=[2], global_batch=4, offset=0, target=[3], "
+            "target_element=0} f32[4,2] f32[4,3] @replica0 input layer\n"
             "%1 = read(w) f32[3,2] @replica0 forward layer\n"
             "%2 = dense(%0, %1) f32[4,3] @replica0 forward layer\n"
             "%3 = mean_squared_error(%2, %0.1) {divisor=4} f32[] @replica0 forward layer\n"
