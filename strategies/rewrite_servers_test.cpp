@@ -206,7 +206,8 @@ TEST(BackupWorkers, StandBetweenPushesAndUpdatesAndTheFirstServerTellsTheOthers)
   EXPECT_EQ(count(step.graph, Op::Sgd), 3 * 4);
   const std::string text = to_text(step.graph);
   for (const char* line : {
-           "{batch=15, example=[1], global_batch=45, offset=30, targets=1}",
+           "{batch=15, element=0, example=[1], global_batch=45, offset=30, target=[1], "
+           "target_element=0}",
            "= arrival(",
            "{decides=1, examples=15, hears=1, member=2, members=3, needed=2}",
            "{decides=0, examples=15, hears=1, member=2, members=3, needed=2}",
@@ -231,9 +232,12 @@ TEST(BackupWorkers, SendOneVerdictToEveryOtherServer) {
 TEST(BackupWorkers, HaveTheSharesOfTheFirstWorkersOnceMore) {
   const std::string text = to_text(with_a_backup_worker(31).graph);
   for (const char* line : {
-           "{batch=16, example=[1], global_batch=47, offset=0, targets=1}",
-           "{batch=15, example=[1], global_batch=47, offset=16, targets=1}",
-           "{batch=16, example=[1], global_batch=47, offset=31, targets=1}",
+           "{batch=16, element=0, example=[1], global_batch=47, offset=0, target=[1], "
+           "target_element=0}",
+           "{batch=15, element=0, example=[1], global_batch=47, offset=16, target=[1], "
+           "target_element=0}",
+           "{batch=16, element=0, example=[1], global_batch=47, offset=31, target=[1], "
+           "target_element=0}",
            "{decides=1, examples=15, hears=1, member=1, members=3, needed=2}",
            "{decides=0, examples=16, hears=1, member=2, members=3, needed=2}",
        }) {

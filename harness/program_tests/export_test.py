@@ -127,9 +127,10 @@ class BencherMetricFormat(unittest.TestCase):
                                    statistics.median(times))
 
 
-# Fields that only records of version 1 have.
-GONE = [f"cell.{name}" for name, later
-        in SCHEMA["$defs"]["since_2"]["properties"]["cell"]["properties"].items() if not later]
+# Fields that only records of earlier versions have.
+GONE = [f"{part}.{name}" for version in SCHEMA["$defs"].values()
+        for part, fields in version.get("properties", {}).items()
+        for name, allowed in fields.get("properties", {}).items() if allowed is False]
 
 
 def columns_of(schema: dict[str, Any], path: str = "") -> Iterator[str]:

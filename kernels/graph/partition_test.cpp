@@ -30,7 +30,8 @@ Step star() {
 TEST(Partition, CopiesAValueOnceToEachPlaceThatReadsIt) {
   const Step part = partition(star(), Binding{}).front();
   EXPECT_EQ(to_text(part.graph),
-            "%0 = input() {batch=2, example=[3], global_batch=2, offset=0, targets=1} f32[2,3] "
+            "%0 = input() {batch=2, element=0, example=[3], global_batch=2, offset=0, target=[1], "
+            "target_element=0} f32[2,3] "
             "f32[2,1] @replica0 input\n"
             "%1 = copy(%0) {from=[0,0,0]} f32[2,3] @replica1 communication\n"
             "%2 = tanh(%1) f32[2,3] @replica1 forward\n"
