@@ -87,7 +87,7 @@ void RemoteTrainer::start_all() {
     awaited_.insert(r);
   }
   await_all("to be ready", kReadyLimit);
-  sockets_.reset();  // nobody else can connect
+  sockets_.reset();  // no other process can connect
   watch_->all_are_ready();
   if (options_.traces == RemoteOptions::Traces::Kept) compare_clocks();
   if (options_.launch.on_death == OnDeath::GoOn) {
