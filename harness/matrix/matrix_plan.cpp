@@ -321,7 +321,6 @@ MatrixPlan plan_of(const MatrixRequest& request) {
 }
 
 MatrixCell with_flags(MatrixCell cell, const FlagValues& flags) {
-  cell.placement.reset();
   for (const auto& [flag, value] : flags) {
     cell.arguments.insert(cell.arguments.end(), {flag, value});
     if (flag == "--workload" || flag == "--strategy" || flag == "--workers") continue;

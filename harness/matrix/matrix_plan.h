@@ -22,13 +22,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "harness/plan/placement.h"
 #include "harness/plan/race_request.h"
 
 namespace regatta {
@@ -40,8 +38,7 @@ struct MatrixCell {
   std::string strategy;
   std::vector<std::string> settings;  ///< `2 workers`, `steps=100`
   std::string name;                   ///< `parabola all_reduce (2 workers, steps=100)`
-  std::shared_ptr<const Placement> placement = {};  ///< without a step; set by reject_invalid()
-  bool operator==(const MatrixCell& other) const { return arguments == other.arguments; }
+  bool operator==(const MatrixCell&) const = default;
 };
 
 /// A cell of the plan that cannot run, and the reason.
@@ -84,10 +81,6 @@ MatrixPlan plan_of(const MatrixRequest& request);
 /// Parses a plan. `source` is the name of the text in errors. Throws: RunError(Usage); the text has
 /// the block, the key and the nearest valid key.
 MatrixPlan parse_matrix(const std::string& text, const std::string& source);
-
-/// Returns the placement of a cell's run, planned unless reject_invalid() has done so, without
-/// loading data. Throws: RunError(Usage), RunError(Unsupported).
-Placement placement_of(const MatrixCell& cell);
 
 /// Removes the cells that cannot run from the plan and returns them. Loads no data. Throws:
 /// RunError(Usage) if no cell is left.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Selects the cells of a plan that can run here.
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,18 +15,11 @@
 
 namespace regatta {
 
-Placement placement_of(const MatrixCell& cell) {
-  return cell.placement ? *cell.placement : place_without_data(parse_run(cell.arguments));
-}
-
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
-  const auto reason = [](MatrixCell& cell) -> std::optional<std::string> {
+  const auto reason = [](const MatrixCell& cell) -> std::optional<std::string> {
     try {
       const RaceRequest request = parse_run(cell.arguments);
-      Placement placement = place_without_data(request);
-      require_room(request, placement);
-      placement.placed.reset();  // the child that runs the cell builds its own
-      cell.placement = std::make_shared<const Placement>(std::move(placement));
+      require_room(request, place_without_data(request));
     } catch (const RunError& error) {
       return error.what();
     }
@@ -35,7 +27,7 @@ std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
   };
   std::vector<RejectedCell> rejected;
   std::vector<MatrixCell> valid;
-  for (MatrixCell& cell : plan.cells) {
+  for (const MatrixCell& cell : plan.cells) {
     if (const auto why = reason(cell)) {
       rejected.push_back({.cell = cell, .reason = *why});
     } else {
