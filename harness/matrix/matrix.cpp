@@ -372,6 +372,9 @@ void Matrix::leave_notes() const {
     ++own.missing;
     own.seconds += expected(run.cell).value_or(0);
   }
+  for (const PlannedRun& run : missing_) {  // the sum would lack those of cells without a run
+    if (!expected(run.cell)) notes[plan_.cells[run.cell].workload].seconds = 0;
+  }
   try {
     write_notes(leg_.folder, notes);
   } catch (const RunError& error) {  // records are more important
