@@ -23,23 +23,29 @@ class Rule(NamedTuple):
 
 
 CUDA = ("cuda", "cublas", "cudnn", "nvtx", "cooperative_groups.h")
-ENGINE = ("kernels/graph", "kernels/runtime", "kernels/comm", "workloads", "strategies")
+GRAPH = ("kernels/base", "kernels/graph")
+STEP = (*GRAPH, "kernels/data", "kernels/distribute", "kernels/runtime")
+ENGINE = (*STEP, "kernels/rewrite", "kernels/comm", "workloads", "strategies")
 RULES = (
-    Rule("kernels/graph", ()),
-    Rule("kernels/runtime", ("kernels/graph",)),
-    Rule("kernels/reference", ("kernels/graph", "kernels/runtime")),
-    Rule("kernels/cpu", ("kernels/graph", "kernels/runtime"), ("oneapi/dnnl/",)),
-    Rule("kernels/cuda", ("kernels/graph", "kernels/runtime"), CUDA),
-    Rule("kernels/virtual", ("kernels/graph", "kernels/runtime")),
-    Rule("kernels/comm", ("kernels/graph", "kernels/runtime"),
+    Rule("kernels/base", ()),
+    Rule("kernels/graph", ("kernels/base",)),
+    Rule("kernels/rewrite", GRAPH),
+    Rule("kernels/distribute", GRAPH),
+    Rule("kernels/data", GRAPH),
+    Rule("kernels/runtime", STEP),
+    Rule("kernels/reference", STEP),
+    Rule("kernels/cpu", (*STEP, "kernels/rewrite"), ("oneapi/dnnl/",)),
+    Rule("kernels/cuda", STEP, CUDA),
+    Rule("kernels/virtual", STEP),
+    Rule("kernels/comm", STEP,
          ("mpi.h", "nccl.h", "grpc/grpc.h", "grpc/support/log.h", "grpcpp/", "google/protobuf/",
           "cuda_runtime.h")),
-    Rule("workloads", ("kernels/graph",), ("openssl/",)),
-    Rule("strategies", ("kernels/graph",)),
+    Rule("workloads", (*GRAPH, "kernels/data"), ("openssl/",)),
+    Rule("strategies", (*GRAPH, "kernels/distribute", "kernels/rewrite")),
     # The rooms of the harness; each uses rooms above it.
-    Rule("harness/system", ("kernels/graph", "kernels/runtime", "kernels/comm"),
+    Rule("harness/system", (*STEP, "kernels/comm"),
          ("fmt/", "grpcpp/", "hwloc.h")),
-    Rule("harness/record", ("harness/system", "kernels/graph", "kernels/runtime", "strategies"),
+    Rule("harness/record", ("harness/system", *STEP, "strategies"),
          ("fmt/", "nlohmann/", "zlib.h")),
     Rule("harness/plan", ("harness/record", "harness/system", *ENGINE), ("CLI/", "fmt/")),
     Rule("harness/run", ("harness/plan", "harness/system", *ENGINE)),
@@ -59,7 +65,10 @@ RULES = (
          ("fmt/", "toml++/")),
     Rule("harness/export", ("harness/judge", "harness/record", "harness/system", *ENGINE),
          ("fmt/", "nlohmann/")),
-    Rule("harness", (*ENGINE, "kernels/virtual"), ("CLI/", "fmt/", "nlohmann/")),
+    Rule("harness/race",
+         ("harness/checkpoint", "harness/simulate", "harness/ranks", "harness/run", "harness/plan",
+          "harness/record", "harness/system", *ENGINE), ("fmt/",)),
+    Rule("harness/cli", ("harness", *ENGINE, "kernels/virtual"), ("CLI/", "fmt/", "nlohmann/")),
 )
 # Tests, fuzz targets, benchmarks, and code that they share may include any file; other files may
 # not include them.

@@ -87,7 +87,7 @@ class Includes(unittest.TestCase):
                 ("harness/a.cpp", "kernels/cpu/table.h", True),
                 ("harness/plan/a.cpp", "harness/run/trainer.h", True),
                 ("harness/judge/a.cpp", "harness/ranks/rank.h", True),
-                ("harness/ranks/a.cpp", "harness/race.h", True),
+                ("harness/ranks/a.cpp", "harness/race/race.h", True),
                 ("kernels/cpu/a.cpp", "neighbour.h", True),
                 ("kernels/cpu/a.cpp", "kernels/cpu/built_op_for_test.h", True),
                 ("strategies/a.h", "strategies/test_support.h", True),
@@ -121,7 +121,7 @@ class Names(unittest.TestCase):
 
     def test_of_devices_decide_where_a_backend_is_made(self) -> None:
         line = '  if (request.device != "cuda") return;\n'
-        (problem,) = check_text("harness/race.cpp", line, [])
+        (problem,) = check_text("harness/race/race.cpp", line, [])
         self.assertIn("a device's name", problem)
         self.assertEqual(check_text("harness/run/backend.cpp", line, []), [])
 

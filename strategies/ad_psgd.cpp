@@ -8,8 +8,8 @@
 // parameters as read, and applied to the parameters as averaged since. It is n times the replica's
 // part of the global batch's gradient, so that n steps move the mean of all replicas as far as one
 // synchronous step. Within a process averages are in memory; between processes the parameters
-// travel while the gradient is computed (kernels/graph/averages_between.h). Source: Lian et al.
-// 2018, arXiv 1710.06952, with its bipartite graph of peers.
+// travel while the gradient is computed (kernels/distribute/averages_between.h). Source: Lian et
+// al. 2018, arXiv 1710.06952, with its bipartite graph of peers.
 #include <vector>
 
 #include "strategies/replicas.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "kernels/comm/grpc/grpc_exchange.h"
 #include "kernels/comm/grpc/ticket_messages.h"
-#include "kernels/graph/traffic.h"
+#include "kernels/distribute/traffic.h"
 #include "strategies/test_support.h"
 
 namespace regatta::testing_support {

@@ -18,8 +18,8 @@
 #include <string>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 #include "strategies/averages.h"
 #include "strategies/front.h"
 #include "strategies/shared_options.h"

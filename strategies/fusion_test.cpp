@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/lacks_for_test.h"
-#include "kernels/graph/fuse.h"
+#include "kernels/rewrite/fuse.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

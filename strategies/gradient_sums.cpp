@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "strategies/shares.h"
 
 namespace regatta {

@@ -7,8 +7,8 @@
 #include <system_error>
 #include <vector>
 
-#include "kernels/graph/error.h"
-#include "kernels/graph/names.h"
+#include "kernels/base/error.h"
+#include "kernels/base/names.h"
 
 namespace regatta {
 namespace {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
+#include "kernels/base/error.h"
+#include "kernels/distribute/partition.h"
 #include "strategies/passes.h"
 #include "strategies/shared_options.h"
 #include "workloads/workload.h"

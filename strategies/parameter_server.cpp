@@ -4,7 +4,7 @@
 // the n workers pulls all parameters and pushes all gradients. A server's update waits for every
 // worker and the next pull waits for the update, so a step is a barrier over the whole model. A
 // server in its own process adds each push to the sum when it receives it, in the order of the
-// workers, independent of the order of arrival (kernels/graph/message_sums.h).
+// workers, independent of the order of arrival (kernels/distribute/message_sums.h).
 // For M bytes of parameters a worker receives and sends M a step, a server n M / k.
 // Term: synchronous ParameterServerStrategy; Li et al., "Scaling distributed machine learning with
 // the parameter server", OSDI 2014. With backup workers the graph is that of backup_workers.cpp.

@@ -9,9 +9,9 @@
 #include <thread>
 #include <tuple>
 
+#include "kernels/base/error.h"
 #include "kernels/cpu/lacks_for_test.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/traffic.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/runtime/loops/clock_watch_for_test.h"
 #include "strategies/cluster_for_test.h"
 

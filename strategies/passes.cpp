@@ -6,12 +6,12 @@
 #include <chrono>
 #include <utility>
 
-#include "kernels/graph/averages_between.h"
-#include "kernels/graph/bucket.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/fuse.h"
+#include "kernels/base/error.h"
+#include "kernels/distribute/averages_between.h"
 #include "kernels/graph/verify.h"
-#include "kernels/graph/winograd.h"
+#include "kernels/rewrite/bucket.h"
+#include "kernels/rewrite/fuse.h"
+#include "kernels/rewrite/winograd.h"
 #include "strategies/shared_options.h"
 #include "strategies/shares.h"
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/distribute/partition.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/partition.h"
 #include "strategies/strategy.h"
 
 namespace regatta {

@@ -17,9 +17,9 @@
 #include <tuple>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/builder.h"
 #include "kernels/graph/copier.h"
-#include "kernels/graph/error.h"
 #include "strategies/pipeline_schedule.h"
 #include "strategies/shared_options.h"
 #include "strategies/stages.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/graph/fuse.h"
+#include "kernels/rewrite/fuse.h"
 #include "kernels/runtime/memory_plan.h"
 #include "strategies/chain_for_test.h"
 #include "strategies/pipeline_schedule.h"

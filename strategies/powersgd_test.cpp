@@ -5,7 +5,7 @@
 // out. After sharded it gives the same bits.
 #include <gtest/gtest.h>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "strategies/equivalence_for_test.h"
 #include "strategies/replica_values_for_test.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/graph/traffic.h"
+#include "kernels/distribute/traffic.h"
 #include "strategies/test_support.h"
 
 namespace regatta::testing_support {

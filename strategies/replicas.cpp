@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 #include "strategies/strategy.h"
 
 namespace regatta {

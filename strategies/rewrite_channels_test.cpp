@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/text.h"
-#include "kernels/graph/traffic.h"
 #include "strategies/chain_for_test.h"
 #include "strategies/rewritten_for_test.h"
 #include "workloads/model.h"

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rewrites of strategies in which each replica is a loop: independent, async_shared, ad_psgd; and
-// the averages of ad_psgd between processes (kernels/graph/averages_between.h).
+// the averages of ad_psgd between processes (kernels/distribute/averages_between.h).
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "kernels/graph/averages_between.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/messages.h"
+#include "kernels/base/error.h"
+#include "kernels/distribute/averages_between.h"
+#include "kernels/distribute/messages.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/period.h"
-#include "kernels/graph/traffic.h"
 #include "strategies/rewritten_for_test.h"
 
 namespace regatta {

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/base/error.h"
+#include "kernels/distribute/partition.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
 #include "kernels/graph/text.h"
-#include "kernels/graph/traffic.h"
 #include "strategies/rewritten_for_test.h"
 
 namespace regatta {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/graph/loops.h"
-#include "kernels/graph/partition.h"
+#include "kernels/distribute/loops.h"
+#include "kernels/distribute/partition.h"
 #include "strategies/passes.h"
 #include "workloads/workload.h"
 

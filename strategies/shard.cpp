@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/builder.h"
 #include "kernels/graph/copier.h"
-#include "kernels/graph/error.h"
 #include "strategies/replicas.h"
 
 namespace regatta {

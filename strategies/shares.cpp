@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/builder.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
-#include "kernels/graph/error.h"
 #include "kernels/graph/listed_types.h"
 
 namespace regatta {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "kernels/graph/error.h"
-#include "kernels/graph/traffic.h"
+#include "kernels/base/error.h"
+#include "kernels/distribute/traffic.h"
 #include "strategies/shared_options.h"
 
 namespace regatta {

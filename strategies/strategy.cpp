@@ -5,9 +5,9 @@
 #include <array>
 #include <cctype>
 
+#include "kernels/base/error.h"
+#include "kernels/base/names.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/names.h"
 
 namespace regatta {
 

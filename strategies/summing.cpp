@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 #include "strategies/shared_options.h"
 
 namespace regatta {

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/builder.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/winograd.h"
+#include "kernels/rewrite/winograd.h"
 #include "strategies/channels.h"
 #include "strategies/shared_options.h"
 #include "strategies/shares.h"

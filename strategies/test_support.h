@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "kernels/comm/in_process/in_process.h"
-#include "kernels/graph/partition.h"
-#include "kernels/graph/traffic.h"
+#include "kernels/distribute/partition.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/initialize.h"

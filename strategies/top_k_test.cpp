@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "strategies/equivalence_for_test.h"
 #include "strategies/replica_values_for_test.h"
 

@@ -4,7 +4,7 @@
 // place; and these equal the formulas of the literature.
 #include <gtest/gtest.h>
 
-#include "kernels/graph/traffic.h"
+#include "kernels/distribute/traffic.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

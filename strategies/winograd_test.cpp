@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "kernels/graph/winograd.h"
+#include "kernels/rewrite/winograd.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

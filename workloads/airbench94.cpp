@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "workloads/model.h"
 #include "workloads/whitening.h"
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/text.h"
-#include "kernels/graph/traffic.h"
 #include "kernels/runtime/initialize.h"
 #include "workloads/data/shapes.h"
 

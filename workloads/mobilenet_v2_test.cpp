@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-#include "kernels/graph/traffic.h"
+#include "kernels/distribute/traffic.h"
 #include "strategies/test_support.h"
 #include "workloads/data/shapes.h"
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/data/data_set.h"
 #include "kernels/graph/builder.h"
-#include "kernels/graph/data_set.h"
 
 namespace regatta {
 

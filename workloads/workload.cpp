@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "kernels/graph/error.h"
-#include "kernels/graph/names.h"
+#include "kernels/base/error.h"
+#include "kernels/base/names.h"
 #include "workloads/airbench94.h"
 #include "workloads/data/cifar10.h"
 #include "workloads/data/curve.h"

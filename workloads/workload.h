@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/graph/data_set.h"
+#include "kernels/data/data_set.h"
 #include "kernels/graph/graph.h"
 #include "workloads/data/cifar10.h"
 

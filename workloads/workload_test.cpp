@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/schedule.h"
 
 namespace regatta {

@@ -9,7 +9,7 @@
 
 #include "harness/judge/statistics.h"
 #include "harness/run/timed_kernels.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/measure/clock.h"
 

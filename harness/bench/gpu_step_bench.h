@@ -16,7 +16,7 @@
 
 #include "harness/bench/queue_split_bench.h"
 #include "harness/bench/roofline_bench.h"
-#include "kernels/graph/data_set.h"
+#include "kernels/data/data_set.h"
 
 namespace regatta {
 

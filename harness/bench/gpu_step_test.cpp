@@ -10,7 +10,7 @@
 
 #include "harness/plan/placement.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
-#include "kernels/graph/partition.h"
+#include "kernels/distribute/partition.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"
 

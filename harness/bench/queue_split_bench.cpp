@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/op.h"
-#include "kernels/graph/traffic.h"
 #include "kernels/runtime/lane.h"
 
 namespace regatta {

@@ -28,7 +28,7 @@
 #include "harness/run/timed_kernels.h"
 #include "harness/system/output_file.h"
 #include "harness/system/process.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/gpu_facts.h"

@@ -11,8 +11,8 @@
 #include "harness/run/merge_reports.h"
 #include "harness/system/bytes.h"
 #include "harness/system/run_id.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 
 namespace regatta {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "harness/system/input_file.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

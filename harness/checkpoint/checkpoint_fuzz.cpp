@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "harness/checkpoint/checkpoint.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 
 namespace regatta {
 namespace {

@@ -17,8 +17,8 @@
 #include "harness/checkpoint/checkpoint_folder.h"
 #include "harness/run/merge_reports.h"
 #include "harness/system/bytes.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 
 namespace regatta {
 namespace {

@@ -10,7 +10,7 @@
 #include "harness/run/merge_reports.h"
 #include "harness/system/input_file.h"
 #include "harness/system/machine.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "harness/export/chakra_node.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
+#include "kernels/base/error.h"
+#include "kernels/distribute/partition.h"
 #include "kernels/graph/period.h"
 #include "kernels/runtime/plan.h"
 

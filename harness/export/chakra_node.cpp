@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "harness/export/wire.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/traffic.h"
 
 namespace regatta::chakra {
 namespace {

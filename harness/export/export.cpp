@@ -13,8 +13,8 @@
 #include "harness/record/record_reader.h"
 #include "harness/system/output_file.h"
 #include "harness/system/terminal.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/names.h"
+#include "kernels/base/error.h"
+#include "kernels/base/names.h"
 
 namespace regatta {
 namespace {

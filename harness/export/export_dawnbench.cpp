@@ -17,7 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/export/export.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -31,7 +31,7 @@
 #include <source_location>
 
 #include "harness/export/export.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "harness/system/output_file.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/system/input_file.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -12,7 +12,7 @@
 #include "harness/record/record_reader.h"
 #include "harness/system/input_file.h"
 #include "harness/system/terminal.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

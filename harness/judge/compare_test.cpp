@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "harness/system/folder_for_test.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "strategies/strategy.h"
 
 namespace regatta {

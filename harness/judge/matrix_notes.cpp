@@ -5,7 +5,7 @@
 
 #include "harness/system/input_file.h"
 #include "harness/system/output_file.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

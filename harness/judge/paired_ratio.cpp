@@ -11,7 +11,7 @@
 
 #include "harness/judge/judgement.h"
 #include "harness/judge/statistics.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

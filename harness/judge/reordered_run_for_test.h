@@ -17,7 +17,7 @@
 
 #include "harness/judge/loss_path.h"
 #include "kernels/comm/in_process/in_process.h"
-#include "kernels/graph/partition.h"
+#include "kernels/distribute/partition.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
 #include "strategies/passes.h"

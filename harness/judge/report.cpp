@@ -14,7 +14,7 @@
 #include "harness/system/output_file.h"
 #include "harness/system/program_files.h"
 #include "harness/system/terminal.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

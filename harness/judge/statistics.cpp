@@ -8,7 +8,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

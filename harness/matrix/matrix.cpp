@@ -28,7 +28,7 @@
 #include "harness/system/duration.h"
 #include "harness/system/folder_lock.h"
 #include "harness/system/terminal.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "workloads/workload.h"
 
 namespace regatta {

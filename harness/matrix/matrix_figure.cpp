@@ -7,7 +7,7 @@
 
 #include "harness/system/child.h"
 #include "harness/system/program_files.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -17,8 +17,8 @@
 #include "harness/matrix/tiers.h"
 #include "harness/plan/race_flags.h"
 #include "harness/system/input_file.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/names.h"
+#include "kernels/base/error.h"
+#include "kernels/base/names.h"
 
 namespace regatta {
 namespace {

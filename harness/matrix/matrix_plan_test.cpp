@@ -6,7 +6,7 @@
 
 #include "harness/matrix/tiers.h"
 #include "harness/system/variables_for_test.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "strategies/strategy.h"
 
 namespace regatta {

@@ -11,7 +11,7 @@
 #include "harness/plan/race_flags.h"
 #include "harness/plan/slurm_room.h"
 #include "harness/plan/training_options.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/graph/names.h"
+#include "kernels/base/names.h"
 #include "strategies/strategy.h"
 
 namespace regatta {

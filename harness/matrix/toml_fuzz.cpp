@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "harness/matrix/matrix_plan.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

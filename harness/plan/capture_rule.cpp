@@ -2,8 +2,8 @@
 #include "harness/plan/capture_rule.h"
 
 #include "harness/plan/device_name.h"
+#include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 #include "strategies/shared_options.h"
 
 namespace regatta {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "harness/plan/placement.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "strategies/equivalence_for_test.h"
 
 namespace regatta {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "harness/plan/device_name.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/names.h"
+#include "kernels/base/error.h"
+#include "kernels/base/names.h"
 
 namespace regatta {
 

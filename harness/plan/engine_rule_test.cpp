@@ -7,7 +7,7 @@
 
 #include "harness/judge/cell_runs.h"
 #include "harness/plan/cell.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "harness/plan/engine_rule.h"
+#include "kernels/base/random.h"
 #include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/random.h"
 #include "kernels/graph/text.h"
 
 namespace regatta {

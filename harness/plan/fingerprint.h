@@ -10,7 +10,7 @@
 
 #include "harness/plan/placement.h"
 #include "harness/system/machine.h"
-#include "kernels/graph/data_set.h"
+#include "kernels/data/data_set.h"
 #include "kernels/graph/graph.h"
 
 namespace regatta {

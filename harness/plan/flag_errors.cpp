@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/graph/names.h"
+#include "kernels/base/names.h"
 
 namespace regatta {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "harness/plan/flag_errors.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "workloads/workload.h"
 
 namespace regatta {

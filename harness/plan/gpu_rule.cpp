@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "harness/plan/device_name.h"
+#include "kernels/base/error.h"
 #include "kernels/comm/nccl/nccl_transport.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {

@@ -11,7 +11,7 @@
 
 #include "harness/plan/capture_rule.h"
 #include "harness/plan/cell.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "strategies/passes.h"
 #include "workloads/workload.h"

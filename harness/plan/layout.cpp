@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "harness/plan/device_name.h"
+#include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 #include "strategies/shared_options.h"
 
 namespace regatta {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "harness/plan/placement.h"
+#include "kernels/distribute/partition.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/partition.h"
 
 namespace regatta {
 

@@ -7,7 +7,7 @@
 
 #include "harness/plan/cell.h"
 #include "harness/run/merge_reports.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -14,10 +14,10 @@
 #include "harness/plan/gpu_rule.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/winograd_rule.h"
+#include "kernels/base/error.h"
+#include "kernels/base/names.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/names.h"
 #include "strategies/shared_options.h"
 
 namespace regatta {

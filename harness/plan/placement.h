@@ -26,7 +26,7 @@ namespace regatta {
 /// Whether fuse() is applied to a step before it is placed.
 enum class FuseSteps : std::uint8_t { No, Yes };
 
-/// Whether wide convolutions use Winograd's algorithm (kernels/graph/winograd.h).
+/// Whether wide convolutions use Winograd's algorithm (kernels/rewrite/winograd.h).
 enum class UseWinograd : std::uint8_t { No, Yes };
 
 /// The result of all passes (strategies/passes.h).

@@ -8,7 +8,7 @@
 #include "harness/plan/flag_values.h"
 #include "harness/plan/stragglers.h"
 #include "harness/system/command_text.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "strategies/strategy.h"
 
 namespace regatta {

@@ -2,7 +2,7 @@
 #include "harness/plan/slurm_room.h"
 
 #include "harness/system/slurm_job.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

@@ -8,7 +8,7 @@
 
 #include "harness/plan/placement.h"
 #include "harness/plan/race_request.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "strategies/passes.h"
 #include "workloads/workload.h"
 

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "harness/system/number.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

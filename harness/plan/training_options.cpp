@@ -5,7 +5,7 @@
 
 #include "harness/plan/layout.h"
 #include "harness/plan/race_flags.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -2,8 +2,8 @@
 #include "harness/plan/winograd_rule.h"
 
 #include "harness/plan/device_name.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/winograd.h"
+#include "kernels/base/error.h"
+#include "kernels/rewrite/winograd.h"
 #include "kernels/runtime/devices.h"
 
 namespace regatta {

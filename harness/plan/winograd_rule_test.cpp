@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "harness/plan/cell.h"
+#include "kernels/base/error.h"
 #include "kernels/cpu/lacks_for_test.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/winograd.h"
+#include "kernels/rewrite/winograd.h"
 #include "kernels/runtime/devices.h"
 
 namespace regatta {

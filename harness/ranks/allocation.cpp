@@ -15,7 +15,7 @@
 #include "harness/ranks/launcher.h"
 #include "harness/ranks/rank_commands.h"
 #include "harness/system/slurm_job.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

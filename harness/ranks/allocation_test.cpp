@@ -7,7 +7,7 @@
 
 #include "harness/ranks/control_protocol.h"
 #include "harness/system/variables_for_test.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "harness/plan/fingerprint.h"
 #include "harness/ranks/control.grpc.pb.h"
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/grpc_channel.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/comm/grpc/grpc_hello.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "harness/ranks/control_messages.h"
 #include "harness/ranks/incoming_variables.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -12,7 +12,7 @@
 #include "harness/plan/fingerprint.h"
 #include "harness/ranks/control.pb.h"
 #include "harness/run/trainer.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

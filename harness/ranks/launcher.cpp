@@ -26,7 +26,7 @@
 #include "harness/system/slurm_end.h"
 #include "harness/system/slurm_job.h"
 #include "harness/system/terminal.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -11,7 +11,7 @@
 #include <array>
 #include <memory>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

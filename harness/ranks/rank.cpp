@@ -17,10 +17,10 @@
 #include "harness/ranks/rank_work.h"
 #include "harness/system/process.h"
 #include "harness/system/slurm_job.h"
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/comm/grpc/unix_sockets.h"
 #include "kernels/comm/nccl/nccl_settings.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "harness/ranks/allocation.h"
 #include "harness/ranks/control_protocol.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

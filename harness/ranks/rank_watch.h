@@ -16,7 +16,7 @@
 #include "harness/ranks/control.pb.h"
 #include "harness/ranks/control_server.h"
 #include "harness/ranks/launcher.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

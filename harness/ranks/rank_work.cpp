@@ -17,12 +17,12 @@
 #include "harness/ranks/rank_commands.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/comm/grpc/unix_sockets.h"
 #include "kernels/comm/mpi/mpi_rendezvous.h"
 #include "kernels/comm/mpi/mpi_transport.h"
 #include "kernels/comm/nccl/nccl_transport.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {

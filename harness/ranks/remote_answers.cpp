@@ -7,7 +7,7 @@
 
 #include "harness/ranks/remote_trainer.h"
 #include "harness/system/slurm_end.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

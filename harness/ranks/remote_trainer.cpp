@@ -9,7 +9,7 @@
 #include "harness/run/local_trainer.h"
 #include "harness/run/merge_reports.h"
 #include "harness/system/process.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "harness/record/record_fields.h"
 #include "harness/system/output_file.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

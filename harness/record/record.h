@@ -179,7 +179,7 @@ struct GraphRecord {
 
 /// Checksums that are equal for all runs of one workload, batch, length and seed, in hexadecimal
 /// digits: 16, or 32 for `data`. `data_order` covers the examples that kernels consumed in each
-/// step (kernels/graph/data_order.h). It differs from run to run if workers take steps
+/// step (kernels/data/data_order.h). It differs from run to run if workers take steps
 /// independently of each other, or with backup workers: the workers' numbers of steps then differ.
 struct Checksums {
   std::string initial_weights;

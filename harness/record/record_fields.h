@@ -6,7 +6,7 @@
 #pragma once
 
 #include "harness/record/record.h"
-#include "kernels/graph/fields.h"
+#include "kernels/base/fields.h"
 
 namespace regatta {
 

@@ -3,7 +3,7 @@
 // Reads a line of arbitrary bytes: if record_from_json() accepts it, to_json_line() must write a
 // line that reads the same.
 #include "harness/record/record_reader.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

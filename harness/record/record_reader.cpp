@@ -17,8 +17,8 @@
 #include "harness/record/record_fields.h"
 #include "harness/system/command_text.h"
 #include "harness/system/input_file.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 #include "strategies/strategy.h"
 
 namespace regatta {

@@ -9,7 +9,7 @@
 
 #include "harness/record/sample_record.h"
 #include "harness/system/folder_for_test.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

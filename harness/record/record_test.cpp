@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/record/sample_record.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "harness/system/output_file.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "harness/record/record.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

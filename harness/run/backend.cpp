@@ -2,8 +2,8 @@
 #include "harness/run/backend.h"
 
 #include "harness/plan/device_name.h"
+#include "kernels/base/error.h"
 #include "kernels/comm/in_process/in_process.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {

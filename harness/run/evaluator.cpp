@@ -8,8 +8,8 @@
 
 #include "harness/run/assemble.h"
 #include "harness/run/backend.h"
+#include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/parts.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/run/trainer.h"
-#include "kernels/graph/data_set.h"
+#include "kernels/data/data_set.h"
 #include "kernels/graph/graph.h"
 #include "workloads/workload.h"
 

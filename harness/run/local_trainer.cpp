@@ -5,7 +5,7 @@
 
 #include "harness/plan/layout.h"
 #include "harness/system/process.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {

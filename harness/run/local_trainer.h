@@ -13,7 +13,7 @@
 #include "harness/run/backend.h"
 #include "harness/run/trainer.h"
 #include "harness/system/slurm_end.h"
-#include "kernels/graph/traffic.h"
+#include "kernels/distribute/traffic.h"
 
 namespace regatta {
 

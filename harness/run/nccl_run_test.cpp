@@ -7,14 +7,14 @@
 #include <cstdlib>
 #include <map>
 
-#include "harness/make_trainer.h"
 #include "harness/plan/capture_rule.h"
 #include "harness/plan/cell.h"
 #include "harness/plan/fingerprint.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/training_options.h"
+#include "harness/race/make_trainer.h"
 #include "kernels/comm/nccl/nccl_settings.h"
-#include "kernels/graph/partition.h"
+#include "kernels/distribute/partition.h"
 #include "kernels/runtime/plan.h"
 #include "workloads/data/shapes.h"
 

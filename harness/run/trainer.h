@@ -15,10 +15,10 @@
 
 #include "harness/plan/layout.h"
 #include "harness/system/process.h"
+#include "kernels/base/error.h"
 #include "kernels/comm/exchange_times.h"
-#include "kernels/graph/error.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/traffic.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/kernel.h"
@@ -31,7 +31,7 @@ struct VariableCopy {
   Variable variable;
   Tensor tensor;
   std::uint64_t version = 0;  ///< number of updates, if loops share the variable
-  int model = 0;              ///< the model it belongs to (kernels/graph/loops.h)
+  int model = 0;              ///< the model it belongs to (kernels/distribute/loops.h)
 };
 
 /// A variable at one place, in the memory of its device.

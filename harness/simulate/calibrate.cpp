@@ -19,7 +19,7 @@
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/virtual/program.h"
 #include "workloads/workload.h"
 

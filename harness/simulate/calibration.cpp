@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/system/input_file.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 
 namespace regatta {
 namespace {

@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "harness/system/input_file.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/names.h"
+#include "kernels/base/error.h"
+#include "kernels/base/names.h"
 
 namespace regatta {
 namespace {

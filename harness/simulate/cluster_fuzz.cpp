@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "harness/simulate/cluster_file.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

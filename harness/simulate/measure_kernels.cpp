@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "harness/run/timed_kernels.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/lane.h"

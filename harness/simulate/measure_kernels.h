@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/graph/data_set.h"
+#include "kernels/data/data_set.h"
 #include "kernels/graph/graph.h"
 #include "kernels/virtual/kernel_costs.h"
 

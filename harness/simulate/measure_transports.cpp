@@ -16,9 +16,9 @@
 #include "harness/ranks/local_address.h"
 #include "harness/ranks/open_mpi.h"
 #include "harness/simulate/transport_sweeps.h"
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/unix_sockets.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

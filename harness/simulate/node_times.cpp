@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/virtual/kernel_costs.h"
 
 namespace regatta {

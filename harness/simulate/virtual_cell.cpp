@@ -10,8 +10,8 @@
 #include "harness/plan/layout.h"
 #include "harness/simulate/node_times.h"
 #include "harness/system/machine.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/names.h"
+#include "kernels/base/error.h"
+#include "kernels/base/names.h"
 #include "kernels/graph/period.h"
 #include "strategies/shared_options.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "strategies/passes.h"
 
 namespace regatta {

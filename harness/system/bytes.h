@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/graph/error.h"
-#include "kernels/graph/fields.h"
+#include "kernels/base/error.h"
+#include "kernels/base/fields.h"
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/measure/span_histogram.h"
 

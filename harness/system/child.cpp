@@ -16,7 +16,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

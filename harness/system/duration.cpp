@@ -8,7 +8,7 @@
 #include <map>
 #include <string_view>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta::testing_support {
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "harness/system/terminal.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "harness/system/folder_for_test.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -19,8 +19,8 @@
 
 #include "harness/system/build_facts.h"
 #include "harness/system/control_group.h"
+#include "kernels/base/error.h"
 #include "kernels/comm/mpi/mpi_session.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

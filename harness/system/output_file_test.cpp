@@ -10,7 +10,7 @@
 #include "harness/record/record_writer.h"
 #include "harness/record/sample_record.h"
 #include "harness/system/folder_for_test.h"
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

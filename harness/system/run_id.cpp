@@ -7,7 +7,7 @@
 #include <ctime>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

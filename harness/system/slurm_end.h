@@ -7,7 +7,7 @@
 #include <csignal>
 #include <optional>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "kernels/comm/exchange_times.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/traffic.h"
 
 namespace regatta {
 

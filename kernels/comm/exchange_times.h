@@ -10,8 +10,8 @@
 #include <map>
 #include <optional>
 
+#include "kernels/base/merging.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/merging.h"
 #include "kernels/runtime/measure/span_histogram.h"
 
 namespace regatta {

@@ -12,7 +12,7 @@
 
 #include "kernels/comm/accounts.h"
 #include "kernels/comm/exchange_times.h"
-#include "kernels/graph/traffic.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {

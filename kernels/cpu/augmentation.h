@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/data/augmentation_draw.h"
 #include "kernels/graph/builder.h"
-#include "kernels/graph/random.h"
 
 namespace regatta::cpu {
 

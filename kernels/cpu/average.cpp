@@ -10,10 +10,10 @@
 #include <mutex>
 #include <vector>
 
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/shared_update.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/random.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "kernels/graph/data_order.h"
+#include "kernels/data/data_order.h"
 
 namespace regatta::cpu {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prepares the examples that an input node yields at a step (kernels/graph/input_plan.h).
+// Prepares the examples that an input node yields at a step (kernels/data/input_plan.h).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/cpu/augmentation.h"
-#include "kernels/graph/input_plan.h"
+#include "kernels/data/input_plan.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
@@ -33,7 +33,7 @@ struct BatchView {
 };
 
 /// Writes the batch of `step` to `target`. `order` is a cache: its contents do not change the
-/// result. Returns the sum of the examples' digests (kernels/graph/data_order.h), not multiplied by
+/// result. Returns the sum of the examples' digests (kernels/data/data_order.h), not multiplied by
 /// the step's weight.
 std::uint64_t fill_batch(const BatchPlan& plan, std::int64_t step, EpochOrder& order,
                          const BatchView& target);

@@ -2,7 +2,7 @@
 //
 // Chooses the implementation of a convolution (convolution_paths.h).
 #include "kernels/cpu/convolution_paths.h"
-#include "kernels/graph/winograd.h"
+#include "kernels/rewrite/winograd.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {

@@ -15,7 +15,7 @@ KernelPointer convolution_backward_data_onednn(const KernelRequest&);
 KernelPointer convolution_backward_weights_onednn(const KernelRequest&);
 
 // convolution_winograd.cpp: all passes by Winograd's algorithm, for nodes that may be marked
-// (kernels/graph/winograd.h). Sums are f32 for every element type.
+// (kernels/rewrite/winograd.h). Sums are f32 for every element type.
 KernelPointer convolution_winograd(const KernelRequest&);
 KernelPointer convolution_backward_data_winograd(const KernelRequest&);
 KernelPointer convolution_backward_weights_winograd(const KernelRequest&);

@@ -10,10 +10,10 @@
 // & Gray 2015, arXiv:1509.09308, it is 31; Barabasz et al. 2018, arXiv:1803.10986, show that it
 // depends on the points.) With bf16 images and weights, transforms and sums are still f32: a result
 // is rounded once, like that of a direct sum.
+#include "kernels/base/error.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cpu/test_support.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/winograd.h"
+#include "kernels/rewrite/winograd.h"
 #include "kernels/runtime/scratch.h"
 
 namespace regatta::cpu::test {

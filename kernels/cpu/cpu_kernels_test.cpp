@@ -3,8 +3,8 @@
 
 #include <set>
 
+#include "kernels/base/error.h"
 #include "kernels/cpu/test_support.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::cpu::test {
 namespace {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <set>
 
+#include "kernels/base/error.h"
 #include "kernels/cpu/input_for_test.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::cpu::test {
 namespace {

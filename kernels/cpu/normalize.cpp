@@ -5,9 +5,9 @@
 // belongs to the second. Activation and residual cost no pass.
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/cpu/element.h"
 #include "kernels/cpu/group_statistics.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/loops/absence.h"
 #include "kernels/runtime/loops/quorum.h"

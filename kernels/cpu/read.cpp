@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/base/error.h"
 #include "kernels/cpu/relaxed.h"
 #include "kernels/cpu/shared_update.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/measure/clock.h"
 

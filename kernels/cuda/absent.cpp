@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stub of this folder in a build without CUDA: requests for a GPU throw an error that says so.
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
 

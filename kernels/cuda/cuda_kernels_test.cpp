@@ -4,8 +4,8 @@
 // kernels' results (subjects_for_test.cpp).
 #include <set>
 
+#include "kernels/base/error.h"
 #include "kernels/cpu/test_support.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
 

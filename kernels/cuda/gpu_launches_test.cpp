@@ -15,7 +15,7 @@
 
 #include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/cuda/device/hidden_memory_for_test.h"
-#include "kernels/graph/fuse.h"
+#include "kernels/rewrite/fuse.h"
 #include "kernels/runtime/devices.h"
 #include "strategies/test_support.h"
 

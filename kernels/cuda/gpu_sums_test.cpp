@@ -10,11 +10,11 @@
 #include <numeric>
 #include <thread>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/late_device_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/cuda/gpu_sums_for_test.h"
 #include "kernels/graph/copier.h"
-#include "kernels/graph/error.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <type_traits>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 #include <map>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/collective_messages.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

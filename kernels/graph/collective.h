@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/base/merging.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/merging.h"
 
 namespace regatta {
 

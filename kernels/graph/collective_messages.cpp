@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/builder.h"
 #include "kernels/graph/collective_messages.h"
 #include "kernels/graph/listed_types.h"
-#include "kernels/graph/traffic.h"
 #include "kernels/graph/verify.h"
 
 namespace regatta {

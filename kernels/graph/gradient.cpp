@@ -3,8 +3,8 @@
 
 #include <map>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/builder.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

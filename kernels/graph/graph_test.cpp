@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/builder.h"
 #include "kernels/graph/expiry.h"
 #include "kernels/graph/gradient.h"
 #include "kernels/graph/text.h"
-#include "kernels/graph/traffic.h"
 #include "kernels/graph/verify.h"
 
 namespace regatta {

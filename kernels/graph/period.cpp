@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/graph/random.h"
+#include "kernels/base/random.h"
 
 namespace regatta {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/distribute/partition.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/builder.h"
-#include "kernels/graph/partition.h"
-#include "kernels/graph/traffic.h"
 #include "kernels/graph/verify.h"
 
 namespace regatta {

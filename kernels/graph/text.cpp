@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "kernels/base/random.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/random.h"
 
 namespace regatta {
 namespace {

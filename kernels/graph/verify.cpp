@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 #include "kernels/graph/period.h"
 
 namespace regatta {

@@ -4,9 +4,9 @@
 // are equal. The model contains every pattern; it is small, because the loops are slow.
 #include <algorithm>
 
-#include "kernels/graph/fuse.h"
 #include "kernels/graph/gradient.h"
 #include "kernels/reference/test_support.h"
+#include "kernels/rewrite/fuse.h"
 
 namespace regatta {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "kernels/graph/error.h"
-#include "kernels/graph/loops.h"
+#include "kernels/base/error.h"
+#include "kernels/distribute/loops.h"
 #include "kernels/reference/reference_kernels.h"
 #include "kernels/runtime/initialize.h"
 #include "kernels/runtime/occasional.h"

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/distribute/loops.h"
 #include "kernels/graph/listed_types.h"
-#include "kernels/graph/loops.h"
 #include "kernels/reference/test_support.h"
 #include "kernels/runtime/initialize.h"
 

@@ -7,7 +7,7 @@
 // Source: Ioffe and Szegedy, arXiv:1502.03167, section 3.
 #include <cmath>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/reference/bf16.h"
 #include "kernels/reference/reference_kernels.h"
 #include "kernels/reference/test_support.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/base/random.h"
 #include "kernels/graph/node_steps.h"
-#include "kernels/graph/random.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/schedule.h"
 #include "kernels/runtime/step_moment.h"

@@ -7,7 +7,7 @@
 #include <compare>
 #include <string>
 
-#include "kernels/graph/fields.h"
+#include "kernels/base/fields.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {

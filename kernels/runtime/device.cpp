@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/test_support.h"
 

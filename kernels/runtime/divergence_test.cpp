@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/guard/finite.h"
 #include "kernels/runtime/test_support.h"

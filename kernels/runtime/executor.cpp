@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/capture/captured_loop.h"
 #include "kernels/runtime/capture/lane_queues.h"

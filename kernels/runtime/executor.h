@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/device.h"

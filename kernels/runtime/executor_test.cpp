@@ -10,11 +10,11 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/base/error.h"
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/builder.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/winograd.h"
+#include "kernels/rewrite/winograd.h"
 #include "kernels/runtime/count_allocations_for_test.h"
 #include "kernels/runtime/memory_plan.h"
 #include "kernels/runtime/test_support.h"

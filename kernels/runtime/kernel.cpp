@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/capture/queued_counts.h"
 #include "kernels/runtime/measure/clock.h"
 

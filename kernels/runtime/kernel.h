@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/graph/data_order.h"
+#include "kernels/data/data_order.h"
 #include "kernels/graph/node.h"
 #include "kernels/graph/variable.h"
 #include "kernels/runtime/measure/span_histogram.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/merge.h"

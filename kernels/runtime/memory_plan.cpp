@@ -5,8 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/guard/loss_evidence.h"
 
 namespace regatta {

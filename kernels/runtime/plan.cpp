@@ -6,10 +6,10 @@
 #include <set>
 #include <tuple>
 
+#include "kernels/base/error.h"
+#include "kernels/distribute/loops.h"
+#include "kernels/distribute/partition.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/loops.h"
-#include "kernels/graph/partition.h"
 
 namespace regatta {
 namespace {

@@ -14,8 +14,8 @@
 #include <map>
 #include <vector>
 
+#include "kernels/distribute/messages.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/messages.h"
 
 namespace regatta {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/graph/data_set.h"
+#include "kernels/data/data_set.h"
 #include "kernels/graph/graph.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"

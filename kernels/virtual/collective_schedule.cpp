@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/collective_messages.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::virtual_time {
 namespace {

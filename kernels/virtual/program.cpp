@@ -6,11 +6,11 @@
 #include <set>
 #include <utility>
 
+#include "kernels/base/error.h"
+#include "kernels/distribute/loop_map.h"
+#include "kernels/distribute/partition.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/loop_map.h"
 #include "kernels/graph/node_steps.h"
-#include "kernels/graph/partition.h"
 #include "kernels/runtime/loops/quorums.h"
 
 namespace regatta::virtual_time {

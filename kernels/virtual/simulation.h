@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/graph/traffic.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/runtime/loops/access_order.h"
 #include "kernels/runtime/measure/reports.h"
 #include "kernels/virtual/channels.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "kernels/graph/random.h"
+#include "kernels/base/random.h"
 #include "kernels/virtual/simulation.h"
 
 namespace regatta::virtual_time {

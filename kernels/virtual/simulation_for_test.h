@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/distribute/partition.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/partition.h"
 #include "kernels/virtual/program.h"
 #include "kernels/virtual/simulation.h"
 #include "strategies/passes.h"

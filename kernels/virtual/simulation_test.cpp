@@ -9,7 +9,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/graph/traffic.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/virtual/simulation_for_test.h"
 
 namespace regatta::virtual_time {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "workloads/data/digest.h"
 
 namespace regatta {

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -5,7 +5,7 @@
 //   x[i] = (4 i - 98) / 49,  y[i] = x[i]²,  each rounded once to float.
 #pragma once
 
-#include "kernels/graph/data_set.h"
+#include "kernels/data/data_set.h"
 
 namespace regatta {
 

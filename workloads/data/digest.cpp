@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 

@@ -14,8 +14,8 @@
 #include <span>
 #include <string>
 
-#include "kernels/graph/error.h"
-#include "kernels/graph/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 #include "workloads/data/canvas.h"
 
 namespace regatta {

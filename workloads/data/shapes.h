@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "kernels/graph/data_set.h"
+#include "kernels/data/data_set.h"
 #include "workloads/data/split.h"
 
 namespace regatta {

@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "kernels/graph/error.h"
-#include "kernels/graph/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 
 namespace regatta {
 namespace {

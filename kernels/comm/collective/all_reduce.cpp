@@ -6,9 +6,9 @@
 #include <map>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/collective/element_sums.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {

@@ -9,9 +9,9 @@
 #include <functional>
 #include <thread>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/collective/all_reduce_members_for_test.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

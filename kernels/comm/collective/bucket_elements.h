@@ -10,8 +10,8 @@
 #include <optional>
 #include <span>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/collective/element_sums.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {

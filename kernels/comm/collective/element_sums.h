@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/graph/tensor_type.h"
 #include "kernels/runtime/element.h"
 

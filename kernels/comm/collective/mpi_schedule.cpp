@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

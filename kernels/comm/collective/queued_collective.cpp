@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/measure/clock.h"
 

@@ -11,9 +11,9 @@
 #include <map>
 #include <thread>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/in_process/in_process.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/traffic.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/device.h"
 

@@ -25,9 +25,9 @@
 #include <functional>
 #include <thread>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/comm/grpc/unix_sockets.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
 
 extern char** environ;

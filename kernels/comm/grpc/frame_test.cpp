@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

@@ -6,9 +6,9 @@
 #include <grpcpp/support/channel_arguments.h>
 #include <malloc.h>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/comm/grpc/unix_sockets.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::exchange {
 namespace {

@@ -15,7 +15,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta::exchange {
 namespace {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/frame.h"
 #include "kernels/comm/grpc/grpc_channel.h"
 #include "kernels/comm/grpc/grpc_client_stream.h"
@@ -14,8 +15,7 @@
 #include "kernels/comm/grpc/grpc_kernels.h"
 #include "kernels/comm/grpc/grpc_server_stream.h"
 #include "kernels/comm/grpc/published.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
+#include "kernels/distribute/partition.h"
 
 namespace regatta {
 namespace {

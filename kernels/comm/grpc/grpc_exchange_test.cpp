@@ -9,8 +9,8 @@
 #include <numeric>
 #include <thread>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {

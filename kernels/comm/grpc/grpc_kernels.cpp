@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/grpc_stream.h"
 #include "kernels/comm/grpc/scatter.h"
 #include "kernels/comm/staging.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
+#include "kernels/distribute/partition.h"
 #include "kernels/runtime/loops/absence.h"
 #include "kernels/runtime/measure/clock.h"
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/grpc_stream.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::exchange {
 namespace {

@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <thread>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
 
 extern char** environ;

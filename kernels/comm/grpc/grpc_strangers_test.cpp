@@ -6,10 +6,10 @@
 
 #include <random>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/comm/grpc/frame.h"
 #include "kernels/comm/grpc/stranger_for_test.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

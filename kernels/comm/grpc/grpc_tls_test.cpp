@@ -8,10 +8,10 @@
 #include <thread>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/certificates_for_test.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta::exchange {
 namespace {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <thread>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

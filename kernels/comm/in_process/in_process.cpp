@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/collective/all_reduce.h"
 #include "kernels/comm/collective/collective_times.h"
 #include "kernels/comm/collective/host_bucket.h"
 #include "kernels/comm/collective/queued_collective.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
+#include "kernels/distribute/partition.h"
 #include "kernels/runtime/capture/queued_exchange.h"
 #include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/device.h"

@@ -10,8 +10,8 @@
 #include "kernels/comm/mpi/reference_runs_for_test.h"
 #include "kernels/cpu/amx.h"
 #include "kernels/cpu/lacks_for_test.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/traffic.h"
 
 namespace regatta {
 namespace {

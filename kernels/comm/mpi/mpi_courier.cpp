@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/mpi/mpi_courier.h"
 
+#include "kernels/base/error.h"
 #include "kernels/comm/backoff.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <thread>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/mpi/mpi_members_for_test.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/measure/clock.h"
 

@@ -4,9 +4,9 @@
 #include <climits>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/backoff.h"
 #include "kernels/comm/collective/element_sums.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

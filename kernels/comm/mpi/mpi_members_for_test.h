@@ -13,7 +13,7 @@
 #include "kernels/comm/collective/all_reduce_members_for_test.h"
 #include "kernels/comm/mpi/mpi_session.h"
 #include "kernels/comm/mpi/mpi_transport.h"
-#include "kernels/graph/traffic.h"
+#include "kernels/distribute/traffic.h"
 
 namespace regatta::testing_support {
 

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/backoff.h"
 #include "kernels/comm/staging.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
+#include "kernels/distribute/partition.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {

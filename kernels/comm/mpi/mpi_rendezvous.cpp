@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <deque>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/backoff.h"
 #include "kernels/comm/mpi/mpi_call.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

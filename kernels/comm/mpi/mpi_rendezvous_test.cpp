@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/mpi/mpi_members_for_test.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

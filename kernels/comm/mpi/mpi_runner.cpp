@@ -5,9 +5,9 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/backoff.h"
 #include "kernels/comm/collective/element_sums.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/mpi/mpi_call.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/collective/collective_times.h"
 #include "kernels/comm/collective/host_bucket.h"
 #include "kernels/comm/mpi/mpi_arrivals.h"
@@ -15,8 +16,7 @@
 #include "kernels/comm/mpi/mpi_library_reduce.h"
 #include "kernels/comm/mpi/mpi_messages.h"
 #include "kernels/comm/mpi/mpi_runner.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
+#include "kernels/distribute/partition.h"
 
 namespace regatta {
 namespace {

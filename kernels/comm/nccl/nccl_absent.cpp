@@ -2,8 +2,8 @@
 //
 // Replaces nccl_transport.cpp in a build without CUDA: the transport's constructor throws an error
 // with instructions for a build with NCCL.
+#include "kernels/base/error.h"
 #include "kernels/comm/nccl/nccl_transport.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/backoff.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

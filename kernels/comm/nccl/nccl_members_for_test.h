@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/collective/all_reduce_members_for_test.h"
 #include "kernels/comm/collective/rendezvous.h"
+#include "kernels/distribute/partition.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/partition.h"
 
 namespace regatta::testing_support {
 

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <utility>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

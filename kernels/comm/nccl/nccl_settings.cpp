@@ -9,8 +9,8 @@
 #include <mutex>
 #include <optional>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {

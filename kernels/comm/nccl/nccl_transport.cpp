@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/backoff.h"
 #include "kernels/comm/collective/bucket_elements.h"
 #include "kernels/comm/nccl/nccl_calls.h"
@@ -16,7 +17,6 @@
 #include "kernels/comm/nccl/nccl_kernel.h"
 #include "kernels/comm/nccl/nccl_roll.h"
 #include "kernels/comm/nccl/nccl_settings.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/shared_library.h"
 

@@ -13,8 +13,8 @@
 #include <memory>
 #include <string>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/late_device_for_test.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::cuda::testing_support {
 

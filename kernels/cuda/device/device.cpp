@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/cuda_call.h"
 #include "kernels/cuda/device/load_kernels.h"
 #include "kernels/cuda/device/peer_access.h"
 #include "kernels/cuda/device/queue.h"
 #include "kernels/cuda/device/room.h"
 #include "kernels/cuda/device/stream_recorder.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
 

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/late_device_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
 

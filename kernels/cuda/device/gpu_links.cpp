@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/device/gpu_links.h"
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/shared_library.h"
 
 namespace regatta::cuda {

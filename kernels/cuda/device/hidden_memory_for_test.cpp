@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta::cuda::testing_support {
 namespace {

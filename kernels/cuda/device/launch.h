@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/cuda_call.h"
 #include "kernels/cuda/device/load_kernels.h"
 #include "kernels/cuda/device/queue.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::cuda {
 

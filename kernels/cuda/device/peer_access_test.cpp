@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta::cuda {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <thread>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/cuda_call.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/measure/clock.h"
 

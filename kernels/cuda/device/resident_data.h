@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "kernels/cuda/device/scratch.h"
-#include "kernels/graph/data_set.h"
+#include "kernels/data/data_set.h"
 
 namespace regatta::cuda {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/cuda_call.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::cuda {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/cuda_call.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/device.h"
 
 namespace regatta::cuda {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/device.h"
 
 namespace regatta::cuda {

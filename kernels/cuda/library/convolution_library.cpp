@@ -20,6 +20,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/cuda_call.h"
 #include "kernels/cuda/device/queue.h"
 #include "kernels/cuda/device/scratch.h"
@@ -29,7 +30,6 @@
 #include "kernels/cuda/ops/convolution_paths.h"
 #include "kernels/cuda/ops/noise.h"
 #include "kernels/cuda/ops/widen.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::cuda {
 namespace {

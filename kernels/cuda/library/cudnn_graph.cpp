@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta::cuda {
 namespace {

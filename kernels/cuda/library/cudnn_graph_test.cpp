@@ -8,8 +8,8 @@
 
 #include <array>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/library/h100_for_test.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::cuda {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/ops/elementwise.h"
 #include "kernels/cuda/ops/merged.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/random.h"
 #include "kernels/cuda/device/scratch.h"
 #include "kernels/cuda/ops/shared_variable.h"
-#include "kernels/graph/random.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {

@@ -7,12 +7,12 @@
 #include <thread>
 #include <utility>
 
+#include "kernels/base/error.h"
 #include "kernels/comm/collective/all_reduce.h"
 #include "kernels/comm/collective/all_reduce_members_for_test.h"
 #include "kernels/cuda/device/device_op_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::cuda {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta::cuda {
 namespace {

@@ -15,9 +15,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "kernels/base/random.h"
 #include "kernels/cuda/device/launch.h"
-#include "kernels/graph/input_plan.h"
-#include "kernels/graph/random.h"
+#include "kernels/data/input_plan.h"
 
 namespace regatta::cuda {
 

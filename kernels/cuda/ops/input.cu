@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/resident_data.h"
 #include "kernels/cuda/device/upload.h"
 #include "kernels/cuda/ops/element.h"
 #include "kernels/cuda/ops/example_order.h"
-#include "kernels/graph/data_order.h"
-#include "kernels/graph/error.h"
+#include "kernels/data/data_order.h"
 #include "kernels/runtime/capture/queued_counts.h"
 #include "kernels/runtime/kernel.h"
 

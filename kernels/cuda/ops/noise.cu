@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/ops/noise.h"
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/launch.h"
 #include "kernels/cuda/ops/element.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::cuda {
 namespace {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <string>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/ops/sweep.h"
 #include "kernels/cuda/ops/windows.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {

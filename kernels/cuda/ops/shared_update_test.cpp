@@ -6,12 +6,12 @@
 #include <span>
 #include <thread>
 
+#include "kernels/base/error.h"
 #include "kernels/cpu/test_support.h"
 #include "kernels/cpu/update_for_test.h"
 #include "kernels/cuda/device/device_op_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/cuda/ops/shared_loops_for_test.h"
-#include "kernels/graph/error.h"
 
 namespace regatta::cuda {
 namespace {

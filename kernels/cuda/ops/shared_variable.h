@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/launch.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/capture/queued_counts.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/measure/clock.h"

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/cuda/device/device_schedule.h"
 #include "kernels/cuda/device/launch.h"
 #include "kernels/cuda/ops/element.h"
 #include "kernels/cuda/ops/merged.h"
 #include "kernels/cuda/ops/shared_update.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {

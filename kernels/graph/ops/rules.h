@@ -4,8 +4,8 @@
 // differentiable op. Each .cpp file here holds an op together with its backward ops.
 #pragma once
 
+#include "kernels/base/error.h"
 #include "kernels/graph/builder.h"
-#include "kernels/graph/error.h"
 #include "kernels/graph/op.h"
 
 namespace regatta::rules {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/graph/node_steps.h"
 #include "kernels/graph/period.h"
 #include "kernels/runtime/capture/queued_exchange.h"

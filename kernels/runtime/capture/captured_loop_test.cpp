@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/graph/node_steps.h"
 #include "kernels/runtime/capture/queued_exchange.h"
 #include "kernels/runtime/deferred_for_test.h"

@@ -2,7 +2,7 @@
 //
 // Lanes of a loop with steps that are launched as one (captured_loop.h): the leader's thread runs
 // the steps, the other lanes' threads sleep.
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/capture/captured_loop.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/measure/clock.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/guard/finite.h"
 #include "kernels/runtime/plan.h"
 

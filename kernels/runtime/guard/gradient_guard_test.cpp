@@ -8,7 +8,7 @@
 
 #include <limits>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/test_support.h"
 
 namespace regatta {

@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "kernels/graph/error.h"
-#include "kernels/graph/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 
 namespace regatta {
 namespace {

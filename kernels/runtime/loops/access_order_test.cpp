@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

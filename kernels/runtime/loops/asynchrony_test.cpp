@@ -6,9 +6,9 @@
 
 #include <optional>
 
+#include "kernels/distribute/loops.h"
 #include "kernels/graph/builder.h"
 #include "kernels/graph/gradient.h"
-#include "kernels/graph/loops.h"
 #include "kernels/reference/interpreter.h"
 #include "kernels/runtime/loops/clock_watch_for_test.h"
 #include "strategies/test_support.h"

@@ -3,7 +3,7 @@
 // How a lane gets its next step: it follows its loop's leader. The leader makes the ticket, or
 // receives it from the process that leads the loop; it also waits for slower loops and for a
 // quorum, if there is one.
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/loops/absence.h"
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/graph/error.h"
+#include "kernels/base/error.h"
 
 namespace regatta {
 namespace {

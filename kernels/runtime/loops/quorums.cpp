@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
+#include "kernels/base/error.h"
+#include "kernels/distribute/partition.h"
 
 namespace regatta {
 namespace {

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "kernels/base/merging.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/merging.h"
 #include "kernels/runtime/measure/span_histogram.h"
 
 namespace regatta {

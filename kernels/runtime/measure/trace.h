@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/graph/fields.h"
+#include "kernels/base/fields.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/doctor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+#include "harness/cli/doctor_gpu.h"
+#include "harness/ranks/open_mpi.h"
+#include "harness/system/child.h"
+#include "harness/system/program_files.h"
+#include "harness/system/terminal.h"
+#include "kernels/runtime/gpu_facts.h"
+#include "workloads/data/cifar10.h"
+#include "workloads/workload.h"
+
+namespace regatta {
+namespace {
+
+Diagnosis version_row(const std::string& feature, const std::string& version,
+                      const std::string& purpose) {
+  return {
+      .feature = feature, .finding = Finding::Ok, .detail = version, .purpose = purpose, .fix = ""};
+}
+
+Diagnosis diagnose_isa(const MachineFacts& machine, const std::string& name,
+                       const std::string& purpose) {
+  const bool found = std::find(machine.isa.begin(), machine.isa.end(), name) != machine.isa.end();
+  return {.feature = "CPU " + name,
+          .finding = found ? Finding::Ok : Finding::Absent,
+          .detail = found ? "found" : "this CPU does not have it",
+          .purpose = purpose,
+          .fix = ""};
+}
+
+Diagnosis diagnose_mpirun(const SoftwareFacts& software) {
+  const std::string version = mpirun_version();
+  const std::string foreign = why_not_open_mpi(version);
+  Diagnosis row{.feature = "mpirun",
+                .finding = Finding::Missing,
+                .detail = "not in PATH",
+                .purpose = "--processes: all_reduce and parameter servers over processes",
+                .fix = kGetOpenMpi};
+  if (version.empty()) return row;
+  if (!foreign.empty()) {
+    row.detail = foreign;
+    row.fix = kPreferOpenMpi;
+    return row;
+  }
+  row.finding = Finding::Ok;
+  row.detail = fmt::format("{}; built with {}", version, software.open_mpi.value_or("no Open MPI"));
+  row.fix = "";
+  return row;
+}
+
+Diagnosis diagnose_python(const std::string& package, const std::string& purpose) {
+  const std::string version = first_line_of(
+      {kPython, kIsolated, "-c", fmt::format("import {0}; print({0}.__version__)", package)});
+  const bool found = !version.empty();
+  return {.feature = "python3-" + package,
+          .finding = found ? Finding::Ok : Finding::Missing,
+          .detail = found ? version : "not importable by /usr/bin/python3",
+          .purpose = purpose,
+          .fix = found ? "" : "apt-get install python3-" + package};
+}
+
+Diagnosis diagnose_cifar10(const std::string& folder) {
+  const std::vector<FileCheck> files = check_cifar10(folder);
+  const auto count = [&files](bool FileCheck::*property) {
+    return std::count_if(files.begin(), files.end(),
+                         [property](const FileCheck& file) { return file.*property; });
+  };
+  const auto genuine = count(&FileCheck::genuine);
+  const bool ok = genuine == static_cast<std::ptrdiff_t>(files.size());
+  return {.feature = "CIFAR-10",
+          .finding = ok ? Finding::Ok : Finding::Missing,
+          .detail = fmt::format("{}: {} of {} files, {} genuine", folder,
+                                count(&FileCheck::size_ok), files.size(), genuine),
+          .purpose = "--dataset cifar10 (--dataset shapes needs no file)",
+          .fix = ok ? "" : callable("ci/fetch_cifar10") + " " + folder};
+}
+
+constexpr std::size_t kMarkColumns = 11;
+
+std::string_view mark(Finding finding) {
+  switch (finding) {
+    case Finding::Ok: return "ok";
+    case Finding::Missing: return "missing";
+    case Finding::Absent: return "no";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::string distribution_in(std::istream& os_release) {
+  constexpr std::string_view kKey = "PRETTY_NAME=";
+  for (std::string line; std::getline(os_release, line);) {
+    if (!line.starts_with(kKey)) continue;
+    std::erase(line, '"');
+    return line.substr(kKey.size());
+  }
+  return "unknown";
+}
+
+std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts& software,
+                                const std::string& data_dir) {
+  std::ifstream os_release("/etc/os-release");
+  return {version_row("distribution", distribution_in(os_release),
+                      "what ci/packages.sh installs, on Debian 12, 13 and Ubuntu 24.04"),
+          version_row("compiler", software.compiler, "this program"),
+          version_row("oneDNN", software.onednn, "every run on the CPU"),
+          version_row("gRPC", software.grpc.value_or("none"),
+                      "--processes: control of ranks, parameter servers, asynchronous loops"),
+          diagnose_mpirun(software),
+          diagnose_isa(machine, "avx512f", "f32 at full speed"),
+          diagnose_isa(machine, "avx512_bf16", "--dtype bf16"),
+          diagnose_isa(machine, "amx_bf16",
+                       "--dtype bf16 at full speed; without it f32 may be the faster one"),
+          diagnose_python("matplotlib", "figures"),
+          diagnose_python("jinja2", "regatta report"),
+          diagnose_cifar10(data_dir.empty() ? std::string(find_data_source("cifar10")->folder)
+                                            : data_dir)};
+}
+
+std::string verdict_of(std::span<const Diagnosis> rows) {
+  const auto features = [rows](Finding finding) {
+    std::vector<std::string> names;
+    for (const Diagnosis& row : rows) {
+      if (row.finding == finding) names.push_back(row.feature);
+    }
+    return names;
+  };
+  const std::vector<std::string> missing = features(Finding::Missing);
+  const std::vector<std::string> absent = features(Finding::Absent);
+  std::string text = "ready; every feature that can be installed is here";
+  if (!missing.empty()) {
+    text = fmt::format("ready; {} feature{} missing: {}", missing.size(),
+                       missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
+  }
+  if (!absent.empty()) text += fmt::format("; without {}", fmt::join(absent, ", "));
+  return text;
+}
+
+int doctor(std::ostream& out, const std::string& data_dir) {
+  const MachineFacts machine = machine_facts();
+  const SoftwareFacts software = software_facts();
+  const auto show = [&out](const std::string& line, std::size_t indent = 0) {
+    out << in_columns(line, indent) << '\n';
+  };
+  show(version_line(software));
+  show(fmt::format("{}: {} logical cores on {} physical, {:.1f} GB of memory\n", machine.cpu,
+                   machine.cores_available, machine.cores_physical,
+                   static_cast<double>(machine.memory_bytes) / 1e9));
+  if (machine.cpu_quota) {
+    show(fmt::format("The control group limits this process to {:.2f} cores.\n",
+                     *machine.cpu_quota));
+  }
+  std::vector<Diagnosis> rows = diagnose(machine, software, data_dir);
+  std::ranges::move(diagnose_gpus(machine, find_gpus(), find_gpu_libraries()),
+                    std::back_inserter(rows));
+  std::size_t width = 0;
+  for (const Diagnosis& row : rows) width = std::max(width, row.feature.size());
+  for (const Diagnosis& row : rows) {
+    const std::string left(width + kMarkColumns, ' ');
+    show(fmt::format("{:<{}}  {:<7}  {}", row.feature, width, mark(row.finding), row.detail),
+         left.size());
+    show(left + "for " + row.purpose, left.size());
+    if (!row.fix.empty()) show(left + "fix: " + row.fix, left.size());
+  }
+  show('\n' + verdict_of(rows));
+  return 0;
+}
+
+}  // namespace regatta

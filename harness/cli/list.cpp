@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/cli/doctor_gpu.h"
+#include "harness/cli/list_json.h"
+#include "harness/export/chakra.h"
+#include "harness/matrix/tiers.h"
+#include "harness/plan/placement.h"
+#include "harness/plan/training_options.h"
+#include "harness/simulate/node_times.h"
+#include "harness/system/machine.h"
+#include "harness/system/terminal.h"
+#include "kernels/base/error.h"
+#include "kernels/distribute/traffic.h"
+#include "kernels/graph/dot.h"
+#include "kernels/graph/period.h"
+#include "kernels/graph/text.h"
+#include "kernels/runtime/gpu_facts.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::size_t kIndent = 6;       // of lines below a name
+constexpr std::size_t kColumns = 39;     // of a strategy's name and exchange
+constexpr std::size_t kFactsBegin = 19;  // after any other name
+
+/// Prints a text indented below a name.
+void list_below(std::ostream& out, const std::string& text) {
+  out << in_columns(std::string(kIndent, ' ') + text, kIndent) << '\n';
+}
+
+void list_workloads(std::ostream& out) {
+  out << "workloads: tier, target, global batch, data sets\n";
+  for (const Workload& workload : all_workloads()) {
+    const std::string target = workload.metric == Metric::Accuracy
+                                   ? fmt::format("accuracy {:g} %", workload.target)
+                                   : fmt::format("loss {:g}", workload.target);
+    const std::string facts = fmt::format(
+        "  {:18} {:8} {}; batch {}{}; {}", workload.name, workload.tier, target,
+        workload.global_batch, workload.batch_scope == BatchScope::Replica ? " a replica" : "",
+        fmt::join(workload.data_sets, ", "));
+    out << in_columns(facts, kFactsBegin) << '\n';
+    list_below(out, std::string(workload.summary));
+  }
+}
+
+void list_options(std::ostream& out, std::span<const Option* const> options) {
+  const std::string name = "      options: ";
+  std::string line = name;
+  for (const Option* option : options) line += option->flag() + ' ';
+  line.pop_back();
+  out << in_columns(line, name.size()) << '\n';
+}
+
+void list_strategies(std::ostream& out) {
+  out << "strategies: exchange, term in the literature\n";
+  for (const Strategy* strategy : all_strategies()) {
+    const std::string facts = fmt::format("  {:22} {:13} {}", strategy->name,
+                                          to_string(strategy->exchange), strategy->term);
+    out << in_columns(facts, kColumns) << '\n';
+    list_below(out, std::string(strategy->summary));
+    if (!strategy->options.empty()) list_options(out, strategy->options);
+  }
+  const std::string both = fmt::format("  {:22} ", "a+b");
+  out << in_columns(both + "applies a, then b, such as all_reduce+model_parallel", both.size())
+      << '\n';
+}
+
+/// The distinct values of a flag in the cells, in their order; cells without the flag add none.
+std::vector<std::string> values_of(const MatrixPlan& plan, const std::string& flag) {
+  std::vector<std::string> values;
+  for (const MatrixCell& cell : plan.cells) {
+    const auto found = std::find(cell.arguments.begin(), cell.arguments.end(), flag);
+    if (found == cell.arguments.end()) continue;
+    const std::string& value = *(found + 1);
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
+void list_tiers(std::ostream& out) {
+  out << "tiers of matrices: cells x seeds, workloads, workers, strategies\n";
+  for (const std::string& name : tier_names()) {
+    const MatrixPlan plan = tier_plan(name);
+    const std::size_t cells = plan.cells.size(), seeds = plan.seeds.size();
+    out << in_columns(fmt::format("  {:18} {}", name, tier_summary(name)), kFactsBegin) << '\n';
+    const std::vector<std::string> facts = {
+        fmt::format("{} cells x {} seeds = {} runs", cells, seeds, cells * seeds),
+        fmt::format("of {}", fmt::join(values_of(plan, "--workload"), ", ")),
+        fmt::format("{} workers", fmt::join(values_of(plan, "--workers"), ", ")),
+        fmt::format("{}", fmt::join(values_of(plan, "--strategy"), ", "))};
+    list_below(out, fmt::format("{}", fmt::join(facts, "; ")));
+  }
+  out << "  how long one takes here: regatta matrix --tier quick --dry-run\n";
+}
+
+void list_devices(std::ostream& out) {
+  const MachineFacts machine = machine_facts();
+  const auto show = [&out](const std::string_view device, const std::string& text) {
+    out << in_columns(fmt::format("  {:16} {}", device, text), kFactsBegin) << '\n';
+  };
+  out << "devices\n";
+  show("cpu", fmt::format("{}, {} cores, {}", machine.cpu, machine.cores_available,
+                          fmt::join(machine.isa, " ")));
+  const GpuFindings found = find_gpus();
+  for (const GpuFacts& gpu : found.gpus) show("cuda", to_text(gpu));
+  if (found.gpus.empty()) show("cuda", "not here: " + found.missing);
+}
+
+/// `title`: the part's name; empty if there is only one.
+void show_part(std::ostream& out, const Graph& graph, const std::string& title) {
+  out << to_text(graph);
+  out << fmt::format("# {}{} nodes, {} variables\n", title, graph.nodes().size(),
+                     graph.variables().size());
+  const std::int64_t steps = steps_with_all_exchanges(graph);
+  const std::map<Place, std::int64_t> most = most_sent_in_a_step(graph, steps);
+  for (const auto& [place, traffic] : traffic(graph, steps)) {
+    out << fmt::format("# {} sends {} bytes and receives {} bytes in {} messages {}\n",
+                       to_string(place), traffic.sent, traffic.received, traffic.messages,
+                       steps == 1 ? "a step"
+                                  : fmt::format("in {} steps, and sends at most {} bytes in one",
+                                                steps, most.at(place)));
+  }
+}
+
+void require_flags_that_fit(const Command& command) {
+  const auto refuse = [](const std::string& text) { throw RunError(ErrorKind::Usage, text); };
+  if (command.format == GraphFormat::Chakra) {
+    if (command.traces.empty()) {
+      refuse("--format chakra is several files; fix: name a new folder with --out");
+    }
+    if (command.after != all_passes().back().name || command.shows != Command::GraphShows::Graph) {
+      refuse("--after and --passes show text or dot; fix: leave --format chakra out");
+    }
+    return;
+  }
+  if (!command.traces.empty()) refuse("--out is for --format chakra; others are printed");
+  if (!command.request.cluster.empty()) {
+    refuse("--cluster is for --format chakra; others have no times");
+  }
+}
+
+void list_pass(std::ostream& out, const StepPass& pass, std::int64_t ns,
+               std::span<const Step> steps) {
+  std::size_t nodes = 0;
+  for (const Step& step : steps) nodes += step.graph.nodes().size();
+  out << in_columns(fmt::format("  {:16} {:8.2f} ms, {} nodes: {}", pass.name,
+                                static_cast<double>(ns) * 1e-6, nodes, pass.why_here),
+                    kFactsBegin)
+      << '\n';
+}
+
+NodeTimes times_of(std::span<const Step> parts, const RaceRequest& request) {
+  if (request.cluster.empty()) return {};
+  const ClusterFile file =
+      read_cluster(request.cluster, machine_facts().cpu, software_facts().git_commit);
+  return node_times_ns(parts, file, request);
+}
+
+}  // namespace
+
+void list(std::ostream& out, const std::string& what, ListFormat format) {
+  if (format == ListFormat::Json) {
+    list_as_json(out, what);
+    return;
+  }
+  if (what.empty() || what == "workloads") list_workloads(out);
+  if (what.empty() || what == "strategies") list_strategies(out);
+  if (what.empty() || what == "tiers") list_tiers(out);
+  if (what.empty() || what == "devices") list_devices(out);
+}
+
+void show_graph(std::ostream& out, const Command& command) {
+  require_flags_that_fit(command);
+  const bool tells_passes = command.shows == Command::GraphShows::Passes;
+  const bool is_last = command.after == all_passes().back().name;
+  Placement placement = place_without_data(
+      command.request, [&](const StepPass& pass, std::int64_t ns, std::span<const Step> steps) {
+        if (tells_passes) return list_pass(out, pass, ns, steps);
+        if (is_last || pass.name != command.after) return;
+        const Graph& graph = steps.front().graph;
+        out << (command.format == GraphFormat::Dot ? to_dot(graph) : to_text(graph));
+      });
+  if (tells_passes || !is_last) return;
+  if (command.format == GraphFormat::Dot) {  // one picture for all processes
+    out << to_dot(placement.placed->step.graph);
+    return;
+  }
+  const std::vector<Step>& parts = placement.placed->parts;
+  if (command.format == GraphFormat::Chakra) {
+    write_folder(command.traces, chakra_traces(parts, times_of(parts, command.request)));
+    return;
+  }
+  for (std::size_t process = 0; process < parts.size(); ++process) {
+    const std::string title = parts.size() == 1 ? "" : fmt::format("process {}: ", process);
+    show_part(out, parts[process].graph, title);
+  }
+}
+
+}  // namespace regatta

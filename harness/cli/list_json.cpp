@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/list_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/doctor_gpu.h"
+#include "harness/matrix/tiers.h"
+#include "harness/system/machine.h"
+#include "kernels/runtime/gpu_facts.h"
+#include "strategies/strategy.h"
+#include "workloads/workload.h"
+
+namespace regatta {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json workloads() {
+  Json all = Json::array();
+  for (const Workload& each : all_workloads()) {
+    all.push_back({{"name", each.name},
+                   {"summary", each.summary},
+                   {"tier", each.tier},
+                   {"metric", to_string(each.metric)},
+                   {"target", each.target},
+                   {"global_batch", each.global_batch},
+                   {"data_sets", each.data_sets}});
+  }
+  return all;
+}
+
+Json json_of(const OptionValue& value) {
+  return std::visit([](const auto& one) { return Json(one); }, value);
+}
+
+Json options_of(const Strategy& strategy) {
+  Json all = Json::array();
+  for (const Option* option : strategy.options) {
+    const std::optional<OptionValue> by_default = option->default_value();
+    Json json = {{"name", option->name},
+                 {"help", option->help},
+                 {"unit", option->unit},
+                 {"default", by_default ? json_of(*by_default) : Json(nullptr)}};
+    if (const auto* choice = std::get_if<Choice>(&option->type)) {
+      for (const std::string_view word : choice->words) json["words"].push_back(word);
+    }
+    if (const auto* count = std::get_if<Count>(&option->type)) {
+      json["least"] = count->least;
+      json["most"] = count->most;
+    }
+    if (const auto* real = std::get_if<Real>(&option->type)) {
+      json["least"] = real->least;
+      json["most"] = real->most;
+    }
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
+Json strategies() {
+  Json all = Json::array();
+  for (const Strategy* each : all_strategies()) {
+    all.push_back({{"name", each->name},
+                   {"term", each->term},
+                   {"summary", each->summary},
+                   {"exchange", to_string(each->exchange)},
+                   {"colour", each->colour},
+                   {"options", options_of(*each)}});
+  }
+  return all;
+}
+
+Json tiers() {
+  Json all = Json::array();
+  for (const std::string& name : tier_names()) {
+    const MatrixPlan plan = tier_plan(name);
+    Json cells = Json::array();
+    for (const MatrixCell& cell : plan.cells) cells.push_back(cell.arguments);
+    all.push_back({{"name", name},
+                   {"summary", tier_summary(name)},
+                   {"seeds", plan.seeds},
+                   {"cells", std::move(cells)}});
+  }
+  return all;
+}
+
+Json devices() {
+  const MachineFacts machine = machine_facts();
+  Json gpus = Json::array();
+  for (const GpuFacts& gpu : find_gpus().gpus) gpus.push_back(to_text(gpu));
+  return {{"cpu", machine.cpu},
+          {"isa", machine.isa},
+          {"cores_available", machine.cores_available},
+          {"gpus", gpus}};
+}
+
+}  // namespace
+
+void list_as_json(std::ostream& out, const std::string& what) {
+  Json json = Json::object();
+  if (what.empty() || what == "workloads") json["workloads"] = workloads();
+  if (what.empty() || what == "strategies") json["strategies"] = strategies();
+  if (what.empty() || what == "tiers") json["tiers"] = tiers();
+  if (what.empty() || what == "devices") json["devices"] = devices();
+  out << json.dump(2) << '\n';
+}
+
+}  // namespace regatta

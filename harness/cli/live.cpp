@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/live.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+#include "harness/record/record_writer.h"
+#include "harness/system/command_text.h"
+#include "harness/system/duration.h"
+#include "harness/system/number.h"
+#include "harness/system/terminal.h"
+#include "kernels/base/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenDrawings{100};
+
+std::string colored(const std::string& text, const char* code) {
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+std::string seconds(std::int64_t ns) {
+  const double value = static_cast<double>(ns) * 1e-9;
+  return value < 1 ? fmt::format("{:.1f} ms", value * 1e3) : fmt::format("{:.2f} s", value);
+}
+
+/// Formats as `0:07`, `12:30` or `1:02:03`.
+std::string elapsed_text(double elapsed_s) {
+  const auto s = static_cast<std::int64_t>(elapsed_s);
+  if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);
+  return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+}
+
+bool is_accuracy(const Target& target) { return target.metric == "accuracy"; }
+
+std::string metric_text(const Target& target, double metric) {
+  return is_accuracy(target) ? fmt::format("accuracy {:.2f} %", metric)
+                             : fmt::format("loss {:.4g}", metric);
+}
+
+std::string target_text(const RaceProgress& progress) {
+  std::string text = fmt::format("target {:g}", progress.target.value);
+  if (is_accuracy(progress.target)) text += " %";
+  if (progress.reached_at_step)
+    text += fmt::format(" reached at step {}", *progress.reached_at_step);
+  return text;
+}
+
+std::string verdict_text(const Record& record, const std::string& status,
+                         const std::string& folder) {
+  std::string text = status;
+  if (record.failure) text += ": " + record.failure->text;
+  if (record.training_time_to_target_ns) {
+    text += fmt::format(" {} in {} of {}", metric_text(record.target, record.target.value),
+                        seconds(*record.training_time_to_target_ns),
+                        record.simulated ? "virtual time" : "training");
+    if (record.result_time_to_target_ns && !record.simulated) {
+      text += fmt::format(" ({} with its evaluation)", seconds(*record.result_time_to_target_ns));
+    }
+  }
+  if (!record.evaluations.empty()) {
+    text += fmt::format("; ended at {} after {}, {:.0f} examples/s",
+                        metric_text(record.target, record.evaluations.back().metric),
+                        seconds(record.training_ns), record.examples_per_s);
+  }
+  const Kept kept = record.simulated ? Kept::Simulated : Kept::Real;
+  return text + fmt::format("; record in {}/{}", folder, file_of(kept));
+}
+
+/// The next command to type: the report, or after a failure a remedy for its kind.
+std::string next_command(const Record& record, const std::string& folder) {
+  if (!record.failure) {
+    const std::vector<std::string> report = {"regatta", "report", folder};
+    return "to see who came first, and why: " + command_text(report);
+  }
+  const std::string& kind = record.failure->kind;
+  if (kind == to_string(ErrorKind::Diverged)) {
+    std::vector<std::string> again = words_of(record.command);
+    const auto flag = std::find(again.begin(), again.end(), "--rate-scale");
+    if (flag != again.end()) again.erase(flag, std::next(flag, 2));
+    std::erase_if(again, [](const auto& word) { return word.starts_with("--rate-scale="); });
+    again.insert(again.end(), {"--rate-scale", fmt::format("{:g}", record.cell.rate_scale / 2)});
+    return "to try a lower learning rate: " + command_text(again);
+  }
+  if (kind == to_string(ErrorKind::PeerLost) || kind == to_string(ErrorKind::Timeout) ||
+      kind == to_string(ErrorKind::Cancelled)) {
+    return "to try it again: " + record.command;
+  }
+  return "to see what is missing: regatta doctor";
+}
+
+/// The remaining time; empty if it is unknown or almost over.
+std::string left_text(const RaceProgress& progress) {
+  if (!progress.seconds_left || *progress.seconds_left < 0.05) return "";
+  return fmt::format("about {} left", rough_duration(*progress.seconds_left));
+}
+
+}  // namespace
+
+std::string name_of_run(const RaceRequest& request) {
+  return fmt::format("{} {}, {}, seed {}", request.workload, request.strategy,
+                     plural(request.workers, "worker"), request.seed);
+}
+
+std::vector<std::string> live_pieces(const std::optional<RaceProgress>& progress,
+                                     double elapsed_s) {
+  std::vector<std::string> pieces = {elapsed_text(elapsed_s)};
+  if (!progress) {
+    pieces.emplace_back("preparing");
+    return pieces;
+  }
+  pieces.push_back(fmt::format("step {} of {}", progress->step, progress->steps));
+  if (progress->training_loss) {
+    pieces.push_back(fmt::format("training loss {:.4g}", *progress->training_loss));
+  }
+  pieces.push_back(fmt::format("{}{} at step {}", is_accuracy(progress->target) ? "" : "test ",
+                               metric_text(progress->target, progress->evaluation.metric),
+                               progress->evaluation.step));
+  pieces.push_back(target_text(*progress));
+  if (progress->examples_per_s > 0) {
+    pieces.push_back(fmt::format("{:.0f} examples/s", progress->examples_per_s));
+  }
+  if (const std::string left = left_text(*progress); !left.empty()) pieces.push_back(left);
+  return pieces;
+}
+
+LiveLine::LiveLine(const RaceRequest& request)
+    : name_(name_of_run(request)), terminal_(is_terminal()), color_(shows_color()) {
+  if (!terminal_) return;
+  std::setvbuf(stdout, nullptr, _IOFBF, BUFSIZ);  // each drawing is written at once
+  draw();
+  ticker_.emplace([this] {
+    const std::lock_guard lock(mutex_);
+    draw();
+  });
+}
+
+LiveLine::~LiveLine() {
+  ticker_.reset();
+  clear();
+  std::fflush(stdout);
+}
+
+/// Erases the drawn lines and leaves the cursor at the first, where the next output replaces them.
+void LiveLine::clear() {
+  if (drawn_ > 1) fmt::print("\x1b[{}A", drawn_ - 1);
+  if (drawn_ > 0) fmt::print("\r\x1b[J");
+  drawn_ = 0;
+}
+
+void LiveLine::draw() {
+  const std::size_t columns = terminal_size().columns - 1;  // a full line would move the cursor on
+  std::vector<std::string> lines = wrapped(name_, columns);
+  const double elapsed_s = std::chrono::duration<double>(Clock::now() - begin_).count();
+  for (const auto& line : wrapped(live_pieces(progress_, elapsed_s), "  ", columns)) {
+    lines.push_back(line.substr(0, columns));
+  }
+  clear();
+  std::string text;
+  for (const std::string& line : lines) {
+    text += (text.empty() ? "" : "\n") + line.substr(0, columns);
+  }
+  fmt::print("{}", text);
+  std::fflush(stdout);
+  drawn_ = lines.size();
+  drawn_at_ = Clock::now();
+}
+
+void LiveLine::show(const RaceProgress& progress) {
+  const std::lock_guard lock(mutex_);
+  const bool begins = !progress_;
+  progress_ = progress;
+  if (terminal_) {
+    if (begins || Clock::now() - drawn_at_ > kBetweenDrawings) draw();
+    return;
+  }
+  const std::int64_t tenth = progress.step * 10 / progress.steps;
+  if (progress.occasion != Occasion::Evaluation || tenth == last_tenth_) return;
+  last_tenth_ = tenth;
+  std::string line = fmt::format("{}: step {} of {}  loss {:.4f}", name_, progress.step,
+                                 progress.steps, progress.evaluation.loss);
+  if (is_accuracy(progress.target)) {
+    line += fmt::format("  accuracy {:.2f} %", progress.evaluation.metric);
+  }
+  line += fmt::format("  {:.0f} examples/s", progress.examples_per_s);
+  if (const std::string left = left_text(progress); !left.empty()) line += "  " + left;
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+}
+
+void LiveLine::tell(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  clear();
+  if (!line.empty()) fmt::print("{}\n", one_line(line));
+  if (!line.empty() && terminal_) draw();
+  std::fflush(stdout);
+}
+
+void LiveLine::conclude(const Record& record, const std::string& folder) {
+  ticker_.reset();
+  const std::lock_guard lock(mutex_);
+  clear();
+  const std::string verdict(to_string(record.status));
+  std::string text = one_line(name_ + ": " + verdict_text(record, verdict, folder));
+  if (const std::size_t begin = text.find(": " + verdict); color_ && begin != text.npos) {
+    text.replace(begin + 2, verdict.size(),
+                 colored(verdict, record.status == Status::Reached ? "32" : "31"));
+  }
+  if (!terminal_) {
+    fmt::print("{}\n", text);
+    return;
+  }
+  for (const std::string& line : wrapped(text, terminal_size().columns - 1)) {
+    fmt::print("{}\n", line);
+  }
+  fmt::print("{}\n", next_command(record, folder));
+}
+
+}  // namespace regatta

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/program.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include "harness/cli/run_command.h"
+#include "harness/ranks/keeper.h"
+#include "harness/simulate/measure_transports.h"
+#include "harness/system/before_main.h"
+#include "harness/system/process.h"
+#include "harness/system/terminal.h"
+#include "kernels/base/error.h"
+
+namespace regatta {
+namespace {
+
+/// Prints an error, shortened in the middle: a given name or path may be long, and the fault and
+/// the fix are at the ends.
+void say(const std::string& text) { std::cerr << "regatta: " << short_line(text) << '\n'; }
+
+/// Flushes standard output, where output may still be buffered; an error replaces the exit code.
+int checked(int exit_code) {
+  errno = 0;
+  if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  say(std::string("cannot write to standard output: ") +
+      (errno == 0 ? "it is closed or full" : std::strerror(errno)));
+  return kUsage;
+}
+
+/// The last handler, also for exceptions of streams and the file system.
+void say_current_error() {
+  try {
+    say(current_run_error().what());
+  } catch (const std::exception& error) {
+    say(std::string("an error of Regatta itself, which its authors want to know: ") + error.what());
+  }
+}
+
+}  // namespace
+
+int run_regatta(int argc, char** argv, const std::function<int(const Command&)>& execute) {
+  restore_surroundings();
+  try {
+    if (is_keeper()) return keep({argv + 1, argv + argc});
+    if (measures_as_rank()) return measure_as_rank();
+    return checked(execute(parse_command_line(argc, argv)));
+  } catch (const NotKept& error) {
+    say(error.what());
+    return kNotKept;
+  } catch (...) {
+    say_current_error();
+  }
+  return kUsage;
+}
+
+}  // namespace regatta

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A race in progress. Private to race_build.cpp, which sets the race up, and race.cpp, which runs
+// it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/checkpoint/checkpoints.h"
+#include "harness/plan/evaluation_points.h"
+#include "harness/plan/placement.h"
+#include "harness/race/race.h"
+#include "harness/ranks/allocation.h"
+#include "harness/run/backend.h"
+#include "harness/run/evaluator.h"
+#include "harness/run/trace_file.h"
+#include "harness/run/trainer.h"
+#include "harness/run/training_clock.h"
+#include "harness/simulate/virtual_trainer.h"
+#include "kernels/base/error.h"
+#include "kernels/comm/nccl/nccl_settings.h"
+
+namespace regatta {
+
+class Race {
+ public:
+  /// Sets everything up. Throws: RunError for an invalid request.
+  Race(const RaceRequest& request, const RaceHooks& hooks);
+
+  /// Trains and evaluates. Called once.
+  Record run();
+
+ private:
+  void check_room();
+  void require_tasks();
+  std::optional<LoadRecord> load_before();
+  void compute_data_weights();
+  void describe(const std::string& dataset);
+  std::int64_t examples_after(std::int64_t planned) const;
+  void build();
+  void unless_a_peer_is_lost(const std::function<void()>& set_up);
+  void start_trainer(const Step& placed, const std::vector<Step>& parts);
+  void start_virtual_trainer(const Step& placed, const std::vector<Step>& parts);
+  void train();
+  void advance_to(std::int64_t examples);
+  EvaluationResult judge();
+  void evaluate(std::int64_t examples);
+  void report(std::int64_t examples, Occasion occasion);
+  std::optional<double> training_loss() const;
+  void tell(const std::string& line);
+  std::int64_t full_ns() const;
+  void fail(const RunError& error);
+  TrainingReport last_report();
+  void finish();
+
+  RaceRequest request_;
+  RaceHooks hooks_;
+  std::optional<WaitingMembers> members_;         ///< only if mpirun or srun has started ranks
+  std::optional<PinnedNcclAlgorithm> pinned_;     ///< inherited by ranks and recorded
+  std::optional<PinnedNcclInterface> interface_;  ///< only if all ranks are on this host
+  std::int64_t begin_ns_;
+  Checkpoints checkpoints_;
+  std::vector<int> cores_;       ///< used by this process
+  std::int64_t cores_used_ = 0;  ///< over all hosts of the run
+  DataSets data_;
+  Placement placement_;
+  EvaluationPoints evaluation_points_;
+  std::unique_ptr<Backend> evaluation_backend_;
+  std::unique_ptr<Trainer> trainer_;
+  VirtualTrainer* virtual_ = nullptr;  ///< the trainer, if it trains in virtual time
+  std::unique_ptr<Evaluator> evaluator_;
+  std::optional<RunError> early_failure_;
+  Record record_;
+  std::int64_t run_begin_ns_ = 0;
+  TrainingClock training_clock_;
+  std::mutex progress_mutex_;
+  TraceFile trace_;
+};
+
+}  // namespace regatta

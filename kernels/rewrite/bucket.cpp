@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/rewrite/bucket.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "kernels/base/error.h"
+#include "kernels/graph/collective.h"
+#include "kernels/graph/copier.h"
+#include "kernels/graph/period.h"
+
+namespace regatta {
+namespace {
+
+/// A collective of the source, with the nodes of its members in member order.
+struct Collective {
+  std::vector<NodeId> members;
+  std::vector<Place> places;
+  std::string algorithm;
+  std::int64_t columns = 0;
+  ElementType element = ElementType::F32;
+  Period period;
+  std::int64_t round = 0;
+  std::int64_t bytes = 0;
+
+  bool joins(const Collective& other) const {
+    return places == other.places && algorithm == other.algorithm && columns == other.columns &&
+           element == other.element && period == other.period && round == other.round;
+  }
+};
+
+std::vector<Collective> collectives(const Graph& graph) {
+  std::map<std::int64_t, Collective> by_group;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op != Op::AllReduce) continue;
+    Collective& collective = by_group[node.attributes.integer("group")];
+    collective.members.push_back(id);
+    collective.places.push_back(node.place);
+    collective.algorithm = node.attributes.text("algorithm");
+    collective.element = node.outputs[0].element;
+    collective.columns = torus_columns(node);
+    collective.period = period_of(node);
+    if (node.attributes.has("round")) collective.round = node.attributes.integer("round");
+    if (node.member != 0) continue;
+    for (const TensorType& type : node.outputs) collective.bytes += type.bytes();
+  }
+  std::vector<Collective> all;
+  for (auto& [group, collective] : by_group) all.push_back(std::move(collective));
+  return all;
+}
+
+/// Returns for each bucket the indices into `all` of its collectives. Collectives of different
+/// members (those of different stages, for example) fill separate buckets.
+std::vector<std::vector<std::size_t>> fill(const std::vector<Collective>& all,
+                                           std::int64_t bucket_bytes) {
+  std::vector<std::vector<std::size_t>> buckets;
+  std::vector<std::int64_t> sizes;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::size_t open = buckets.size();
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      if (sizes[b] < bucket_bytes && all[buckets[b].front()].joins(all[i])) open = b;
+    }
+    if (open == buckets.size()) {
+      buckets.emplace_back();
+      sizes.push_back(0);
+    }
+    buckets[open].push_back(i);
+    sizes[open] += all[i].bytes;
+  }
+  return buckets;
+}
+
+/// A member's node of a bucket, at the position of the last of its merged nodes.
+struct MergedNode {
+  std::vector<NodeId> parts;
+  std::int64_t group = 0;
+};
+
+}  // namespace
+
+Step bucket(const Step& step, std::int64_t bucket_bytes) {
+  const std::vector<Collective> all = collectives(step.graph);
+  if (all.empty()) return step;
+  std::map<NodeId, MergedNode> merged;  // by the last part
+  std::vector<bool> is_part(step.graph.nodes().size());
+  std::int64_t group = 0;
+  for (const auto& members : fill(all, bucket_bytes)) {
+    for (std::size_t m = 0; m < all[members.front()].members.size(); ++m) {
+      MergedNode node{.parts = {}, .group = group};
+      for (std::size_t index : members) node.parts.push_back(all[index].members[m]);
+      for (NodeId part : node.parts) is_part[static_cast<std::size_t>(part)] = true;
+      merged[node.parts.back()] = node;
+    }
+    ++group;
+  }
+
+  Step result = step;
+  result.graph = Graph();
+  Copier copier(step.graph);
+  copier.copy_variables(result.graph);
+  const auto count = static_cast<std::size_t>(std::count(is_part.begin(), is_part.end(), true));
+  result.graph.reserve_nodes(is_part.size() - count + merged.size());
+  for (NodeId id = 0; id < static_cast<NodeId>(step.graph.nodes().size()); ++id) {
+    const auto found = merged.find(id);
+    if (found == merged.end()) {
+      if (!is_part[static_cast<std::size_t>(id)]) copier.copy(id, result.graph);
+      continue;
+    }
+    const std::vector<NodeId>& parts = found->second.parts;
+    Node node = copier.translate(parts.front());
+    node.attributes.set("group", found->second.group);
+    node.inputs.clear();
+    for (NodeId part : parts) node.inputs.push_back(copier.value(step.graph.node(part).inputs[0]));
+    const NodeId copied = result.graph.add(node);
+    for (int i = 0; i < static_cast<int>(parts.size()); ++i) {
+      copier.map({parts[static_cast<std::size_t>(i)], 0}, {copied, i});
+    }
+  }
+  copier.rename(result);
+  return result;
+}
+
+}  // namespace regatta
