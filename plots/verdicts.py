@@ -26,7 +26,7 @@ RACE = "results/epyc-2-cores/quick"  # has race.png
 # Folders by machine. The first folder that has evidence for a claim decides it.
 CLAIMS = (("results/xeon-2-cores/claims", "results/xeon-2-cores/exchanges_two_workers"),
           ("results/epyc-zen3-2-cores/claims", "results/epyc-zen3-2-cores/exchanges"))
-TAUGHT = "strategies/README.md#what-is-taught-tested"
+TAUGHT = "results/claims.md"
 
 WIDTH = 118
 SHORT_STEP = 1e-3  # seconds; in shorter steps exchanges cost more than computing
@@ -155,7 +155,7 @@ def main(arguments: list[str]) -> int:
     differs = False
     for readme, name, made in (("README.md", "race", race_text(race)),
                                ("README.md", "claims", count_text(machines)),
-                               ("strategies/README.md", "claims", claims_text(machines))):
+                               ("results/claims.md", "claims", claims_text(machines))):
         before = (ROOT / readme).read_text()
         after = with_block(before, name, made)
         differs |= before != after
