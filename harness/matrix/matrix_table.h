@@ -46,7 +46,7 @@ class MatrixTable {
     std::string title;  ///< the workload, and the settings that all of its cells share
     std::vector<std::size_t> cells;
   };
-  using Columns = std::vector<std::string>;  ///< of a row, without the bar
+  using Columns = std::vector<std::string>;  ///< the texts of a row, without the bar
   /// Units: columns of the terminal.
   struct Widths {
     std::size_t line = 0;

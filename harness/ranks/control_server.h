@@ -32,7 +32,7 @@ struct RankState {
   int ended_before = 0;  ///< number of sessions that ended before this one, if it has ended
   std::string host;
   std::int64_t pid = 0;
-  std::int64_t examples = 0;   ///< trained on, by the rank's last heartbeat or answer
+  std::int64_t examples = 0;   ///< trained on, as of the rank's last heartbeat or answer
   std::int64_t beats = 0;      ///< messages received, of any kind
   std::optional<double> loss;  ///< in the rank's last heartbeat that had one
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clears up after a run over processes, even if the coordinator is killed (SIGKILL): ends mpirun
+// Cleans up after a run over processes, even if the coordinator is killed (SIGKILL): ends mpirun
 // and this machine's ranks, and removes the folders with their files. Open MPI leaves its session
 // folder and shared memory behind when mpirun is killed, and sometimes when it loses its ranks. The
 // keeper is a separate process of this program, so that it survives the coordinator. It waits until

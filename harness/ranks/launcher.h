@@ -28,7 +28,7 @@ enum class OnDeath : std::uint8_t { EndAll, GoOn };
 
 /// The ranks to start.
 enum class Start : std::uint8_t {
-  All,      ///< by mpirun
+  All,      ///< all ranks, by mpirun
   RankZero  ///< only rank 0, in an existing allocation, where the other ranks already run
 };
 
@@ -40,8 +40,8 @@ struct LaunchOptions {
   Start start = Start::All;
   std::filesystem::path logs;
   std::string sockets;  ///< a folder that is removed if this process is killed; empty: none
-  std::vector<std::string> arguments;              ///< of ranks, without the program's name
-  std::map<std::string, std::string> environment;  ///< of ranks, besides this process's variables
+  std::vector<std::string> arguments;  ///< arguments of ranks, without the program's name
+  std::map<std::string, std::string> environment;  ///< added to this process's
 };
 
 class Launcher {

@@ -32,7 +32,7 @@ struct alignas(64) ExampleCount {
 struct Ticket {
   bool runs = false;          ///< whether the step runs
   bool ends = false;          ///< whether the loop ends for good, because its worker is lost
-  std::int64_t examples = 0;  ///< that all loops had claimed before this step
+  std::int64_t examples = 0;  ///< claimed by all loops before this step
 };
 
 /// Carries the tickets of loops that span processes. `loop` is an index in the whole graph.

@@ -49,7 +49,7 @@ enum class PushVerdict : std::uint8_t {
 /// The push that a member makes in each of its steps.
 struct Push {
   std::span<const Tensor> gradients;  ///< where they arrive; must outlive the quorum
-  std::int64_t examples = 1;          ///< that the gradients are summed over
+  std::int64_t examples = 1;          ///< number of examples that the gradients are summed over
 };
 
 class Quorum {

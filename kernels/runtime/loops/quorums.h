@@ -68,9 +68,9 @@ class Quorums {
 
  private:
   OnLoss on_loss_;
-  std::map<int, Quorum> quorums_;          ///< by server
-  std::map<int, std::int64_t> member_of_;  ///< by loop
-  std::map<int, Absence> absences_;        ///< by loop
+  std::map<int, Quorum> quorums_;          ///< keyed by server
+  std::map<int, std::int64_t> member_of_;  ///< keyed by loop
+  std::map<int, Absence> absences_;        ///< keyed by loop
 };
 
 }  // namespace regatta
