@@ -44,7 +44,7 @@ class MpiMessages {
   Accounts& accounts_;
   MPI_Comm communicator_ = MPI_COMM_NULL;
   std::int64_t highest_tag_ = 0;
-  std::map<std::int64_t, std::unique_ptr<Outgoing>> outgoing_;  ///< by message
+  std::map<std::int64_t, std::unique_ptr<Outgoing>> outgoing_;  ///< keyed by message
   MpiCourier courier_;                                          // destroyed before them
 };
 

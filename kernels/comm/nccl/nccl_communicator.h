@@ -92,8 +92,8 @@ class NcclCommunicator {
 
   /// Starts to close the communicator. All members must do so.
   void begin_close() noexcept;
-  /// Whether closing is done; if so, destroys the communicator. Aborts the communicator on an
-  /// error.
+  /// Destroys the communicator if closing is done, or aborts it on an error. Returns whether
+  /// closing is done.
   bool is_closed() noexcept;
 
   bool is_aborted() const { return aborted_; }
