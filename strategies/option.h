@@ -48,8 +48,8 @@ struct Choice {
 /// It has no default.
 struct Counts {};
 
-/// The type of an option whose value is the columns by rows of a torus, such as `4x2`, each 1 or
-/// more. It has no default.
+/// The type of an option whose value is the size of a torus, columns by rows, such as `4x2`, each 1
+/// or more. It has no default.
 struct Sides {};
 
 struct Option {

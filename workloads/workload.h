@@ -75,8 +75,8 @@ struct Workload {
   /// Computes the initial weights that depend on the data; null if all depend on the seed only.
   std::vector<float> (*data_weights)(const DataSet& train) = nullptr;
   Step (*training)(const Recipe& recipe) = nullptr;
-  /// Builds the evaluation step. Its losses are the loss and, for Metric::Accuracy, the number of
-  /// correct examples.
+  /// Builds the evaluation step. Its Step::losses are the loss and, for Metric::Accuracy, the
+  /// number of correct examples.
   Step (*evaluation)(const Recipe& recipe) = nullptr;
 };
 

@@ -53,7 +53,7 @@ struct GpuShare {
 /// pinned memory, where the CPU's kernels compute. The host moves all other data between places by
 /// reading and writing GPU memory, except for sums between places of one GPU
 /// (kernels/comm/in_process/in_process.h), sums by NCCL, and messages to and from servers, which
-/// pass through pinned memory (kernels/comm/grpc/staging.h). This is safe because a lane has
+/// pass through pinned memory (kernels/comm/staging.h). This is safe because a lane has
 /// finished its queue before its segment of communication begins (kernels/runtime/lane.h). Throws:
 /// RunError(Unsupported, Device) for a device that this build or this machine does not have.
 std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare& share = {});
