@@ -78,7 +78,7 @@ struct Measurements {
   std::vector<BenchmarkResult> benchmarks;
 };
 
-/// Compares all cells of both sides. Races come before benchmarks, in the order of base; those that
+/// Compares all cells of both sides. Races come before benchmarks, in the order of base; cells that
 /// only head has come last.
 std::vector<CellComparison> compare(const Measurements& base, const Measurements& head,
                                     const CompareOptions& options);

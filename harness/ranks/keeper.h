@@ -4,7 +4,8 @@
 // and this machine's ranks, and removes the folders with their files. Open MPI leaves its session
 // folder and shared memory behind when mpirun is killed, and sometimes when it loses its ranks. The
 // keeper is a separate process of this program, so that it survives the coordinator. It waits until
-// a pipe closes whose other end only the coordinator holds. Called by: the launcher. Threads: one.
+// a pipe closes whose other end only the coordinator holds. Called by: the launcher. Threads: used
+// from one thread.
 #pragma once
 
 #include <filesystem>

@@ -103,12 +103,13 @@ class Lane {
   /// Makes the leader launch each step of the loop as one recorded step from now on.
   void set_captured(CapturedLoop& captured) { captured_ = &captured; }
 
-  /// Pins the calling thread and starts its OpenMP team. Threads: the lane's thread.
+  /// Pins the calling thread and starts its OpenMP team. Threads: called only by the lane's thread.
   void adopt_thread() const;
-  /// Ends the calling thread's OpenMP team until adopt_thread() starts a new one. Threads: the
-  /// lane's thread.
+  /// Ends the calling thread's OpenMP team until adopt_thread() starts a new one. Threads: called
+  /// only by the lane's thread.
   void end_team() const;
-  /// Runs steps until the gate issues a ticket that does not run. Threads: the lane's thread.
+  /// Runs steps until the gate issues a ticket that does not run. Threads: called only by the
+  /// lane's thread.
   /// Throws: RunError, Aborted.
   void run();
 

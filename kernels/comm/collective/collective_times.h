@@ -58,7 +58,8 @@ class CollectiveTimes {
   CollectiveTimes(ExchangeTimes& times, ArrivalBoard& board, std::int64_t member)
       : times_(times), board_(&board), member_(member) {}
 
-  /// arrive() is called before the exchange, leave() after it. Threads: the member's lane.
+  /// arrive() is called before the exchange, leave() after it. Threads: called only by the member's
+  /// lane.
   void arrive(const LaneCounters& counters) {
     const std::uint64_t now = ticks();
     if (board_ != nullptr) board_->arrive(member_, round_, now);
