@@ -47,7 +47,6 @@ struct RejectedCell {
   std::string reason;
 };
 
-/// Pairs of a flag and its value.
 using FlagValues = std::vector<std::pair<std::string, std::string>>;
 
 /// Returns the cell with additional flags, such as `--rate-scale` with value 2.
@@ -58,7 +57,6 @@ struct TuneBlock {
   std::vector<std::string> workloads, strategies;  ///< cells to which it applies; empty: all
   std::vector<std::pair<std::string, std::vector<std::string>>> choices;  ///< flags, their values
 };
-/// Whether the block applies to the cell.
 bool is_for(const TuneBlock& block, const MatrixCell& cell);
 
 struct TunePlan {

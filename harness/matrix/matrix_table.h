@@ -24,7 +24,6 @@ class MatrixTable {
   /// Adds a run of the cell that crashed without a record.
   void add_crash(std::size_t cell);
 
-  /// Shows that a run of the cell with this seed has started.
   void begin(std::size_t cell, std::uint64_t seed);
   /// Shows `line`, the last output of the current run, and `left`, the time left for the matrix.
   void progress(const std::string& line, const std::string& left);

@@ -25,7 +25,6 @@ struct ControlServerOptions {
   TlsFiles tls{};
 };
 
-/// The state of a rank's session.
 struct RankState {
   bool greeted = false;  ///< the session is or was open
   bool broken = false;   ///< the session has ended

@@ -26,7 +26,6 @@ namespace regatta {
 /// Whether the other ranks are ended or go on when a rank dies.
 enum class OnDeath : std::uint8_t { EndAll, GoOn };
 
-/// The ranks to start.
 enum class Start : std::uint8_t {
   All,      ///< all ranks, by mpirun
   RankZero  ///< only rank 0, in an existing allocation, where the other ranks already run
@@ -72,7 +71,6 @@ class Launcher {
   /// mpirun's last lines of output, without lines of dashes. They show why a run ended before any
   /// rank printed something.
   std::string last_words() const;
-  /// The last lines that a rank printed.
   std::vector<std::string> last_lines(int rank) const;
   std::filesystem::path log_of(int rank) const;
 

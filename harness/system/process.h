@@ -11,7 +11,6 @@
 
 namespace regatta {
 
-/// The name of this machine.
 std::string host_name();
 
 /// The ids of the logical cores that this process may use: the first `wanted` of them, or all if

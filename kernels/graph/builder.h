@@ -97,7 +97,6 @@ struct AdamOptions {
   double weight = 1;
 };
 
-/// The optimizer of one parameter.
 using Optimizer = std::variant<SgdOptions, AdamOptions>;
 
 /// Lookahead. Every `period` steps: slow += (1 - d) * (w - slow); w = slow, with d = decay(examples
@@ -136,15 +135,13 @@ struct QuorumSeat {
   std::int64_t examples = 1;  ///< number of examples in this worker's share of a batch
 };
 
-/// Outputs of top_k.
 struct TopKValues {
   Value selected;  ///< values, then indices
   Value rest;      ///< x, with zeros in place of the selected values
 };
 
-/// Outputs of a quorum.
 struct QuorumValues {
-  /// One for each gradient: its mean over the examples of the pushes that count.
+  /// `sums[i]` is the mean of gradient i over the examples of the pushes that count.
   std::vector<Value> sums;
   Value verdict;  ///< f32 [1]: 1 if this worker's push counts, else 0
 };
@@ -276,7 +273,6 @@ class Builder {
   NodeId sgd(Value gradient, VariableId parameter, VariableId velocity, const SgdOptions& options);
   NodeId adam(Value gradient, VariableId parameter, VariableId first, VariableId second,
               const AdamOptions& options);
-  /// Assigns the value to the variable.
   NodeId assign(Value value, VariableId variable);
   /// Appends a node that draws one of `others` in each step (draw_peer() in random.h) and assigns
   /// the mean of that variable and `own` to both. `others` is the same variable in each other

@@ -45,7 +45,6 @@ struct MessageSchedule {
   std::vector<ScheduledReceive> receives;
 };
 
-/// The inputs of a schedule.
 struct ScheduleRequest {
   Op op = Op::AllReduce;  ///< reduce_scatter and all_gather require a ring
   std::string_view algorithm;
