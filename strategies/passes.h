@@ -18,7 +18,7 @@
 
 namespace regatta {
 
-/// The choices that passes follow.
+/// The settings that the passes of a run read.
 struct PassInput {
   std::function<Step()> build = {};  ///< builds the workload's step
   bool fuse = false;

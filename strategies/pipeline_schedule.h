@@ -59,8 +59,8 @@ std::vector<std::vector<Pass>> pipeline_schedule(std::string_view name, const Pi
 std::vector<Pass> in_one_order(const std::vector<std::vector<Pass>>& schedule,
                                const PipelineShape& shape);
 
-/// For each kind of pass, the time that a stage needs for one microbatch in all its chunks
-/// together. Units: any.
+/// The time that a stage needs for one microbatch in all its chunks together, for each kind of
+/// pass. Any unit of time.
 struct PassTimes {
   double forward = 1;
   double input_gradients = 1;

@@ -40,8 +40,8 @@ struct LossProbe {
   NodeId node = -1;
   const float* value = nullptr;  ///< in the memory of the lane's device
   float* fetched = nullptr;      ///< the host's copy, once the queue is finished; null: no queue
-  /// Entry k is the loss of step k; sized before the run. Null for a term of a loss, which is only
-  /// checked.
+  /// Receives the loss of step k as entry k; its size is set before the run. Null for a term of a
+  /// loss, which is only checked.
   std::vector<float>* history = nullptr;
   std::atomic<float>* latest = nullptr;  ///< read by monitors while lanes run; null for a term
   std::set<NodeId> made_from = {};       ///< nodes_behind() the loss, which a diagnosis reruns

@@ -28,7 +28,8 @@ struct MpiMessageOptions {
 
 class MpiMessages {
  public:
-  /// Called by all ranks together. `session` and `accounts` must outlive this object.
+  /// Makes the communicator of messages. Called by all ranks together. `session` and `accounts`
+  /// must outlive this object.
   MpiMessages(MpiSession& session, const MpiMessageOptions& options, Accounts& accounts);
 
   /// Makes a kernel of send, sent or receive. Throws: RunError(Usage) if the peer does not exist,

@@ -82,8 +82,8 @@ class NcclCommunicator {
   /// error. Throws: like is_settled(), RunError(Timeout), Aborted.
   void run(const NcclExchange& exchange, cudaStream_t stream, const Patience& patience);
 
-  /// Enqueues the exchange in a stream, which may be under capture. Returns when it is enqueued,
-  /// before the result is there. Throws: like is_settled(), RunError(Timeout), Aborted.
+  /// Enqueues the exchange in a stream, which may be capturing. Returns when it is enqueued, before
+  /// the result is there. Throws: like is_settled(), RunError(Timeout), Aborted.
   void enqueue(const NcclExchange& exchange, cudaStream_t stream, const Patience& patience);
 
   /// Checks that the other members are still there. Called while a captured step runs; `waited_ns`
