@@ -112,7 +112,7 @@ struct DataSets {
   DataSet test;
 };
 
-/// The folder of a data set that is files, and the treatment of unverified files.
+/// The folder of a data set's files, and the treatment of unverified files.
 struct DataFiles {
   std::string folder;  ///< empty: DataSource::folder
   DataCheck check = DataCheck::Verified;
@@ -133,7 +133,7 @@ const DataSource* find_data_source(std::string_view name);
 /// Returns the sizes of a data set without loading it; empty for an unknown name.
 std::optional<DataSetSizes> data_set_sizes(std::string_view name);
 
-/// Whether the program generates the data set; other data sets are files.
+/// Whether the program generates the data set; other data sets are read from files.
 bool is_made(std::string_view data_set);
 
 /// Checks that the workload can use the data set. Throws: RunError(Usage) if it cannot.

@@ -70,8 +70,8 @@ double studentized_range_p(double q, std::size_t means, std::size_t freedom);
 /// studentized_range_p().
 double studentized_range_quantile(double p, std::size_t means, std::size_t freedom);
 
-/// Adjusts the p values of several tests by Holm's correction. The result has their order.
-/// Source: Holm, Scandinavian Journal of Statistics 6 (1979).
+/// Adjusts the p values of several tests by Holm's correction. The result is in the order of
+/// `p_values`. Source: Holm, Scandinavian Journal of Statistics 6 (1979).
 std::vector<double> holm(std::span<const double> p_values);
 
 }  // namespace regatta

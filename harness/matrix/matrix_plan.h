@@ -85,7 +85,7 @@ MatrixPlan parse_matrix(const std::string& text, const std::string& source);
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan);
 
 /// Checks that each data set of the cells can be loaded, by loading it. `data_dir` is the folder of
-/// data sets that are files. Throws: RunError(Data) if one is missing or damaged.
+/// data sets that are read from files. Throws: RunError(Data) if one is missing or damaged.
 void require_data(std::span<const MatrixCell> cells, const std::string& data_dir);
 
 }  // namespace regatta

@@ -22,8 +22,9 @@
 
 namespace regatta {
 
-/// A type and a non-owning pointer to the elements. The memory is aligned to 64 bytes; gradients
-/// inside an all_reduce bucket, which is contiguous, only to their element's size.
+/// A type and a non-owning pointer to the elements. The memory is aligned to 64 bytes, except for
+/// gradients inside an all_reduce bucket, which is contiguous: they are aligned to their element's
+/// size.
 struct Tensor {
   TensorType type;
   void* data = nullptr;

@@ -14,9 +14,9 @@
 
 namespace regatta {
 
-/// The examples that have been claimed by those loops of one model that this process leads, and the
-/// target. All other loops are assumed to advance at the same rate: when every loop makes one step,
-/// these are `all` examples, and the loops counted here have `led` of them.
+/// The examples that the loops led by this process have claimed for one model, and the target. The
+/// model's other loops are assumed to advance at the same rate: one step of every loop has `all`
+/// examples, `led` of them in the loops counted here.
 struct alignas(64) ExampleCount {
   std::atomic<std::int64_t> claimed{0};
   std::atomic<std::int64_t> target{0};
