@@ -20,7 +20,7 @@ namespace regatta {
 
 class StalenessBound {
  public:
-  /// `bound` is s. Units: steps.
+  /// `bound` is the s of the formula above: the most steps by which a loop may lead the slowest.
   StalenessBound(std::size_t loops, std::int64_t bound) : bound_(bound), clocks_(loops) {}
 
   /// Records that the loop has finished `clock` steps in all its lanes of this process. Threads:
