@@ -100,13 +100,11 @@ const std::vector<Workload>& all_workloads();
 /// suggests the nearest valid name.
 const Workload& find_workload(const std::string& name);
 
-/// The numbers of examples in the two parts of a data set.
 struct DataSetSizes {
   std::int64_t train = 0;
   std::int64_t test = 0;
 };
 
-/// The training part and the test part of a data set.
 struct DataSets {
   DataSet train;
   DataSet test;

@@ -46,7 +46,6 @@ class ControlServer {
   /// Serves on a free port, or at the socket `coordinator` in the folder. Throws: RunError(Usage)
   /// if a TLS file cannot be read, RunError(Io) if the server cannot listen there.
   explicit ControlServer(const ControlServerOptions& options);
-  /// Ends all open sessions.
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;

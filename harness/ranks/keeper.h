@@ -29,7 +29,6 @@ class RunFolders {
   explicit RunFolders(Memory memory);
   RunFolders(const RunFolders&) = delete;
   RunFolders& operator=(const RunFolders&) = delete;
-  /// Removes the folders.
   ~RunFolders();
 
   const std::vector<std::string>& folders() const { return folders_; }

@@ -19,7 +19,6 @@ std::string host_name();
 /// fewer than `wanted`.
 std::vector<int> available_cores(std::int64_t wanted);
 
-/// The peak resident memory of this process. Units: bytes.
 std::int64_t peak_rss_bytes();
 
 /// Called in a catch clause: converts the exception that is being handled into a RunError. A lack

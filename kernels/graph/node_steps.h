@@ -44,7 +44,6 @@ struct NodeSteps {
     if (moment.examples >= until) return false;
     return is_in_period(moment) || seen_after(moment) >= run_examples;
   }
-  /// Returns the number of examples seen after the step.
   constexpr std::int64_t seen_after(const StepMoment& moment) const {
     return moment.examples + (moment.batch != 0 ? moment.batch : global_batch);
   }

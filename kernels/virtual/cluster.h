@@ -37,7 +37,6 @@ struct Way {
   double rate_of(double bytes) const;
 };
 
-/// Costs of the messages of one transport.
 struct MessageCosts {
   Way on_host;
   Way between_hosts;
