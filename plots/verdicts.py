@@ -26,7 +26,7 @@ RACE = "results/epyc-2-cores/quick"  # has race.png
 # Folders by machine. The first folder that has evidence for a claim decides it.
 CLAIMS = (("results/xeon-2-cores/claims", "results/xeon-2-cores/exchanges_two_workers"),
           ("results/epyc-zen3-2-cores/claims", "results/epyc-zen3-2-cores/exchanges"))
-TAUGHT = "strategies/README.md#what-is-taught-tested"
+TAUGHT = "results/claims.md"
 
 WIDTH = 118
 SHORT_STEP = 1e-3  # seconds; in shorter steps exchanges cost more than computing
@@ -48,13 +48,13 @@ def _machine(judgement: Json) -> str:
 
 
 def _threads(cells: list[Json]) -> str:
-    """``2 workers with 1 thread each, `single` 1 with 2``"""
+    """``2 workers with 1 thread each, `single` 1 worker with 2``"""
     of = {f"`{cell['strategy']}`": (cell["workers"], cell["threads_per_worker"]) for cell in cells}
     (usual, _), *others = Counter(of.values()).most_common()
     return ", ".join([
         f"{plural(usual[0], 'worker')} with {plural(usual[1], 'thread')} each",
-        *(f"{_listed([name for name in of if of[name] == share])} {share[0]} with {share[1]}"
-          for share, _ in others)])
+        *(f"{_listed([name for name in of if of[name] == share])} {plural(share[0], 'worker')} "
+          f"with {share[1]}" for share, _ in others)])
 
 
 def _verdict(judged: Json) -> str:
@@ -64,10 +64,11 @@ def _verdict(judged: Json) -> str:
     text = f"**{judged['workload']}** to {target['metric']} {target['value']:g}"
     text += " %" * (target["metric"] == "accuracy")
     if sum(judged["cells"][0]["step_seconds"].values()) < SHORT_STEP:
-        text += " (a step takes microseconds: what a strategy costs)"
+        text += " (a step takes microseconds, so this shows the overhead of strategies)"
     first = [name for name, _ in headline.winners] + [f"{headline.more} more"] * (headline.more > 0)
     if first:
-        text += f": {_listed(first)} in {headline.time}, {headline.badge}"
+        text += f": {_listed(first)} first, in {headline.time}"
+        text += f" ({headline.badge}{' of their order' * (headline.certainty == 'open')})"
     text += "." if headline.certainty in GROUPS else f". {headline.against}"
     missed = [f"{name} in {cell['count'] - cell['reached']} of {cell['count']} runs"
               for name, cell in zip(names, judged["cells"])
@@ -82,8 +83,9 @@ def race_text(judgement: Json) -> str:
     cells = [cell["cell"] for one in workloads for cell in one["cells"]]
     table, raced = judgement["strategies"], {cell["strategy"] for cell in cells}
     alone = {one["name"] for one in table if one["exchange"] != "compressed"}
-    which = (f"all {len(raced)} strategies that run by themselves ({len(table) - len(raced)} more "
-             "compress the exchange of another)" if raced == alone else ", ".join(sorted(raced)))
+    which = (f"all {len(raced)} strategies that can run alone ({len(table) - len(raced)} more "
+             "compress another strategy's exchanges)" if raced == alone
+             else ", ".join(sorted(raced)))
     names = _listed([one["workload"] for one in workloads])
     return f"![Metric against training time on {names}]({RACE}/race.png)\n\n" + _filled(
         f"The race of {which} on {_machine(judgement)} ([records]({RACE})): {_threads(cells)}. "
@@ -155,7 +157,7 @@ def main(arguments: list[str]) -> int:
     differs = False
     for readme, name, made in (("README.md", "race", race_text(race)),
                                ("README.md", "claims", count_text(machines)),
-                               ("strategies/README.md", "claims", claims_text(machines))):
+                               ("results/claims.md", "claims", claims_text(machines))):
         before = (ROOT / readme).read_text()
         after = with_block(before, name, made)
         differs |= before != after

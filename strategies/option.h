@@ -24,30 +24,32 @@ namespace regatta {
 using OptionValue = std::variant<std::int64_t, double, std::string>;
 using OptionValues = std::map<std::string, OptionValue, std::less<>>;  ///< keyed by name
 
-/// A whole number from `least` to `most`.
+/// The type of an option whose value is a whole number from `least` to `most`.
 struct Count {
   std::optional<std::int64_t> default_value;  ///< empty: no value unless the user gives one
   std::int64_t least = 0;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// A number from `least` to `most`.
+/// The type of an option whose value is a number from `least` to `most`.
 struct Real {
   double default_value = 0;
   double least = 0;
   double most = 0;
 };
 
-/// One word of a fixed list.
+/// The type of an option whose value is one word of a fixed list.
 struct Choice {
   std::string_view default_value;
   std::span<const std::string_view> words;
 };
 
-/// A list of whole numbers of at least 1, separated by commas. It has no default.
+/// The type of an option whose value is a list of whole numbers of at least 1, separated by commas.
+/// It has no default.
 struct Counts {};
 
-/// Columns by rows of a torus, such as `4x2`, each 1 or more. It has no default.
+/// The type of an option whose value is the size of a torus, columns by rows, such as `4x2`, each 1
+/// or more. It has no default.
 struct Sides {};
 
 struct Option {
@@ -59,8 +61,8 @@ struct Option {
   std::string flag() const;
   /// Returns the default; empty if there is none.
   std::optional<OptionValue> default_value() const;
-  /// Throws: RunError(Usage) if the value is out of range, is not one of the choice's words, or is
-  /// not a valid list of counts or sides.
+  /// Checks a value. Throws: RunError(Usage) if it is out of range, is not one of the choice's
+  /// words, or is not a valid list of counts or sides.
   void check(const OptionValue& value) const;
 };
 

@@ -18,7 +18,7 @@
 
 namespace regatta {
 
-/// The choices that passes follow.
+/// The settings that the passes of a run read.
 struct PassInput {
   std::function<Step()> build = {};  ///< builds the workload's step
   bool fuse = false;
@@ -30,19 +30,19 @@ struct PassInput {
 
 struct StepPass {
   std::string_view name;
-  /// Returns the steps behind the pass: one, or one per process; none if the pass has no effect.
+  /// Returns the steps after the pass: one, or one per process; none if the pass has no effect.
   std::vector<Step> (*run)(const Step& step, const PassInput& input);
   std::string_view why_here;
 };
 
 std::span<const StepPass> all_passes();
 
-/// Called after each pass with its time, verification included, and the steps behind it. Units: ns.
+/// Called after each pass with its time, verification included, and the resulting steps. Units: ns.
 using PassWatch =
     std::function<void(const StepPass&, std::int64_t ns, std::span<const Step> steps)>;
 
 /// Runs the passes from `first` to `last` on a step, with verify() after each. Returns the steps
-/// behind the last one. Throws: RunError(Usage) with the broken rule if a strategy cannot be
+/// after the last one. Throws: RunError(Usage) with the broken rule if a strategy cannot be
 /// applied.
 std::vector<Step> run_passes(std::string_view first, std::string_view last, const Step& step,
                              const PassInput& input, const PassWatch& watch = {});

@@ -51,24 +51,24 @@ struct PipelineShape {
 /// of p. Source: Narayanan et al., arXiv:2104.04473.
 /// zero_bubble: the gradients of weights fill the bubbles; a stage keeps at most p microbatches
 /// (ZB-H1). Source: Qi et al., arXiv:2401.10241.
-/// Throws: aborts if the name is not in kSchedules.
+/// Aborts if the name is not in kSchedules.
 std::vector<std::vector<Pass>> pipeline_schedule(std::string_view name, const PipelineShape& shape);
 
 /// Returns the passes of all stages in one order, each pass after the passes that it depends on.
-/// Throws: aborts if there is no such order.
+/// Aborts if there is no such order.
 std::vector<Pass> in_one_order(const std::vector<std::vector<Pass>>& schedule,
                                const PipelineShape& shape);
 
-/// For each kind of pass, the time that a stage needs for one microbatch in all its chunks
-/// together. Units: any.
+/// The time that a stage needs for one microbatch in all its chunks together, for each kind of
+/// pass. Any unit of time.
 struct PassTimes {
   double forward = 1;
   double input_gradients = 1;
   double weight_gradients = 1;
 };
 
-/// Returns the time from the begin of the first pass to the end of the last, if transfers take no
-/// time. Units: those of `times`.
+/// Returns the time from the beginning of the first pass to the end of the last, if transfers take
+/// no time. Units: those of `times`.
 double makespan(const std::vector<std::vector<Pass>>& schedule, const PipelineShape& shape,
                 const PassTimes& times);
 

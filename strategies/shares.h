@@ -14,7 +14,7 @@
 
 namespace regatta {
 
-/// The memory that is freed before the step ends, when it is no longer needed.
+/// The memory to free as soon as it is no longer needed, instead of at the end of the step.
 struct FreedEarly {
   bool gradients = false;
   bool parameters = false;  ///< the gathered parameters

@@ -55,26 +55,27 @@ class Model {
   /// data set's order in evaluation.
   std::vector<Value> images(std::int64_t batch, const TensorType& example,
                             const Augmentation& augmentation);
-  /// Convolution without a bias, with new weights. Their initial values are PyTorch's default:
-  /// uniform in ±1 / sqrt(fan in). Shapes: x [B, H, W, I] to [B, H', W', channels].
+  /// Appends a convolution without a bias, with new weights. Their initial values are PyTorch's
+  /// default: uniform in ±1 / sqrt(fan in). Shapes: x [B, H, W, I] to [B, H', W', channels].
   Value convolution(Value x, std::int64_t channels, const Window& window);
-  /// Convolution with the given weights. Shapes: w [O, K, K, I].
+  /// Appends a convolution with the given weights. Shapes: w [O, K, K, I].
   Value convolution(Value x, Value weights, const Window& window);
   /// Convolves each channel separately, with new weights that are initially uniform in ±1 /
   /// sqrt(fan in). Shapes: x [B, H, W, C] to [B, H', W', C].
   Value depthwise_convolution(Value x, const Window& window);
-  /// Batch normalisation with trained scale and shift, initially 1 and 0. Evaluation uses the
-  /// running statistics.
+  /// Appends a batch normalisation with trained scale and shift, initially 1 and 0. Evaluation uses
+  /// the running statistics.
   Value normalize(Value x, const Normalization& options);
-  /// Batch normalisation with a trained shift, initially 0; the scale stays 1.
+  /// Appends a batch normalisation with a trained shift, initially 0; the scale stays 1.
   Value normalize_shift_only(Value x, const Normalization& options);
-  /// Dense layer without a bias. Shapes: x [B, I] to [B, outputs].
+  /// Appends a dense layer without a bias. Shapes: x [B, I] to [B, outputs].
   Value dense(Value x, std::int64_t outputs, const Initializer& initializer);
   Value bias(Value x, const Initializer& initializer = Initializer{});
   /// Returns x cast to f32, as losses and metrics require; x itself if it is in f32.
   Value as_f32(Value x);
 
-  /// The slice that is a whole batch: shuffled in training, in the data set's order in evaluation.
+  /// Returns the slice that is a whole batch: shuffled in training, in the data set's order in
+  /// evaluation.
   InputSlice whole(std::int64_t batch) const {
     return {.batch = batch,
             .offset = 0,

@@ -75,7 +75,8 @@ struct Workload {
   /// Computes the initial weights that depend on the data; null if all depend on the seed only.
   std::vector<float> (*data_weights)(const DataSet& train) = nullptr;
   Step (*training)(const Recipe& recipe) = nullptr;
-  /// Its losses are the loss and, for Metric::Accuracy, the number of correct examples.
+  /// Builds the evaluation step. Its Step::losses are the loss and, for Metric::Accuracy, the
+  /// number of correct examples.
   Step (*evaluation)(const Recipe& recipe) = nullptr;
 };
 
@@ -99,19 +100,17 @@ const std::vector<Workload>& all_workloads();
 /// suggests the nearest valid name.
 const Workload& find_workload(const std::string& name);
 
-/// The numbers of examples in the two parts of a data set.
 struct DataSetSizes {
   std::int64_t train = 0;
   std::int64_t test = 0;
 };
 
-/// The training part and the test part of a data set.
 struct DataSets {
   DataSet train;
   DataSet test;
 };
 
-/// The folder of a data set that is files, and the treatment of unverified files.
+/// The folder of a data set's files, and the treatment of unverified files.
 struct DataFiles {
   std::string folder;  ///< empty: DataSource::folder
   DataCheck check = DataCheck::Verified;
@@ -132,7 +131,7 @@ const DataSource* find_data_source(std::string_view name);
 /// Returns the sizes of a data set without loading it; empty for an unknown name.
 std::optional<DataSetSizes> data_set_sizes(std::string_view name);
 
-/// Whether the program generates the data set; other data sets are files.
+/// Whether the program generates the data set; other data sets are read from files.
 bool is_made(std::string_view data_set);
 
 /// Checks that the workload can use the data set. Throws: RunError(Usage) if it cannot.

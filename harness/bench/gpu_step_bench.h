@@ -28,7 +28,6 @@ struct GpuStepOptions {
   PeakSizes peaks;
 };
 
-/// One kernel of a step.
 struct KernelTiming {
   std::string op;
   std::string layer;

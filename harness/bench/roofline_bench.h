@@ -25,7 +25,6 @@ namespace regatta {
 /// A kernel that reaches at least this share of a measured peak is at that limit.
 inline constexpr double kNearShare = 0.6;
 
-/// The work of a kernel.
 struct KernelLoad {
   ElementType element = ElementType::F32;  ///< element type of its products
   double flop = 0;

@@ -55,8 +55,8 @@ void for_each_field(T& variable, Field&& field) {
 struct Checkpoint {
   static constexpr std::uint64_t kFormat = 7;
 
-  std::string run_id;   ///< of the original run, however often it was resumed
-  std::string command;  ///< of the original run
+  std::string run_id;   ///< id of the original run, however often it was resumed
+  std::string command;  ///< command of the original run
   Fingerprint fingerprint;
   std::int64_t examples = 0;  ///< trained on; asynchronous loops may have seen a few more
   std::int64_t training_ns = 0;

@@ -40,9 +40,9 @@ std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts
 /// `ready; 2 features missing: mpirun, CIFAR-10; without NVIDIA driver`.
 std::string verdict_of(std::span<const Diagnosis> rows);
 
-/// Prints the table and the verdict. `data_dir` is the folder of the data sets that are files;
-/// empty: the default of each. Returns the exit code,
-/// always 0, because no feature is required.
+/// Prints the table and the verdict. `data_dir` is the folder of data sets that are read from
+/// files; empty: the default of each. Returns the exit code, always 0, because no feature is
+/// required.
 int doctor(std::ostream& out, const std::string& data_dir);
 
 }  // namespace regatta

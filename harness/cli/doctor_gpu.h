@@ -17,7 +17,7 @@ namespace regatta {
 std::vector<Diagnosis> diagnose_gpus(const MachineFacts& machine, const GpuFindings& found,
                                      const std::vector<GpuLibrary>& libraries);
 
-/// Formats as `NVIDIA H200, 151 GB, compute capability 9.0, PCIe gen 5 x16, 18 NVLinks`.
+/// Formats a GPU as `NVIDIA H200, 151 GB, compute capability 9.0, PCIe gen 5 x16, 18 NVLinks`.
 std::string to_text(const GpuFacts& gpu);
 
 }  // namespace regatta

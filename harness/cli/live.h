@@ -18,7 +18,7 @@
 
 namespace regatta {
 
-/// Formats as `resnet9_thin all_reduce, 2 workers, seed 1`.
+/// Formats the run's name as `resnet9_thin all_reduce, 2 workers, seed 1`.
 std::string name_of_run(const RaceRequest& request);
 
 /// The progress of a run as short texts, such as `step 10 of 80`, to be joined into lines.

@@ -20,8 +20,8 @@ inline constexpr int kRunFailed = 2;
 /// record cannot be written.
 int run_command(const Command& command);
 
-/// Requires that mpirun or srun has not started several processes; `because` is the reason.
-/// Throws: RunError(Usage).
+/// Checks that mpirun or srun has not started several processes. Throws: RunError(Usage) with the
+/// reason `because`.
 void require_alone(const std::string& because);
 
 }  // namespace regatta

@@ -16,7 +16,7 @@ namespace regatta::chakra {
 /// The number of a node in its file, counted from 1.
 using Id = std::uint64_t;
 
-/// Numbers sets of processes. A set has the same number in all files; the set of all processes has
+/// Assigns a number to each set of processes, the same in all files. The set of all processes has
 /// number 0.
 class Groups {
  public:

@@ -26,7 +26,6 @@ struct Submission {
   std::optional<double> cost_per_hour;  ///< the price of the machine. Units: US dollars
 };
 
-/// The result of an export.
 struct Export {
   std::vector<ExportedFile> files;    ///< empty if no record fits the format
   std::vector<std::string> left_out;  ///< one line per value or run that was left out
@@ -44,7 +43,6 @@ struct ExportFormat {
   Export (*write)(std::span<const Record>, const Submission&) = nullptr;
 };
 
-/// Returns the table of all formats.
 const std::vector<ExportFormat>& all_export_formats();
 
 struct ExportRequest {

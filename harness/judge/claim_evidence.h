@@ -51,8 +51,8 @@ OptionValues options_under(const std::string& strategy, const Contestant& contes
 
 using Runs = std::vector<const Record*>;
 
-/// Runs that may be compared: they are equal in all settings, machine, compiler and commit, and
-/// differ only in the contestant and the seed.
+/// Runs that may be compared: they share all settings, the machine, the compiler and the commit,
+/// and differ only in the contestant and the seed.
 struct Field {
   std::string name;  ///< the workload, then the settings in which its fields differ
   std::map<Contestant, Runs> runs;
@@ -96,7 +96,7 @@ using Measure = std::function<std::optional<Measured>(const Record&)>;
 /// Units: examples/s.
 std::optional<double> speed(const Record& record);
 /// Whether the run is evidence about learning: it did not fail, or failed because it diverged. A
-/// run that ended by a crash or a lost peer is none.
+/// run that crashed or lost a peer is not.
 bool is_told(const Record& record);
 std::optional<Measured> examples_to_target(const Record& record);  ///< infinite: not reached
 std::optional<Measured> seconds_to_target(const Record& record);   ///< on the training clock
@@ -140,7 +140,8 @@ std::size_t count(std::span<const RatioComparison> comparisons, Side side);
 /// Counts the comparisons for and against a claim that is true if the ratio is on side `truth`.
 Balance balance_of(std::span<const RatioComparison> comparisons, Side truth);
 
-/// Returns Undecided unless most comparisons are decided, else Mixed if they disagree.
+/// Returns Undecided unless most comparisons are decided; otherwise Mixed if they disagree, or else
+/// the verdict on which they agree.
 ClaimVerdict verdict_on(const Balance& balance);
 
 /// The result of one field for a claim about counts, such as bytes, which are equal in every run.

@@ -50,8 +50,8 @@ struct CompareOptions {
   Taken taken = Taken::Apart;
 };
 
-/// The comparison of one measure, speed or convergence, of one cell. Ratios are head over base;
-/// above 1 is worse.
+/// One measure (speed or convergence) of one cell, compared between base and head. Ratios are head
+/// / base; above 1 is worse.
 struct Comparison {
   Verdict verdict = Verdict::NotMeasured;
   std::optional<double> ratio;       ///< ratio of the medians, or median of the ratios of pairs
@@ -78,7 +78,7 @@ struct Measurements {
   std::vector<BenchmarkResult> benchmarks;
 };
 
-/// Compares all cells of both sides. Races come before benchmarks, in the order of base; those that
+/// Compares all cells of both sides. Races come before benchmarks, in the order of base; cells that
 /// only head has come last.
 std::vector<CellComparison> compare(const Measurements& base, const Measurements& head,
                                     const CompareOptions& options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Measures the judge's error rate and power: 200 made-up matrices a row with a known faster cell.
-// README.md has the table that it prints.
+// results/verdicts.md has the tables that it prints.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -91,13 +91,13 @@ std::string_view to_string(Standing standing);
 struct AgainstFirst {
   Standing standing = Standing::NoClaim;
   std::optional<PairedRatio> ratio;       ///< empty if a run missed its target
-  std::optional<RatioInterval> interval;  ///< of `ratio`'s time, at FirstPlace::confidence
+  std::optional<RatioInterval> interval;  ///< interval of `ratio`'s time, at FirstPlace::confidence
   double p = 1;                           ///< two-sided, corrected over the whole report
 };
 
 /// The runs of one cell. Medians are empty where no run has the value.
 struct CellJudgement {
-  std::vector<const Record*> runs;  ///< all of one cell, with their own seeds
+  std::vector<const Record*> runs;  ///< the runs, each with its own seed
   bool claims_time = true;          ///< false for `independent`, see claims_target()
   std::int64_t reached = 0;         ///< runs that reached the target
   std::int64_t held = 0;            ///< runs that also met it at all later evaluations

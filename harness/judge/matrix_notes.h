@@ -13,7 +13,6 @@
 
 namespace regatta {
 
-/// Notes on one workload.
 struct WorkloadNotes {
   std::int64_t missing = 0;  ///< number of missing runs
   double seconds = 0;        ///< expected time of the missing runs; 0: unknown

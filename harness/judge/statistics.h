@@ -24,9 +24,9 @@ struct MedianInterval {
 };
 
 /// Computes the median and the narrowest interval from the k-th smallest to the k-th largest value
-/// that covers the true median with at least 95 %; with fewer than 6 values none does, and it is
-/// smallest to largest. Coverage is 1 - 2 P(Bin(n, 1/2) < k), above 1,000 values by the normal
-/// approximation. Infinite values are allowed. Throws: aborts on an empty sample.
+/// that covers the true median with at least 95 %; with fewer than 6 values none does, and the
+/// interval is from the smallest to the largest. Coverage is 1 - 2 P(Bin(n, 1/2) < k), above 1,000
+/// values by the normal approximation. Infinite values are allowed. Aborts if the sample is empty.
 /// Source: David and Nagaraja, "Order statistics", 2003, section 7.1.
 MedianInterval median_interval(std::span<const double> sample);
 
@@ -70,8 +70,8 @@ double studentized_range_p(double q, std::size_t means, std::size_t freedom);
 /// studentized_range_p().
 double studentized_range_quantile(double p, std::size_t means, std::size_t freedom);
 
-/// Adjusts the p values of several tests by Holm's correction. The result has their order.
-/// Source: Holm, Scandinavian Journal of Statistics 6 (1979).
+/// Adjusts the p values of several tests by Holm's correction. The result is in the order of
+/// `p_values`. Source: Holm, Scandinavian Journal of Statistics 6 (1979).
 std::vector<double> holm(std::span<const double> p_values);
 
 }  // namespace regatta

@@ -24,7 +24,6 @@ class GrowingFigure {
   std::string draw();
   /// Returns the time that the last drawing took; 0 before the first. Units: seconds.
   double cost() const { return cost_; }
-  /// Returns the path of the figure: `out/race.svg`.
   std::string file() const { return folder_ + "/race.svg"; }
 
  private:

@@ -47,7 +47,6 @@ struct RejectedCell {
   std::string reason;
 };
 
-/// Pairs of a flag and its value.
 using FlagValues = std::vector<std::pair<std::string, std::string>>;
 
 /// Returns the cell with additional flags, such as `--rate-scale` with value 2.
@@ -58,7 +57,6 @@ struct TuneBlock {
   std::vector<std::string> workloads, strategies;  ///< cells to which it applies; empty: all
   std::vector<std::pair<std::string, std::vector<std::string>>> choices;  ///< flags, their values
 };
-/// Whether the block applies to the cell.
 bool is_for(const TuneBlock& block, const MatrixCell& cell);
 
 struct TunePlan {
@@ -87,7 +85,7 @@ MatrixPlan parse_matrix(const std::string& text, const std::string& source);
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan);
 
 /// Checks that each data set of the cells can be loaded, by loading it. `data_dir` is the folder of
-/// data sets that are files. Throws: RunError(Data) if one is missing or damaged.
+/// data sets that are read from files. Throws: RunError(Data) if one is missing or damaged.
 void require_data(std::span<const MatrixCell> cells, const std::string& data_dir);
 
 }  // namespace regatta

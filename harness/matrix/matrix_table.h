@@ -24,7 +24,6 @@ class MatrixTable {
   /// Adds a run of the cell that crashed without a record.
   void add_crash(std::size_t cell);
 
-  /// Shows that a run of the cell with this seed has started.
   void begin(std::size_t cell, std::uint64_t seed);
   /// Shows `line`, the last output of the current run, and `left`, the time left for the matrix.
   void progress(const std::string& line, const std::string& left);
@@ -46,7 +45,7 @@ class MatrixTable {
     std::string title;  ///< the workload, and the settings that all of its cells share
     std::vector<std::size_t> cells;
   };
-  using Columns = std::vector<std::string>;  ///< of a row, without the bar
+  using Columns = std::vector<std::string>;  ///< the texts of a row, without the bar
   /// Units: columns of the terminal.
   struct Widths {
     std::size_t line = 0;

@@ -14,7 +14,7 @@ namespace regatta {
 /// no limit.
 std::string resume_command(const MatrixRequest& request, const std::optional<std::string>& within);
 
-/// Formats the command that lists the cells and the number of runs that each has.
+/// Formats the command that lists the cells, each with its number of runs.
 std::string dry_run_command(const MatrixRequest& request);
 
 }  // namespace regatta

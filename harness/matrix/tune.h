@@ -38,9 +38,9 @@ class Tuning {
 
  private:
   struct Group {
-    MatrixCell base;  ///< without straggler
+    MatrixCell base;  ///< the cells' common flags, without the straggler
     std::vector<FlagValues> settings;
-    std::vector<std::size_t> cells;  ///< of the plan
+    std::vector<std::size_t> cells;  ///< indices of the cells in the plan
   };
   std::vector<Group> groups_;
   std::vector<std::uint64_t> seeds_;

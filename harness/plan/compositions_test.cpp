@@ -2,8 +2,8 @@
 //
 // Tests every strategy after every other: a composition is either refused by a rule before anything
 // starts, or it runs, in several processes if its parts may; synchronous ones follow `single`. The
-// tables of strategies/README.md are made here: if they differ, the test fails and writes the file
-// as it should be.
+// tables of strategies/compositions.md are made here: if they differ, the test fails and writes the
+// file as it should be.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@
 namespace regatta {
 namespace {
 
-constexpr const char* kReadme = "strategies/README.md";
+constexpr const char* kReadme = "strategies/compositions.md";
 constexpr const char* kBegin = "<!-- made by compositions_test -->\n";
 constexpr const char* kEnd = "<!-- end -->\n";
 constexpr std::int64_t kExamples = 1'000;
@@ -186,7 +186,7 @@ TEST(Compositions, StandInTheReadme) {
   ASSERT_NE(begin, std::string::npos) << kReadme;
   ASSERT_NE(end, std::string::npos) << kReadme;
   const std::size_t from = begin + std::string(kBegin).size();
-  const std::string made = testing::TempDir() + "strategies_README.md";
+  const std::string made = testing::TempDir() + "compositions.md";
   std::ofstream(made) << readme.substr(0, from) << tables() << readme.substr(end);
   EXPECT_EQ(readme.substr(from, end - from), tables())
       << "other strategies compose than " << kReadme << " says; fix: cp " << made << ' ' << kReadme;

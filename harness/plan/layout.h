@@ -27,7 +27,6 @@ void check_deal(const Placement& placement);
 
 /// Lists the places of the workers in a process, by replica, then by stage; none for a server.
 std::vector<Place> worker_places(const Placement& placement, int process);
-/// Returns the number of workers in a process.
 int workers_in(const Placement& placement, int process);
 
 /// Whether the run needs MPI: a collective has members in several processes, which MPI connects

@@ -20,16 +20,16 @@ namespace regatta {
 struct TrainerRequest {
   const RaceRequest& request;
   const Placement& placement;
-  const DataSet& data;            ///< to train on; must outlive the trainer
-  const std::vector<int>& cores;  ///< that this process may use
+  const DataSet& data;            ///< the training data; must outlive the trainer
+  const std::vector<int>& cores;  ///< the cores that this process may use
   std::int64_t threads_per_worker = 1;
   std::string run_id;
-  Fingerprint fingerprint;                       ///< which each rank's must equal
+  Fingerprint fingerprint;                       ///< each rank's must be equal to it
   std::function<void()> started;                 ///< called once the ranks are started
   std::function<void(const std::string&)> tell;  ///< prints a line for the user
 };
 
-/// Whether the ranks of the run may be on several hosts.
+/// Returns whether the ranks of the run may be on this host only, or on several hosts.
 Reach reach_of_run(const RaceRequest& request);
 
 /// The options with which the ranks of a run in several processes are started.

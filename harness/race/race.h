@@ -32,7 +32,7 @@ struct RaceProgress {
   Occasion occasion = Occasion::Tick;
   std::int64_t step = 0;
   std::int64_t steps = 0;               ///< planned steps of the whole run
-  std::optional<double> training_loss;  ///< of the last step; empty before the first step
+  std::optional<double> training_loss;  ///< loss of the last step; empty before the first
   LastEvaluation evaluation;
   Target target;
   std::optional<std::int64_t> reached_at_step;

@@ -30,7 +30,8 @@ namespace regatta {
 
 class Race {
  public:
-  /// Sets everything up. Throws: RunError for an invalid request.
+  /// Sets up the race, up to the moment before its clocks start. Throws: RunError for an invalid
+  /// request.
   Race(const RaceRequest& request, const RaceHooks& hooks);
 
   /// Trains and evaluates. Called once.

@@ -25,14 +25,13 @@ struct ControlServerOptions {
   TlsFiles tls{};
 };
 
-/// The state of a rank's session.
 struct RankState {
   bool greeted = false;  ///< the session is or was open
   bool broken = false;   ///< the session has ended
   int ended_before = 0;  ///< number of sessions that ended before this one, if it has ended
   std::string host;
   std::int64_t pid = 0;
-  std::int64_t examples = 0;   ///< trained on, by the rank's last heartbeat or answer
+  std::int64_t examples = 0;   ///< trained on, as of the rank's last heartbeat or answer
   std::int64_t beats = 0;      ///< messages received, of any kind
   std::optional<double> loss;  ///< in the rank's last heartbeat that had one
 };
@@ -47,7 +46,6 @@ class ControlServer {
   /// Serves on a free port, or at the socket `coordinator` in the folder. Throws: RunError(Usage)
   /// if a TLS file cannot be read, RunError(Io) if the server cannot listen there.
   explicit ControlServer(const ControlServerOptions& options);
-  /// Ends all open sessions.
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;

@@ -21,7 +21,6 @@ class IncomingVariables {
   /// Expects a variable from the process, after those already expected from it. The returned copy
   /// refers to memory that holds the variable's previous values until new pieces overwrite them.
   VariableCopy expect(std::size_t process, VariableId id);
-  /// True if variables are still expected from the process.
   bool expects_any(std::size_t process) const { return !incoming_[process].variables.empty(); }
   /// Stores a piece. Returns false, and stores nothing, if it is not the piece expected next.
   [[nodiscard]] bool take(std::size_t process, const control::Piece& piece);

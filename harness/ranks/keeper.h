@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clears up after a run over processes, even if the coordinator is killed (SIGKILL): ends mpirun
+// Cleans up after a run over processes, even if the coordinator is killed (SIGKILL): ends mpirun
 // and this machine's ranks, and removes the folders with their files. Open MPI leaves its session
 // folder and shared memory behind when mpirun is killed, and sometimes when it loses its ranks. The
 // keeper is a separate process of this program, so that it survives the coordinator. It waits until
-// a pipe closes whose other end only the coordinator holds. Called by: the launcher. Threads: one.
+// a pipe closes whose other end only the coordinator holds. Called by: the launcher. Threads: used
+// from one thread.
 #pragma once
 
 #include <filesystem>
@@ -28,7 +29,6 @@ class RunFolders {
   explicit RunFolders(Memory memory);
   RunFolders(const RunFolders&) = delete;
   RunFolders& operator=(const RunFolders&) = delete;
-  /// Removes the folders.
   ~RunFolders();
 
   const std::vector<std::string>& folders() const { return folders_; }

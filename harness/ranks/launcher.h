@@ -26,9 +26,8 @@ namespace regatta {
 /// Whether the other ranks are ended or go on when a rank dies.
 enum class OnDeath : std::uint8_t { EndAll, GoOn };
 
-/// The ranks to start.
 enum class Start : std::uint8_t {
-  All,      ///< by mpirun
+  All,      ///< all ranks, by mpirun
   RankZero  ///< only rank 0, in an existing allocation, where the other ranks already run
 };
 
@@ -40,8 +39,8 @@ struct LaunchOptions {
   Start start = Start::All;
   std::filesystem::path logs;
   std::string sockets;  ///< a folder that is removed if this process is killed; empty: none
-  std::vector<std::string> arguments;              ///< of ranks, without the program's name
-  std::map<std::string, std::string> environment;  ///< of ranks, besides this process's variables
+  std::vector<std::string> arguments;  ///< arguments of ranks, without the program's name
+  std::map<std::string, std::string> environment;  ///< added to this process's
 };
 
 class Launcher {
@@ -72,7 +71,6 @@ class Launcher {
   /// mpirun's last lines of output, without lines of dashes. They show why a run ended before any
   /// rank printed something.
   std::string last_words() const;
-  /// The last lines that a rank printed.
   std::vector<std::string> last_lines(int rank) const;
   std::filesystem::path log_of(int rank) const;
 

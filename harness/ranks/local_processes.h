@@ -12,7 +12,7 @@
 
 namespace regatta {
 
-inline constexpr std::chrono::seconds kKindness{3};  ///< from SIGTERM to SIGKILL
+inline constexpr std::chrono::seconds kKindness{3};  ///< time between SIGTERM and SIGKILL
 
 /// Holds a process by a descriptor (pidfd), because the process's id may be reused once the process
 /// has ended.

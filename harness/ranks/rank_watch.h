@@ -75,7 +75,7 @@ class RankWatch {
   /// The last lines of a rank's output, each with the rank and its log file as prefix.
   std::vector<std::string> end_of_output(int rank) const;
   bool is_lost(int rank) const { return lost_.at(static_cast<std::size_t>(rank)).has_value(); }
-  /// Formats as `rank 1 (replica1, process 123 on vm)`.
+  /// Formats the rank's name as `rank 1 (replica1, process 123 on vm)`.
   std::string name_of(int rank) const;
 
  private:

@@ -25,13 +25,13 @@ struct Backend {
   void add(std::unique_ptr<Transport> transport);
   /// The device (memory and queues) and the kernels of each place; gpu_rule.h deals places to GPUs.
   PlacedDevices devices() const;
-  /// Device::gpu() of the first GPU; empty if the CPU computes.
+  /// Returns Device::gpu() of the first GPU; empty if the CPU computes.
   std::string gpu() const { return gpus.empty() ? "" : gpus.front()->gpu(); }
 
   std::vector<std::unique_ptr<Device>> gpus;  ///< empty if the CPU computes
-  std::int64_t stages = 1;                    ///< of a replica; decides the GPU of each place
+  std::int64_t stages = 1;  ///< number of stages of a replica; decides the GPU of each place
   std::unique_ptr<Device> pinned_host;  ///< for the host's place beside GPUs; null: plain memory
-  KernelTable kernels;                  ///< of the GPUs, or of the CPU
+  KernelTable kernels;                  ///< kernels of the GPUs, or of the CPU
   KernelTable host_kernels{"cpu"};      ///< for the host's place beside GPUs
   std::vector<std::unique_ptr<Transport>> transports;  ///< first the one within the process
   std::unique_ptr<TicketMessages> tickets;             ///< null if every loop has one process
@@ -53,7 +53,7 @@ struct GpuShare {
 /// pinned memory, where the CPU's kernels compute. The host moves all other data between places by
 /// reading and writing GPU memory, except for sums between places of one GPU
 /// (kernels/comm/in_process/in_process.h), sums by NCCL, and messages to and from servers, which
-/// pass through pinned memory (kernels/comm/grpc/staging.h). This is safe because a lane has
+/// pass through pinned memory (kernels/comm/staging.h). This is safe because a lane has
 /// finished its queue before its segment of communication begins (kernels/runtime/lane.h). Throws:
 /// RunError(Unsupported, Device) for a device that this build or this machine does not have.
 std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare& share = {});

@@ -44,8 +44,8 @@ class LocalTrainer final : public Trainer {
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
   void interrupt(const RunError& error) override { executor_.interrupt(error); }
   void look() override { stop_at_slurm_end(); }
-  /// Determines, together with all ranks, how late members in other processes arrived at exchanges.
-  /// Called by every rank between two calls of advance_to(). Throws: RunError(PeerLost).
+  /// Determines how late members in other processes arrived at exchanges. A collective call: every
+  /// rank makes it, between two calls of advance_to(). Throws: RunError(PeerLost).
   void settle_arrivals();
   /// Ends all waits for `process`, which was lost for `reason`. Threads: any.
   void lose(int process, const std::string& reason);

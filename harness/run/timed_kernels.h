@@ -27,7 +27,7 @@ class TimedKernels {
 
   /// The times of one node's kernel in each step.
   struct NodeTimes {
-    NodeId id = -1;                   ///< of the node in the executor's graph
+    NodeId id = -1;                   ///< id of the node in the executor's graph
     const NodeTimes* head = nullptr;  ///< entry of the kernel it was merged into; null: none
     Op op = Op::Read;
     std::string choice;                ///< the kernel's algorithm or engine; empty: no choice

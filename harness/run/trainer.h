@@ -50,7 +50,7 @@ enum class Copies : std::uint8_t {
 
 /// One loop's history. Entry k of each vector is for step k.
 struct LoopHistory {
-  int number = 0;             ///< in the whole graph
+  int number = 0;             ///< number of the loop in the whole graph
   double share_of_batch = 1;  ///< examples in a step of this loop / global batch
   std::vector<std::int64_t> step_ns;
   std::vector<float> losses;           ///< the loop's share of the loss
@@ -91,7 +91,7 @@ struct TrainingReport {
   TrafficByPlace traffic;                     ///< counted at the transports
   ExchangeTimesByPlace exchange_times;        ///< measured at the transports
   std::map<std::int64_t, ClockFacts> clocks;  ///< by rank; empty if no clocks were compared
-  std::set<KernelChoice> kernels;             ///< of all processes
+  std::set<KernelChoice> kernels;             ///< choices of the kernels of all processes
   std::int64_t lost_updates = 0;
   std::vector<std::string> lost_processes;  ///< those that training went on without; with reasons
   std::int64_t planned_bytes = 0;           ///< sum over all processes

@@ -32,7 +32,7 @@ class TrainingClock {
     started_at_ns_.reset();
   }
 
-  /// Units: ns.
+  /// Returns the time that the run has trained. Units: ns.
   std::int64_t elapsed_ns() const {
     const std::lock_guard lock(mutex_);
     return stopped_ns_ + (started_at_ns_ ? now_ns() - *started_at_ns_ : 0);

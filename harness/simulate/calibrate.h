@@ -16,7 +16,7 @@ namespace regatta {
 struct CalibrateRequest {
   std::string out = "calibration.json";
   IfThere if_there = IfThere::Refuse;
-  std::int64_t threads = 1;  ///< per worker
+  std::int64_t threads = 1;  ///< threads per worker
   std::string messages;      ///< path of a calibration whose message costs are used; empty: measure
 };
 

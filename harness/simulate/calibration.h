@@ -41,17 +41,17 @@ struct Calibration {
 
 inline const std::string kCalibrated = "regatta calibrate";
 
-inline constexpr double kMostNs = 1e13;  ///< of a message, a kernel or a step: three hours
+inline constexpr double kMostNs = 1e13;  ///< longest message, kernel or step: three hours
 inline constexpr double kLeastBytesPerNs = 1e-9, kMostBytesPerNs = 1e9;
-inline constexpr double kMostBytes = 1e12;              ///< of a point
-inline constexpr std::size_t kMostPoints = 100;         ///< of a way
+inline constexpr double kMostBytes = 1e12;              ///< largest message of a point
+inline constexpr std::size_t kMostPoints = 100;         ///< most points of a Way
 inline constexpr std::size_t kMostStepTimes = 100'000;  ///< few, because each step averages them
 
 std::string to_json(const Calibration& calibration);
 
 struct CalibrationFile {
   Calibration calibration;
-  std::string digest;  ///< of the file, sixteen hexadecimal digits
+  std::string digest;  ///< digest of the file, sixteen hexadecimal digits
 };
 
 /// Reads a calibration file. Throws: RunError(Data) that names the file and the error in it.

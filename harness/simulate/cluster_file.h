@@ -41,7 +41,7 @@ namespace regatta {
 struct ClusterFile {
   virtual_time::Cluster cluster;  ///< includes the calibration's transports
   Calibration calibration;
-  std::string digest;  ///< of the file, sixteen hexadecimal digits
+  std::string digest;  ///< digest of the file, sixteen hexadecimal digits
   std::string calibration_digest;
   std::vector<int> processes;  ///< on each host, from the file; 0: as many as the cores suffice for
 };

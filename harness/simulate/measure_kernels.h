@@ -17,7 +17,7 @@ namespace regatta {
 
 struct KernelMeasuring {
   const DataSet& data;
-  std::vector<int> cores;      ///< that the run may use
+  std::vector<int> cores;      ///< the cores that the run may use
   int threads_per_worker = 1;  ///< decides how many copies of a part `cores` suffice for
   std::uint64_t seed = 1;
   std::int64_t steps = 10;  ///< measured in each round, after two warm-up steps

@@ -39,8 +39,8 @@ struct GrpcSweeps {
   Sweep sending;
 };
 
-/// Measures between two exchanges of this process, of which one serves at `listen`, an address
-/// without port or `unix:FOLDER`.
+/// Measures messages between two exchanges in this process. One of them listens at `listen`, an
+/// address without port or `unix:FOLDER`.
 GrpcSweeps sweep_grpc(const std::string& listen);
 
 /// Whether rank 0 arrives at an all-reduce with the other ranks, or 1 ms later. Late is like a real

@@ -88,7 +88,6 @@ ChildEnd run_program(const std::string& path, std::vector<std::string> words, co
 /// Threads: other threads may run meanwhile, but must not start programs.
 std::string first_line_of(const std::vector<std::string>& words, Deadline deadline = kNever);
 
-/// True if PATH has a program with this name.
 bool is_in_path(const std::string& name);
 
 /// Runs this program again as a child, like run_program(). `arguments` exclude the program's name.

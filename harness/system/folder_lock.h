@@ -10,7 +10,7 @@ namespace regatta {
 
 class FolderLock {
  public:
-  /// Throws: RunError(Usage) if another process holds the lock, RunError(Io).
+  /// Locks the folder. Throws: RunError(Usage) if another process holds the lock, RunError(Io).
   explicit FolderLock(const std::string& folder);
   ~FolderLock();
   /// True if the path still refers to the locked folder; false if the folder was removed or

@@ -21,12 +21,12 @@ struct MachineFacts {
   std::vector<std::string> isa;      ///< the CPU's instruction set extensions that are recorded
   std::int64_t cores_available = 0;  ///< logical cores that this process may run on
   std::int64_t cores_physical = 0;   ///< physical cores to which these logical cores belong
-  std::int64_t cores_used = 0;       ///< by the run; by default all available cores
-  std::optional<double> cpu_quota;   ///< of the control group. Units: cores
+  std::int64_t cores_used = 0;       ///< cores that the run uses; by default all available
+  std::optional<double> cpu_quota;   ///< CPU limit of the control group. Units: cores
   std::int64_t memory_bytes = 0;
   std::vector<std::string> gpus;
-  std::optional<std::string> driver;   ///< of the GPUs
-  std::string link = "shared_memory";  ///< between workers
+  std::optional<std::string> driver;   ///< version of the GPUs' driver
+  std::string link = "shared_memory";  ///< the link between workers
 };
 
 struct SoftwareFacts {

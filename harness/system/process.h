@@ -11,7 +11,6 @@
 
 namespace regatta {
 
-/// The name of this machine.
 std::string host_name();
 
 /// The ids of the logical cores that this process may use: the first `wanted` of them, or all if
@@ -20,7 +19,6 @@ std::string host_name();
 /// fewer than `wanted`.
 std::vector<int> available_cores(std::int64_t wanted);
 
-/// The peak resident memory of this process. Units: bytes.
 std::int64_t peak_rss_bytes();
 
 /// Called in a catch clause: converts the exception that is being handled into a RunError. A lack

@@ -9,7 +9,6 @@ namespace regatta {
 
 /// Returns `bytes` random bytes from the system, as 2 * `bytes` hexadecimal digits.
 std::string random_hexadecimal(int bytes);
-/// Number of random bytes in a run id.
 inline constexpr int kRunIdBytes = 16;
 
 /// The current time in UTC, formatted as 2026-01-31T12:00:00Z.

@@ -16,7 +16,7 @@ struct SlurmJob {
   std::string id;
   std::vector<std::string> hosts;
   std::int64_t tasks = 0;           ///< processes that the job may start; 0: not reported by Slurm
-  std::vector<std::int64_t> cores;  ///< of the job on each host; empty: not reported by Slurm
+  std::vector<std::int64_t> cores;  ///< cores of the job on each host; empty: not reported by Slurm
 };
 
 /// The Slurm job of this process; empty outside of Slurm.

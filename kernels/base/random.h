@@ -16,7 +16,7 @@ namespace regatta {
 
 using Counter4 = std::array<std::uint32_t, 4>;
 
-/// Ten rounds of Philox4x32.
+/// Computes ten rounds of Philox4x32.
 constexpr Counter4 philox(Counter4 counter, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = std::uint64_t{0xD2511F53U} * counter[0];
@@ -57,17 +57,18 @@ class RandomStream {
         b_(b),
         purpose_(static_cast<std::uint32_t>(purpose)) {}
 
-  /// The four words of draw `index`.
+  /// Returns the four words of draw `index`.
   constexpr Counter4 words(std::uint32_t index) const {
     return philox({index, a_, b_, purpose_}, key_);
   }
-  /// Uniform in [0, 1) with 24 bits, from word `lane` (0 to 3) of draw `index`.
+  /// Returns a number uniform in [0, 1) with 24 random bits, from word `lane` (0 to 3) of draw
+  /// `index`.
   float uniform(std::uint32_t index, int lane = 0) const;
-  /// Uniform in [0, bound), from word `lane` (0 to 3) of draw `index`.
+  /// Returns an integer uniform in [0, bound), from word `lane` (0 to 3) of draw `index`.
   constexpr std::uint32_t below(std::uint32_t bound, std::uint32_t index, int lane = 0) const {
     return below_word(words(index)[static_cast<std::size_t>(lane)], bound);
   }
-  /// Standard normal by Box-Muller, from words 0 and 1 of draw `index`.
+  /// Returns a standard normal number by Box-Muller, from words 0 and 1 of draw `index`.
   float normal(std::uint32_t index) const;
 
  private:

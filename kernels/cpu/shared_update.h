@@ -17,8 +17,8 @@
 
 namespace regatta::cpu {
 
-/// Increments the canary, which shows how many updates are lost: a relaxed load and a relaxed store
-/// lose concurrent increments as often as updates of an element.
+/// Increments the canary, a counter from whose missing increments lost updates are estimated: its
+/// relaxed load and store lose concurrent increments as often as an element loses updates.
 inline void touch_canary(VariableStorage& parameter) {
   const std::atomic_ref<std::uint64_t> canary(parameter.counts->canary);
   canary.store(canary.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

@@ -20,9 +20,9 @@ inline V clamp_symmetric(V x, float bound) {
   return select(below < -bound, -bound, below);
 }
 
-/// tanh as a quotient of polynomials of degrees 13 and 6; x is factored out, so that tiny arguments
-/// do not underflow. Source: Eigen, generic_fast_tanh_float (MathFunctionsImpl.h); beyond the bound
-/// the result in f32 is 1.
+/// Returns tanh as a quotient of polynomials of degrees 13 and 6; x is factored out, so that tiny
+/// arguments do not underflow. Source: Eigen, generic_fast_tanh_float (MathFunctionsImpl.h); beyond
+/// the bound the result in f32 is 1.
 template <typename V>
 inline V fast_tanh(V argument) {
   const V x = clamp_symmetric(argument, 7.90531110763549805F);
@@ -39,8 +39,8 @@ inline V fast_tanh(V argument) {
   return x * (p / q);
 }
 
-/// The error function as a quotient of polynomials of degrees 13 and 8.
-/// Source: Eigen 3.4, generic_fast_erf_float (SpecialFunctionsImpl.h).
+/// Returns the error function as a quotient of polynomials of degrees 13 and 8. Source: Eigen 3.4,
+/// generic_fast_erf_float (SpecialFunctionsImpl.h).
 template <typename V>
 inline V fast_erf(V argument) {
   const V x = clamp_symmetric(argument, 4.0F);
@@ -58,8 +58,8 @@ inline V fast_erf(V argument) {
   return x * (p / q);
 }
 
-/// Returns exp of an argument in [-87, 0]; smaller arguments give exp(-87).
-/// Source: Cephes, expf: exp(x) = 2^n exp(r), |r| <= ln 2 / 2, polynomial of degree 5 + 2.
+/// Returns exp of an argument in [-87, 0]; smaller arguments give exp(-87). Source: Cephes, expf:
+/// exp(x) = 2^n exp(r), |r| <= ln 2 / 2, exp(r) = 1 + r + r² p(r), p of degree 5.
 template <typename V>
 inline V fast_exp_of_negative(V argument) {
   constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer

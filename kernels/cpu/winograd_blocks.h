@@ -30,7 +30,7 @@ struct Tiles {
         count(images.dim(0) * down * across) {}
 
   struct Tile {
-    std::int64_t image, row, column;  ///< of the tile's first pixel
+    std::int64_t image, row, column;  ///< position of the tile's first pixel
   };
   Tile at(std::int64_t index) const {
     const std::int64_t in_image = index % (down * across);
@@ -86,7 +86,7 @@ struct Blocks {
   /// sets.
   std::int64_t rows() const { return quotient_up(tiles, each * threads) | 1; }
 
-  /// Calls body(tiles) for the blocks of a thread, in order.
+  /// Calls body(tiles) for each block of tiles that the thread has, in order.
   template <typename Body>
   void for_each_of(int thread, const Body& body) const {
     for (std::int64_t block = 0; block < each; ++block) {

@@ -21,13 +21,14 @@ constexpr std::uint64_t scrambled(std::uint64_t word) {
   return word ^ (word >> 31);
 }
 
-/// The weight of a step in the digest. It is odd, so that multiplication by it modulo 2^64 loses no
-/// information. `step` is the step's index in its loop.
+/// Returns the weight of a step in the digest. It is odd, so that multiplication by it modulo 2^64
+/// loses no information. `step` is the step's index in its loop.
 constexpr std::uint64_t order_weight(std::int64_t step) {
   return scrambled(static_cast<std::uint64_t>(step)) | 1U;
 }
 
-/// Digest of an example without augmentation. `place` is its position in the global batch.
+/// Returns the digest of an example without augmentation. `place` is its position in the global
+/// batch.
 constexpr std::uint64_t order_digest(std::int64_t place, std::int64_t example) {
   return scrambled(scrambled(static_cast<std::uint64_t>(place)) ^
                    static_cast<std::uint64_t>(example));
@@ -38,8 +39,8 @@ constexpr std::uint64_t paired(std::int32_t high, std::int32_t low) {
   return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
 }
 
-/// Digest of an augmented image. `place` is its position in the global batch; `Draw` is
-/// AugmentationDraw (random.h).
+/// Returns the digest of an augmented image. `place` is its position in the global batch; `Draw` is
+/// AugmentationDraw (augmentation_draw.h).
 template <typename Draw>
 constexpr std::uint64_t order_digest(std::int64_t place, std::int64_t example, const Draw& draw) {
   const std::uint64_t flip = draw.flip ? std::uint64_t{1} << 63 : 0;

@@ -36,7 +36,7 @@ struct ExampleTensors {
   const std::vector<T>& as() const {
     return std::get<std::vector<T>>(values);
   }
-  /// The number of values of one example.
+  /// Returns the number of values of one example.
   std::int64_t elements() const {
     return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
   }

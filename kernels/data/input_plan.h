@@ -27,8 +27,8 @@ struct SlicePosition {
   constexpr std::int64_t epoch_of(std::int64_t step) const {
     return constant ? 0 : step / steps_per_epoch;
   }
-  /// The position of the slice's first example in the epoch's order (shuffled) or in the data set
-  /// (sequential).
+  /// Returns the position of the slice's first example in the epoch's order (shuffled) or in the
+  /// data set (sequential).
   constexpr std::int64_t first_of(std::int64_t step) const {
     return step % steps_per_epoch * global_batch + offset;
   }
@@ -52,7 +52,7 @@ struct InputPlan {
   }
   AugmentationRanges ranges() const;
 
-  /// The pixels of an image's side, and its channels.
+  /// Returns the side of an image in pixels, and the number of its channels.
   std::int64_t side() const { return data->inputs.dims[0]; }
   std::int64_t channels() const { return data->inputs.dims[2]; }
 

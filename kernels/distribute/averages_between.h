@@ -17,7 +17,7 @@
 
 namespace regatta {
 
-/// Whether an `average` has variables in several processes.
+/// Whether an `average` node has variables in several processes.
 bool averages_leave_a_process(const Graph& graph, const Binding& binding);
 
 /// Returns the step with each `average` between processes replaced by nodes at both replicas.

@@ -20,8 +20,8 @@ std::vector<int> loops(const Graph& graph);
 std::vector<int> models(const Graph& graph);
 
 /// Whether loops update shared variables independently of each other (Sharing::Relaxed or Locked),
-/// so that no loop's step count is the model's. False under a quorum, where each update is a step
-/// of all loops.
+/// so that no loop's step count is that of the model. False under a quorum, where each update is a
+/// step of all loops.
 bool loops_step_apart(const Graph& graph);
 
 }  // namespace regatta

@@ -15,8 +15,8 @@
 namespace regatta {
 
 struct MessageSum {
-  /// The sum's first term if it is computed at the sum's place and not received; only for messages
-  /// with one value.
+  /// The sum's first term if it is computed at the sum's place instead of received; only for
+  /// messages with one value.
   std::optional<Value> onto;
   /// Numbers of the messages that are the other terms, in order.
   std::vector<std::size_t> messages;

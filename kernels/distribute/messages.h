@@ -4,8 +4,8 @@
 // messages. partition() turns each message into a send and a receive.
 //
 // Values share a message only where this cannot deadlock: values of a server's variables at the
-// begin of a step (a pull) and values sent to a server (a push). Neither can deadlock, because no
-// server sends a value that depends on a value it receives in the same step.
+// beginning of a step (a pull) and values sent to a server (a push). Neither can deadlock, because
+// no server sends a value that depends on a value it receives in the same step.
 #pragma once
 
 #include <cstdint>

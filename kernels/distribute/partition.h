@@ -38,9 +38,9 @@ struct Binding {
 /// users of a shared variable must be in one process (averages_between.h).
 std::vector<Step> partition(const Step& step, const Binding& binding);
 
-/// The place from which a copy or a receive gets its value.
+/// Returns the place from which a copy or a receive gets its value.
 Place sender_of(const Node& node);
-/// The place to which a send sends its values.
+/// Returns the place to which a send sends its values.
 Place receiver_of(const Node& node);
 /// Whether a send, sent or receive node belongs to a message to or from a server.
 bool is_of_server(const Node& node);

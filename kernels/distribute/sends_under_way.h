@@ -44,7 +44,8 @@ class SendsUnderWay {
   using Messages = std::vector<std::int64_t>;
 
   const Graph& graph_;
-  /// keyed by the variable that the value is a view of; -1 if the value is not a view of a variable
+  /// Keyed by the variable that the value is a view of; -1 if the value is not a view of a
+  /// variable.
   std::map<VariableId, std::map<std::pair<Value, Period>, Messages>> all_;
   std::map<Place, std::vector<SendsToEnd>> received_;  ///< keyed by the sending place
 };

@@ -16,27 +16,27 @@ using TrafficByPlace = std::map<Place, MemberTraffic>;
 
 void add(TrafficByPlace& sums, const TrafficByPlace& parts);
 
-/// Bytes and messages of the first `steps` steps, by place. A copy is sent by the place of its
-/// input and received by its own place.
+/// Returns the bytes and messages of the first `steps` steps, by place. A copy is sent by the place
+/// of its input and received by its own place.
 TrafficByPlace traffic(const Graph& graph, std::int64_t steps = 1);
 
-/// Bytes sent in the first `steps` steps, summed over places.
+/// Returns the bytes sent in the first `steps` steps, summed over places.
 std::int64_t bytes_sent(const Graph& graph, std::int64_t steps);
 
-/// Mean bytes sent in a step over the first `steps` steps, summed over places.
+/// Returns the mean bytes sent in a step over the first `steps` steps, summed over places.
 double bytes_per_step(const Graph& graph, std::int64_t steps);
 
-/// For each place, the bytes it sends in the busiest of its first `steps` steps.
+/// Returns, for each place, the bytes it sends in the busiest of its first `steps` steps.
 std::map<Place, std::int64_t> most_sent_in_a_step(const Graph& graph, std::int64_t steps);
 
-/// Number of multiply-adds of a dense or convolution node, forward or backward; 0 for all other
-/// nodes.
+/// Returns the number of multiply-adds of a dense or convolution node, forward or backward; 0 for
+/// all other nodes.
 std::int64_t multiply_adds(const Graph& graph, NodeId id);
 
-/// Cost of a node, for dividing a model among stages: its multiply-adds, plus the bytes that it
-/// reads and writes, converted into the number of multiply-adds that take the same time. Source of
-/// the rates, 150 multiply-adds and 10 bytes per nanosecond: measured on one core of a Xeon with
-/// AVX-512, f32 (resnet9_thin and airbench94, medians over nodes).
+/// Returns the cost of a node, for dividing a model among stages: its multiply-adds, plus the bytes
+/// that it reads and writes, converted into the number of multiply-adds that take the same time.
+/// Source of the rates, 150 multiply-adds and 10 bytes per nanosecond: measured on one core of a
+/// Xeon with AVX-512, f32 (resnet9_thin and airbench94, medians over nodes).
 std::int64_t cost(const Graph& graph, NodeId id);
 
 }  // namespace regatta

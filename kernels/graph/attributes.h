@@ -29,7 +29,7 @@ class Attributes {
   void erase(std::string_view name);
   bool has(std::string_view name) const;
 
-  /// Returns the value of the attribute. Throws: aborts if it does not exist or has another type.
+  /// Returns the value of the attribute. Aborts if it does not exist or has another type.
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
   const std::string& text(std::string_view name) const;

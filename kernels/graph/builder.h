@@ -52,8 +52,8 @@ struct Augmentation {
   std::vector<double> deviation;
 };
 
-/// Shuffled: a new order each epoch, with augmentation. Sequential: the order of the data set, for
-/// evaluation.
+/// The order in which an input node takes examples. Shuffled: a new order each epoch, with
+/// augmentation. Sequential: the order of the data set, for evaluation.
 enum class ExampleOrder : std::uint8_t { Shuffled, Sequential };
 
 /// The examples that an input node yields at step k: [offset, offset + batch) of global batch k.
@@ -97,7 +97,6 @@ struct AdamOptions {
   double weight = 1;
 };
 
-/// The optimizer of one parameter.
 using Optimizer = std::variant<SgdOptions, AdamOptions>;
 
 /// Lookahead. Every `period` steps: slow += (1 - d) * (w - slow); w = slow, with d = decay(examples
@@ -136,21 +135,19 @@ struct QuorumSeat {
   std::int64_t examples = 1;  ///< number of examples in this worker's share of a batch
 };
 
-/// Outputs of top_k.
 struct TopKValues {
   Value selected;  ///< values, then indices
   Value rest;      ///< x, with zeros in place of the selected values
 };
 
-/// Outputs of a quorum.
 struct QuorumValues {
-  /// One for each gradient: its mean over the examples of the pushes that count.
+  /// `sums[i]` is the mean of gradient i over the examples of the pushes that count.
   std::vector<Value> sums;
   Value verdict;  ///< f32 [1]: 1 if this worker's push counts, else 0
 };
 
 /// Returns the learning rate's schedule of a trainable's updates, for strategies that add update
-/// steps with the same schedule. Throws: aborts if no update has a schedule.
+/// steps with the same schedule. Aborts if no update has a schedule.
 Schedule learning_rate(const Graph& graph, const Trainable& trainable);
 
 class Builder {
@@ -179,8 +176,8 @@ class Builder {
   }
   Graph& graph() { return graph_; }
 
-  /// Whether the gradient of input `index` is needed. Only for gradient rules, while gradient()
-  /// (gradient.h) calls them.
+  /// Whether the gradient of input `index` is needed. Called only by gradient rules, while
+  /// gradient() (gradient.h) runs.
   bool wants(std::size_t index) const { return wanted_.at(index); }
   void want(std::vector<bool> wanted) { wanted_ = std::move(wanted); }
 
@@ -208,13 +205,14 @@ class Builder {
   Value tanh(Value x);
   Value relu(Value x);
   Value gelu(Value x);  ///< exact GELU: x Φ(x)
-  /// Each output channel reads only the input channels of its group; with one group per channel,
-  /// the convolution is depthwise. Shapes: x [B, H, W, I], w [O, K, K, I / groups], y [B, H', W',
-  /// O].
+  /// Convolves x with the weights. Each output channel reads only the input channels of its group;
+  /// with one group per channel, the convolution is depthwise. Shapes: x [B, H, W, I], w [O, K, K,
+  /// I / groups], y [B, H', W', O].
   Value convolution(Value x, Value weights, const Window& window, std::int64_t groups = 1);
   Value max_pool(Value x, const Window& window);
   Value average_pool(Value x, const Window& window);
-  /// Shapes: x [B, H, W, C]; scale, shift, running_mean, running_variance [C].
+  /// Normalises each channel of x over groups of examples. Shapes: x [B, H, W, C]; scale, shift,
+  /// running_mean, running_variance [C].
   Value normalize(Value x, Value scale, Value shift, VariableId running_mean,
                   VariableId running_variance, const Normalization& options);
   Value normalize_inference(Value x, Value scale, Value shift, Value mean, Value variance,
@@ -231,16 +229,16 @@ class Builder {
   /// Concatenates the values along the slowest dimension. This op has no gradient.
   Value concatenate(std::vector<Value> values);
   Value cast(Value x, ElementType element);
-  /// Shapes: x [B, H, W, C].
+  /// Shifts and mirrors the images of x. Shapes: x [B, H, W, C].
   Value translate(Value x, const Translation& translation);
   /// Returns the loss, a scalar: the sum over labels, divided by `divisor`. Shapes: logits [...,
   /// K], labels [...] i32.
   Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropy& options);
-  /// Returns the loss, a scalar: for each row, the mean over outputs of (p - t)²; the sum of these
-  /// over rows, divided by `divisor`. Shapes: [..., O].
+  /// Returns the loss, a scalar: the mean over outputs of (p - t)², summed over rows and divided by
+  /// `divisor`. Shapes: [..., O].
   Value mean_squared_error(Value prediction, Value target, std::int64_t divisor);
-  /// Returns the number of labels at whose place the largest logit is, a scalar in f32. Shapes:
-  /// logits [..., K], labels [...] i32.
+  /// Returns the number of rows whose largest logit is at the row's label, as a scalar in f32.
+  /// Shapes: logits [..., K], labels [...] i32.
   Value count_correct(Value logits, Value labels);
 
   Value sum(std::vector<Value> values, double factor = 1);
@@ -261,8 +259,8 @@ class Builder {
   /// Members must be at different places and have the same group and algorithm.
   Value all_reduce(Value value, const AllReduceMember& member);
 
-  /// Waits until all gradients of one worker have reached a server; returns 1, or 0 if the worker
-  /// is lost. Shapes: [1] f32.
+  /// Appends a node that waits until all gradients of one worker have reached a server. Its value
+  /// is 1, or 0 if the worker is lost. Shapes: [1] f32.
   Value arrival(std::vector<Value> gradients);
   /// Appends one worker's push to the server that decides whether the push counts. `arrivals` are
   /// the results of arrival() at the other servers.
@@ -275,7 +273,6 @@ class Builder {
   NodeId sgd(Value gradient, VariableId parameter, VariableId velocity, const SgdOptions& options);
   NodeId adam(Value gradient, VariableId parameter, VariableId first, VariableId second,
               const AdamOptions& options);
-  /// Assigns the value to the variable.
   NodeId assign(Value value, VariableId variable);
   /// Appends a node that draws one of `others` in each step (draw_peer() in random.h) and assigns
   /// the mean of that variable and `own` to both. `others` is the same variable in each other

@@ -33,15 +33,15 @@ inline constexpr std::string_view kNccl = "nccl";
 /// processes.
 std::span<const std::string_view> all_reduce_algorithms();
 
-/// Elements [begin, end).
+/// A range of elements, [begin, end).
 struct Range {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t size() const { return end - begin; }
 };
 
-/// Share `index` of `count` elements that are divided into `parts` shares, whose sizes differ by at
-/// most one.
+/// Returns share `index` of `count` elements that are divided into `parts` shares, whose sizes
+/// differ by at most one.
 Range share(std::int64_t count, std::int64_t parts, std::int64_t index);
 
 /// Whether the op is an all_reduce, reduce_scatter or all_gather; each member has a node.
@@ -49,19 +49,20 @@ constexpr bool is_collective(Op op) {
   return op == Op::AllReduce || op == Op::ReduceScatter || op == Op::AllGather;
 }
 
-/// The steps of a ring all_reduce that this collective performs: all of them, the first half
-/// (reduce_scatter) or the second half (all_gather).
+/// Returns the steps of a ring all_reduce that this collective performs: all of them, the first
+/// half (reduce_scatter) or the second half (all_gather).
 constexpr Range ring_steps(Op op, std::int64_t members) {
   return {op == Op::AllGather ? members - 1 : 0,
           op == Op::ReduceScatter ? members - 1 : 2 * (members - 1)};
 }
 
-/// Index of the share that is complete at `member` between the two halves of a ring's steps.
+/// Returns the index of the share that is complete at `member` between the two halves of a ring's
+/// steps.
 constexpr std::int64_t share_at(std::int64_t member, std::int64_t members) {
   return (member + 1) % members;
 }
 
-/// Elements of one tensor of a bucket.
+/// A range of one tensor's elements in a bucket.
 struct Piece {
   std::size_t tensor = 0;  ///< index of the tensor in the bucket
   Range elements;          ///< elements of that tensor
@@ -151,10 +152,10 @@ bool has_addition_orders(std::string_view algorithm);
 std::vector<TensorType> bucket_of(const Graph& graph, const Node& node);
 CollectiveShape collective_shape(const Graph& graph, const Node& node);
 
-/// The lowest group number above those of all collectives in the graph.
+/// Returns the lowest group number above those of all collectives in the graph.
 std::int64_t first_free_group(const Graph& graph);
 
-/// The node's attribute `columns`; 0 if absent.
+/// Returns the node's attribute `columns`; 0 if absent.
 std::int64_t torus_columns(const Node& node);
 
 /// Bytes and messages that `member` sends and receives in one run of the collective. For M =

@@ -58,7 +58,7 @@ struct TorusShape {
 TorusShape nearest_to_square(std::int64_t members);
 
 /// Returns the torus of a collective: `shape.columns` columns or, if that is 0, the torus nearest
-/// to a square. Throws: aborts if the columns do not divide the members.
+/// to a square. Aborts if the columns do not divide the members.
 TorusShape torus_shape(const CollectiveShape& shape);
 
 }  // namespace regatta

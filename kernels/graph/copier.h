@@ -21,7 +21,7 @@ class Copier {
   }
 
   bool knows(Value from) const;
-  /// Throws: aborts if the value or variable is not mapped.
+  /// Returns the target's value or variable that replaces `from`. Aborts if `from` is not mapped.
   Value value(Value from) const;
   VariableId variable(VariableId from) const;
 

@@ -20,12 +20,11 @@ namespace regatta {
 /// destroyed.
 class Graph {
  public:
-  /// Appends a node; its output types are inferred from its inputs and attributes.
-  /// Throws: aborts when the op's rules do not allow the inputs.
+  /// Appends a node; its output types are inferred from its inputs and attributes. Aborts if the
+  /// op's rules do not allow the inputs.
   NodeId add(Node node);
   VariableId add(Variable variable);
-  /// Copies all variables of the other graph, with their ids. Throws: aborts if this graph has
-  /// variables.
+  /// Copies all variables of the other graph, with their ids. Aborts if this graph has variables.
   void copy_variables_of(const Graph& other);
 
   const Node& node(NodeId id) const { return nodes_.at(static_cast<std::size_t>(id)); }
@@ -43,7 +42,7 @@ class Graph {
   void reserve_nodes(std::size_t count) { nodes_.reserve(count); }
   void reserve_variables(std::size_t count) { variables_.reserve(count); }
 
-  /// Existing nodes' places and variables, for rewrites that change them.
+  /// Returns the place of a node, or a variable, to be changed by a rewrite.
   Place& place(NodeId id) { return nodes_.at(static_cast<std::size_t>(id)).place; }
   Variable& mutable_variable(VariableId id) { return variables_.at(static_cast<std::size_t>(id)); }
 

@@ -44,7 +44,6 @@ struct NodeSteps {
     if (moment.examples >= until) return false;
     return is_in_period(moment) || seen_after(moment) >= run_examples;
   }
-  /// Examples seen after the step.
   constexpr std::int64_t seen_after(const StepMoment& moment) const {
     return moment.examples + (moment.batch != 0 ? moment.batch : global_batch);
   }
@@ -59,8 +58,8 @@ struct NodeSteps {
 /// step.
 NodeSteps node_steps(const Node& node);
 void set_until(Attributes& attributes, std::int64_t until);
-/// Sets the attribute `loops_step_apart` of a lookahead: several loops update its variables
-/// (loops.h).
+/// Sets the attribute `loops_step_apart` of a lookahead, which marks that several loops (loops.h)
+/// update its variables.
 void set_loops_step_apart(Attributes& attributes);
 
 }  // namespace regatta

@@ -12,7 +12,7 @@ namespace regatta {
 
 enum class ElementType : std::uint8_t { F32, BF16, U8, I32 };
 
-/// Size of one element. Units: bytes.
+/// Returns the size of one element. Units: bytes.
 std::int64_t size_of(ElementType element);
 
 /// Returns `f32`, `bf16`, `u8` or `i32`.

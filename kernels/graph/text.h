@@ -14,7 +14,7 @@ namespace regatta {
 
 std::string to_text(const Graph& graph);
 
-/// The 64-bit FNV-1a hash of to_text(graph); equal graphs have equal hashes.
+/// Returns the 64-bit FNV-1a hash of to_text(graph); equal graphs have equal hashes.
 std::uint64_t hash(const Graph& graph);
 
 }  // namespace regatta

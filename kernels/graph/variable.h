@@ -87,16 +87,16 @@ struct Variable {
   /// Name of the workload's variable that this one replaces in evaluations; empty: none.
   std::string judged_as = {};
 
-  /// The name of the whole variable in the workload.
+  /// Returns the name of the whole variable in the workload.
   const std::string& whole_name() const { return part_of ? part_of->name : name; }
-  /// The name under which evaluations use this variable.
+  /// Returns the name under which evaluations use this variable.
   const std::string& judged_name() const { return judged_as.empty() ? whole_name() : judged_as; }
-  /// How evaluations use this variable. For running statistics, the mean is exact, because they are
-  /// linear in the batches.
+  /// Returns how evaluations use this variable. For running statistics, the mean is exact, because
+  /// they are linear in the batches.
   Judged judged_by() const {
     return judged.value_or(kind == VariableKind::Statistic ? Judged::Mean : Judged::First);
   }
-  /// Positions of this variable's elements in the whole variable, as stretches.
+  /// Returns the positions of this variable's elements in the whole variable, as stretches.
   std::vector<Stretch> stretches() const;
   bool operator==(const Variable&) const = default;
 };

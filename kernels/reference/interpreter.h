@@ -6,7 +6,7 @@
 // Input nodes do nothing: the caller sets their values. An all_reduce runs when the last member's
 // node runs: all members' outputs then receive the sums, added in the order of members. Until then
 // they hold the previous step's sums.
-// Threads: one.
+// Threads: used from one thread.
 #pragma once
 
 #include <cstddef>

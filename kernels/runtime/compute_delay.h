@@ -23,7 +23,7 @@ class ComputeDelay {
   /// Pauses after a span of computing that took `span` and ended at `end`. Returns the time at
   /// which the pause ended. Units: ticks. Throws: Aborted.
   std::uint64_t after(std::uint64_t span, std::uint64_t end);
-  /// Sum of all delays so far. Units: ticks.
+  /// Returns the sum of all delays so far. Units: ticks.
   std::uint64_t total() const { return total_; }
 
  private:

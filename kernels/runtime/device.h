@@ -80,7 +80,8 @@ class LaneQueue {
   /// wait.
   virtual void finish_while(const std::function<void()>& /*look*/) { finish(); }
   /// Makes a mark for this queue. Called before the run is timed; recorded steps cannot contain
-  /// marks. The default mark's put() finishes the queue and reads the host's clock.
+  /// marks. The default implementation makes a mark whose put() finishes the queue and reads the
+  /// host's clock.
   virtual std::unique_ptr<QueueMark> make_mark();
   /// Returns the device memory that the queue and its kernels hold in addition to the planned block
   /// (memory.h). Units: bytes.

@@ -39,16 +39,16 @@ enum class LaunchSteps : std::uint8_t {
 };
 
 struct ExecutorOptions {
-  std::vector<int> cores;  ///< that the run may use; empty: threads are not pinned
+  std::vector<int> cores;  ///< the cores that the run may use; empty: threads are not pinned
   int threads_per_worker = 1;
   std::uint64_t seed = 1;
   const DataSet* data = nullptr;
   std::int64_t max_examples = 0;     ///< upper bound on the run's examples; sizes the histories
-  std::map<int, double> stragglers;  ///< worker to the factor that slows its computing
+  std::map<int, double> stragglers;  ///< slowdown factor of each straggling worker
   std::size_t trace_events = 0;      ///< capacity of each lane's trace; 0: no trace
   OnLoss loss = OnLoss::End;
   TicketPost* tickets = nullptr;  ///< needed if loops span processes; must outlive the executor
-  AccessOrder* order = nullptr;   ///< null: none is prescribed; must outlive the executor
+  AccessOrder* order = nullptr;   ///< null: no order is prescribed; must outlive the executor
   PlanOptions plan;
   LaunchSteps launch = LaunchSteps::ByKernel;
 };

@@ -22,8 +22,9 @@
 
 namespace regatta {
 
-/// A type and a non-owning pointer to the elements. The memory is aligned to 64 bytes; gradients
-/// inside an all_reduce bucket, which is contiguous, only to their element's size.
+/// A type and a non-owning pointer to the elements. The memory is aligned to 64 bytes, except for
+/// gradients inside an all_reduce bucket, which is contiguous: they are aligned to their element's
+/// size.
 struct Tensor {
   TensorType type;
   void* data = nullptr;
@@ -104,9 +105,9 @@ struct AbortFlag {
 /// The step in which a kernel runs.
 struct StepContext {
   std::int64_t step = 0;             ///< index in this loop, from 0
-  std::int64_t examples = 0;         ///< that all loops together had seen when this step began
+  std::int64_t examples = 0;         ///< seen by all loops together when this step began
   std::int64_t examples_before = 0;  ///< `examples` of the loop's previous step; 0 in its first
-  std::int64_t step_examples = 0;    ///< that a quorum's update applies; 0: the usual batch
+  std::int64_t step_examples = 0;    ///< applied by a quorum's update; 0: the usual batch
   LaneCounters* counters = nullptr;
 };
 
@@ -117,20 +118,21 @@ struct KernelRequest {
   std::span<const Tensor> inputs;
   std::span<const Tensor> outputs;
   std::span<VariableStorage* const> variables;
-  /// Entry i is where the loop's read of variables[i] notes the version; null if no node reads it.
+  /// `versions_seen[i]` is where the loop's read of variables[i] notes the version; null if no node
+  /// reads it.
   std::span<SeenVersion* const> versions_seen;
   int threads = 1;                ///< OpenMP threads that the lane may use
-  const DataSet* data = nullptr;  ///< for input nodes
+  const DataSet* data = nullptr;  ///< the data set of an input node
   std::uint64_t seed = 0;
   const AbortFlag* abort = nullptr;
   int spins = 0;               ///< Patience::spins of the kernel's waits (counter.h)
   int yields = 0;              ///< Patience::yields of the kernel's waits
-  Quorum* quorum = nullptr;    ///< of the node's server; null if the server has none
-  Absence* absence = nullptr;  ///< of the loop's worker; null if losing the worker is an error
+  Quorum* quorum = nullptr;    ///< the quorum of the node's server; null if it has none
+  Absence* absence = nullptr;  ///< set if the loop's worker is lost; null if that is an error
   LaneQueue* queue = nullptr;  ///< the queue that run() puts work into; null: run() computes itself
   /// The queue that performs a copy from another device's memory. It is the lane's own queue or, if
-  /// the lane has none or cannot read that memory, a queue of the other device that copies to host
-  /// memory; run() then finishes that queue. Null: the kernel reads the memory itself.
+  /// the lane has none or cannot read that memory, a queue of the other device, which copies to
+  /// host memory; run() then waits for that queue. Null: the kernel reads the memory itself.
   LaneQueue* carrier = nullptr;
   QueuedCounts* counts = nullptr;  ///< replaces LaneCounters on a lane with a queue
 };

@@ -40,8 +40,8 @@ struct LossProbe {
   NodeId node = -1;
   const float* value = nullptr;  ///< in the memory of the lane's device
   float* fetched = nullptr;      ///< the host's copy, once the queue is finished; null: no queue
-  /// Entry k is the loss of step k; sized before the run. Null for a term of a loss, which is only
-  /// checked.
+  /// Receives the loss of step k as entry k; its size is set before the run. Null for a term of a
+  /// loss, which is only checked.
   std::vector<float>* history = nullptr;
   std::atomic<float>* latest = nullptr;  ///< read by monitors while lanes run; null for a term
   std::set<NodeId> made_from = {};       ///< nodes_behind() the loss, which a diagnosis reruns
@@ -50,14 +50,14 @@ struct LossProbe {
 /// The data of one instruction that the diagnosis of a diverged run examines.
 struct Evidence {
   std::vector<Tensor> outputs;
-  std::vector<std::pair<std::string, Tensor>> state;  ///< variables, by name; none that loops share
+  std::vector<std::pair<std::string, Tensor>> state;  ///< variables that no loops share
 };
 
 struct LaneOptions {
   double slowdown = 1;  ///< factor by which a straggler's computing is slowed
   std::size_t trace_events = 0;
   Patience patience;
-  std::vector<int> cores;          ///< to pin the thread to; empty: not pinned
+  std::vector<int> cores;          ///< the cores to pin the thread to; empty: not pinned
   int threads = 1;                 ///< OpenMP threads
   LaneQueue* queue = nullptr;      ///< null: kernels compute in run() itself
   Device* device = nullptr;        ///< the device that holds the lane's values
@@ -69,7 +69,7 @@ class CapturedLoop;
 /// The objects that a loop's leader, its first lane, needs to decide which steps the loop runs.
 struct Leadership {
   ExampleCount& count;
-  std::int64_t examples = 0;  ///< in one step of the loop
+  std::int64_t examples = 0;  ///< examples in one step of the loop
   std::int64_t max_steps = 0;
   int loop = 0;                         ///< index of the loop in the whole graph
   AccessOrder::Seat* claims = nullptr;  ///< turns to claim steps; null: no order is prescribed
@@ -77,7 +77,7 @@ struct Leadership {
   TicketPost* hears = nullptr;          ///< receives tickets; null: this process leads the loop
   StalenessBound* bound = nullptr;      ///< null: staleness is not bounded
   Quorums* quorums = nullptr;           ///< null: the graph has none
-  Absence* absence = nullptr;  ///< of the loop's worker; null: losing the worker is an error
+  Absence* absence = nullptr;  ///< set if the loop's worker is lost; null if that is an error
 };
 
 class Lane {
@@ -103,12 +103,13 @@ class Lane {
   /// Makes the leader launch each step of the loop as one recorded step from now on.
   void set_captured(CapturedLoop& captured) { captured_ = &captured; }
 
-  /// Pins the calling thread and starts its OpenMP team. Threads: the lane's thread.
+  /// Pins the calling thread and starts its OpenMP team. Threads: called only by the lane's thread.
   void adopt_thread() const;
-  /// Ends the calling thread's OpenMP team until adopt_thread() starts a new one. Threads: the
-  /// lane's thread.
+  /// Ends the calling thread's OpenMP team until adopt_thread() starts a new one. Threads: called
+  /// only by the lane's thread.
   void end_team() const;
-  /// Runs steps until the gate issues a ticket that does not run. Threads: the lane's thread.
+  /// Runs steps until the gate issues a ticket that does not run. Threads: called only by the
+  /// lane's thread.
   /// Throws: RunError, Aborted.
   void run();
 
@@ -128,7 +129,7 @@ class Lane {
   }
   std::uint64_t delayed() const { return delay_ ? delay_->total() : 0; }
   std::uint64_t waited() const { return waited_; }
-  std::uint64_t bubble() const { return bubble_; }  ///< part of waited(): for other stages
+  std::uint64_t bubble() const { return bubble_; }  ///< waits for other stages, a part of waited()
   std::uint64_t exposed() const { return exposed_; }
   std::uint64_t total() const { return total_; }
   const std::vector<std::uint64_t>& step_ticks() const { return step_ticks_; }
@@ -144,7 +145,7 @@ class Lane {
     Category category = Category::Compute;
     bool waits = false;      ///< the first instruction's dependencies
     bool publishes = false;  ///< another lane awaits the last instruction
-    bool of_stage = false;   ///< brings messages from another stage of the replica
+    bool of_stage = false;   ///< receives messages from another stage of the replica
     int probe = -1;          ///< the last instruction makes this loss
   };
 
@@ -188,13 +189,13 @@ class Lane {
   const Graph& graph_;
   const LanePlan& plan_;
   LaneOptions options_;
-  std::optional<ComputeDelay> delay_;  ///< of a straggler
+  std::optional<ComputeDelay> delay_;  ///< set if the worker is a straggler
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<Evidence> evidence_;
   std::vector<LossProbe> probes_;
   std::vector<Segment> segments_;
   std::vector<Lane*> all_lanes_;
-  std::vector<Lane*> loop_;  ///< the loop's others, first those of other stages of the replica
+  std::vector<Lane*> loop_;  ///< the loop's other lanes, those of other stages of the replica first
   std::size_t stages_ = 0;   ///< the number of lanes of other stages
 
   Gate* gate_ = nullptr;

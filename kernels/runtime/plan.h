@@ -100,7 +100,7 @@ bool are_stages(const Place& one, const Place& other);
 /// Whether the node receives a message from another stage of the replica that its place belongs to.
 bool comes_from_stage(const Graph& graph, const Node& node);
 
-/// Whether the node is one that no lane runs: a view, or a read of a variable that is not shared.
+/// Whether no lane runs the node, because it is a view, or a read of a variable that is not shared.
 bool is_view(const Graph& graph, const Node& node);
 
 /// Returns the value that owns the memory: `value` itself or, for a view (of a view, ...), the

@@ -25,7 +25,7 @@ class SharedLibrary {
   /// searched if it is not found.
   explicit SharedLibrary(Name name);
 
-  /// The path of the loaded library.
+  /// Returns the path of the loaded library.
   const std::string& path() const { return path_; }
 
   /// Sets `function`, one entry of a table of functions, to the address of `symbol`.

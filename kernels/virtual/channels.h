@@ -67,7 +67,7 @@ class Channels {
     Way way;
     Route route;
     std::array<int, 2> cores{-1, -1};  ///< links of the sender's and the receiver's cores
-    double core_share = 1;             ///< of a core, for a message at the measured rate
+    double core_share = 1;  ///< share of a core that a message takes at the measured rate
     double latency_ns = 0;
     bool has_waited = false;      ///< at full links, since the channel was last empty
     std::deque<Waiting> waiting;  ///< the front is in flight

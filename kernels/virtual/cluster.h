@@ -37,7 +37,6 @@ struct Way {
   double rate_of(double bytes) const;
 };
 
-/// Costs of the messages of one transport.
 struct MessageCosts {
   Way on_host;
   Way between_hosts;
@@ -64,8 +63,8 @@ struct VirtualHost {
 struct Cluster {
   std::vector<VirtualHost> hosts;
   double latency_ns = 0;                ///< one way between two hosts
-  double core_bytes_per_ns = kNoLimit;  ///< of one link for all traffic between hosts
-  double queue_bytes = 0;               ///< kept queued by each flow at the link that limits it
+  double core_bytes_per_ns = kNoLimit;  ///< capacity of one link for all traffic between hosts
+  double queue_bytes = 0;  ///< bytes that each flow keeps queued at the link that limits it
   int threads_per_worker = 1;
   int server_cores = 1;   ///< per server process
   int machine_cores = 0;  ///< host h has core h % machine_cores; 0: hosts have their own cores

@@ -22,7 +22,7 @@ namespace regatta::virtual_time {
 
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-/// A link on a flow's way.
+/// A link on a flow's route.
 struct Hop {
   int link = -1;
   double weight = 1;  ///< capacity of the link that a rate of 1 takes

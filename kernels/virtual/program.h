@@ -39,11 +39,11 @@ struct LaneInstruction {
   bool looks_ahead = false;   ///< an update without a gradient
   bool averages = false;      ///< averages the first listed variable with another one, if any
   bool adds = false;          ///< a receive that adds to its inputs
-  bool of_stage = false;      ///< brings messages from another stage of the replica
+  bool of_stage = false;      ///< receives messages from another stage of the replica
   QuorumPart quorum = QuorumPart::None;
   std::int32_t steps = -1;   ///< index of Program::node_steps; -1: every step
-  std::int32_t number = -1;  ///< of the message or collective, or index in Program::senders
-  std::int32_t member = 0;   ///< of the collective, or the replica that averages
+  std::int32_t number = -1;  ///< number of the message or collective, or index in Program::senders
+  std::int32_t member = 0;   ///< member of the collective, or the replica that averages
   std::int32_t first = 0;    ///< index in Program::lists of its waits
   std::int32_t waits = 0;
   std::int32_t listed = 0;  ///< entries after the waits: sent messages or shared variables
@@ -53,7 +53,7 @@ struct LaneInstruction {
 
 struct ProgramLane {
   int process = 0;
-  int loop = 0;  ///< in the whole graph
+  int loop = 0;  ///< number of the loop in the whole graph
   Place place;
   bool communication = false;
   bool leads = false;  ///< its loop's first compute lane, at the first server if it has a quorum
@@ -69,7 +69,7 @@ struct ProgramMessage {
 
 struct ProgramCollective {
   CollectiveSchedule schedule;
-  bool by_library = false;  ///< a library's, which does not separate waiting from transfer
+  bool by_library = false;  ///< a library performs it; its waiting and transfer are one time
   std::vector<int> lanes;   ///< lanes[m] is member m's lane
 };
 

@@ -71,8 +71,8 @@ class Simulation {
     std::int32_t met = 0;   ///< dependencies met, in their order
     std::size_t until = 0;  ///< end of the span of instructions that it computes
     std::int64_t step = 0;
-    double began = 0;     ///< begin of the step, or of the wait for it
-    double since = 0;     ///< begin of the time that is not accounted for yet
+    double began = 0;     ///< time at which the step, or the wait for it, began
+    double since = 0;     ///< time from which on nothing is accounted for yet
     double factor = 1;    ///< on compute time, in this step
     double alone_ns = 0;  ///< compute time of the span on cores of its own
     double slowdown = 1;  ///< of a straggler; a part of `factor`

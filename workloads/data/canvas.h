@@ -35,7 +35,8 @@ class Canvas {
   static constexpr int kSide = 32;
   static constexpr int kCell = 8;  ///< pixels between two points of the lattice
   static constexpr int kLattice = kSide / kCell + 1;
-  /// Each value 0 … 256: the position between the colours `from` and `to`.
+  /// Blends of two colours at the points of a grid, each 0 … 256: 0 is the colour `from`, 256 is
+  /// `to`.
   using Lattice = std::array<std::array<int, kLattice>, kLattice>;
 
   /// Fills the picture with blends of two colours. The lattice gives the blend at its points;

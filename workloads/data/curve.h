@@ -9,7 +9,7 @@
 
 namespace regatta {
 
-/// Shapes: features [50, 1] targets [50, 1]
+/// Makes the data set. Shapes: features [50, 1], targets [50, 1].
 DataSet make_curve();
 
 }  // namespace regatta

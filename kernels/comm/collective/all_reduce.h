@@ -69,8 +69,8 @@ class AllReduceGroup {
     Counter progress;  ///< points passed since the first run
     std::uint64_t round = 0;
   };
-  /// A point in another member's progress that is awaited: the sender's before a chunk is taken,
-  /// the receiver's after it has taken one.
+  /// A point in another member's progress that a transfer waits for: the sender has a chunk ready,
+  /// or the receiver has taken one.
   struct Milestone {
     std::int64_t member = 0;
     std::uint64_t point = 0;
@@ -78,8 +78,8 @@ class AllReduceGroup {
   /// A member's schedule and the milestones that its transfers wait for.
   struct Plan {
     MessageSchedule schedule;
-    std::vector<Milestone> taken;    ///< by send: the receiver has taken it
-    std::vector<Milestone> offered;  ///< by receive: the sender has it ready
+    std::vector<Milestone> taken;    ///< `taken[k]`: the receiver has taken send k
+    std::vector<Milestone> offered;  ///< `offered[k]`: the sender of receive k has it ready
   };
   class Turn;  // one member's view of one run
 

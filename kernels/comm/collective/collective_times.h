@@ -24,13 +24,13 @@ class ArrivalBoard {
   explicit ArrivalBoard(std::int64_t members)
       : members_(static_cast<std::size_t>(members)), stamps_(2 * members_) {}
 
-  /// Notes that the member arrived at `now`. Threads: the member's lane. Units: ticks.
+  /// Notes that the member arrived at `now`, in ticks. Called only from the member's lane.
   void arrive(std::int64_t member, std::uint64_t round, std::uint64_t now) {
     stamps_[round % 2 * members_ + static_cast<std::size_t>(member)].store(
         now, std::memory_order_relaxed);
   }
-  /// Returns the time from the first arrival to the member's. Called when the collective has ended
-  /// for the member. Threads: the member's lane. Units: ticks.
+  /// Returns the time from the first arrival to the member's, in ticks. Called from the member's
+  /// lane when the collective has ended for it.
   std::uint64_t lateness(std::int64_t member, std::uint64_t round) const {
     const std::span<const Stamp> stamps =
         std::span(stamps_).subspan(round % 2 * members_, members_);
@@ -58,7 +58,8 @@ class CollectiveTimes {
   CollectiveTimes(ExchangeTimes& times, ArrivalBoard& board, std::int64_t member)
       : times_(times), board_(&board), member_(member) {}
 
-  /// arrive() is called before the exchange, leave() after it. Threads: the member's lane.
+  /// arrive() is called before the exchange, leave() after it. Threads: called only by the member's
+  /// lane.
   void arrive(const LaneCounters& counters) {
     const std::uint64_t now = ticks();
     if (board_ != nullptr) board_->arrive(member_, round_, now);

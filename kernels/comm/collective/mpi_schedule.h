@@ -35,7 +35,7 @@ struct ScheduledReceive {
   std::int64_t after_sends = 0;  ///< overwrites its range after this many of the member's sends
   bool begins_message = false;   ///< a message is all chunks of one share or of the whole buffer
   bool ends_message = false;
-  std::int64_t message_elements = 0;  ///< in the whole message
+  std::int64_t message_elements = 0;  ///< number of elements of the whole message
 };
 
 /// Sends start in order, receives complete in order. The k-th send from a to b matches b's k-th
@@ -45,7 +45,6 @@ struct MessageSchedule {
   std::vector<ScheduledReceive> receives;
 };
 
-/// The inputs of a schedule.
 struct ScheduleRequest {
   Op op = Op::AllReduce;  ///< reduce_scatter and all_gather require a ring
   std::string_view algorithm;
@@ -63,8 +62,8 @@ struct ScheduleRequest {
 /// all_gather reads the member's share from that place.
 MessageSchedule schedule_collective(const ScheduleRequest& request);
 
-/// For an exchange among roots that a library performs: schedule_to_root() makes the steps before
-/// it, schedule_from_root() the steps after it.
+/// schedule_to_root() makes the steps before an exchange among roots that a library performs,
+/// schedule_from_root() the steps after it.
 MessageSchedule schedule_to_root(const ScheduleRequest& request);
 MessageSchedule schedule_from_root(const ScheduleRequest& request);
 

@@ -40,8 +40,8 @@ class QueuedCollective {
   bool is_launcher(std::int64_t member) const { return is_built() && member == launcher_; }
 
   /// Runs the collective and returns when it is done at all members; `waits` counts the time until
-  /// all members have arrived. Called if kernels are launched one by one. Threads: each member's
-  /// lane. Throws: RunError(Timeout) that names the missing members, Aborted.
+  /// all members have arrived. Called if kernels are launched one by one. Threads: called by each
+  /// member's lane. Throws: RunError(Timeout) that names the missing members, Aborted.
   void run(std::int64_t member, const Patience& patience, WaitClock& waits);
 
   /// Puts the work into the queue of the member for which is_launcher() is true.

@@ -20,7 +20,7 @@ struct RunIdentity {
 
 /// PEM files for TLS, with which processes authenticate each other and encrypt their connections.
 struct TlsFiles {
-  std::string certificate;  ///< of this process, valid for its listening address; empty: no TLS
+  std::string certificate;  ///< this process's, valid for its listening address; empty: no TLS
   std::string key;
   std::string authority;  ///< certificate of the authority that signed those of all processes
 };

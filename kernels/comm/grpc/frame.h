@@ -33,7 +33,7 @@ struct Frame {
   std::int64_t from = 0;     ///< sending process, below 2^31
   std::int64_t message = 0;  ///< message number, below 2^31
   std::int64_t step = 0;
-  std::int64_t offset = 0;         ///< of the chunk in the message. Units: bytes
+  std::int64_t offset = 0;         ///< offset of the chunk in the message. Units: bytes
   std::int64_t total_bytes = 0;    ///< size of the message
   std::int64_t payload_bytes = 0;  ///< size of this chunk, below 2^31
 };

@@ -28,7 +28,7 @@ void prepare_process();
 
 struct ListenOptions {
   std::string listen;  ///< address to bind to, without port, or `unix:FOLDER`
-  std::string name;    ///< of the socket in the folder
+  std::string name;    ///< name of the socket in the folder
   int port = 0;        ///< 0: any free port
   TlsFiles tls;
   ConnectionLimits limits;
@@ -44,7 +44,7 @@ struct Listener {
 Listener listen(const ListenOptions& options, const std::function<void(grpc::ServerBuilder&)>& add);
 
 struct ConnectOptions {
-  std::string address;  ///< of a Listener
+  std::string address;  ///< address of a Listener
   TlsFiles tls;
   ConnectionLimits limits;
 };

@@ -27,7 +27,8 @@ namespace regatta {
 
 class GrpcExchange final : public Transport {
  public:
-  /// Throws: RunError(Usage) if the run id or the token is malformed.
+  /// Makes an exchange that neither listens nor connects yet. Throws: RunError(Usage) if the run id
+  /// or the token is malformed.
   explicit GrpcExchange(const ExchangeOptions& options);
   ~GrpcExchange() override;
 

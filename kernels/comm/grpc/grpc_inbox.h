@@ -35,15 +35,15 @@ class Inbox {
       : total_bytes_(total_bytes), steps_ahead_(steps_ahead) {}
 
   /// Takes the slices of the chunk that `frame` describes. Returns the reason if the chunk is
-  /// refused, else an empty string. Threads: the reactor.
+  /// refused, else an empty string. Threads: called only by the reactor.
   std::string accept(const Frame& frame, std::vector<grpc::Slice>& payload);
 
   /// Closes the inbox for good and wakes the lane. Threads: any.
   void close();
 
   /// Waits until there are bytes to take or the inbox is closed. Returns false if that takes longer
-  /// than `patience.limit_ns`. Threads: the lane, for this and the functions below. Throws:
-  /// Aborted.
+  /// than `patience.limit_ns`. Threads: this function and those below are called only by the lane.
+  /// Throws: Aborted.
   bool wait(const Patience& patience);
   /// Appends the slices that have arrived for the current step to `to`. Returns their bytes; 0
   /// after a successful wait() means that the inbox is closed.

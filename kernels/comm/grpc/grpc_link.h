@@ -65,7 +65,7 @@ class Link {
   /// Sets `chunk` to the next chunk to be written, if there is one.
   Chunk take_chunk(grpc::ByteBuffer& chunk);
   /// Delivers a chunk that has arrived to its inbox. Returns an empty string, or the reason if the
-  /// chunk is refused. Threads: the gRPC reactor.
+  /// chunk is refused. Threads: called only by the gRPC reactor.
   std::string arrived(grpc::ByteBuffer& chunk);
   /// Marks the link as lost and ends all waits. Later calls do not change the reason.
   void lose(const std::string& reason);

@@ -29,16 +29,18 @@ class Parcel {
   Parcel(const Frame& header, std::span<const Tensor> tensors, std::int64_t chunk_bytes);
 
   /// Starts the message of a step. The tensors' memory is in use until wait() returns true.
-  /// Threads: the lane.
+  /// Threads: called only by the lane.
   void begin(std::int64_t step);
-  /// Sets `chunk` to the message's next chunk. Returns whether more chunks follow. Threads: the
-  /// thread that may write to the stream.
+  /// Sets `chunk` to the message's next chunk. Returns whether more chunks follow. Threads: called
+  /// only by the thread that may write to the stream.
   bool next_chunk(grpc::ByteBuffer& chunk);
-  /// Drops the remaining chunks. Threads: the thread that removed the parcel from the link's queue.
+  /// Drops the remaining chunks. Threads: called only by the thread that removed the parcel from
+  /// the link's queue.
   void drop();
 
   /// Waits until the tensors' memory is free again. Returns false if that takes longer than
-  /// `patience.limit_ns`. Threads: the lane, also for the accessors below. Throws: Aborted.
+  /// `patience.limit_ns`. Threads: called only by the lane, like the accessors below. Throws:
+  /// Aborted.
   bool wait(const Patience& patience) { return released_.wait_for(begun_, patience); }
   bool dropped() const { return dropped_.load(std::memory_order_acquire); }
   std::int64_t total_bytes() const { return header_.total_bytes; }

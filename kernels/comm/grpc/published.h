@@ -13,7 +13,7 @@ class Published {
  public:
   /// Makes this thread's earlier writes visible after later calls of see().
   void publish() { published_.store(true, std::memory_order_release); }
-  /// Threads: gRPC's.
+  /// Makes the writes before publish() visible to the calling thread, one of gRPC's.
   void see() const { static_cast<void>(published_.load(std::memory_order_acquire)); }
 
  private:

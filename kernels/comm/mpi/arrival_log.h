@@ -22,7 +22,8 @@ class ArrivalLog {
   /// Allocates and touches memory for `rounds` arrivals.
   void open(std::size_t rounds) { stamps_.assign(rounds, 0); }
 
-  /// Logs an arrival. Units: nanoseconds by this process's clock. Threads: the member's lane.
+  /// Logs an arrival. Units: nanoseconds by this process's clock. Threads: called only by the
+  /// member's lane.
   void arrive(std::int64_t ns) {
     if (size_ < stamps_.size()) stamps_[size_++] = ns;
   }

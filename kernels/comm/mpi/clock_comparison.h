@@ -5,7 +5,7 @@
 //   offset = there - (sent + received) / 2,   error <= (received - sent) / 2.
 // The fastest of several round trips has the smallest error. Two comparisons at different times
 // give the drift, which is assumed to be constant between them.
-// Units: nanoseconds; own_ns is by the own clock, other_ns by the other process's clock.
+// Units: nanoseconds; own_ns is by this process's clock, other_ns by the other process's clock.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 namespace regatta {
 
 struct RoundTrip {
-  std::int64_t sent_ns = 0;      ///< by the own clock
+  std::int64_t sent_ns = 0;      ///< by this process's clock
   std::int64_t there_ns = 0;     ///< the other process's reading, by its clock
-  std::int64_t received_ns = 0;  ///< by the own clock
+  std::int64_t received_ns = 0;  ///< by this process's clock
 };
 
 struct ClockComparison {
-  std::int64_t own_ns = 0;     ///< time of the comparison, by the own clock
-  std::int64_t offset_ns = 0;  ///< other clock minus own
+  std::int64_t own_ns = 0;     ///< time of the comparison, by this process's clock
+  std::int64_t offset_ns = 0;  ///< the other clock minus this process's
   std::int64_t error_ns = 0;   ///< bound on the offset's error, in either direction
 };
 
@@ -33,7 +33,7 @@ ClockComparison compare_clocks(std::span<const RoundTrip> trips);
 /// unchanged, because a container may have a clock of its own.
 ClockComparison of_one_host(const ClockComparison& comparison);
 
-/// Converts times of the own clock to times of the other clock, by interpolation between two
+/// Converts times of this process's clock to times of the other clock, by interpolation between two
 /// comparisons.
 class ClockMap {
  public:
@@ -43,8 +43,8 @@ class ClockMap {
   std::int64_t other_ns(std::int64_t own_ns) const;
   /// Bound on the error of other_ns() between the comparisons: the larger of their errors.
   std::int64_t error_ns() const { return error_ns_; }
-  /// Returns how much faster the other clock runs than the own. Units: parts per billion, that is
-  /// nanoseconds per second.
+  /// Returns how much faster the other clock runs than this process's. Units: parts per billion,
+  /// that is nanoseconds per second.
   std::int64_t drift_ppb() const;
 
  private:

@@ -27,16 +27,17 @@ class Outgoing {
   Outgoing& operator=(const Outgoing&) = delete;
 
   std::vector<MPI_Request>& requests() { return requests_; }
-  /// Counts one more start of the message; begun() returns the number of starts. Threads: the
-  /// sending lane.
+  /// Counts one more start of the message; begun() returns the number of starts. Threads: called
+  /// only by the sending lane.
   void begin() { ++begun_; }
   std::uint64_t begun() const { return begun_; }
 
   /// Whether the message has been sent completely as often as it was started.
   bool has_left() const { return left_.value() == begun_; }
 
-  /// Tests the requests. Returns whether all chunks of the current step are sent. Threads: the
-  /// sending lane; after MpiCourier::take(), the courier's thread. Throws: RunError(PeerLost).
+  /// Tests the requests. Returns whether all chunks of the current step are sent. Threads: called
+  /// by the sending lane; after MpiCourier::take(), by the courier's thread. Throws:
+  /// RunError(PeerLost).
   bool look();
   /// Makes current and later calls of wait() throw RunError(PeerLost) with `error`.
   void fail(const std::string& error);

@@ -63,7 +63,7 @@ class MpiGroup {
   int rank_ = 0;
   bool between_hosts_ = false;
   std::vector<std::int64_t> part_of_;  ///< by member; members of one part reduce before they send
-  std::map<std::pair<std::int64_t, std::int64_t>, LocalChannel> channels_;  ///< by (from, to)
+  std::map<std::pair<std::int64_t, std::int64_t>, LocalChannel> channels_;  ///< keyed by (from, to)
   MPI_Comm communicator_ = MPI_COMM_NULL;
 };
 

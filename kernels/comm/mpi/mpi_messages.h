@@ -28,7 +28,8 @@ struct MpiMessageOptions {
 
 class MpiMessages {
  public:
-  /// Called by all ranks together. `session` and `accounts` must outlive this object.
+  /// Makes the communicator of messages. Called by all ranks together. `session` and `accounts`
+  /// must outlive this object.
   MpiMessages(MpiSession& session, const MpiMessageOptions& options, Accounts& accounts);
 
   /// Makes a kernel of send, sent or receive. Throws: RunError(Usage) if the peer does not exist,
@@ -44,7 +45,7 @@ class MpiMessages {
   Accounts& accounts_;
   MPI_Comm communicator_ = MPI_COMM_NULL;
   std::int64_t highest_tag_ = 0;
-  std::map<std::int64_t, std::unique_ptr<Outgoing>> outgoing_;  ///< by message
+  std::map<std::int64_t, std::unique_ptr<Outgoing>> outgoing_;  ///< keyed by message
   MpiCourier courier_;                                          // destroyed before them
 };
 

@@ -27,7 +27,7 @@ namespace regatta {
 /// A channel from one member to another in the same process. The counters count chunks since the
 /// first run.
 struct LocalChannel {
-  const std::byte* buffer = nullptr;  ///< the sender's
+  const std::byte* buffer = nullptr;  ///< the sender's buffer
   Counter offered;
   Counter taken;
 };
@@ -73,7 +73,7 @@ class MpiRunner {
  private:
   struct Transfer {
     MpiLink* link = nullptr;
-    std::uint64_t number = 0;   ///< of the link's sends (or receives) in one run, from 1
+    std::uint64_t number = 0;   ///< index among the link's sends (or receives) in one run, from 1
     std::uint64_t per_run = 0;  ///< the link's sends (or receives) in one run
     MPI_Request request = MPI_REQUEST_NULL;
   };

@@ -22,7 +22,7 @@ class ProcessClock {
   explicit ProcessClock(const ClockSkew& skew) : skew_(skew), begin_ns_(now_ns()) {}
 
   std::int64_t now() const { return at(now_ns()); }
-  /// This clock's time when the steady clock shows `steady_ns`. Units: nanoseconds.
+  /// Returns this clock's time when the steady clock shows `steady_ns`. Units: nanoseconds.
   std::int64_t at(std::int64_t steady_ns) const {
     const std::int64_t gained_ns = (steady_ns - begin_ns_) * skew_.drift_ppb / 1'000'000'000;
     return steady_ns + skew_.offset_ns + gained_ns;

@@ -82,8 +82,8 @@ class NcclCommunicator {
   /// error. Throws: like is_settled(), RunError(Timeout), Aborted.
   void run(const NcclExchange& exchange, cudaStream_t stream, const Patience& patience);
 
-  /// Enqueues the exchange in a stream, which may be under capture. Returns when it is enqueued,
-  /// before the result is there. Throws: like is_settled(), RunError(Timeout), Aborted.
+  /// Enqueues the exchange in a stream, which may be capturing. Returns when it is enqueued, before
+  /// the result is there. Throws: like is_settled(), RunError(Timeout), Aborted.
   void enqueue(const NcclExchange& exchange, cudaStream_t stream, const Patience& patience);
 
   /// Checks that the other members are still there. Called while a captured step runs; `waited_ns`
@@ -92,8 +92,8 @@ class NcclCommunicator {
 
   /// Starts to close the communicator. All members must do so.
   void begin_close() noexcept;
-  /// Whether closing is done; if so, destroys the communicator. Aborts the communicator on an
-  /// error.
+  /// Destroys the communicator if closing is done, or aborts it on an error. Returns whether
+  /// closing is done.
   bool is_closed() noexcept;
 
   bool is_aborted() const { return aborted_; }

@@ -38,7 +38,7 @@ class PinnedVariable {
   const char* name_ = nullptr;  ///< null: the variable was already set
 };
 
-/// Keeps NCCL_ALGO at the value for an algorithm during this object's lifetime.
+/// Sets NCCL_ALGO to the value that selects an algorithm, during this object's lifetime.
 class PinnedNcclAlgorithm {
  public:
   /// Throws: RunError(Usage) if NCCL_ALGO contradicts `algorithm`.

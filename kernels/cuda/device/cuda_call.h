@@ -11,8 +11,8 @@
 
 namespace regatta::cuda {
 
-/// Throws: RunError(Device) unless `status` is success, with the call's name, CUDA's message, the
-/// caller's line and a remedy.
+/// Checks that `status` is success. Throws: RunError(Device) with the call's name, CUDA's message,
+/// the caller's line and a remedy.
 void cuda_call(cudaError_t status, std::string_view call,
                std::source_location where = std::source_location::current());
 

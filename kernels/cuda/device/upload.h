@@ -20,7 +20,7 @@ Scratch upload(const Queue& queue, std::span<const T> elements) {
   return memory;
 }
 
-/// Uploads to memory that several queues of the device use.
+/// Copies `elements` to device memory that several queues of the device use.
 template <typename T>
 Scratch upload(Device& device, std::span<const T> elements) {
   Scratch memory(device, static_cast<std::int64_t>(elements.size_bytes()));

@@ -78,7 +78,6 @@ inline constexpr std::int64_t kTensorAlignment = 16;
 std::vector<Descriptor> convolution_graph(ConvolutionPass pass, const ConvolutionShape& shape,
                                           ElementType element, const PlanTarget& target);
 
-/// An engine and its settings.
 struct EngineConfiguration {
   Descriptor configuration;
   std::int64_t engine = 0;

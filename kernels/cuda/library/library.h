@@ -62,8 +62,8 @@ std::string why_no_cudnn();
 std::optional<std::string> version_of_cublas_lt();
 std::optional<std::string> version_of_cudnn();
 
-/// Throws: RunError(Device) unless `status` is success, with the call's name, the library's message
-/// and the caller's line.
+/// Checks that `status` is success. Throws: RunError(Device) with the call's name, the library's
+/// message and the caller's line.
 void cublas_lt_call(cublasStatus_t status, std::string_view call,
                     std::source_location where = std::source_location::current());
 void cudnn_call(cudnnStatus_t status, std::string_view call,

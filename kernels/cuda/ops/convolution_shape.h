@@ -9,7 +9,7 @@
 
 namespace regatta::cuda {
 
-/// x [batch, height, width, inputs], w [outputs, kernel, kernel, inputs / groups],
+/// The sizes of x [batch, height, width, inputs], w [outputs, kernel, kernel, inputs / groups] and
 /// y [batch, rows, columns, outputs].
 struct ConvolutionShape {
   int batch, height, width, inputs;

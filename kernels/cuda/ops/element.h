@@ -62,7 +62,7 @@ __host__ __device__ inline void load_pack(const T* from, float (&to)[kWidth]) {
   for (int j = 0; j < kWidth; ++j) to[j] = load(pack.at[j]);
 }
 
-/// Rounds two neighbours to bf16 and returns them as one word, the first in its lower half.
+/// Rounds two adjacent values to bf16 and packs them into one word, the first in its lower half.
 __device__ inline unsigned word_of(float first, float second) {
   const __nv_bfloat162_raw pair = __floats2bfloat162_rn(first, second);
   return static_cast<unsigned>(pair.y) << 16 | pair.x;

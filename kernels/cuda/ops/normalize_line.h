@@ -13,7 +13,7 @@
 namespace regatta::cuda {
 
 /// Number of a normalisation's blocks that must fit into a multiprocessor: the fastest of 2, 3 and
-/// 4 on an H200 for a training in bf16; fewer where this number would spill registers.
+/// 4 on an H200 for training in bf16; fewer where this number would spill registers.
 template <typename T, Fusion::Pool kPool>
 inline constexpr int kBlocksOf = std::is_same_v<T, float>       ? 2
                                  : kPool == Fusion::Pool::After ? 3

@@ -148,7 +148,8 @@ class Shards {
  public:
   static constexpr int kThreads = 256;
 
-  /// Throws: RunError(Unsupported) if updates wait for a quorum.
+  /// Divides the elements of `variable`. Throws: RunError(Unsupported) if updates wait for a
+  /// quorum.
   explicit Shards(const VariableStorage& variable)
       : count_(variable.tensor.elements()), words_(variable.shard_words) {
     if (variable.sharing == Sharing::Quorum) {

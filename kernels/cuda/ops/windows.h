@@ -12,10 +12,10 @@
 
 namespace regatta::cuda {
 
-/// One window. Offsets are in elements, of channel 0, within the group.
+/// One window. Offsets count elements from the beginning of the group, at channel 0.
 struct WindowPlace {
-  std::int64_t corner = 0;  ///< of the window's first pixel in the image
-  std::int64_t pooled = 0;  ///< of its result in the pooled image, if `complete`
+  std::int64_t corner = 0;  ///< offset of the window's first pixel in the image
+  std::int64_t pooled = 0;  ///< offset of its result in the pooled image, if `complete`
   std::int32_t height = 0;  ///< rows and columns of the window inside the image
   std::int32_t width = 0;
   bool complete = false;

@@ -23,7 +23,7 @@ Types infer_dense_backward_data(const InferRequest&);
 Types infer_dense_backward_weights(const InferRequest&);
 Types infer_bias(const InferRequest&);
 Types infer_bias_backward(const InferRequest&);
-std::int64_t multiply_adds_dense(const Graph&, const Node&);  ///< and of its gradient by the data
+std::int64_t multiply_adds_dense(const Graph&, const Node&);  ///< also for its gradient by x
 std::int64_t multiply_adds_dense_weights(const Graph&, const Node&);
 Values gradient_dense(Builder&, Value, const Node&, std::span<const Value>);
 Values gradient_bias(Builder&, Value, const Node&, std::span<const Value>);

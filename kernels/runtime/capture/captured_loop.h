@@ -65,7 +65,7 @@ class CapturedLoop {
   };
 
   void add_nodes(std::span<Lane* const> all_lanes);
-  enum class Rest : std::uint8_t { None, All };  ///< the kernels that rest, of those that may
+  enum class Rest : std::uint8_t { None, All };  ///< which of the kernels that may rest do rest
 
   Phase record_phase(std::int64_t begin) const;
   std::unique_ptr<RecordedStep> record_step(std::int64_t begin, Rest rest, Phase& phase) const;
@@ -83,7 +83,7 @@ class CapturedLoop {
   void give_up() noexcept;
 
   Request request_;
-  std::vector<std::vector<QueuedNode>> nodes_;  ///< by lane
+  std::vector<std::vector<QueuedNode>> nodes_;  ///< `nodes_[i]` are those of lane i
   std::vector<Turn> turns_;
   std::vector<const Occasional*> resting_;
   std::vector<Phase> phases_;

@@ -40,7 +40,7 @@ class LaneQueues {
     Place place;
     Device* device = nullptr;
     std::unique_ptr<LaneQueue> queue;
-    std::map<Device*, std::unique_ptr<LaneQueue>> carriers;  ///< by the device that made them
+    std::map<Device*, std::unique_ptr<LaneQueue>> carriers;  ///< keyed by the device that made them
   };
 
   std::vector<OfLane> lanes_;

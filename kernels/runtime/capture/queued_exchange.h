@@ -36,13 +36,13 @@ class QueuedExchange {
   /// Returns the shared launch, one object for all its members; null if the work is not shared.
   virtual const SharedLaunch* shared_launch() const { return nullptr; }
 
-  /// Whether the work waits for other members. Only then are look() and give_up() called.
+  /// Whether the work waits for other members; look() and give_up() are called only then.
   virtual bool awaits_others() const { return false; }
   /// Called repeatedly while a launched step runs, with the time waited so far. Throws:
   /// RunError(PeerLost), RunError(Timeout), RunError(Device) when the step will not end; the caller
   /// must still call give_up().
   virtual void look(std::int64_t /*waited_ns*/) {}
-  /// Makes a step that still runs end. Called after the recorded steps are destroyed: NCCL waits
+  /// Ends a step that is still running. Called after the recorded steps are destroyed: NCCL waits
   /// for that before it frees a communicator.
   virtual void give_up() noexcept {}
 };

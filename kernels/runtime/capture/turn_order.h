@@ -17,7 +17,6 @@
 
 namespace regatta {
 
-/// The position of a node in the loop's lanes.
 struct Stand {
   std::size_t lane = 0;   ///< index among the loop's lanes
   std::size_t index = 0;  ///< index of the node in the lane

@@ -32,7 +32,7 @@ class AccessOrder {
     auto operator<=>(const Who&) const = default;
   };
 
-  /// All turns of one Who in one sequence.
+  /// The turns of one Who in one sequence.
   class Seat {
    public:
     /// Waits for the seat's next turn. Throws: Aborted; RunError(Timeout).
@@ -89,7 +89,7 @@ class AccessOrder {
   void pass(std::size_t order);
 
   std::deque<Order> orders_;
-  std::map<std::string, std::size_t> numbers_;  ///< by name
+  std::map<std::string, std::size_t> numbers_;  ///< index of each sequence, by its name
 };
 
 }  // namespace regatta

@@ -30,7 +30,7 @@ class ExampleCounts {
 
  private:
   const ProcessLoops& loops_;
-  std::vector<ExampleCount> counts_;  ///< by model
+  std::vector<ExampleCount> counts_;  ///< `counts_[m]` is that of model m
   std::int64_t led_ = 0;              ///< part of all_: examples of the loops led here
   std::int64_t all_ = 0;              ///< examples of one step of every loop
 };

@@ -14,9 +14,9 @@
 
 namespace regatta {
 
-/// The examples that have been claimed by those loops of one model that this process leads, and the
-/// target. All other loops are assumed to advance at the same rate: when every loop makes one step,
-/// these are `all` examples, and the loops counted here have `led` of them.
+/// The examples that the loops led by this process have claimed for one model, and the target. The
+/// model's other loops are assumed to advance at the same rate: one step of every loop has `all`
+/// examples, `led` of them in the loops counted here.
 struct alignas(64) ExampleCount {
   std::atomic<std::int64_t> claimed{0};
   std::atomic<std::int64_t> target{0};
@@ -32,7 +32,7 @@ struct alignas(64) ExampleCount {
 struct Ticket {
   bool runs = false;          ///< whether the step runs
   bool ends = false;          ///< whether the loop ends for good, because its worker is lost
-  std::int64_t examples = 0;  ///< that all loops had claimed before this step
+  std::int64_t examples = 0;  ///< claimed by all loops before this step
 };
 
 /// Carries the tickets of loops that span processes. `loop` is an index in the whole graph.
@@ -42,9 +42,11 @@ class TicketPost {
   TicketPost(const TicketPost&) = delete;
   TicketPost& operator=(const TicketPost&) = delete;
   virtual ~TicketPost() = default;
-  /// Sends a ticket to all other processes of the loop. Threads: the loop's leader lane.
+  /// Sends a ticket to all other processes of the loop. Threads: called only by the loop's leader
+  /// lane.
   virtual void publish(int loop, const Ticket& ticket) = 0;
-  /// Waits for the next ticket of a loop that another process leads. Threads: one lane per loop.
+  /// Waits for the next ticket of a loop that another process leads. Threads: called by one lane
+  /// per loop.
   /// Throws: RunError(Timeout), RunError(PeerLost), Aborted.
   virtual Ticket next(int loop) = 0;
   /// Makes waits in next() for `loop`, which has ended, throw Aborted. Threads: any.
@@ -54,7 +56,7 @@ class TicketPost {
 class Gate {
  public:
   /// Claims `examples` from `count` unless its target is reached. Returns the ticket after passing
-  /// it to the loop's other lanes. Threads: the leader lane.
+  /// it to the loop's other lanes. Threads: called only by the leader lane.
   Ticket lead(ExampleCount& count, std::int64_t examples) {
     Ticket ticket{.runs = false, .examples = count.claimed.load(std::memory_order_relaxed)};
     const std::int64_t target = count.target.load(std::memory_order_relaxed);
@@ -67,16 +69,16 @@ class Gate {
     return ticket;
   }
 
-  /// Passes a ticket to the loop's other lanes. Threads: the leader lane, or the lane that receives
-  /// tickets from another process.
+  /// Passes a ticket to the loop's other lanes. Threads: called only by the leader lane, or by the
+  /// lane that receives tickets from another process.
   void issue(const Ticket& ticket) {
     tickets_[issued_.value() % tickets_.size()] = ticket;
     issued_.advance_to(issued_.value() + 1);
   }
 
   /// Waits for the ticket that was issued as number `index`, from 0, and returns it. Sets
-  /// `timed_out` if that takes longer than `patience.limit_ns`. Threads: any other lane of the
-  /// loop.
+  /// `timed_out` if that takes longer than `patience.limit_ns`. Threads: called by the other lanes
+  /// of the loop.
   Ticket follow(std::uint64_t index, const Patience& patience, bool& timed_out) {
     timed_out = !issued_.wait_for(index + 1, patience);
     return tickets_[index % tickets_.size()];

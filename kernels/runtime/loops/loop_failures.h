@@ -42,7 +42,7 @@ class LoopFailures {
  private:
   void end(int loop);
 
-  std::deque<AbortFlag> flags_;  ///< by loop
+  std::deque<AbortFlag> flags_;  ///< `flags_[l]` is that of loop l
   OnLoss on_loss_;
   std::function<std::string(int)> retire_;
   std::function<void(int)> abandon_;

@@ -23,7 +23,7 @@ class ProcessLoops {
   int count_of_all() const { return told() ? part_.partition.loops : count(); }
   int number(int loop) const { return told() ? told_of(loop).number : loop; }
   /// Returns the number of models that the whole graph trains; model() returns the index of the
-  /// model that a loop trains (graph/loops.h).
+  /// model that a loop trains (kernels/distribute/loops.h).
   int models() const { return told() ? part_.partition.models : 1; }
   int model(int loop) const { return told() ? told_of(loop).model : 0; }
   bool leads(int loop) const {

@@ -46,10 +46,10 @@ enum class PushVerdict : std::uint8_t {
   Completes,  ///< counts and completes the step
 };
 
-/// The push that a member makes in each of its steps.
+/// The gradients that a member pushes in each of its steps.
 struct Push {
   std::span<const Tensor> gradients;  ///< where they arrive; must outlive the quorum
-  std::int64_t examples = 1;          ///< that the gradients are summed over
+  std::int64_t examples = 1;          ///< number of examples that the gradients are summed over
 };
 
 class Quorum {

@@ -52,10 +52,10 @@ class Quorums {
   /// Waits until the loop may begin its next step. Returns the ticket of the step; it does not run
   /// if all examples of the run are applied. Called when the previous step has ended in all lanes
   /// of the loop, because only then is it known whether the last push counted.
-  /// Threads: the loop's leader lane.
+  /// Threads: called only by the loop's leader lane.
   Ticket begin(int loop, const ExampleCount& count, const Patience& patience);
   /// Waits until this process has the version that the step of `ticket` reads. Called for tickets
-  /// from another process. Threads: the loop's leader lane.
+  /// from another process. Threads: called only by the loop's leader lane.
   void await(const Ticket& ticket, const Patience& patience);
 
   /// Returns how many pushes of the replica that the server place serves were applied, and how many
@@ -68,9 +68,9 @@ class Quorums {
 
  private:
   OnLoss on_loss_;
-  std::map<int, Quorum> quorums_;          ///< by server
-  std::map<int, std::int64_t> member_of_;  ///< by loop
-  std::map<int, Absence> absences_;        ///< by loop
+  std::map<int, Quorum> quorums_;          ///< keyed by server
+  std::map<int, std::int64_t> member_of_;  ///< keyed by loop
+  std::map<int, Absence> absences_;        ///< keyed by loop
 };
 
 }  // namespace regatta

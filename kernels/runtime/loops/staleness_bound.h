@@ -20,18 +20,19 @@ namespace regatta {
 
 class StalenessBound {
  public:
-  /// `bound` is s. Units: steps.
+  /// `bound` is the s of the formula above: the most steps by which a loop may lead the slowest.
   StalenessBound(std::size_t loops, std::int64_t bound) : bound_(bound), clocks_(loops) {}
 
   /// Records that the loop has finished `clock` steps in all its lanes of this process. Threads:
-  /// the loop's leader lane; when resuming from a checkpoint, any thread before the loop runs.
+  /// called only by the loop's leader lane; when resuming from a checkpoint, by any thread before
+  /// the loop runs.
   void finish(std::size_t loop, std::int64_t clock) {
     clocks_.at(loop).finished.store(clock, std::memory_order_release);
   }
 
   /// Waits until the loop may begin its next step, or until all examples of the run are claimed.
-  /// Threads: the loop's leader lane. Throws: Aborted; RunError(Timeout) that names the slowest
-  /// loop.
+  /// Threads: called only by the loop's leader lane. Throws: Aborted; RunError(Timeout) that names
+  /// the slowest loop.
   void await_turn(std::size_t loop, const ExampleCount& count, const Patience& patience) const;
 
   /// Marks the loop's worker as lost; other loops no longer wait for the loop. Threads: any.

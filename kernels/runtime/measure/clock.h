@@ -41,9 +41,9 @@ struct Moment {
 
 Moment moment();
 
-/// Converts ticks between two moments to the steady clock's time by interpolation, because
-/// ns_per_tick(), calibrated over only 20 ms, would drift away from that clock over a run. The
-/// conversion is monotonic.
+/// Converts ticks between two moments to the steady clock's time by interpolation, which is
+/// monotonic. ns_per_tick() would not do: it is calibrated over only 20 ms and would drift away
+/// from the steady clock over a run.
 class TickMap {
  public:
   TickMap(const Moment& begin, const Moment& end);

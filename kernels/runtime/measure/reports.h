@@ -31,13 +31,13 @@ struct WorkerReport {
   std::int64_t bubble_ns = 0;  ///< waits for other stages of the replica, a part of wait_ns
   std::int64_t input_ns = 0;
   std::int64_t update_ns = 0;
-  std::int64_t total_ns = 0;             ///< inside steps
+  std::int64_t total_ns = 0;             ///< time inside steps
   std::vector<std::uint64_t> staleness;  ///< entry k: updates whose gradient was k versions old
-  SpanHistogram age;                     ///< from reading parameters to applying their gradient
+  SpanHistogram age;                     ///< time from reading parameters to applying a gradient
   std::int64_t updates_applied = 0;      ///< pushes that counted, at a server with a quorum
   std::int64_t updates_dropped = 0;      ///< pushes that came too late, at the deciding server
   std::uint64_t data_order = 0;          ///< digest of the consumed examples (data_order.h)
-  std::int64_t planned_bytes = 0;        ///< for the place's variables and values
+  std::int64_t planned_bytes = 0;        ///< bytes for the place's variables and values
   std::int64_t process_peak_bytes = 0;   ///< peak memory of its process, all workers together
 };
 
@@ -68,7 +68,7 @@ struct LoopReport {
   double share_of_batch = 1;  ///< examples of one step / global batch
   std::vector<std::uint64_t> step_ticks;
   std::vector<float> losses;           ///< the loop's share of the loss
-  std::vector<std::int64_t> examples;  ///< that all loops had seen when the step began
+  std::vector<std::int64_t> examples;  ///< seen by all loops together when the step began
 };
 
 /// The inputs of the reports.

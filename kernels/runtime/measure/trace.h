@@ -100,7 +100,7 @@ void for_each_field(T& trace, Field&& field) {
 void add_spans(TraceRow& row, const TraceBuffer& events, const TickMap& clock);
 
 /// Writes the traces of all processes of a run, which must be timed by one clock. Time zero is the
-/// begin of the first span.
+/// beginning of the first span.
 void write_chrome_trace(std::ostream& out, const std::vector<ProcessTrace>& processes);
 
 }  // namespace regatta

@@ -21,8 +21,8 @@ class WaitClock {
     return *this;
   }
 
-  /// begin() and end() mark that a wait begins or ends at `now`. Units: ticks. Threads: only the
-  /// thread that waits.
+  /// begin() and end() mark that a wait begins or ends at `now`. Units: ticks. Threads: called only
+  /// by the thread that waits.
   void begin(std::uint64_t now) { word_.store((until(now) - now) | 1, std::memory_order_relaxed); }
   void end(std::uint64_t now) { word_.store(until(now), std::memory_order_relaxed); }
 
