@@ -61,6 +61,22 @@ struct Cell {
   std::uint64_t seed = 0;
 };
 
+/// The groups of flags in the help.
+namespace flag_group {
+inline constexpr const char* kCell = "What races";
+inline constexpr const char* kLength = "Length and target";
+inline constexpr const char* kData = "Data";
+inline constexpr const char* kCompute = "What computes, and how";
+}  // namespace flag_group
+
+/// The flag that sets a field as it is: `--rate-scale` for `rate_scale`. Fields that a run
+/// completes or derives have none, or one in plan/race_flags.cpp.
+struct CellFlag {
+  const char* group = nullptr;  ///< null: no flag
+  const char* help = "";
+  enum class Of { AllGraphs, Runs } of = Of::AllGraphs;  ///< Runs: not of `regatta graph`
+};
+
 /// The part of a field in the cell's identity.
 struct CellPart {
   enum class Role {
@@ -79,15 +95,19 @@ struct CellPart {
   } ranks = Ranks::Agree;
   /// The words of a label that go with the value: `fusion`, or `process|processes` behind a count.
   std::string_view label = "";
+  CellFlag flag = {};
 };
 
 template <FieldsOf<Cell> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   constexpr auto kContestant = CellPart::Role::Contestant;
-  constexpr CellPart kOfWorkload{.reach = CellPart::Reach::Workload};
+  constexpr auto kWorkload = CellPart::Reach::Workload;
+  constexpr auto kRuns = CellFlag::Of::Runs;
   constexpr CellPart kResource{.role = CellPart::Role::Resource, .ranks = CellPart::Ranks::Differ};
   field("workload", part.workload, About{.text = "Name of the model and recipe that are trained."},
-        kOfWorkload);
+        CellPart{.reach = kWorkload,
+                 .flag = {.group = flag_group::kCell,
+                          .help = "what to train (regatta list workloads)"}});
   field("recipe", part.recipe,
         About{.text = "Number of the workload's recipe, which grows when runs no longer train as "
                       "before. 1 in records of version 1. (resnet9, resnet9_thin: 2 since their "
@@ -95,30 +115,44 @@ void for_each_field(T& part, Field&& field) {
                       "rate 0.)",
               .since = 2,
               .least = 1},
-        kOfWorkload);
+        CellPart{.reach = kWorkload});
   field("dataset", part.dataset, About{.text = "Name of the data trained on and evaluated on."},
-        kOfWorkload);
+        CellPart{.reach = kWorkload,
+                 .flag = {.group = flag_group::kData,
+                          .help = "cifar10, shapes, ... (default: the workload's)",
+                          .of = kRuns}});
   field("unverified_data", part.unverified_data,
         About{.text = "Digest of files that others than their authors published, which --data "
                       "unverified accepts; null for verified files.",
               .since = 2,
               .pattern = "^[0-9a-f]{32}$"},
-        CellPart{.reach = CellPart::Reach::Workload, .ranks = CellPart::Ranks::Differ});
-  field("strategy", part.strategy,
-        About{.text = "Name of the strategy, or a composition such as all_reduce+model_parallel."},
-        CellPart{.role = kContestant});
+        CellPart{.reach = kWorkload, .ranks = CellPart::Ranks::Differ});
+  field(
+      "strategy", part.strategy,
+      About{.text = "Name of the strategy, or a composition such as all_reduce+model_parallel."},
+      CellPart{
+          .role = kContestant,
+          .flag = {
+              .group = flag_group::kCell,
+              .help =
+                  "how to train it in parallel (regatta list strategies); a+b applies a, then b"}});
   field("options", part.options,
         About{.text = "The strategy's options by name (regatta list strategies), with the value "
                       "given or the default; options without a value are left out.",
               .since = 2},
         CellPart{.role = kContestant});
-  field("workers", part.workers, About{.text = "The value of --workers.", .least = 1},
-        CellPart{.role = kContestant});
+  field(
+      "workers", part.workers, About{.text = "The value of --workers.", .least = 1},
+      CellPart{.role = kContestant,
+               .flag = {.group = flag_group::kCell,
+                        .help = "replicas, or stages of model_parallel, or shards of "
+                                "tensor_parallel, or the replicas of a composition times these"}});
   field("stages", part.stages,
         About{.text = "Number of parts into which the model is cut; 1 if it is whole.", .least = 1},
         CellPart{.role = kContestant, .label = "stage|stages"});
   field("device", part.device, About{.text = "Kind of device that computes.", .values = "cpu|cuda"},
-        CellPart{});
+        CellPart{.flag = {.group = flag_group::kCompute,
+                          .help = "what computes: cpu, or cuda (an NVIDIA GPU)"}});
   field("cuda_graph", part.cuda_graph,
         About{.text = "Whether each step is launched as one CUDA graph, so that all of a step "
                       "counts as compute; null on CPUs.",
@@ -131,16 +165,25 @@ void for_each_field(T& part, Field&& field) {
                       "CPUs. The engines are in `kernels`.",
               .since = 2,
               .values = "timed|heuristic"},
-        CellPart{.label = "cuDNN engine"});
+        CellPart{
+            .label = "cuDNN engine",
+            .flag = {
+                .group = flag_group::kCompute,
+                .help = "cuDNN's engine for each convolution on a GPU: timed, the fastest by "
+                        "trials before the clock starts, or heuristic, the first that the library "
+                        "names, which gives the same bits in every run (default: timed)"}});
   field("dtype", part.dtype,
         About{.text = "Element type of activations and weights.", .values = "f32|bf16"},
-        CellPart{});
+        CellPart{.flag = {.group = flag_group::kCompute,
+                          .help = "element type of activations and weights: f32 or bf16"}});
   field("fusion", part.fusion,
         About{.text = "Whether normalisation, activation, pooling and add are one op where they "
                       "can be.",
               .since = 2,
               .values = "on|off"},
-        CellPart{.label = "fusion"});
+        CellPart{.label = "fusion",
+                 .flag = {.group = flag_group::kCompute,
+                          .help = "normalise, activate, pool and add in one op each: on or off"}});
   field("winograd", part.winograd,
         About{.text = "Whether convolutions that are wide enough are computed by Winograd's "
                       "algorithm F(4 x 4, 3 x 3); off if there are none.",
@@ -158,28 +201,43 @@ void for_each_field(T& part, Field&& field) {
               .unit = "examples",
               .since = 2,
               .least = 1},
-        CellPart{.label = "normalisation group"});
+        CellPart{.label = "normalisation group",
+                 .flag = {.group = flag_group::kLength,
+                          .help = "examples that are normalised together (default: the workload's)",
+                          .of = kRuns}});
   field("rate_scale", part.rate_scale,
         About{.text = "Factor on the recipe's learning rate.", .above = 0},
-        CellPart{.label = "rate scale"});
+        CellPart{.label = "rate scale",
+                 .flag = {.group = flag_group::kLength,
+                          .help = "multiplies the recipe's learning rate",
+                          .of = kRuns}});
   field(
       "steps", part.steps,
       About{
           .text = "Length of the run if it was given in steps; else null.", .since = 2, .least = 1},
-      kOfWorkload);
+      CellPart{
+          .reach = kWorkload,
+          .flag = {.group = flag_group::kLength,
+                   .help = "length of the run in steps, instead of --epochs (default: --epochs)"}});
   field("epochs", part.epochs,
         About{.text = "Length of the run if it was given in epochs; else null. Without both it is "
                       "the workload's.",
               .since = 2,
               .above = 0},
-        kOfWorkload);
+        CellPart{.reach = kWorkload,
+                 .flag = {.group = flag_group::kLength,
+                          .help = "passes over the data (default: the workload's)"}});
   field("evaluate", part.evaluate,
         About{.text = "When the run was evaluated beside once before training: often, after equal "
                       "numbers of examples, or only at the end, so that it reached its target "
                       "there or not at all. Often in records of versions 1 and 2.",
               .since = 3,
               .values = "often|end"},
-        CellPart{.reach = CellPart::Reach::Workload, .label = "evaluated"});
+        CellPart{.reach = kWorkload,
+                 .label = "evaluated",
+                 .flag = {.group = flag_group::kLength,
+                          .help = "before the first step and then often, after equal numbers of "
+                                  "examples, or only at the end of the run: often or end"}});
   field("processes", part.processes, About{.text = "Number of processes.", .least = 1},
         CellPart{.role = kContestant, .label = "process|processes"});
   field("threads_per_worker", part.threads_per_worker,
@@ -199,10 +257,13 @@ void for_each_field(T& part, Field&& field) {
         kResource);
   field("straggler", part.straggler,
         About{.text = "Workers slowed down on purpose.", .each = "One of them."},
-        CellPart{.role = kContestant, .reach = CellPart::Reach::Workload, .label = "straggler"});
+        CellPart{.role = kContestant, .reach = kWorkload, .label = "straggler"});
   field("seed", part.seed,
         About{.text = "Seed of initial weights, order of examples and augmentation."},
-        CellPart{.role = CellPart::Role::Seed});
+        CellPart{.role = CellPart::Role::Seed,
+                 .flag = {.group = flag_group::kCell,
+                          .help = "of weights, order and augmentation",
+                          .of = kRuns}});
 }
 
 /// A field of a cell with its value as text: `ring`, `1:2.5`, `none`.
