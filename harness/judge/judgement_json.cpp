@@ -253,9 +253,9 @@ Json strategies_json() {
 Json cell_fields_json() {
   Json fields = Json::object();
   for (const CellText& each : texts_of(Cell{})) {
-    const bool varies = each.part.role == CellPart::Role::Contestant ||
-                        (each.part.role == CellPart::Role::Setting &&
-                         each.part.reach == CellPart::Reach::Cell);
+    const bool varies =
+        each.part.role == CellPart::Role::Contestant ||
+        (each.part.role == CellPart::Role::Setting && each.part.reach == CellPart::Reach::Cell);
     Json words = Json::array();
     std::istringstream label{std::string(each.part.label)};
     for (std::string word; std::getline(label, word, '|');) words.push_back(word);

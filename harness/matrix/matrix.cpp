@@ -142,12 +142,18 @@ Matrix::Matrix(const MatrixRequest& request, Leg leg)
   }
 }
 
-/// Finds the last run of the cell with this seed.
+/// Finds the last run of the cell with this seed. Cells with and without --threads may share a key.
 const FinishedRun* Matrix::record_of(const PlannedRun& run) const {
   const MatrixCell& cell = plan_.cells[run.cell];
+  const auto has_cores = [&](const FinishedRun& each) {
+    if (cell.threads > 0) return each.cores == cell.threads;
+    return each.has_all_cores ||
+           std::none_of(plan_.cells.begin(), plan_.cells.end(), [&](const MatrixCell& other) {
+             return other.key == cell.key && other.threads == each.cores;
+           });
+  };
   const auto found = std::find_if(here_.rbegin(), here_.rend(), [&](const FinishedRun& each) {
-    const bool has_cores = cell.threads == 0 ? each.has_all_cores : each.cores == cell.threads;
-    return each.key == cell.key && each.cell.seed == run.seed && has_cores;
+    return each.key == cell.key && each.cell.seed == run.seed && has_cores(each);
   });
   return found == here_.rend() ? nullptr : &*found;
 }

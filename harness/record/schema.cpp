@@ -108,8 +108,10 @@ class Schema {
     std::vector<int> versions(Record::kSchema);
     std::iota(versions.begin(), versions.end(), 1);
     json["required"].insert(json["required"].begin(), "schema");
-    json["properties"]["schema"] = {{"description", "Version of this definition."},
-                                    {"enum", versions}};
+    Json properties = {
+        {"schema", {{"description", "Version of this definition."}, {"enum", versions}}}};
+    properties.update(json["properties"]);
+    json["properties"] = std::move(properties);
     Json conditions = Json::parse(kConditions);
     for (auto& [version, added] : since_) {
       const std::string name = fmt::format("since_{}", version);
@@ -211,12 +213,13 @@ void print(std::ostream& out, const Json& json, std::size_t indent) {
     out << json;
     return;
   }
-  const auto parts = [](const Json& each) {
+  const auto has_objects = [](const Json& each) {
     return std::any_of(each.begin(), each.end(), [](const Json& one) { return one.is_object(); });
   };
-  const bool in_lines = parts(json) || std::any_of(json.begin(), json.end(), [&](const Json& each) {
-                          return each.is_array() && parts(each);
-                        });
+  const bool in_lines =
+      has_objects(json) || std::any_of(json.begin(), json.end(), [&](const Json& each) {
+        return each.is_array() && has_objects(each);
+      });
   const std::string inner = in_lines ? '\n' + std::string(indent + 2, ' ') : "";
   const char* separator = "";
   out << (json.is_object() ? '{' : '[');
