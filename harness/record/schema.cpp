@@ -207,38 +207,29 @@ class Schema {
   std::map<int, Json> since_;  ///< definitions of what a version adds
 };
 
-/// Prints a value of plain values in one line, and others in a line for each member.
-void print(std::ostream& out, const Json& json, std::size_t indent) {
-  if (!json.is_structured()) {
-    out << json;
-    return;
-  }
-  const auto has_objects = [](const Json& each) {
-    return std::any_of(each.begin(), each.end(), [](const Json& one) { return one.is_object(); });
-  };
-  const bool in_lines =
-      has_objects(json) || std::any_of(json.begin(), json.end(), [&](const Json& each) {
-        return each.is_array() && has_objects(each);
-      });
-  const std::string inner = in_lines ? '\n' + std::string(indent + 2, ' ') : "";
-  const char* separator = "";
-  out << (json.is_object() ? '{' : '[');
+/// Formats a value in one line if that is short or has no objects within, else in a line for each
+/// member.
+std::string text_of(const Json& json, std::size_t indent) {
+  constexpr std::size_t kColumns = 100;
+  if (!json.is_structured()) return json.dump();
+  const char begin = json.is_object() ? '{' : '[', end = json.is_object() ? '}' : ']';
+  const std::string inner = '\n' + std::string(indent + 2, ' ');
+  bool has_parts = false;
+  std::string line, lines;
   for (const auto& [name, value] : json.items()) {
-    out << separator << inner;
-    if (json.is_object()) out << Json(name) << ": ";
-    print(out, value, indent + 2);
-    separator = in_lines ? "," : ", ";
+    const std::string key = json.is_object() ? Json(name).dump() + ": " : "";
+    line += (line.empty() ? "" : ", ") + key + text_of(value, 0);
+    lines += (lines.empty() ? "" : ",") + inner + key + text_of(value, indent + 2);
+    has_parts = has_parts || value.is_object() ||
+                (value.is_array() && !value.empty() && value.front().is_object());
   }
-  if (in_lines) out << '\n' << std::string(indent, ' ');
-  out << (json.is_object() ? '}' : ']');
+  const bool fits = line.size() + indent < kColumns && line.find('\n') == line.npos;
+  if (fits || !has_parts) return begin + line + end;
+  return begin + lines + '\n' + std::string(indent, ' ') + end;
 }
 
 }  // namespace
 
-std::string record_schema() {
-  std::ostringstream out;
-  print(out, Schema().whole(), 0);
-  return out.str() + '\n';
-}
+std::string record_schema() { return text_of(Schema().whole(), 0) + '\n'; }
 
 }  // namespace regatta
