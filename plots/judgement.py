@@ -12,23 +12,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from strategies import PlotsError, Strategy, is_asynchronous, use_table
+from strategies import PlotsError, Strategy, cell_fields, is_asynchronous, use_table
 
 ROOT = Path(__file__).resolve().parent.parent
 INSTALLED = ROOT.parent.parent / "bin/regatta"  # if ROOT is PREFIX/share/regatta
 
 Json = dict[str, Any]
-
-# Fields of a cell that a Variant copies; that it converts; and that do not distinguish cells.
-SAME = ("strategy", "workers", "dataset", "global_batch", "device", "dtype", "fusion", "winograd",
-        "processes", "stages", "normalization_group", "rate_scale", "evaluate", "oversubscribed",
-        "shared_gpu")
-CONVERTED = ("options", "steps", "epochs", "straggler", "cuda_graph", "cudnn_engine", "gpus")
-NO_SETTINGS = ("workload", "recipe", "seed", "threads_per_worker")
 
 
 class Evaluation(NamedTuple):
@@ -60,8 +53,8 @@ class Variant:
     dataset: str
     global_batch: int
     device: str
-    cuda_graph: str
-    cudnn_engine: str
+    cuda_graph: str | None  # None: on CPUs, like the next
+    cudnn_engine: str | None
     dtype: str
     fusion: str
     winograd: str
@@ -75,7 +68,7 @@ class Variant:
     shared_gpu: bool  # several workers share one, so speeds do not show scaling
     shared_gpus: int | None  # number of GPUs; None if they are not shared
     length: str  # such as "steps 200"; empty: the workload's
-    others: tuple[tuple[str, str], ...] = ()  # further fields of a cell, without a member here
+    others: tuple[tuple[str, str], ...] = ()  # fields that vary, without a member here
 
     def option(self, name: str) -> int | str | None:
         """The value of an option; None if the strategy lacks the option, or it has no value."""
@@ -84,6 +77,9 @@ class Variant:
     @property
     def asynchronous(self) -> bool:
         return is_asynchronous(self.strategy)
+
+
+MEMBERS = {field.name for field in fields(Variant)}
 
 
 class Machine(NamedTuple):
@@ -180,15 +176,14 @@ def _speed_interval(seconds: Json | None) -> tuple[float, float]:
 def variant_of(cell: Json) -> Variant:
     length = next((f"{unit} {cell[unit]:g}" for unit in ("steps", "epochs")
                    if cell[unit] is not None), "")
-    known = {*SAME, *CONVERTED, *NO_SETTINGS}
-    return Variant(
-        others=tuple((name, json.dumps(value)) for name, value in cell.items()
-                     if name not in known and value is not None),
-        options=tuple(sorted(cell["options"].items())), length=length,
-        straggler=",".join(f"{one['worker']}:{one['factor']:g}" for one in cell["straggler"]),
-        cuda_graph=cell["cuda_graph"] or "", cudnn_engine=cell["cudnn_engine"] or "",
-        shared_gpus=cell["gpus"] if cell["shared_gpu"] else None,
-        **{name: cell[name] for name in SAME})
+    converted = {
+        "options": tuple(sorted(cell["options"].items())), "length": length,
+        "straggler": ",".join(f"{one['worker']}:{one['factor']:g}" for one in cell["straggler"]),
+        "shared_gpus": cell["gpus"] if cell["shared_gpu"] else None,
+        "others": tuple((name, value if isinstance(value, str) else json.dumps(value))
+                        for name, value in cell.items() if name not in MEMBERS and value is not None
+                        and (name not in cell_fields() or cell_fields()[name].varies))}
+    return Variant(**{name: cell[name] for name in MEMBERS - converted.keys()}, **converted)
 
 
 def _cell(workload: Json, cell: Json) -> Cell:
@@ -237,7 +232,7 @@ def read_judgement(file: Path) -> Json:
     """Reads judgement.json and makes its strategies the table(). Throws: OSError, PlotsError."""
     try:
         judgement: Json = json.loads(file.read_text())
-        use_table(judgement["strategies"])
+        use_table(judgement["strategies"], judgement["cell_fields"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise PlotsError(f"{file} is no judgement that regatta report wrote: {error}") from error
     return judgement
@@ -291,7 +286,7 @@ def judge(folders: Iterable[Path | str]) -> Json:
     Throws: PlotsError, with the program's message, for example for a folder without records.
     """
     judgement = _said_by_program("report", "--format", "json", *map(str, folders))
-    use_table(judgement["strategies"])
+    use_table(judgement["strategies"], judgement["cell_fields"])
     return judgement
 
 
@@ -299,7 +294,7 @@ def list_strategies() -> dict[str, Any]:
     """Fills the table of strategies without records. Returns the default value of each option, by
     name. Throws: PlotsError."""
     rows = _said_by_program("list", "strategies", "--format", "json")["strategies"]
-    use_table({field: row.get(field, "") for field in Strategy._fields} for row in rows)
+    use_table(({field: row.get(field, "") for field in Strategy._fields} for row in rows), {})
     return {option["name"]: option["default"] for row in rows for option in row["options"]}
 
 

@@ -4,21 +4,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from judgement import Cell, Variant
+from judgement import MEMBERS, Cell, Variant
+from strategies import cell_fields
 from wording import counts_text, plural
 
 MOST_GROUPS = 3  # groups of cells with equal workers and threads that workers_text() names
 
-# Fields that a label may contain, in this order, with the words that go with the value: singular
-# and plural for a count, a name for a value, or none for a value that is clear by itself.
-DIFFERENCES: dict[str, tuple[str, ...]] = {
-    "dataset": (), "device": (), "dtype": (),
-    "cuda_graph": ("CUDA graph",), "cudnn_engine": ("cuDNN engine",),
-    "fusion": ("fusion",), "winograd": ("Winograd",), "straggler": ("straggler",),
-    "processes": ("process", "processes"),
-    "stages": ("stage", "stages"), "normalization_group": ("normalisation group",),
-    "rate_scale": ("rate scale",), "evaluate": ("evaluated",), "length": (),
-}
+# Fields whose values a label shows in a way of their own.
+APART = {"strategy", "workers", "options", "global_batch", "oversubscribed", "shared_gpu"}
 
 
 def _difference(words: tuple[str, ...], value: Any) -> str:
@@ -85,15 +78,18 @@ def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
         if len({other.workers for other in same}) > 1:
             parts.append(f"{variant.workers} worker" + "s" * (variant.workers != 1))
         parts += _options(variant, same)
-        for name, words in DIFFERENCES.items():
+        for name, field in cell_fields().items():
+            if name in APART or name not in MEMBERS:
+                continue
             found = {getattr(other, name) for other in same}
             if len(found) > 1 and not (name == "processes" and _follows_workers(same)):
-                value = getattr(variant, name)
-                parts.append("usual length" if name == "length" and not value
-                             else _difference(words, value))
+                parts.append(_difference(field.label, getattr(variant, name)))
+        if len({other.length for other in same}) > 1:
+            parts.append(variant.length or "usual length")
         for name, value in variant.others:
             if len({dict(other.others).get(name) for other in same}) > 1:
-                parts.append(f"{name.replace('_', ' ')} {value}")
+                words = cell_fields()[name].label if name in cell_fields() else ()
+                parts.append(_difference(words or (name.replace("_", " "),), value))
         if len({other.global_batch for other in same}) > 1:
             parts.append(f"batch {variant.global_batch}")
         if variant.oversubscribed and not all(other.oversubscribed for other in same):

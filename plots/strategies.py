@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program's table of strategies, from the judgement that was read last."""
+"""The program's tables of strategies and of a cell's fields, from the judgement that was read
+last."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 
@@ -18,12 +19,26 @@ class Strategy(NamedTuple):
     graph: str  # of a step of the parabola, in Graphviz' DOT
 
 
+class CellField(NamedTuple):
+    varies: bool  # between compared cells
+    label: tuple[str, ...]  # words beside a value: singular and plural for a count, a name, or none
+
+
 _rows: dict[str, Strategy] = {}
+_fields: dict[str, CellField] = {}
 
 
-def use_table(rows: Iterable[dict[str, Any]]) -> None:
+def use_table(rows: Iterable[dict[str, Any]], fields: Mapping[str, dict[str, Any]]) -> None:
     _rows.clear()
     _rows.update((row["name"], Strategy(**row)) for row in rows)
+    _fields.clear()
+    _fields.update((name, CellField(field["varies"], tuple(field["label"])))
+                   for name, field in fields.items())
+
+
+def cell_fields() -> dict[str, CellField]:
+    """The fields of a cell by name, in the record's order; empty before a judgement was read."""
+    return _fields
 
 
 def table() -> dict[str, Strategy]:

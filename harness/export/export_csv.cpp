@@ -28,7 +28,9 @@ class Row {
   /// `path`: the prefix of these fields' part, with its dot.
   template <typename Part>
   void add_fields(const std::string& path, const Part& part) {
-    for_each_field(part, [&](const char* name, const auto& value) { add(path + name, value); });
+    for_each_field(part, [&](const char* name, const auto& value, const auto&...) {
+      add(path + name, value);
+    });
   }
 
   template <typename Part>

@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
-#include "harness/record/record_fields.h"
 #include "harness/system/number.h"
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
@@ -16,36 +13,6 @@
 
 namespace regatta {
 namespace {
-
-constexpr std::array<std::string_view, 6> kContestant = {"strategy", "options",   "workers",
-                                                         "stages",   "processes", "straggler"};
-constexpr std::array<std::string_view, 4> kResources = {"threads_per_worker", "oversubscribed",
-                                                        "gpus", "shared_gpu"};
-constexpr std::array<std::string_view, 9> kOfWorkload = {"workload",        "recipe", "dataset",
-                                                         "unverified_data", "steps",  "epochs",
-                                                         "evaluate",        "target", "straggler"};
-
-template <std::size_t n>
-bool is_among(const std::array<std::string_view, n>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-Trait::Role role_of(std::string_view name) {
-  if (is_among(kContestant, name)) return Trait::Role::Contestant;
-  return is_among(kResources, name) ? Trait::Role::Resource : Trait::Role::Setting;
-}
-
-std::string text_of(const std::string& value) { return value; }
-std::string text_of(bool value) { return value ? "yes" : "no"; }
-std::string text_of(double value) { return fmt::format("{}", value); }
-std::string text_of(std::int64_t value) { return fmt::format("{}", value); }
-std::string text_of(std::uint64_t value) { return fmt::format("{}", value); }
-template <typename T>
-std::string text_of(const std::optional<T>& value) {
-  return value ? text_of(*value) : "none";
-}
-std::string text_of(const std::vector<Straggler>& stragglers) { return straggler_text(stragglers); }
-std::string text_of(const OptionValues&) { return ""; }  // each is a trait of its own
 
 /// Finds the cell's workload; null if this program no longer has it.
 const Workload* workload_of(const Cell& cell) {
@@ -73,14 +40,26 @@ Cell default_cell(const Cell& cell, const Workload* workload) {
   return defaults;
 }
 
-void add_options(const Cell& cell, std::vector<Trait>& traits) {
+void add_options(const Cell& cell, CellPart part, std::vector<Trait>& traits) {
   const OptionValues unusual = unusual_options(cell);
   for (const auto& [name, value] : cell.options) {
     traits.push_back({.name = name,
                       .value = to_text(value),
-                      .role = Trait::Role::Contestant,
+                      .part = part,
                       .is_default = !unusual.contains(name)});
   }
+}
+
+/// Names the cell by the traits that count and differ from the defaults.
+std::string name_of(const Record& record, const auto& counts) {
+  const Cell& cell = record.cell;
+  std::vector<std::string> settings = {plural(cell.workers, "worker")};
+  for (const Trait& trait : traits_of(record)) {
+    if (trait.is_default || !counts(trait)) continue;
+    settings.push_back(fmt::format("{}={}", trait.name, trait.value));
+  }
+  return one_line(
+      fmt::format("{} {} ({})", cell.workload, cell.strategy, fmt::join(settings, ", ")));
 }
 
 std::string key_of(const Record& record, const auto& counts) {
@@ -96,40 +75,35 @@ std::string key_of(const Record& record, const auto& counts) {
 std::vector<Trait> traits_of(const Record& record) {
   const Workload* const workload = workload_of(record.cell);
   const Cell defaults = default_cell(record.cell, workload);
-  std::vector<std::string> default_values;
-  for_each_field(defaults,
-                 [&](const char*, const auto& value) { default_values.push_back(text_of(value)); });
+  const std::vector<CellText> usual = texts_of(defaults);
   std::vector<Trait> traits;
-  std::size_t at = 0;
-  for_each_field(record.cell, [&](const std::string& name, const auto& value) {
-    const std::string text = text_of(value);
-    const bool is_default = text == default_values[at++];
-    if (name == "options") {
-      add_options(record.cell, traits);
-    } else if (name != "seed") {
+  auto same = usual.begin();
+  for (const CellText& each : texts_of(record.cell)) {
+    const bool is_default = each.text == (same++)->text;
+    if (each.name == "options") {
+      add_options(record.cell, each.part, traits);
+    } else if (each.part.role != CellPart::Role::Seed) {
       traits.push_back(
-          {.name = name, .value = text, .role = role_of(name), .is_default = is_default});
+          {.name = each.name, .value = each.text, .part = each.part, .is_default = is_default});
     }
-  });
+  }
   const double target = workload != nullptr ? workload->target : 0;
   traits.push_back({.name = "target",
-                    .value = text_of(record.target.value),
-                    .role = Trait::Role::Setting,
+                    .value = fmt::format("{}", record.target.value),
+                    .part = {.reach = CellPart::Reach::Workload},
                     .is_default = record.target.value == target});
   return traits;
 }
 
 std::string cell_name(const Record& record) {
-  const Cell& cell = record.cell;
-  std::vector<std::string> settings = {plural(cell.workers, "worker")};
-  for (const Trait& trait : traits_of(record)) {
-    const bool follows = trait.role == Trait::Role::Resource && trait.name != "gpus";
-    if (!trait.is_default && !follows) {
-      settings.push_back(fmt::format("{}={}", trait.name, trait.value));
-    }
-  }
-  return one_line(
-      fmt::format("{} {} ({})", cell.workload, cell.strategy, fmt::join(settings, ", ")));
+  return name_of(record, [](const Trait& trait) {
+    return trait.part.role != Trait::Role::Resource || trait.name == "gpus";
+  });
+}
+
+std::string request_key(const Record& record) {
+  return name_of(record,
+                 [](const Trait& trait) { return trait.part.ranks == CellPart::Ranks::Agree; });
 }
 
 std::string cell_key(const Record& record) {
@@ -137,21 +111,14 @@ std::string cell_key(const Record& record) {
 }
 
 std::string workload_key(const Record& record) {
-  return key_of(record, [](const Trait& trait) { return is_among(kOfWorkload, trait.name); });
+  return key_of(record,
+                [](const Trait& trait) { return trait.part.reach == CellPart::Reach::Workload; });
 }
 
 std::string work_key(const Record& record) {
   return key_of(record, [](const Trait& trait) {
-    return trait.role != Trait::Role::Contestant || trait.name == "workers";
+    return trait.part.role != Trait::Role::Contestant || trait.name == "workers";
   });
-}
-
-std::string straggler_text(const std::vector<Straggler>& stragglers) {
-  std::vector<std::string> texts;
-  for (const Straggler& each : stragglers) {
-    texts.push_back(fmt::format("{}:{}", each.worker, each.factor));
-  }
-  return fmt::format("{}", fmt::join(texts, ","));
 }
 
 std::string machine_name(const MachineFacts& machine) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The identity of a cell, computed in one place: its name, the key that groups its runs, and the
-// conditions that compared runs must share all follow from traits_of(). A new field of Cell becomes
-// a trait without a change here.
+// conditions that compared runs must share all follow from traits_of(), which follows from the
+// declaration of a cell's fields (record/cell_record.h).
 #pragma once
 
 #include <string>
@@ -14,15 +14,10 @@ namespace regatta {
 
 /// A property of a cell, such as its strategy, number of workers or data set.
 struct Trait {
-  /// Whether runs that differ in this trait may be compared.
-  enum class Role {
-    Setting,     ///< no, for example the workload, data set, dtype or target
-    Contestant,  ///< yes, they race: strategy, options, workers, ...
-    Resource,    ///< yes; the value follows from the other traits and the machine
-  };
+  using Role = CellPart::Role;
   std::string name;   ///< the field's name in results/schema.json, or the option's name
   std::string value;  ///< as text: `ring`, `1:2.5`, `none`
-  Role role = Role::Setting;
+  CellPart part;
   bool is_default = false;  ///< the value is the default; cell_name() leaves it out
 };
 
@@ -37,6 +32,10 @@ std::string cell_name(const Record& record);
 /// Returns a key that is equal for all runs of one cell on one kind of machine.
 std::string cell_key(const Record& record);
 
+/// Returns a key that is equal for runs of one cell on any machine. It depends only on fields whose
+/// values are known before a run begins, such as those of the request.
+std::string request_key(const Record& record);
+
 /// Returns a key that is equal for runs whose times may be compared: they have the same workload,
 /// data, target, length, stragglers and machine.
 std::string workload_key(const Record& record);
@@ -44,9 +43,6 @@ std::string workload_key(const Record& record);
 /// Returns a key that is equal for cells in which each worker has the same work and the same
 /// number of cores, whatever the workers exchange.
 std::string work_key(const Record& record);
-
-/// Formats stragglers in the syntax of --straggler: `1:2.5,2:3`.
-std::string straggler_text(const std::vector<Straggler>& stragglers);
 
 /// Names the machine's cores, the CPU limit if it is below the number of cores, and the GPUs:
 /// `2 cores of Intel(R) Xeon(R) Processor`.

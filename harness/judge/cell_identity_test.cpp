@@ -58,11 +58,27 @@ TEST(CellIdentity, HasATraitForEachFieldOfACellButTheSeed) {
     return std::any_of(traits.begin(), traits.end(),
                        [&](const Trait& trait) { return trait.name == name; });
   };
-  for_each_field(record.cell, [&](const std::string& name, const auto&) {
+  for_each_field(record.cell, [&](const std::string& name, const auto&...) {
     EXPECT_EQ(is_trait(name), name != "seed" && name != "options") << name;
   });
   EXPECT_TRUE(is_trait("bucket_bytes"));
   EXPECT_TRUE(is_trait("target"));
+}
+
+TEST(CellIdentity, HasARequestsKeyOfKnownValuesOnly) {
+  const Record one = usual();
+  Record other = one;
+  other.cell.seed = 2;
+  other.cell.threads_per_worker = 2;
+  other.cell.gpus = 8;
+  other.cell.unverified_data = "0123456789abcdef0123456789abcdef";
+  other.machine.cpu = "Another CPU";
+  EXPECT_EQ(request_key(other), request_key(one));
+  other.cell.fusion = "off";
+  EXPECT_NE(request_key(other), request_key(one));
+  other = one;
+  other.target.value = 61;
+  EXPECT_NE(request_key(other), request_key(one));
 }
 
 TEST(CellIdentity, TellsRunsOfAFormerRecipeApart) {

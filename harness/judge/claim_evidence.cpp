@@ -24,7 +24,7 @@ using Setting = std::vector<std::pair<std::string, std::string>>;
 Setting setting_of(const Record& record) {
   Setting setting;
   for (const Trait& trait : traits_of(record)) {
-    if (trait.role != Trait::Role::Setting || trait.name == "rate_scale") continue;
+    if (trait.part.role != Trait::Role::Setting || trait.name == "rate_scale") continue;
     setting.emplace_back(trait.name, trait.value);
   }
   const SoftwareFacts& software = record.software;

@@ -181,8 +181,9 @@ std::pair<Runs, Runs> pairs_by_seed(const Runs& base, const Runs& head) {
   std::pair<Runs, Runs> pairs;
   Runs left = head;
   for (const FinishedRun* run : base) {
-    const auto found = std::find_if(left.begin(), left.end(),
-                                    [run](const auto* each) { return each->seed == run->seed; });
+    const auto found = std::find_if(left.begin(), left.end(), [run](const auto* each) {
+      return each->cell.seed == run->cell.seed;
+    });
     if (found == left.end()) continue;
     pairs.first.push_back(run);
     pairs.second.push_back(*found);
@@ -211,10 +212,10 @@ void follow_losses(const std::pair<Runs, Runs>& pairs, Comparison& result) {
     ++departed;
     if (!result.note.empty()) continue;
     result.note = path.same_examples
-                      ? fmt::format("seed {}, step {}: {} {:.7g} became {:.7g}", base.seed,
+                      ? fmt::format("seed {}, step {}: {} {:.7g} became {:.7g}", base.cell.seed,
                                     path.departure->step, path.departure->what,
                                     path.departure->base, path.departure->head)
-                      : fmt::format("seed {}: other examples, or in another order", base.seed);
+                      : fmt::format("seed {}: other examples, or in another order", base.cell.seed);
   }
   if (2 * departed <= told) {
     result.note.clear();
@@ -289,7 +290,7 @@ void add_speed_of_runs(const Runs& base, const Runs& head, const CompareOptions&
 Runs runs_of(const std::vector<FinishedRun>& runs, const std::string& cell) {
   Runs result;
   for (const FinishedRun& run : runs) {
-    if (run.cell == cell) result.push_back(&run);
+    if (run.name == cell) result.push_back(&run);
   }
   return result;
 }
@@ -342,7 +343,7 @@ std::string machines_of(const Runs& base, const Runs& head) {
 void add_race(const Runs& base, const Runs& head, const CompareOptions& options,
               CellComparison& cell, std::vector<Test>& tests) {
   const FinishedRun& any = base.empty() ? *head.front() : *base.front();
-  cell.name = any.cell;
+  cell.name = any.name;
   cell.source = flags_of(any);
   cell.base_runs = base.size();
   cell.head_runs = head.size();
@@ -397,13 +398,13 @@ std::string_view to_string(Verdict verdict) {
 std::vector<CellComparison> compare(const Measurements& base, const Measurements& head,
                                     const CompareOptions& options) {
   const auto races = one_of_each(base.runs, head.runs,
-                                 [](const auto& a, const auto& b) { return a.cell == b.cell; });
+                                 [](const auto& a, const auto& b) { return a.name == b.name; });
   const auto benchmarks = one_of_each(base.benchmarks, head.benchmarks, same_benchmark);
   std::vector<CellComparison> result(races.size() + benchmarks.size());
   std::vector<Test> tests;
   auto cell = result.begin();
   for (const FinishedRun* race : races) {
-    add_race(runs_of(base.runs, race->cell), runs_of(head.runs, race->cell), options, *cell++,
+    add_race(runs_of(base.runs, race->name), runs_of(head.runs, race->name), options, *cell++,
              tests);
   }
   for (const BenchmarkResult* each : benchmarks) {

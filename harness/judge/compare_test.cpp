@@ -21,7 +21,8 @@ std::vector<FinishedRun> runs(const std::string& cell,
                               const std::vector<double>& examples) {
   std::vector<FinishedRun> result;
   for (std::size_t i = 0; i < seconds_per_example.size(); ++i) {
-    FinishedRun run{.cell = cell, .seed = i + 1, .status = Status::Missed};
+    FinishedRun run{.name = cell, .status = Status::Missed};
+    run.cell.seed = i + 1;
     run.examples_per_s = 1 / seconds_per_example[i];
     if (examples[i] > 0) {
       run.status = Status::Reached;
@@ -97,7 +98,7 @@ TEST(Compare, PairsSeedsBecauseTheyDifferMoreThanCommits) {
   EXPECT_EQ(compared(base, shuffled).convergence.verdict, Verdict::Regressed);
   auto others = runs("a", kTimes, counts(1.02));
   EXPECT_NEAR(*compared(base, others).convergence.detectable, 0, 1e-6);
-  for (FinishedRun& run : others) run.seed += 100;  // falls back to ranks of two samples
+  for (FinishedRun& run : others) run.cell.seed += 100;  // falls back to ranks of two samples
   EXPECT_GT(*compared(base, others).convergence.detectable, 0.05);
 }
 
@@ -119,9 +120,8 @@ TEST(Compare, JudgesTheLastLossWhereNoRunReachesTheTarget) {
 std::vector<FinishedRun> synchronous_runs(double rate, double noise) {
   std::vector<FinishedRun> result = runs("a", kTimes, kExamples);
   for (FinishedRun& run : result) {
-    run.strategy = "all_reduce";
-    run.dtype = "f32";
-    run.global_batch = 64;
+    run.cell.strategy = "all_reduce";
+    run.cell.global_batch = 64;
     run.checksums = {.initial_weights = "a1", .data_order = "b2"};
     for (int step = 0; step < 12; ++step) {
       const double loss = 2.3 * std::pow(1 - 0.02 * rate, step) * (1 + noise * std::pow(3, step));
@@ -173,11 +173,11 @@ TEST(Compare, HoldsNothingTogetherThatNeedNotBeEqual) {
     }
     return compared(before, after).convergence.verdict;
   };
-  EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.strategy = "async_shared"; }),
+  EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.cell.strategy = "async_shared"; }),
             Verdict::Unchanged);
-  EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.strategy = "of the future"; }),
+  EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.cell.strategy = "of the future"; }),
             Verdict::Unchanged);
-  EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.dtype = "bf16"; }), Verdict::Unchanged);
+  EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.cell.dtype = "bf16"; }), Verdict::Unchanged);
   EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.has_quorum = true; }), Verdict::Unchanged);
   EXPECT_EQ(verdict([](FinishedRun& run, bool head) {
               if (head) run.checksums.initial_weights = "c3";
@@ -318,15 +318,15 @@ TEST(FinishedRuns, SkipsLinesThatAreNoRecordsAndCountsThem) {
   EXPECT_EQ(found.warnings.size(), 3U);
   const FinishedRun& run = found.runs.front();
   EXPECT_EQ(run.arguments, (std::vector<std::string>{"--workload", "parabola", "--seed", "3"}));
-  EXPECT_TRUE(run.cell.starts_with("parabola all_reduce (2 workers")) << run.cell;
-  EXPECT_EQ(run.cell.find("seed"), std::string::npos);
+  EXPECT_TRUE(run.name.starts_with("parabola all_reduce (2 workers")) << run.name;
+  EXPECT_EQ(run.name.find("seed"), std::string::npos);
   EXPECT_EQ(run.status, Status::Reached);
   EXPECT_EQ(run.seconds_to_target, 2);
   EXPECT_EQ(run.examples_to_target, 50);
   EXPECT_EQ(run.metric, 0.5);
   EXPECT_EQ(run.last_loss, 0.25);
-  EXPECT_EQ(run.seed, 3U);
-  EXPECT_EQ(run.strategy, "all_reduce");
+  EXPECT_EQ(run.cell.seed, 3U);
+  EXPECT_EQ(run.cell.strategy, "all_reduce");
   EXPECT_EQ(run.checksums.initial_weights, "a");
   ASSERT_EQ(run.losses.size(), 1U);
   EXPECT_EQ(run.losses[0].loss, 3);

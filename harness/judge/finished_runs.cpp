@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/judge/finished_runs.h"
 
+#include <algorithm>
+#include <set>
+
 #include "harness/judge/cell_runs.h"
 #include "harness/record/record_reader.h"
 #include "harness/system/command_text.h"
@@ -25,16 +28,31 @@ std::vector<std::string> arguments_of(const std::string& command) {
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
+/// The number of cores that the run used on each of its hosts.
+std::int64_t cores_of(const Record& record) {
+  std::set<std::string> hosts;
+  for (const WorkerRecord& worker : record.workers) hosts.insert(worker.host);
+  return record.machine.cores_used / std::max<std::int64_t>(std::ssize(hosts), 1);
+}
+
+/// The largest number of cores that a run on the machine could use.
+std::int64_t most_cores_of(const MachineFacts& machine) {
+  const auto quota = static_cast<std::int64_t>(
+      machine.cpu_quota.value_or(static_cast<double>(machine.cores_available)));
+  return std::clamp<std::int64_t>(quota, 1, std::max<std::int64_t>(machine.cores_available, 1));
+}
+
+}  // namespace
+
 std::optional<FinishedRun> finished_run(Record record) {
   FinishedRun run{.arguments = arguments_of(record.command),
-                  .cell = cell_name(record),
+                  .cell = record.cell,
+                  .name = cell_name(record),
+                  .key = request_key(record),
                   .machine = machine_name(record.machine),
-                  .strategy = record.cell.strategy,
-                  .dtype = record.cell.dtype,
+                  .cores = cores_of(record),
+                  .has_all_cores = cores_of(record) >= most_cores_of(record.machine),
                   .has_quorum = record.step_examples.has_value(),
-                  .global_batch = record.cell.global_batch,
-                  .seed = record.cell.seed,
-                  .recipe = record.cell.recipe,
                   .checksums = record.checksums,
                   .status = record.status,
                   .is_cancelled = is_cancelled(record),
@@ -57,8 +75,6 @@ std::optional<FinishedRun> finished_run(Record record) {
   if (record.step_time_ns.count > 0) run.median_step_s = seconds(record.step_time_ns.p50);
   return run;
 }
-
-}  // namespace
 
 FinishedRuns finished_runs(const std::filesystem::path& folder) {
   ReadRecords read = records_in(folder);

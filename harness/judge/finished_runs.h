@@ -16,15 +16,14 @@ namespace regatta {
 /// The part of a record that `regatta matrix` and `regatta compare` need.
 struct FinishedRun {
   std::vector<std::string> arguments;  ///< arguments of `regatta run`, without the folders
-  std::string cell;                    ///< cell_name() of the record
-  std::string machine;                 ///< machine_name() of the record
-  std::string strategy;
-  std::string dtype;
-  bool has_quorum = false;  ///< a step uses only the first gradients to arrive
-  std::int64_t global_batch = 0;
-  std::uint64_t seed = 0;
-  std::int64_t recipe = 1;  ///< number of the workload's recipe
-  Checksums checksums;      ///< empty in records without them
+  Cell cell = {};
+  std::string name;           ///< cell_name() of the record
+  std::string key;            ///< request_key() of the record
+  std::string machine;        ///< machine_name() of the record
+  std::int64_t cores = 0;     ///< number of cores that it used on each host
+  bool has_all_cores = true;  ///< these are all that it found
+  bool has_quorum = false;    ///< a step uses only the first gradients to arrive
+  Checksums checksums;        ///< empty in records without them
   Status status = Status::Failed;
   bool is_cancelled = false;
   bool is_to_run_again = false;
@@ -43,6 +42,9 @@ struct FinishedRuns {
   std::vector<FinishedRun> runs;
   std::vector<std::string> warnings;  ///< one per line that was left out, with the reason
 };
+
+/// Returns the parts of a record; empty if its command is not `regatta run`.
+std::optional<FinishedRun> finished_run(Record record);
 
 /// Reads the finished runs from the records in `folder`; empty if there are none.
 /// Throws: RunError(Data), like records_in().

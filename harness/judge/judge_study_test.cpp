@@ -45,8 +45,8 @@ Measurements made_up_runs(double factor, double noise, int seeds, std::mt19937_6
   for (int cell = 0; cell < 8; ++cell) {
     for (int seed = 1; seed <= seeds; ++seed) {
       FinishedRun run;
-      run.cell = fmt::format("c{}", cell);
-      run.seed = static_cast<std::uint64_t>(seed);
+      run.name = fmt::format("c{}", cell);
+      run.cell.seed = static_cast<std::uint64_t>(seed);
       run.status = Status::Reached;
       run.examples_per_s = 1000 / (cell == 0 ? factor : 1) * std::exp(noise * normal(chance));
       run.examples_to_target = 1e5 + 1e3 * seed;

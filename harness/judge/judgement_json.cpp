@@ -4,6 +4,7 @@
 // coverage}, null for infinite numbers, times in seconds. Each run has its samples, and its command
 // so that a page can show how to repeat it.
 #include <set>
+#include <sstream>
 
 #include "harness/judge/example_graph.h"
 #include "harness/judge/record_json.h"
@@ -247,6 +248,22 @@ Json strategies_json() {
   return rows;
 }
 
+/// The declarations of a cell's fields: whether compared cells may differ in the field, and the
+/// words of its label.
+Json cell_fields_json() {
+  Json fields = Json::object();
+  for (const CellText& each : texts_of(Cell{})) {
+    const bool varies =
+        each.part.role == CellPart::Role::Contestant ||
+        (each.part.role == CellPart::Role::Setting && each.part.reach == CellPart::Reach::Cell);
+    Json words = Json::array();
+    std::istringstream label{std::string(each.part.label)};
+    for (std::string word; std::getline(label, word, '|');) words.push_back(word);
+    fields[each.name] = {{"varies", varies}, {"label", words}};
+  }
+  return fields;
+}
+
 }  // namespace
 
 std::string to_json(const Judgement& judgement, std::span<const SimulatedStudy> simulated,
@@ -259,6 +276,7 @@ std::string to_json(const Judgement& judgement, std::span<const SimulatedStudy> 
   Json claims = Json::array();
   for (const Claim& claim : judgement.claims) claims.push_back(to_json(claim));
   const Json json = {{"strategies", strategies_json()},
+                     {"cell_fields", cell_fields_json()},
                      {"folders", folders},
                      {"warnings", judgement.warnings},
                      {"workloads", all(judgement.workloads)},

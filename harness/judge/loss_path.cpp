@@ -46,13 +46,14 @@ struct PathPoint {
 std::vector<PathPoint> path_of(const FinishedRun& run) {
   std::vector<PathPoint> path;
   for (const LossSample& sample : run.losses) {
-    const std::int64_t steps = (sample.examples - run.losses.front().examples) / run.global_batch;
+    const std::int64_t steps =
+        (sample.examples - run.losses.front().examples) / run.cell.global_batch;
     if (steps < 0 || steps > kComparedLosses) break;
     path.push_back(
         {.steps = steps, .what = "loss", .value = sample.loss, .bound = loss_bound(steps)});
   }
   for (const Evaluation& evaluation : run.evaluations) {
-    const std::int64_t steps = evaluation.examples / run.global_batch;
+    const std::int64_t steps = evaluation.examples / run.cell.global_batch;
     if (steps < 0 || steps > kComparedNorms || evaluation.parameter_norm == 0) continue;
     path.push_back({.steps = steps,
                     .what = "norm of the parameters",
@@ -80,14 +81,14 @@ bool steps_together(const std::string& strategy) {
 bool must_follow(const FinishedRun& base, const FinishedRun& head) {
   const Checksums& before = base.checksums;
   const Checksums& after = head.checksums;
-  return base.cell == head.cell && base.seed == head.seed && base.dtype == "f32" &&
-         !base.has_quorum && steps_together(base.strategy) && !before.initial_weights.empty() &&
-         before.initial_weights == after.initial_weights;
+  return base.name == head.name && base.cell.seed == head.cell.seed && base.cell.dtype == "f32" &&
+         !base.has_quorum && steps_together(base.cell.strategy) &&
+         !before.initial_weights.empty() && before.initial_weights == after.initial_weights;
 }
 
 PathComparison compare_paths(const FinishedRun& base, const FinishedRun& head) {
   PathComparison result{.same_examples = !consumed_others(base, head)};
-  if (base.global_batch <= 0) return result;
+  if (base.cell.global_batch <= 0) return result;
   const std::vector<PathPoint> others = path_of(head);
   for (const PathPoint& before : path_of(base)) {
     const auto after = std::find_if(others.begin(), others.end(), [&](const PathPoint& each) {

@@ -138,7 +138,9 @@ inline FinishedRun path_run(const PathSetting& setting, const PathVariant& varia
   run.data = &data;
   run.max_examples = batch * computed_steps(setting);
   Executor executor(part, kernels, run);
-  FinishedRun path{.global_batch = batch, .seed = setting.seed};
+  FinishedRun path;
+  path.cell.global_batch = batch;
+  path.cell.seed = setting.seed;
   for (std::int64_t done = 1; done <= computed_steps(setting); ++done) {
     executor.run(done * batch);
     path.evaluations.push_back(

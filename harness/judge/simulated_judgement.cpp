@@ -32,7 +32,7 @@ std::string study_key(const Record& run) {
   for (const Trait& trait : traits_of(run)) {
     const std::string& name = trait.name;
     const bool is_length = name == "steps" || name == "epochs" || name == "evaluate";
-    const bool counts = trait.role == Trait::Role::Setting
+    const bool counts = trait.part.role == Trait::Role::Setting
                             ? name != "global_batch" && (learns || !is_length)
                             : name == "straggler" || name == "threads_per_worker";
     if (!counts) continue;

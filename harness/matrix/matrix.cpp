@@ -23,13 +23,13 @@
 #include "harness/matrix/matrix_table.h"
 #include "harness/matrix/resume_command.h"
 #include "harness/matrix/tune.h"
+#include "harness/record/record_reader.h"
 #include "harness/record/record_writer.h"
 #include "harness/system/child.h"
 #include "harness/system/duration.h"
 #include "harness/system/folder_lock.h"
 #include "harness/system/terminal.h"
 #include "kernels/base/error.h"
-#include "workloads/workload.h"
 
 namespace regatta {
 namespace {
@@ -109,6 +109,7 @@ class Matrix {
   MatrixTable table_;
   std::optional<GrowingFigure> figure_;
   std::string figure_failure_;
+  NewRecords new_records_;
   std::vector<FinishedRun> here_;                     ///< in the folder
   std::vector<PlannedRun> missing_;                   ///< seeds outermost
   std::vector<std::size_t> runs_of_cell_;             ///< finished runs
@@ -125,6 +126,7 @@ Matrix::Matrix(const MatrixRequest& request, Leg leg)
                                : std::numeric_limits<double>::infinity()),
       leg_(std::move(leg)),
       table_(plan_),
+      new_records_(leg_.folder),
       here_(finished_runs(leg_.folder).runs),
       runs_of_cell_(plan_.cells.size()),
       seconds_of_cell_(plan_.cells.size()) {
@@ -140,14 +142,20 @@ Matrix::Matrix(const MatrixRequest& request, Leg leg)
   }
 }
 
+/// Finds the last run of the cell with this seed. Cells with and without --threads may share a key.
 const FinishedRun* Matrix::record_of(const PlannedRun& run) const {
   const MatrixCell& cell = plan_.cells[run.cell];
-  const std::vector<std::string> arguments = with_seed(cell, run.seed);
-  const std::int64_t recipe = find_workload(cell.workload).recipe;
-  const auto found = std::find_if(here_.begin(), here_.end(), [&](const FinishedRun& each) {
-    return each.arguments == arguments && each.recipe == recipe;
+  const auto has_cores = [&](const FinishedRun& each) {
+    if (cell.threads > 0) return each.cores == cell.threads;
+    return each.has_all_cores ||
+           std::none_of(plan_.cells.begin(), plan_.cells.end(), [&](const MatrixCell& other) {
+             return other.key == cell.key && other.threads == each.cores;
+           });
+  };
+  const auto found = std::find_if(here_.rbegin(), here_.rend(), [&](const FinishedRun& each) {
+    return each.key == cell.key && each.cell.seed == run.seed && has_cores(each);
   });
-  return found == here_.end() ? nullptr : &*found;
+  return found == here_.rend() ? nullptr : &*found;
 }
 
 const FinishedRun* Matrix::done(const PlannedRun& run) const {
@@ -292,7 +300,9 @@ void Matrix::run_one(const PlannedRun& planned) {
                                             *request_.within)
                               : left);
   });
-  here_ = finished_runs(leg_.folder).runs;
+  for (Record& record : new_records_.read()) {
+    if (auto finished = finished_run(std::move(record))) here_.push_back(std::move(*finished));
+  }
   if (const FinishedRun* run = record_of(planned)) {
     has_lost_machines_ = run->is_cancelled;
     if (!run->is_cancelled) add(planned.cell, *run);
@@ -405,6 +415,9 @@ std::optional<int> tune(const MatrixRequest& request, const FolderLock* lock, Le
   race.tuned =
       tuning.choose(race.plan, [&](const MatrixCell& cell) { return trials.runs_of(cell); });
   for (const auto& [workload, text] : race.tuned) fmt::print("{}: {}\n", workload, text);
+  for (MatrixCell& cell : race.plan.cells) {
+    if (cell.key.empty()) identify(cell);
+  }
   return std::nullopt;
 }
 

@@ -2,7 +2,7 @@
 //
 // `regatta matrix` runs every cell of a plan with every seed, each run in its own process, and
 // appends the records to one folder. Seeds are the outermost loop, so that drift of the machine
-// affects all cells equally. The commands in the folder's records identify the finished runs, so
+// affects all cells equally. The cell and the seed of a record identify a finished run, so
 // `--resume` performs the runs that are missing from the folder, whatever ended the matrix before.
 // `--within` limits the time (matrix_budget.h), and `--draw` updates a figure as records arrive
 // (matrix_figure.h). Tuning (tune.h) is a separate matrix that runs first, in the subfolder

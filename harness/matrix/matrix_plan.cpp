@@ -321,6 +321,7 @@ MatrixPlan plan_of(const MatrixRequest& request) {
 }
 
 MatrixCell with_flags(MatrixCell cell, const FlagValues& flags) {
+  cell.key.clear();
   for (const auto& [flag, value] : flags) {
     cell.arguments.insert(cell.arguments.end(), {flag, value});
     if (flag == "--workload" || flag == "--strategy" || flag == "--workers") continue;

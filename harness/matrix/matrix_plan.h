@@ -38,7 +38,9 @@ struct MatrixCell {
   std::string strategy;
   std::vector<std::string> settings;  ///< `2 workers`, `steps=100`
   std::string name;                   ///< `parabola all_reduce (2 workers, steps=100)`
-  bool operator==(const MatrixCell&) const = default;
+  std::string key = {};               ///< request_key() of its runs; identify() sets it
+  std::int64_t threads = 0;           ///< number of cores of its runs; 0: all available
+  bool operator==(const MatrixCell& other) const { return arguments == other.arguments; }
 };
 
 /// A cell of the plan that cannot run, and the reason.
@@ -80,8 +82,12 @@ MatrixPlan plan_of(const MatrixRequest& request);
 /// the block, the key and the nearest valid key.
 MatrixPlan parse_matrix(const std::string& text, const std::string& source);
 
+/// Sets `key` and `threads` of the cell, by which its runs are recognised. Throws: RunError(Usage),
+/// RunError(Unsupported) if it cannot run.
+void identify(MatrixCell& cell);
+
 /// Removes the cells that cannot run from the plan and returns them. Loads no data. Throws:
-/// RunError(Usage) if no cell is left.
+/// RunError(Usage) if no cell is left. Identifies the others.
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan);
 
 /// Checks that each data set of the cells can be loaded, by loading it. `data_dir` is the folder of

@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/judge/cell_identity.h"
 #include "harness/matrix/matrix_plan.h"
+#include "harness/plan/cell.h"
 #include "harness/plan/race_flags.h"
 #include "harness/plan/slurm_room.h"
 #include "harness/plan/training_options.h"
@@ -15,11 +17,21 @@
 
 namespace regatta {
 
+void identify(MatrixCell& cell) {
+  const RaceRequest request = parse_run(cell.arguments);
+  const Placement placement = place_without_data(request);
+  require_room(request, placement);
+  Record run;
+  run.cell = cell_of(request, placement, {.dataset = dataset_of(request, *placement.workload)});
+  run.target.value = request.target.value_or(placement.workload->target);
+  cell.key = request_key(run);
+  cell.threads = request.threads;
+}
+
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
-  const auto reason = [](const MatrixCell& cell) -> std::optional<std::string> {
+  const auto reason = [](MatrixCell& cell) -> std::optional<std::string> {
     try {
-      const RaceRequest request = parse_run(cell.arguments);
-      require_room(request, place_without_data(request));
+      identify(cell);
     } catch (const RunError& error) {
       return error.what();
     }
@@ -27,7 +39,7 @@ std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
   };
   std::vector<RejectedCell> rejected;
   std::vector<MatrixCell> valid;
-  for (const MatrixCell& cell : plan.cells) {
+  for (MatrixCell& cell : plan.cells) {
     if (const auto why = reason(cell)) {
       rejected.push_back({.cell = cell, .reason = *why});
     } else {

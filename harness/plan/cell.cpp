@@ -11,11 +11,10 @@
 namespace regatta {
 
 Cell cell_of(const RaceRequest& request, const Placement& placement, const CellFacts& facts) {
-  Cell cell;
-  cell.workload = request.workload;
+  Cell cell = request;
   cell.recipe = placement.workload->recipe;
   cell.dataset = facts.dataset;
-  cell.strategy = request.strategy;
+  cell.options.clear();
   for (const Option* option : options_of(placement.strategies)) {
     if (const auto value = placement.options.find(*option)) {
       cell.options.emplace(option->name, *value);
@@ -24,20 +23,13 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   cell.workers = workers_of(placement);
   cell.stages = placement.options.stages;
   cell.processes = placement.processes;
-  cell.device = request.device;
   if (is_gpu(request.device)) {
     cell.cuda_graph = placement.launch == LaunchSteps::AsOne ? "on" : "off";
   }
+  cell.cudnn_engine.reset();
   if (placement.engines) cell.cudnn_engine = to_string(*placement.engines);
-  cell.dtype = request.dtype;
-  cell.fusion = request.fusion;
   cell.winograd = placement.winograd == UseWinograd::Yes ? "on" : "off";
   cell.global_batch = placement.recipe.global_batch;
-  cell.normalization_group = placement.recipe.normalization_group;
-  cell.rate_scale = placement.recipe.rate_scale;
-  cell.steps = request.steps;
-  cell.epochs = request.epochs;
-  cell.evaluate = request.evaluate;
   const auto computing = static_cast<int>(cell.workers + backup_workers_of(placement));
   // The GPUs of one process are dealt here. With several, ranks report theirs when they are ready.
   HostCores host{.workers = computing, .cores = facts.cores};
@@ -49,7 +41,6 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   for (const auto& [worker, factor] : request.stragglers) {
     cell.straggler.push_back({.worker = worker, .factor = factor});
   }
-  cell.seed = request.seed;
   return cell;
 }
 

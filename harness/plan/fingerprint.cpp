@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "harness/plan/engine_rule.h"
+#include "harness/plan/cell.h"
 #include "kernels/base/random.h"
 #include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/graph/collective.h"
@@ -30,24 +30,6 @@ std::string buckets_of(const Graph& graph) {
   return fmt::format("{} of layout {}", elements.size(), digits(fnv1a(text)));
 }
 
-std::string options_text(const Placement& placement) {
-  std::string text;
-  for (const Option* option : options_of(placement.strategies)) {
-    const auto value = placement.options.find(*option);
-    if (!value) continue;
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", option->name, to_text(*value));
-  }
-  return text.empty() ? "none" : text;
-}
-
-std::string recipe_of(const Recipe& recipe) {
-  return fmt::format("batch {}, {} of {} examples, rate scale {:g}{}", recipe.global_batch,
-                     recipe.total_examples, recipe.train_examples, recipe.rate_scale,
-                     recipe.normalization_group
-                         ? fmt::format(", normalisation groups of {}", *recipe.normalization_group)
-                         : "");
-}
-
 }  // namespace
 
 Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,
@@ -59,21 +41,13 @@ Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placemen
       {"oneDNN", software.onednn},
       {"gRPC", software.grpc.value_or("none")},
       {"Open MPI", software.open_mpi.value_or("none")},
-      {"workload", request.workload},
-      {"strategy", request.strategy},
-      {"options", options_text(placement)},
-      {"processes", std::to_string(placement.processes)},
-      {"seed", std::to_string(request.seed)},
-      {"dtype", request.dtype},
-      {"fusion", request.fusion},
-      {"winograd", placement.winograd == UseWinograd::Yes ? "on" : "off"},
-      {"CUDA graph", placement.launch == LaunchSteps::AsOne ? "on" : "off"},
-      {"cuDNN engine", placement.engines ? to_string(*placement.engines) : "none"},
-      {"recipe", recipe_of(placement.recipe)},
       {"data", fmt::format("{} examples of {}, {}", data.count, data.name, data.digest)},
       {"buckets", buckets_of(placed.graph)},
       {"graph",
        fmt::format("{} nodes, {}", placed.graph.nodes().size(), digits(hash(placed.graph)))}};
+  for (const CellText& each : texts_of(cell_of(request, placement, {.dataset = data.name}))) {
+    if (each.part.ranks == CellPart::Ranks::Agree) lines.emplace_back(each.name, each.text);
+  }
   if (placement.by_nccl) lines.emplace_back("NCCL", version_of_nccl().value_or("none"));
   return lines;
 }

@@ -67,6 +67,21 @@ Side servers() {
   return side;
 }
 
+/// Its sums are by no library, also on GPUs.
+Side without_nccl() {
+  Side side = points();
+  side.request.options["all_reduce"] = "reduce_to_one";
+  return side;
+}
+
+Side stages() {
+  Side side = points();
+  side.request.strategy = "all_reduce+model_parallel";
+  side.request.workers = 4;
+  side.request.stages = 2;
+  return side;
+}
+
 Fingerprint fingerprint_of(const Side& side) {
   Placement placement = place(side.request, side.data.count);
   set_data_weights(placement, data_weights_of(*placement.workload, side.data));
@@ -105,20 +120,37 @@ std::vector<Difference> differences_of_requests() {
        [](Side& s) { s.request.dtype = "bf16"; },
        {"dtype", "graph"}},
       {"no fusion", images(), [](Side& s) { s.request.fusion = "off"; }, {"fusion", "graph"}},
-      {"another rate", points(), [](Side& s) { s.request.rate_scale = 2; }, {"recipe", "graph"}},
+      {"another rate",
+       points(),
+       [](Side& s) { s.request.rate_scale = 2; },
+       {"rate_scale", "graph"}},
       {"another normalisation group",
        images(),
        [](Side& s) { s.request.normalization_group = 16; },
-       {"recipe", "graph"}},
-      {"a rate too near for its line",
+       {"normalization_group", "graph"}},
+      {"another schedule", images(), [](Side& s) { s.request.steps = 20; }, {"steps", "graph"}},
+      {"as many steps in epochs",
        points(),
-       [](Side& s) { s.request.rate_scale = 1 + 1e-7; },
-       {"graph"}},
-      {"another schedule", images(), [](Side& s) { s.request.steps = 20; }, {"recipe", "graph"}},
+       [](Side& s) {
+         s.request.epochs = 9.5 * 50 / static_cast<double>(s.data.count);  // rounded up
+         s.request.steps.reset();
+       },
+       {"steps", "epochs"}},
+      {"evaluated at the end", points(), [](Side& s) { s.request.evaluate = "end"; }, {"evaluate"}},
+      {"a straggler", points(), [](Side& s) { s.request.stragglers[1] = 2; }, {"straggler"}},
+      {"two more workers", points(), [](Side& s) { s.request.workers = 4; }, {"workers", "graph"}},
+      {"stages of replicas",
+       stages(),
+       [](Side& s) { s.request.stages = 1; },
+       {"stages", "buckets", "graph"}},
+      {"a GPU",
+       without_nccl(),
+       [](Side& s) { s.request.device = "cuda"; },
+       {"device", "cuda_graph", "cudnn_engine"}},
       {"another batch",
        points(),
        [](Side& s) { s.request.global_batch = 40; },
-       {"recipe", "graph"}},
+       {"global_batch", "graph"}},
       {"smaller buckets",
        images(),
        [](Side& s) { s.request.options["bucket_bytes"] = 65536; },
@@ -130,11 +162,11 @@ std::vector<Difference> differences_of_requests() {
       {"kernels one by one",
        on_gpus(),
        [](Side& s) { s.request.cuda_graph = "off"; },
-       {"CUDA graph"}},
+       {"cuda_graph"}},
       {"another way to choose engines",
        on_gpus(),
        [](Side& s) { s.request.cudnn_engine = "heuristic"; },
-       {"cuDNN engine"}},
+       {"cudnn_engine"}},
       {"another algorithm",
        points(),
        [](Side& s) { s.request.options["all_reduce"] = "reduce_to_one"; },
@@ -147,6 +179,10 @@ std::vector<Difference> differences_of_requests() {
        images(),
        [](Side& s) { s.request.workload = "resnet9"; },
        {"workload", "buckets", "graph"}},
+      {"a model with another recipe",
+       direct_images(),
+       [](Side& s) { s.request.workload = "mobilenet_v2"; },
+       {"workload", "recipe", "buckets", "graph"}},
       {"fewer processes", points(), [](Side& s) { s.request.processes = 1; }, {"processes"}},
       {"another server",
        servers(),
@@ -162,7 +198,7 @@ std::vector<Difference> differences_of_requests() {
 std::vector<Difference> differences_of_data() {
   return {
       {"other bytes", images(), [](Side& s) { s.data.digest += "0"; }, {"data"}},
-      {"another name", points(), [](Side& s) { s.data.name = "line"; }, {"data"}},
+      {"another name", points(), [](Side& s) { s.data.name = "line"; }, {"dataset", "data"}},
   };
 }
 

@@ -36,7 +36,9 @@ Placement placement_of(const std::string& strategy, std::int64_t replicas,
 /// The cell of a run of `strategy` on a machine with `gpus` GPUs.
 Cell cell_on(const std::string& strategy, int workers, int gpus,
              const std::string& device = "cuda") {
-  RaceRequest request{.strategy = strategy, .device = device};
+  RaceRequest request;
+  request.strategy = strategy;
+  request.device = device;
   const bool staged = strategy == "model_parallel";
   Placement placement = placement_of(strategy, staged ? 1 : workers, staged ? workers : 1);
   placement.gpus = gpus_of(placement, gpus);
@@ -108,7 +110,9 @@ TEST(GpuRule, TellsTheRecordHowManyGpusWorkersAreOn) {
 }
 
 TEST(GpuRule, SendsBackupWorkersToServersInProcessesOfTheirOwn) {
-  const RaceRequest request{.strategy = "parameter_server", .device = "cuda"};
+  RaceRequest request;
+  request.strategy = "parameter_server";
+  request.device = "cuda";
   Placement placement = placement_of("parameter_server", 2);
   placement.facts.has_quorum = true;
   EXPECT_THROW(deal_gpus(request, placement), RunError);
@@ -124,7 +128,9 @@ TEST(GpuRule, GivesSharesToNccl) {
     return library.name == "NCCL" && !library.version.empty();
   });
   for (const char* strategy : {"sharded", "sharded+powersgd"}) {
-    RaceRequest request{.strategy = strategy, .device = "cuda"};
+    RaceRequest request;
+    request.strategy = strategy;
+    request.device = "cuda";
     Placement placement = placement_of(strategy, 2);
     deal_gpus(request, placement);
     EXPECT_FALSE(placement.by_nccl);
@@ -141,7 +147,9 @@ TEST(GpuRule, GivesSharesToNccl) {
 
 /// NCCL sums beside shares only if it is requested by name; in one process that run is refused.
 TEST(GpuRule, RefusesNcclsSumsBesideSharesInOneProcess) {
-  RaceRequest request{.strategy = "all_reduce+powersgd+top_k", .device = "cuda"};
+  RaceRequest request;
+  request.strategy = "all_reduce+powersgd+top_k";
+  request.device = "cuda";
   Placement placement = placement_of(request.strategy, 2);
   ASSERT_TRUE(placement.facts.sums_gradients && placement.facts.carries_shares);
   EXPECT_NO_THROW(deal_gpus(request, placement));
@@ -154,7 +162,9 @@ TEST(GpuRule, RefusesNcclsSumsBesideSharesInOneProcess) {
 }
 
 TEST(GpuRule, CapturesNoStepThatIsOnSeveralGpusOrOnTheHost) {
-  const RaceRequest request{.device = "cuda", .cuda_graph = "on"};
+  RaceRequest request;
+  request.device = "cuda";
+  request.cuda_graph = "on";
   Placement placement = placement_of("in_graph", 2);
   EXPECT_EQ(launch_of_steps(request, placement), LaunchSteps::AsOne);
   placement.gpus = 2;
@@ -176,7 +186,8 @@ TEST(GpuRule, CapturesNoStepThatIsOnSeveralGpusOrOnTheHost) {
       error_of(placement_of("central_storage", 2)),
       "--cuda-graph on cannot be: the host holds and updates the parameters; fix: leave it out, "
       "or give --cuda-graph off");
-  const RaceRequest automatic{.device = "cuda"};
+  RaceRequest automatic;
+  automatic.device = "cuda";
   EXPECT_EQ(launch_of_steps(automatic, placement), LaunchSteps::ByKernel);
   EXPECT_EQ(launch_of_steps(automatic, placement_of("central_storage", 2)), LaunchSteps::ByKernel);
 }

@@ -52,27 +52,34 @@ void declare(CLI::App& app, const Option& option, OptionValues& given) {
 /// Options declared from here on belong to the group in the help.
 void begin_group(CLI::App& app, const char* title) { app.option_defaults()->group(title); }
 
-constexpr const char* kCell = "What races";
+using flag_group::kCell;
+using flag_group::kCompute;
+using flag_group::kData;
+using flag_group::kLength;
 constexpr const char* kOptionsOfReplicas = "Options of strategies of replicas";
 constexpr const char* kOptionsOfMeans = "Options of strategies that exchange parameters";
 constexpr const char* kOptionsOfCompression = "Options of strategies that compress gradients";
 constexpr const char* kOptionsOfStages = "Options of strategies of stages";
-constexpr const char* kLength = "Length and target";
-constexpr const char* kData = "Data";
-constexpr const char* kCompute = "What computes, and how";
 constexpr const char* kHosts = "Processes and hosts";
 constexpr const char* kOutput = "Output";
 constexpr const char* kOwn = "Options";  // for a subcommand with some of these flags, and --help
 
-void declare_what_races(CLI::App& app, RaceRequest& request) {
+/// Declares the flags that set a field of the cell as it is.
+void declare_fields(CLI::App& app, Cell& cell, CellFlag::Of of) {
+  for_each_field(cell, [&](std::string name, auto& value, const About&, const CellPart& part) {
+    if (part.flag.group == nullptr || part.flag.of != of) return;
+    std::replace(name.begin(), name.end(), '_', '-');
+    begin_group(app, part.flag.group);
+    if constexpr (requires { add_value(app, name, value, name); }) {
+      add_value(app, "--" + name, value, part.flag.help);
+    } else {
+      check(false, "a field with a flag is a text or a number");
+    }
+  });
+}
+
+void declare_stages(CLI::App& app, RaceRequest& request) {
   begin_group(app, kCell);
-  add_value(app, "--workload", request.workload, "what to train (regatta list workloads)")
-      ->required();
-  add_value(app, "--strategy", request.strategy,
-            "how to train it in parallel (regatta list strategies); a+b applies a, then b");
-  add_value(app, "--workers", request.workers,
-            "replicas, or stages of model_parallel, or shards of tensor_parallel, or the replicas "
-            "of a composition times these");
   add_value(app, "--stages", request.stages,
             "stages or shards of each replica in a composition such as all_reduce+model_parallel "
             "(default: none)");
@@ -87,37 +94,22 @@ void declare_processes(CLI::App& app, RaceRequest& request) {
 
 void declare_length(CLI::App& app, RaceRequest& request) {
   begin_group(app, kLength);
-  add_value(app, "--epochs", request.epochs, "passes over the data (default: the workload's)");
-  add_value(app, "--steps", request.steps,
-            "length of the run in steps, instead of --epochs (default: --epochs)");
   add_value(app, "--global-batch", request.global_batch,
             "examples in a step over all workers (default: the workload's)");
-  add_value(app, "--evaluate", request.evaluate,
-            "before the first step and then often, after equal numbers of examples, or only at "
-            "the end of the run: often or end");
 }
 
 void declare_compute(CLI::App& app, RaceRequest& request) {
   begin_group(app, kCompute);
-  add_value(app, "--device", request.device, "what computes: cpu, or cuda (an NVIDIA GPU)");
-  add_value(app, "--dtype", request.dtype, "element type of activations and weights: f32 or bf16");
-  add_value(app, "--fusion", request.fusion,
-            "normalise, activate, pool and add in one op each: on or off");
   add_value(app, "--winograd", request.winograd,
             "convolutions that gain by it on the CPU by Winograd's algorithm: on, off, or auto, "
             "which is on where there are any, but for bf16 where the processor has AMX");
   add_value(app, "--cuda-graph", request.cuda_graph,
             "each step on a GPU as one launch: on, off, or auto, which is on where the host "
             "has no part in a step");
-  add_value(app, "--cudnn-engine", request.cudnn_engine,
-            "cuDNN's engine for each convolution on a GPU: timed, the fastest by trials "
-            "before the clock starts, or heuristic, the first that the library names, which "
-            "gives the same bits in every run (default: timed)");
 }
 
 void declare_data(CLI::App& app, RaceRequest& request) {
   begin_group(app, kData);
-  add_value(app, "--dataset", request.dataset, "cifar10, shapes, ... (default: the workload's)");
   add_data_dir(app, request.data_dir);
   add_value(app, "--data", request.data,
             "verified: of files those that their authors published; unverified: others, too, and "
@@ -217,7 +209,9 @@ const char* group_of(const Option& option) {
 }  // namespace
 
 void declare_cell(CLI::App& app, RaceRequest& request) {
-  declare_what_races(app, request);
+  declare_fields(app, request, CellFlag::Of::AllGraphs);
+  app.get_option("--workload")->required();
+  declare_stages(app, request);
   for (const Option* option : all_options()) {
     begin_group(app, group_of(*option));
     declare(app, *option, request.options);
@@ -237,17 +231,14 @@ void declare_reach(CLI::App& app, RaceRequest& request) {
 
 void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   declare_cell(app, request);
+  declare_fields(app, request, CellFlag::Of::Runs);
   begin_group(app, kCell);
-  add_value(app, "--seed", request.seed, "of weights, order and augmentation");
   add_value(app, "--seeds", request.seeds,
             "runs, one after the other in this process: of --seed and of the seeds behind it",
             NumberRange<std::int64_t>{.least = 1, .most = kMostSeeds});
   begin_group(app, kLength);
   add_value(app, "--target", request.target,
             "value of the metric that has to be reached (default: the workload's)");
-  add_value(app, "--rate-scale", request.rate_scale, "multiplies the recipe's learning rate");
-  add_value(app, "--normalization-group", request.normalization_group,
-            "examples that are normalised together (default: the workload's)");
   begin_group(app, kCompute);
   add_value(app, "--threads", request.threads, "cores that the run owns; 0: all available");
   add_value(

@@ -9,42 +9,33 @@
 #include <string>
 #include <vector>
 
+#include "harness/record/cell_record.h"
 #include "harness/system/output_file.h"
 #include "kernels/runtime/executor.h"
-#include "strategies/option.h"
 
 namespace regatta {
 
 /// The largest number of runs that one command may start.
 inline constexpr std::int64_t kMostSeeds = 1000;
 
-/// The values of the flags of `regatta run`. An empty std::optional means the workload's value,
-/// unless a comment gives another meaning.
-struct RaceRequest {
-  std::string workload;
-  std::string strategy = "single";
-  std::string dataset;            ///< empty: the workload's first data set
-  std::string data_dir;           ///< empty: the data set's own folder (DataSource::folder)
-  std::string data = "verified";  ///< `unverified` also accepts files that others published
-  std::int64_t workers = 1;
+/// The values of the flags of `regatta run`: the fields of the cell as they were asked for, and
+/// other values. An empty std::optional means the workload's value, unless a comment gives another
+/// meaning. Where place() completes a field, the member here hides that of Cell.
+struct RaceRequest : Cell {
+  RaceRequest() {
+    strategy = "single";
+    seed = 1;
+  }
+
+  std::string data_dir;                   ///< empty: the data set's own folder (DataSource::folder)
+  std::string data = "verified";          ///< `unverified` also accepts files that others published
   std::optional<std::int64_t> processes;  ///< of workers; empty: 1, or with servers 1 per replica
   std::optional<std::int64_t> stages;     ///< per replica, in a composition with stages
-  OptionValues options;                   ///< the strategy's options that were given
-  std::string dtype = "f32";
-  std::string fusion = "on";
   std::string winograd = "auto";
-  std::string device = "cpu";
   std::string cuda_graph = "auto";
-  std::optional<std::string> cudnn_engine;  ///< empty: `timed` with --device cuda
-  std::uint64_t seed = 1;
   std::int64_t seeds = 1;  ///< number of consecutive seeds from `seed`, one run each
   std::optional<std::int64_t> global_batch;
-  std::optional<double> epochs;
-  std::optional<std::int64_t> steps;
-  std::string evaluate = "often";
   std::optional<double> target;
-  std::optional<std::int64_t> normalization_group;  ///< empty: the workload's value
-  double rate_scale = 1;                            ///< multiplies the recipe's learning rate
   std::int64_t threads = 0;            ///< number of cores for the run; 0: all available
   std::map<int, double> stragglers;    ///< slowdown factor of each slow worker
   std::string trace;                   ///< file for the trace; empty: none

@@ -32,17 +32,24 @@ TEST(Warnings, AreOfBf16WhereTheProcessorHasNoAmx) {
 
 TEST(Warnings, AreOfGpusThatWorkersOfOneProcessLeaveIdle) {
   const MachineFacts two{.gpus = {"one", "another"}};
-  RaceRequest request{.strategy = "all_reduce", .workers = 4, .device = "cuda"};
+  RaceRequest request;
+  request.strategy = "all_reduce";
+  request.workers = 4;
+  request.device = "cuda";
   EXPECT_THAT(warning_of(request, two), testing::HasSubstr("--processes 4 gives each its own"));
   EXPECT_EQ(warning_of(request, {.gpus = {"one"}}), "");
   request.processes = 4;
   EXPECT_EQ(warning_of(request, two), "");
-  request = {.strategy = "in_graph", .workers = 4, .device = "cuda"};
+  request.processes.reset();
+  request.strategy = "in_graph";
   EXPECT_EQ(warning_of(request, two), "");
 }
 
 TEST(Warnings, AreOfSharesInTooFewBucketsToFreeAny) {
-  RaceRequest request{.workload = "resnet9_thin", .strategy = "sharded", .workers = 4};
+  RaceRequest request;
+  request.workload = "resnet9_thin";
+  request.strategy = "sharded";
+  request.workers = 4;
   EXPECT_EQ(warning_of_placed(request), "");
   request.options["shard"] = "parameters";
   EXPECT_EQ(warning_of_placed(request),

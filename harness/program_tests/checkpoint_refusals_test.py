@@ -35,7 +35,8 @@ class Refusals(unittest.TestCase):
         self.assertIn("target (0.01 here, 0.05 there)",
                       self.refused(*PARABOLA, "--target", "0.01", *resume))
         self.assertRegex(self.refused("--workload", "parabola", "--steps", "9", *resume),
-                         r"recipe \(.*its own was: regatta run --workload parabola --steps 20000")
+                         r"steps \(9 here, 20000 there\).*its own was: "
+                         "regatta run --workload parabola --steps 20000")
 
     def test_of_what_is_no_checkpoint(self) -> None:
         data = self.file.read_bytes()

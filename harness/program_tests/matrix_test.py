@@ -101,6 +101,26 @@ class Matrix(unittest.TestCase):
         self.assertIn("0 runs left", again.stdout)
         self.assertEqual(sum(folder.runs().values()), RUNS)
 
+    def test_resumed_it_knows_runs_by_their_cells_not_by_their_words(self) -> None:
+        first = raced()[0]
+        respelled = SMALL.replace("steps = 2000", "fusion = 'on'\nrate_scale = 1\nsteps = 2000")
+        for text, left in ((respelled, 0), (SMALL.replace("2000", "2001"), RUNS)):
+            folder = Folder(text)
+            shutil.copytree(first.out, folder.out)
+            self.assertIn(f"\n{left} runs left", folder.run("--dry-run").stdout)
+
+    def test_resumed_it_tells_cells_apart_by_their_cores(self) -> None:
+        folder = Folder('seeds = 1\n[[race]]\nworkload = "parabola"\nsteps = 20\nthreads = 1\n')
+        self.assertEqual(folder.run().returncode, 0)
+        self.assertIn("\n0 runs left", folder.run("--dry-run").stdout)
+        lines = [json.loads(line) for line in
+                 (folder.out / "records.jsonl").read_text().splitlines()]
+        lines[0]["machine"].update(cores_used=2, cores_available=4, cpu_quota=None)
+        (folder.out / "records.jsonl").write_text(json.dumps(lines[0]) + "\n")
+        self.assertIn("\n1 runs left", folder.run("--dry-run").stdout)
+        folder.file.write_text(folder.file.read_text().replace("threads = 1\n", ""))
+        self.assertIn("\n0 runs left", folder.run("--dry-run").stdout)
+
     def test_resumed_it_does_not_count_runs_of_another_recipe(self) -> None:
         first, folder = raced()[0], Folder()
         file = folder.out / "records.jsonl"

@@ -121,6 +121,12 @@ class Schema(unittest.TestCase):
     def test_is_itself_valid(self) -> None:
         jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
+    def test_is_what_the_declarations_generate(self) -> None:
+        generated = subprocess.run((sys.argv[2], "schema"), check=True, capture_output=True,
+                                   text=True).stdout
+        self.assertEqual(Path(sys.argv[1]).read_text(), generated,
+                         f"fix: {sys.argv[2]} schema > {sys.argv[1]}")
+
     def test_accepts_every_sample(self) -> None:
         self.assertEqual(len(RECORDS), 2)
         for record in RECORDS:

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints the sample records; harness/program_tests/schema_test.py validates them against
-// results/schema.json.
+// Prints the sample records, which harness/program_tests/schema_test.py validates against
+// results/schema.json. `print_sample_records schema` prints the contents of that file.
 #include <iostream>
+#include <string_view>
 
 #include "harness/record/sample_record.h"
+#include "harness/record/schema.h"
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "schema") {
+    std::cout << regatta::record_schema();
+    return 0;
+  }
   std::cout << regatta::to_json_line(regatta::sample_simulated_record())
             << regatta::to_json_line(regatta::sample_failed_record());
 }

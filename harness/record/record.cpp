@@ -37,8 +37,9 @@ Json to_json(const std::vector<T>& values);
 template <HasFields T>
 Json to_json(const T& part) {
   Json object = Json::object();
-  for_each_field(
-      part, [&](const char* name, const auto& value) { object.emplace(name, to_json(value)); });
+  for_each_field(part, [&](const char* name, const auto& value, const auto&...) {
+    object.emplace(name, to_json(value));
+  });
   return object;
 }
 

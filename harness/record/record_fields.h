@@ -1,296 +1,314 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lists the names and members of each part of a record once, for the writer and the reader.
-// for_each_field(part, field) calls field(name, member) for each member of `part`, in the order of
-// the JSON; `field` may assign to members unless `part` is const.
+// Declares the fields of each part of a record once, for the writer, the reader and the schema.
+// for_each_field(part, field) calls field(name, member, About) for each member of `part`, in the
+// order of the JSON; `field` may assign to members unless `part` is const.
 #pragma once
 
+#include "harness/record/machine_fields.h"
 #include "harness/record/record.h"
+#include "harness/record/worker_fields.h"
 #include "kernels/base/fields.h"
 
 namespace regatta {
 
-template <FieldsOf<Straggler> T, typename Field>
-void for_each_field(T& part, Field&& field) {
-  field("worker", part.worker);
-  field("factor", part.factor);
-}
-
-template <FieldsOf<Cell> T, typename Field>
-void for_each_field(T& part, Field&& field) {
-  field("workload", part.workload);
-  field("recipe", part.recipe);
-  field("dataset", part.dataset);
-  field("unverified_data", part.unverified_data);
-  field("strategy", part.strategy);
-  field("options", part.options);
-  field("workers", part.workers);
-  field("stages", part.stages);
-  field("device", part.device);
-  field("cuda_graph", part.cuda_graph);
-  field("cudnn_engine", part.cudnn_engine);
-  field("dtype", part.dtype);
-  field("fusion", part.fusion);
-  field("winograd", part.winograd);
-  field("global_batch", part.global_batch);
-  field("normalization_group", part.normalization_group);
-  field("rate_scale", part.rate_scale);
-  field("steps", part.steps);
-  field("epochs", part.epochs);
-  field("evaluate", part.evaluate);
-  field("processes", part.processes);
-  field("threads_per_worker", part.threads_per_worker);
-  field("oversubscribed", part.oversubscribed);
-  field("gpus", part.gpus);
-  field("shared_gpu", part.shared_gpu);
-  field("straggler", part.straggler);
-  field("seed", part.seed);
-}
-
 template <FieldsOf<Failure> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("kind", part.kind);
-  field("text", part.text);
+  field("kind", part.kind,
+        About{.text = "Kind of error.",
+              .values = "usage|data|diverged|peer_lost|timeout|unsupported|io|device|cancelled"});
+  field("text", part.text, About{.text = "One line with the error and its fix."});
 }
 
 template <FieldsOf<Target> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("metric", part.metric);
-  field("value", part.value);
+  field("metric", part.metric,
+        About{.text = "Accuracy is reached at or above the value, loss at or below it.",
+              .values = "accuracy|loss"});
+  field("value", part.value, About{.text = "Accuracy in percent, or a loss.", .least = kAnyValue});
 }
 
 template <FieldsOf<Evaluation> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("examples", part.examples);
-  field("epoch", part.epoch);
-  field("training_time_ns", part.training_time_ns);
-  field("full_time_ns", part.full_time_ns);
-  field("result_time_ns", part.result_time_ns);
-  field("loss", part.loss);
-  field("metric", part.metric);
-  field("parameter_norm", part.parameter_norm);
+  field("examples", part.examples,
+        About{.text = "Number of examples that all workers together trained on before."});
+  field("epoch", part.epoch,
+        About{.text = "The same number in passes over the training set.", .unit = "epochs"});
+  field("training_time_ns", part.training_time_ns,
+        About{.text = "Training clock, which excludes evaluation and checkpoints."});
+  field("full_time_ns", part.full_time_ns,
+        About{.text = "Full clock, which runs from start to stop of the run."});
+  field("result_time_ns", part.result_time_ns,
+        About{.text = "Result clock, which counts the same parts as the clock of the airbench "
+                      "script: the initial weights computed from the data (data_weights_ns), the "
+                      "training clock, and this one evaluation. 0 for the evaluation before "
+                      "training, which also warms up the evaluator.",
+              .since = 3});
+  field("loss", part.loss,
+        About{.text = "Mean loss over the held-out examples.", .unit = "none", .least = kAnyValue});
+  field(
+      "metric", part.metric,
+      About{.text = "The target's metric: accuracy in percent, or the loss.", .least = kAnyValue});
+  field("parameter_norm", part.parameter_norm,
+        About{.text = "Euclidean norm of all evaluated parameters.", .unit = "none", .since = 2});
 }
 
 template <FieldsOf<StepTimes> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("count", part.count);
-  field("min", part.min);
-  field("p50", part.p50);
-  field("p90", part.p90);
-  field("p99", part.p99);
-  field("max", part.max);
+  field("count", part.count, About{.text = "Number of steps measured."});
+  field("min", part.min, About{.text = "Shortest.", .unit = "nanoseconds"});
+  field("p50", part.p50, About{.text = "Median.", .unit = "nanoseconds"});
+  field("p90", part.p90, About{.text = "90th percentile.", .unit = "nanoseconds"});
+  field("p99", part.p99, About{.text = "99th percentile.", .unit = "nanoseconds"});
+  field("max", part.max, About{.text = "Longest.", .unit = "nanoseconds"});
 }
 
 template <FieldsOf<StepExamples> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("count", part.count);
-  field("sum", part.sum);
-  field("min", part.min);
-  field("max", part.max);
-}
-
-template <FieldsOf<SpanRecord> T, typename Field>
-void for_each_field(T& part, Field&& field) {
-  field("count", part.count);
-  field("sum", part.sum);
-  field("p50", part.p50);
-  field("p99", part.p99);
-  field("max", part.max);
-}
-
-template <FieldsOf<PushRecord> T, typename Field>
-void for_each_field(T& part, Field&& field) {
-  field("barrier_ns", part.barrier_ns);
-  field("queue_ns", part.queue_ns);
-  field("wire_ns", part.wire_ns);
-}
-
-template <FieldsOf<WorkerRecord> T, typename Field>
-void for_each_field(T& part, Field&& field) {
-  field("rank", part.rank);
-  field("host", part.host);
-  field("place", part.place);
-  field("replica", part.replica);
-  field("steps", part.steps);
-  field("compute_ns", part.compute_ns);
-  field("delay_ns", part.delay_ns);
-  field("straggler_factor", part.straggler_factor);
-  field("exposed_communication_ns", part.exposed_communication_ns);
-  field("wait_ns", part.wait_ns);
-  field("bubble_ns", part.bubble_ns);
-  field("input_ns", part.input_ns);
-  field("update_ns", part.update_ns);
-  field("planned_bytes", part.planned_bytes);
-  field("process_peak_bytes", part.process_peak_bytes);
-  field("bytes_sent", part.bytes_sent);
-  field("bytes_received", part.bytes_received);
-  field("staleness_histogram", part.staleness_histogram);
-  field("age_ns", part.age_ns);
-  field("updates_applied", part.updates_applied);
-  field("updates_dropped", part.updates_dropped);
-  field("late_ns", part.late_ns);
-  field("late_uncertainty_ns", part.late_uncertainty_ns);
-  field("exchange_wait_ns", part.exchange_wait_ns);
-  field("pushes", part.pushes);
+  field("count", part.count, About{.text = "Number of steps."});
+  field("sum", part.sum, About{.text = "Number of examples applied.", .unit = "examples"});
+  field("min", part.min, About{.text = "Number in the smallest step.", .unit = "examples"});
+  field("max", part.max, About{.text = "Number in the largest step.", .unit = "examples"});
 }
 
 template <FieldsOf<ClockRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("rank", part.rank);
-  field("offset_ns", part.offset_ns);
-  field("drift_ppb", part.drift_ppb);
-  field("error_ns", part.error_ns);
+  field("rank", part.rank, About{.text = "Rank of the process."});
+  field("offset_ns", part.offset_ns,
+        About{.text = "Clock of process 0 minus this one, before the first step. Clocks of hosts "
+                      "count from each host's start.",
+              .least = kAnyValue});
+  field("drift_ppb", part.drift_ppb,
+        About{.text = "Rate at which the offset grew from the first comparison to the last; after "
+                      "a short run mostly the errors of the two comparisons.",
+              .unit = "parts per billion, or nanoseconds a second",
+              .least = kAnyValue});
+  field("error_ns", part.error_ns,
+        About{.text = "Bound on the error of an offset, in either direction: half of the quickest "
+                      "round trip, the largest over all comparisons. 0 for process 0, and on its "
+                      "host unless the round trips contradict that a host has one clock."});
 }
 
 template <FieldsOf<SumRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("algorithm", part.algorithm);
-  field("torus", part.torus);
-  field("members", part.members);
-  field("bytes", part.bytes);
+  field("algorithm", part.algorithm,
+        About{.text = "Algorithm of the sum: that of cell.options.all_reduce or, if an older "
+                      "record has auto there, the one that was picked."});
+  field("torus", part.torus,
+        About{.text = "Columns by rows in the syntax of --torus; null for other algorithms.",
+              .since = 10,
+              .pattern = "^[1-9][0-9]*x[1-9][0-9]*$"});
+  field("members", part.members, About{.text = "Number of workers that sum.", .least = 1});
+  field("bytes", part.bytes, About{.text = "Size of a worker's bucket."});
 }
 
 template <FieldsOf<GraphRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("nodes", part.nodes);
-  field("nodes_per_process", part.nodes_per_process);
-  field("models", part.models);
-  field("build_ns", part.build_ns);
-  field("bytes_per_step_computed", part.bytes_per_step_computed);
-  field("bytes_per_step_counted", part.bytes_per_step_counted);
-  field("shard_imbalance", part.shard_imbalance);
-  field("all_reduces", part.all_reduces);
+  field("nodes", part.nodes,
+        About{.text = "Number of nodes of the placed graph over all processes."});
+  field("nodes_per_process", part.nodes_per_process,
+        About{.text = "Number of nodes of each process's part after partition, by rank.",
+              .each = "Number of nodes."});
+  field("models", part.models,
+        About{.text = "Number of models that are trained: one per replica if replicas exchange "
+                      "nothing, else one. All take the same number of steps, and every evaluation "
+                      "is the mean over them.",
+              .since = 2,
+              .least = 1});
+  field("build_ns", part.build_ns,
+        About{.text = "Time to build, rewrite, verify and partition the graph."});
+  field("bytes_per_step_computed", part.bytes_per_step_computed,
+        About{.text = "Bytes that all workers together send in a step, computed from the graph: "
+                      "mean over the steps of a whole run.",
+              .unit = "bytes"});
+  field("bytes_per_step_counted", part.bytes_per_step_counted,
+        About{.text = "The same number counted at the transport, mean over the run's steps.",
+              .unit = "bytes"});
+  field("shard_imbalance", part.shard_imbalance,
+        About{.text = "Bytes of parameters of the server that holds most, divided by the mean over "
+                      "servers; null without servers.",
+              .unit = "none",
+              .since = 2,
+              .least = 1});
+  field(
+      "all_reduces", part.all_reduces,
+      About{
+          .text =
+              "Sums of a step over workers, each an all_reduce of one bucket, in the step's order.",
+          .since = 9,
+          .each = "One sum."});
 }
 
 template <FieldsOf<Checksums> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("initial_weights", part.initial_weights);
-  field("data_order", part.data_order);
-  field("data", part.data);
+  field("initial_weights", part.initial_weights,
+        About{.text = "Checksum of every variable before the first step.",
+              .pattern = "^([0-9a-f]{16})?$"});
+  field(
+      "data_order", part.data_order,
+      About{.text = "Checksum of the examples that input kernels consumed, each with its step, its "
+                    "place in the global batch and its augmentation (kernels/data/data_order.h). "
+                    "Equal however the batches are dealt to workers. If workers step apart "
+                    "(asynchronous strategies, independent, backup workers) it covers the steps "
+                    "that each took, which differ from run to run.",
+            .pattern = "^([0-9a-f]{16})?$"});
+  field("data", part.data,
+        About{.text = "Checksum of the training and test examples: MD5 over the digests of their "
+                      "files, or over the examples that the program made.",
+              .since = 2,
+              .pattern = "^([0-9a-f]{32})?$"});
 }
 
 template <FieldsOf<MemoryRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("planned_bytes", part.planned_bytes);
-  field("evaluation_planned_bytes", part.evaluation_planned_bytes);
-  field("data_bytes", part.data_bytes);
-  field("peak_rss_bytes", part.peak_rss_bytes);
+  field("planned_bytes", part.planned_bytes,
+        About{.text = "Memory planned for training before the run: variables, and tensors that "
+                      "share memory if they do not live together."});
+  field("evaluation_planned_bytes", part.evaluation_planned_bytes,
+        About{.text = "Memory planned for evaluation: arenas and variables.", .since = 2});
+  field("data_bytes", part.data_bytes,
+        About{.text = "Size of both parts of the data set.", .since = 2});
+  field("peak_rss_bytes", part.peak_rss_bytes,
+        About{.text = "Peak resident set size of the process by the kernel's count. Beyond the "
+                      "plan and the data there are the scratch memory of kernels, batches prepared "
+                      "ahead, histories and code."});
 }
 
 template <FieldsOf<CheckpointsRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("written", part.written);
-  field("time_ns", part.time_ns);
+  field(
+      "written", part.written,
+      About{
+          .text =
+              "Number of checkpoints with the one before the first step and one at each resume."});
+  field("time_ns", part.time_ns,
+        About{.text = "Time to write them, outside the training clock and, except for the one "
+                      "before the first step, inside the full clock."});
 }
 
 template <FieldsOf<Resumed> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("run_id", part.run_id);
-  field("from", part.from);
-  field("examples", part.examples);
-}
-
-template <FieldsOf<HardwareRecord> T, typename Field>
-void for_each_field(T& part, Field&& field) {
-  field("link_bytes_per_s", part.link_bytes_per_s);
-  field("core_bytes_per_s", part.core_bytes_per_s);
-  field("latency_ns", part.latency_ns);
-  field("server_cores", part.server_cores);
-  field("compute_times", part.compute_times);
-  field("spread", part.spread);
-  field("cpu", part.cpu);
-  field("queue_bytes", part.queue_bytes);
-  field("machine_cores", part.machine_cores);
-}
-
-template <FieldsOf<Simulated> T, typename Field>
-void for_each_field(T& part, Field&& field) {
-  field("mode", part.mode);
-  field("cluster", part.cluster);
-  field("calibration", part.calibration);
-  field("source", part.source);
-  field("hosts", part.hosts);
-  field("events", part.events);
-  field("hardware", part.hardware);
-}
-
-template <FieldsOf<LoadRecord> T, typename Field>
-void for_each_field(T& part, Field&& field) {
-  field("before", part.before);
-  field("after", part.after);
+  field("run_id", part.run_id, About{.text = "ID of the original run."});
+  field("from", part.from, About{.text = "The checkpoint in the words of --resume."});
+  field("examples", part.examples,
+        About{.text = "Number of examples trained on before the checkpoint."});
 }
 
 template <FieldsOf<LossSample> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("examples", part.examples);
-  field("loss", part.loss);
-}
-
-template <FieldsOf<MachineFacts> T, typename Field>
-void for_each_field(T& part, Field&& field) {
-  field("cpu", part.cpu);
-  field("isa", part.isa);
-  field("cores_available", part.cores_available);
-  field("cores_physical", part.cores_physical);
-  field("cores_used", part.cores_used);
-  field("cpu_quota", part.cpu_quota);
-  field("memory_bytes", part.memory_bytes);
-  field("gpus", part.gpus);
-  field("driver", part.driver);
-  field("link", part.link);
-}
-
-template <FieldsOf<SoftwareFacts> T, typename Field>
-void for_each_field(T& part, Field&& field) {
-  field("compiler", part.compiler);
-  field("onednn", part.onednn);
-  field("open_mpi", part.open_mpi);
-  field("grpc", part.grpc);
-  field("cuda", part.cuda);
-  field("cudnn", part.cudnn);
-  field("nccl", part.nccl);
-  field("git_commit", part.git_commit);
-  field("dirty", part.dirty);
+  field("examples", part.examples, About{.text = "Number of examples trained on before."});
+  field("loss", part.loss,
+        About{.text = "Mean loss over one global batch.", .unit = "none", .least = kAnyValue});
 }
 
 template <FieldsOf<Record> T, typename Field>
 void for_each_field(T& part, Field&& field) {
-  field("run_id", part.run_id);
-  field("timestamp", part.timestamp);
-  field("cell", part.cell);
-  field("status", part.status);
-  field("failure", part.failure);
-  field("target", part.target);
-  field("training_time_to_target_ns", part.training_time_to_target_ns);
-  field("full_time_to_target_ns", part.full_time_to_target_ns);
-  field("result_time_to_target_ns", part.result_time_to_target_ns);
-  field("examples_to_target", part.examples_to_target);
-  field("evaluations", part.evaluations);
-  field("examples_per_s", part.examples_per_s);
-  field("step_time_ns", part.step_time_ns);
-  field("step_examples", part.step_examples);
-  field("workers", part.workers);
-  field("clocks", part.clocks);
-  field("lost_updates", part.lost_updates);
-  field("lost_processes", part.lost_processes);
-  field("graph", part.graph);
-  field("checksums", part.checksums);
-  field("setup_ns", part.setup_ns);
-  field("data_weights_ns", part.data_weights_ns);
-  field("warmup_ns", part.warmup_ns);
-  field("training_ns", part.training_ns);
-  field("full_ns", part.full_ns);
-  field("memory", part.memory);
-  field("kernels", part.kernels);
-  field("checkpoints", part.checkpoints);
-  field("resumed", part.resumed);
-  field("simulated", part.simulated);
-  field("losses", part.losses);
-  field("command", part.command);
-  field("machine", part.machine);
-  field("software", part.software);
-  field("environment", part.environment);
-  field("load", part.load);
+  field("run_id", part.run_id, About{.text = "ID that no other run has."});
+  field(
+      "timestamp", part.timestamp,
+      About{.text = "Start of the run in UTC.", .pattern = R"(^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$)"});
+  field("cell", part.cell,
+        About{.text = "One cell of the matrix with its seed, as it was asked for."});
+  field("status", part.status,
+        About{.text = "Whether the run reached the target, ended before it (missed), or could not "
+                      "continue (failed).",
+              .values = "reached|missed|failed"});
+  field("failure", part.failure,
+        About{.text = "Reason why a failed run could not continue; null for the others."});
+  field("target", part.target, About{.text = "The value that decides the race."});
+  field("training_time_to_target_ns", part.training_time_to_target_ns,
+        About{.text = "Training clock at the first evaluation that reached the target; null unless "
+                      "reached."});
+  field("full_time_to_target_ns", part.full_time_to_target_ns,
+        About{.text = "Full clock at that evaluation; null unless reached."});
+  field("result_time_to_target_ns", part.result_time_to_target_ns,
+        About{.text = "Result clock at that evaluation; null unless reached.", .since = 3});
+  field("examples_to_target", part.examples_to_target,
+        About{.text = "Number of examples trained on before that evaluation; null unless reached.",
+              .unit = "examples"});
+  field("evaluations", part.evaluations,
+        About{.text = "Evaluations in the order of examples.",
+              .each = "An evaluation on the held-out examples; of several models (graph.models) "
+                      "each is evaluated, and this is the mean."});
+  field("examples_per_s", part.examples_per_s,
+        About{.text = "Training speed over the run, on the training clock."});
+  field("step_time_ns", part.step_time_ns,
+        About{.text = "Times of the run's steps, each that of the slowest worker."});
+  field("step_examples", part.step_examples,
+        About{.text = "With backup workers: numbers of examples whose gradients a step used, over "
+                      "the run's steps; uneven shares of the batch make them differ. Null without.",
+              .since = 2});
+  field("workers", part.workers,
+        About{.text = "One element for each worker.", .each = "One worker, over all its steps."});
+  field("clocks", part.clocks,
+        About{.text = "Clock of each process compared with that of process 0, if arrivals at "
+                      "collectives are measured by several: the quickest of some round trips, as "
+                      "in NTP, before the first step, at each checkpoint and at the end; in a "
+                      "resumed run since the resume. Empty if no clocks were compared.",
+              .since = 2,
+              .each = "Clock of one process."});
+  field("lost_updates", part.lost_updates,
+        About{.text = "Number of updates of shared variables that another worker's write "
+                      "overwrote, counted on one canary element beside each variable."});
+  field("lost_processes", part.lost_processes,
+        About{.text = "Processes without which the run continued (--continue-on-loss).",
+              .since = 2,
+              .each = "The process, and when and how it was lost."});
+  field("graph", part.graph, About{.text = "The graph after the strategy's rewrite."});
+  field("checksums", part.checksums,
+        About{.text = "Hexadecimal checksums, equal for all runs of one workload, data set, batch, "
+                      "length and seed; empty if the run failed before."});
+  field("setup_ns", part.setup_ns,
+        About{.text = "Time to load data and to build the graph and the kernels."});
+  field("data_weights_ns", part.data_weights_ns,
+        About{.text = "Part of setup_ns that computed initial weights from the data, such as "
+                      "airbench94's whitening filters; close to 0 if the seed gives all weights.",
+              .since = 3});
+  field("warmup_ns", part.warmup_ns,
+        About{.text = "Time of steps before the clocks start, whose effect is undone."});
+  field("training_ns", part.training_ns, About{.text = "Training clock at the end of the run."});
+  field("full_ns", part.full_ns,
+        About{.text = "Full clock at the end of the run; of a resumed run the time until its "
+                      "checkpoint and the time since the resume."});
+  field("memory", part.memory, About{.text = "Main memory of the run."});
+  field("kernels", part.kernels,
+        About{.text = "Choices of an engine, an algorithm or an implementation for kernels of "
+                      "training, made before the clock started, on GPUs. Replicas with equal "
+                      "choices share one element.",
+              .since = 2,
+              .each = "The choice for the kernels of one node."});
+  field("checkpoints", part.checkpoints,
+        About{.text = "Checkpoints that the run wrote (--checkpoint-every), also before a resume.",
+              .since = 2});
+  field("resumed", part.resumed,
+        About{.text = "Checkpoint from which the run was resumed (--resume); null for a run in one "
+                      "piece. Clocks, evaluations, losses, steps, bytes and staleness cover the "
+                      "whole run: their values at the checkpoint and all since the resume. The "
+                      "times of set-up and warm-up are those of the resume.",
+              .since = 2});
+  field(
+      "simulated", part.simulated,
+      About{.text =
+                "For a run in virtual time (--cluster), which is kept in simulated.jsonl: its "
+                "cluster and the origin of the costs. Its times are virtual except for set-up and "
+                "warm-up; evaluations and weights computed from the data took none. Memory, "
+                "kernels and machine are those of the process that computed. Null for a real run.",
+            .since = 5});
+  field("losses", part.losses,
+        About{.text = "Samples of the training loss.", .each = "One sample."});
+  field("command", part.command, About{.text = "The exact command line."});
+  field("machine", part.machine, About{.text = "The machine of the run."});
+  field("software", part.software,
+        About{.text = "The software of the run; null for libraries that the build lacks."});
+  field("environment", part.environment,
+        About{.text = "Environment variables that libraries read and that can change a "
+                      "measurement, from a fixed list (harness/system/machine.cpp)."});
+  field("load", part.load,
+        About{.text = "Mean number of threads of other programs that ran or waited for a core, "
+                      "over 20 samples in 20 ms; null in virtual time and if the kernel does not "
+                      "report it. Ranks that were started by hand count before the run.",
+              .unit = "threads",
+              .since = 11});
 }
 
 }  // namespace regatta

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -99,7 +100,7 @@ void read(const nlohmann::json& json, const std::string& path, std::vector<T>& v
 template <HasFields T>
 void read(const nlohmann::json& json, const std::string& path, T& part) {
   if (!json.is_object()) fail(path, "an object");
-  for_each_field(part, [&](const char* name, auto& value) {
+  for_each_field(part, [&](const char* name, auto& value, const auto&...) {
     const auto found = json.find(name);
     if (found != json.end()) read(*found, path.empty() ? name : path + '.' + name, value);
   });
@@ -295,6 +296,24 @@ ReadRecords records_in(const std::filesystem::path& folder, Kept kept) {
   for (const auto& path : record_files(folder, kept)) read_file(path, seen, result);
   drop_repeated(result.records);
   return result;
+}
+
+NewRecords::NewRecords(const std::filesystem::path& folder) : file_(folder / file_of(Kept::Real)) {
+  std::ifstream file(file_);
+  for (std::string line; std::getline(file, line) && !file.eof();) read_bytes_ += line.size() + 1;
+}
+
+std::vector<Record> NewRecords::read() {
+  std::vector<Record> records;
+  std::ifstream file(file_);
+  file.seekg(static_cast<std::streamoff>(read_bytes_));
+  for (std::string line; std::getline(file, line) && !file.eof(); read_bytes_ += line.size() + 1) {
+    try {
+      records.push_back(record_from_json(line));
+    } catch (const NotARecord&) {  // a writer was killed
+    }
+  }
+  return records;
 }
 
 ReadRecords read_records(const std::filesystem::path& folder) {

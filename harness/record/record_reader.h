@@ -6,6 +6,7 @@
 // ignored.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -39,6 +40,21 @@ ReadRecords read_records(const std::filesystem::path& folder);
 /// Reads the records of real runs and of runs in virtual time. Throws: RunError(Data), like
 /// records_in(), and also if there are neither.
 ReadRecords read_all_records(const std::filesystem::path& folder);
+
+/// Reads the records that are appended to a folder of real runs.
+class NewRecords {
+ public:
+  /// Begins behind the last record that is there.
+  explicit NewRecords(const std::filesystem::path& folder);
+
+  /// Reads the records since the last call. A line that is no record, or not whole yet, is left
+  /// out. Throws: RunError(Data), like record_from_json().
+  std::vector<Record> read();
+
+ private:
+  std::filesystem::path file_;
+  std::uintmax_t read_bytes_ = 0;  ///< to the end of the last whole line
+};
 
 /// Parses one line of JSON. A record without a run ID gets the digest of the line as its ID, so
 /// that equal lines count as one run. Throws: RunError(Data); the text has the field and the error.

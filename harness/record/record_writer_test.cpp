@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "harness/record/record_reader.h"
 #include "harness/record/sample_record.h"
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
@@ -55,6 +56,18 @@ TEST_F(RecordWriter, CreatesTheFolderAndAppends) {
   append_record(folder, sample_record());
   append_record(folder, sample_failed_record());
   EXPECT_EQ(text_of(folder / "records.jsonl"), line_ + to_json_line(sample_failed_record()));
+}
+
+TEST_F(RecordWriter, LetsANewRecordBeReadAloneBehindALineThatWasCut) {
+  append_record(folder_, sample_record());
+  NewRecords unread(folder_);
+  write(folder_ / "records.jsonl", line_ + line_.substr(0, 50));
+  EXPECT_TRUE(unread.read().empty());
+  append_record(folder_, sample_failed_record());
+  const std::vector<Record> records = unread.read();
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records.front().run_id, sample_failed_record().run_id);
+  EXPECT_TRUE(unread.read().empty());
 }
 
 TEST_F(RecordWriter, MovesAPartialLineAside) {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The declaration of a record's field: its meaning, unit and range, which stand in the list of
+// fields beside its name and from which results/schema.json is generated (schema.h).
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace regatta {
+
+/// About::least of a number that may be negative.
+inline constexpr double kAnyValue = -1;
+
+/// The declaration of a field. A std::optional is null where it is empty.
+struct About {
+  std::string_view text;       ///< the field's meaning, in sentences
+  std::string_view unit = "";  ///< empty: the one that the name ends in, such as `_ns`, or none
+  int since = 1;               ///< version of the record that requires the field
+  double least = 0;            ///< smallest value of a number
+  std::optional<double> above = {};  ///< a number is larger than this
+  std::string_view pattern = ".";    ///< regular expression that a text matches
+  std::string_view values = "";      ///< the only values of a text: `on|off`; empty: any
+  std::string_view each = "";        ///< meaning of an element of a list
+};
+
+}  // namespace regatta

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Declares the fields of the parts of a record about machines, real and simulated, and their
+// software (record_fields.h).
+#pragma once
+
+#include "harness/record/record.h"
+#include "kernels/base/fields.h"
+
+namespace regatta {
+
+template <FieldsOf<HardwareRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("link_bytes_per_s", part.link_bytes_per_s,
+        About{.text = "Speed of the narrowest link of a host in either direction; null: no limit.",
+              .above = 0});
+  field("core_bytes_per_s", part.core_bytes_per_s,
+        About{.text = "Speed of the link that all traffic between hosts shares; null: no limit.",
+              .above = 0});
+  field("latency_ns", part.latency_ns, About{.text = "Latency from one host to another."});
+  field("server_cores", part.server_cores,
+        About{.text = "Number of cores of a parameter server.", .least = 1});
+  field("compute_times", part.compute_times,
+        About{.text = "Distribution of compute times from step to step.",
+              .values = "constant|gamma|log_normal|shifted_exponential|samples"});
+  field("spread", part.spread, About{.text = "Spread of that distribution, relative to its mean."});
+  field("cpu", part.cpu,
+        About{.text = "Processor whose costs the calibration has.", .pattern = ""});
+  field(
+      "queue_bytes", part.queue_bytes,
+      About{.text = "Bytes that a flow queues in front of the link that limits it.", .since = 11});
+  field("machine_cores", part.machine_cores,
+        About{.text = "Number of cores of the machine whose cores the hosts get in turn, one each; "
+                      "0: hosts have cores of their own.",
+              .since = 11});
+}
+
+template <FieldsOf<Simulated> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field(
+      "mode", part.mode,
+      About{
+          .text =
+              "Time: nothing was computed or evaluated; train: kernels computed in virtual order.",
+          .values = "time|train"});
+  field("cluster", part.cluster,
+        About{.text = "Digest of the cluster's file.", .pattern = "^[0-9a-f]{16}$"});
+  field("calibration", part.calibration,
+        About{.text = "Digest of the file of costs.", .pattern = "^[0-9a-f]{16}$"});
+  field("source", part.source,
+        About{.text = "Origin of these costs in the file's words.", .pattern = ""});
+  field("hosts", part.hosts, About{.text = "Number of hosts of the cluster.", .least = 1});
+  field("events", part.events, About{.text = "Number of events that were simulated."});
+  field("hardware", part.hardware,
+        About{.text = "Hardware of the cluster, and the processor whose costs its kernels have.",
+              .since = 6});
+}
+
+template <FieldsOf<LoadRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("before", part.before, About{.text = "Load before the set-up.", .unit = "threads"});
+  field("after", part.after, About{.text = "Load after the last evaluation.", .unit = "threads"});
+}
+
+template <FieldsOf<MachineFacts> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("cpu", part.cpu, About{.text = "Model of the CPU in its maker's words."});
+  field("isa", part.isa,
+        About{.text = "Recorded instruction set extensions that the CPU has.",
+              .each = "An extension."});
+  field("cores_available", part.cores_available,
+        About{.text = "Number of logical cores that the process may run on.", .least = 1});
+  field("cores_physical", part.cores_physical,
+        About{.text = "Number of physical cores behind them.", .least = 1});
+  field("cores_used", part.cores_used,
+        About{.text = "Number of logical cores that the run used on all its hosts.", .least = 1});
+  field("cpu_quota", part.cpu_quota,
+        About{.text = "CPU limit of the control groups; null: none.", .unit = "cores", .above = 0});
+  field("memory_bytes", part.memory_bytes, About{.text = "Size of the main memory."});
+  field("gpus", part.gpus, About{.text = "Model of each GPU.", .each = "A model."});
+  field("driver", part.driver, About{.text = "Version of the GPUs' driver; null without GPUs."});
+  field("link", part.link, About{.text = "Means by which bytes travel between workers."});
+}
+
+template <FieldsOf<SoftwareFacts> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("compiler", part.compiler,
+        About{.text = "Name, version, build type and target instruction set."});
+  field("onednn", part.onednn, About{.text = "Version of oneDNN."});
+  field("open_mpi", part.open_mpi, About{.text = "Version of Open MPI."});
+  field("grpc", part.grpc, About{.text = "Version of gRPC."});
+  field("cuda", part.cuda, About{.text = "Version of CUDA."});
+  field("cudnn", part.cudnn, About{.text = "Version of cuDNN."});
+  field("nccl", part.nccl, About{.text = "Version of NCCL."});
+  field("git_commit", part.git_commit,
+        About{.text = "Commit of the sources; unknown outside a git checkout.",
+              .pattern = "^([0-9a-f]{40}|unknown)$"});
+  field("dirty", part.dirty, About{.text = "Whether the sources differed from that commit."});
+}
+
+}  // namespace regatta
