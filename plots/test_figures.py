@@ -23,9 +23,11 @@ import figure_time_to_target
 from curves import draw_curves
 from headline import factors_text, headline_of, standing_text, why_of
 from inline_svg import colour_rules, dark_of, inline_svg
-from made_up import made_up_failure, made_up_judgement, made_up_record, made_up_runs
+from made_up import (made_up_failure, made_up_judgement, made_up_record, made_up_runs,
+                     made_up_simulated)
 from palette import styles_of
 from judgement import Run, group_runs
+from judgement import runs_of as judged_runs
 from selection import MOST_LINES, MOST_ROWS, fitting
 from what_if import what_if
 from wording import bytes_text, counts_text, longer_text, time_text
@@ -150,6 +152,20 @@ class Figures(unittest.TestCase):
         self.assertEqual(lines["all_reduce"], [50, 100, 200])
         self.assertEqual(set(lines["ideal: single on as many cores"]), {90.0})
         self.assertIn("independent (ceiling)", lines)
+
+    def test_scale_in_virtual_time_on_each_cluster_with_shares_of_one_size(self) -> None:
+        records = [made_up_simulated("all_reduce", n, gbit * 90.0 * n ** 0.5,
+                                     hardware={"link_bytes_per_s": gbit * 125e6})
+                   for gbit in (1, 10) for n in (1, 4, 16)]
+        judged = made_up_judgement(records)
+        self.assertEqual(judged["workloads"], [])
+        self.assertEqual([one["machine"]["cpu"].split(",")[0] for one in judged["virtual_time"]],
+                         ["links of 1000 Mbit/s", "links of 10000 Mbit/s"])
+        (axes,) = figure_scaling.draw(judged_runs(judged["virtual_time"][:1])).axes
+        lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
+        self.assertEqual(lines["all_reduce"], [90, 180, 360])
+        self.assertEqual(lines["ideal: n times one worker"], [90, 360, 1440])
+        self.assertEqual((axes.get_xscale(), axes.get_yscale()), ("log", "log"))
 
     def test_of_scaling_have_hollow_marks_where_workers_share_cores(self) -> None:
         records = [with_workers("all_reduce", n, 50.0 * n) for n in (1, 2, 4)]
