@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,7 +25,6 @@
 #include "harness/system/output_file.h"
 #include "harness/system/process.h"
 #include "kernels/base/error.h"
-#include "kernels/runtime/affinity.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "kernels/runtime/measure/clock.h"
