@@ -17,7 +17,6 @@ from palette import styles_of
 from strategies import strategies_text, table
 from labels import labels, workers_text
 from judgement import Variant, variant_of
-from what_if import WhatIf, what_if
 from wording import (bytes_text, count_text, counts_text, metric_text, plural, span_text,
                      time_text)
 
@@ -84,7 +83,6 @@ class WorkloadView:
     warnings: list[str]
     cells: list[CellRow]
     why: str
-    what_if: list[WhatIf]
     machine: list[tuple[str, str]]
     builds: list[list[tuple[str, str]]]
     result: list[Graphic] = field(default_factory=list)
@@ -315,8 +313,6 @@ def _view(index: int, judged: Json) -> WorkloadView:
                for place, (name, style, cell)
                in enumerate(zip(names, styles, judged["cells"]), start=1)],
         why=why_of(judged, names),
-        what_if=[] if judged["virtual_time"] else what_if(
-            judged, names, [style.colour for style in styles]),
         machine=([("cluster", judged["machine"]["cpu"])] if judged["virtual_time"]
                  else _machine(judged["machine"])),
         builds=[_build(build) for build in judged["software"]])

@@ -36,7 +36,6 @@ from page_claims import Claim
 from judgement import Run, read_judgement, runs_of
 from output_files import MARK, new_file, overwrite_in
 from strategies import PlotsError
-from what_if import GIGABITS, WORKERS
 
 PLOTS = Path(__file__).resolve().parent
 # The figures of each section, drawn for each workload if its records have data for them: NAME of
@@ -134,8 +133,7 @@ def write_page(file: Path, overwrite: bool, page: Page) -> None:
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters["colour"] = colour_variable
     body = environment.get_template("report_body.html.j2").render(
-        page=page, columns=COLUMNS, of_one_workload=OF_ONE_WORKLOAD, if_workers=WORKERS,
-        if_gigabits=GIGABITS)
+        page=page, columns=COLUMNS, of_one_workload=OF_ONE_WORKLOAD)
     light, dark = colour_rules(body)
     html = environment.get_template("report.html.j2").render(
         page=page, body=Markup(body), light=light, dark=dark, mark=MARK)

@@ -29,7 +29,6 @@ from palette import styles_of
 from judgement import Run, group_runs
 from judgement import runs_of as judged_runs
 from selection import MOST_LINES, MOST_ROWS, fitting
-from what_if import what_if
 from wording import bytes_text, counts_text, longer_text, time_text
 
 MODULES = (figure_race, figure_time_to_target, figure_time_split, figure_efficiency)
@@ -292,25 +291,6 @@ def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any
     return {"target": {"metric": "accuracy", "value": 60.0}, "cells": rows, "matrices": [],
             "first": {"certainty": certainty, "ahead": 2.0, "detectable": None, "seeds": None,
                       "coarse": False, **first}}
-
-
-class WhatIfTable(unittest.TestCase):
-    def test_adds_the_transfers_of_the_formulas_to_measured_computing(self) -> None:
-        places = [{"place": f"replica{worker}", "compute_ns": 10 * 8_000_000, "steps": 10,
-                   "wait_ns": 10 * 5_000_000, "bytes_sent": 0} for worker in range(2)]
-        graph = {"bytes_per_step_computed": 2_000_000, "bytes_per_step_counted": 2_000_000}
-        records = [made_up_record("resnet9_thin", strategy, 1, workers=places, graph=graph)
-                   for strategy in ("all_reduce", "parameter_server", "in_graph")]
-        (judged,) = made_up_judgement(records)["workloads"]
-        names = [cell["cell"]["strategy"] for cell in judged["cells"]]
-        rows = {row.label: row.speeds for row in what_if(judged, names, names)}
-        self.assertEqual(set(rows), {"all_reduce", "parameter_server"})
-        # A worker's 256 examples take 8 ms. A ring of two moves 1 MB in 8 ms at 1 Gbit/s.
-        self.assertAlmostEqual(rows["all_reduce"][0], 512 / (0.008 + 0.008 + 2 * 25e-6))
-        # 32 workers have 16 examples each; their ring moves 31 / 16 MB, with 62 delays.
-        self.assertAlmostEqual(rows["all_reduce"][4], 512 / (0.0005 + 0.0155 + 62 * 25e-6))
-        # The server's link carries the 0.5 MB of parameters 8 + 1 times, at 10 Gbit/s.
-        self.assertAlmostEqual(rows["parameter_server"][3], 512 / (0.002 + 0.0036 + 2 * 25e-6))
 
 
 class Headlines(unittest.TestCase):
