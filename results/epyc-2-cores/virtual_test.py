@@ -62,8 +62,8 @@ HAS_HOSTS = os.geteuid() == 0 and shutil.which("ip") is not None
 
 @functools.cache
 def checked() -> tuple[str, dict[str, Any]]:
-    """The output of simulation_check/make, and its last calibration of messages: between two hosts of
-    ci/hosts, over a link of 2 ms."""
+    """The output of simulation_check/make, and its last calibration of messages: between two hosts
+    of ci/hosts, over a link of 2 ms."""
     with tempfile.TemporaryDirectory() as folder:
         said = output_of(str(CHECK), "--workload", "parabola", "--steps",
                          "10", "--rounds", "1", "--mbit", "10", "--delay-ms", "20", "--ways",
