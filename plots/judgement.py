@@ -92,6 +92,10 @@ class Machine(NamedTuple):
     gpus: tuple[str, ...]
     is_virtual: bool
 
+    @property
+    def text(self) -> str:
+        return ", ".join([self.cpu, f"{self.cores} cores", *self.gpus])
+
 
 @dataclass(frozen=True, eq=False)
 class Cell:
