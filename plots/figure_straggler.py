@@ -30,7 +30,7 @@ from palette import style_of
 from judgement import Run, Variant, judge, runs_of
 from output_files import run_command
 from selection import MOST_ROWS, fitting, tell
-from strategies import PlotsError, claims_time
+from strategies import claims_time
 from wording import plural
 
 Kept = dict[Variant, list[float]]  # by variant with its straggler, one value for each seed
