@@ -321,7 +321,7 @@ def _view(index: int, judged: Json) -> WorkloadView:
 def _failures(judgement: Json) -> list[Failure]:
     return [Failure(judged["workload"], name, run["seed"], run["failure"]["kind"],
                     run["failure"]["text"], run["command"])
-            for judged in judgement["workloads"]
+            for judged in judgement["workloads"] + judgement["virtual_time"]
             for name, cell in zip(cell_labels(judged), judged["cells"])
             for run in cell["runs"] if run["status"] == "failed" and run["failure"]]
 
