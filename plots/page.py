@@ -251,7 +251,7 @@ def _conditions(judged: Json) -> str:
 def _missed(judged: Json, names: list[str]) -> str:
     missed = [f"{name} ({cell['reached']} of {plural(cell['count'], 'run')} reached it)"
               for name, cell in zip(names, judged["cells"])
-              if cell["claims_time"] and cell["typical_seconds"] is None]
+              if cell["claims_time"] and cell["metric"] and cell["typical_seconds"] is None]
     return f"Missed the target: {', '.join(missed)}." if missed else ""
 
 
