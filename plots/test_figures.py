@@ -285,7 +285,8 @@ def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any
                                "examples": factor / 0.8, "each": 0.8, "low": factor - 0.1,
                                "high": factor + 0.1},
              "typical_seconds": median, "seconds_per_example": {"median": 1e-3},
-             "metric": {"median": 55.0}, "step_seconds": {"compute": 3, "exposed_communication": 1, "bubble": 0,
+             "metric": {"median": 55.0},
+             "step_seconds": {"compute": 3, "exposed_communication": 1, "bubble": 0,
                               "wait": 0}}
             for standing, median, factor in cells]
     return {"target": {"metric": "accuracy", "value": 60.0}, "cells": rows, "matrices": [],
