@@ -152,13 +152,6 @@ class AcrossHosts(unittest.TestCase):
         self.assertEqual(script.returncode, 0)
         self.assertEqual(addresses, [{"10.77.0.1"}, {"10.77.0.2"}, set(), set()])
 
-    def test_a_flow_keeps_some_of_its_bytes_waiting_in_front_of_a_full_link(self) -> None:
-        said = subprocess.run([str(HOSTS.parent / "link_queue"), "--mbit", "200", "--messages",
-                               "3"], capture_output=True, text=True, timeout=120, check=False)
-        self.assertEqual(said.returncode, 0, said.stderr)
-        self.assertGreater(float(said.stdout), 10)  # kB, of 4 MB
-        self.assertLess(float(said.stdout), 1000)
-
     def test_leaves_no_namespace_behind(self) -> None:
         with subprocess.Popen([str(HOSTS), "2", "0", "0", "ip", "netns", "identify"],
                               stdout=subprocess.PIPE, text=True) as script:

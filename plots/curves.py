@@ -24,7 +24,7 @@ from figure_race import PLAIN, footer
 from palette import SPARE, style_of
 from judgement import Cell, Run, group_runs, judge, runs_of
 from labels import cell_labels
-from output_files import overwrite_in
+from output_files import run_command
 from selection import MOST_LINES, fitting, tell
 from strategies import PlotsError
 
@@ -93,22 +93,16 @@ def inside(groups: dict[Cell, list[Run]]) -> list[str]:
     return lines
 
 
+def write_figure(folders: list[Path], overwrite: bool) -> list[Path]:
+    runs = runs_of(judge(folders)["workloads"])
+    if len({run.workload for run in runs}) > 1:
+        raise PlotsError("the folders hold several workloads; one at a time")
+    print("\n".join(inside(group_runs(runs))))
+    return save_figure(draw_curves(runs), folders[0], "curves", overwrite=overwrite)
+
+
 def main(arguments: list[str]) -> int:
-    overwrite, folders = overwrite_in(arguments)
-    if not folders or folders[0].startswith("-"):
-        print(__doc__.strip(), file=sys.stderr)
-        return 0 if arguments in (["--help"], ["-h"]) else 1
-    try:
-        runs = runs_of(judge(folders)["workloads"])
-        if len({run.workload for run in runs}) > 1:
-            raise PlotsError("the folders hold several workloads; one at a time")
-        print("\n".join(inside(group_runs(runs))))
-        files = save_figure(draw_curves(runs), Path(folders[0]), "curves", overwrite=overwrite)
-    except (PlotsError, OSError) as error:
-        print(f"curves.py: {error}", file=sys.stderr)
-        return 1
-    print(f"figure: {files[0]} and {files[1]}")
-    return 0
+    return run_command(__doc__, arguments, write_figure)
 
 
 if __name__ == "__main__":

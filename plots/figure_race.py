@@ -180,8 +180,7 @@ def footer(runs: list[Run], marks: str = MARKS) -> str:
     counts = {len({run.seed for run in group}) for workload in {run.workload for run in runs}
               for group in group_runs(run for run in runs if run.workload == workload).values()}
     seeds = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(max(counts))
-    machines = sorted({f"{cpu}, {cores} cores" + "".join(f", {gpu}" for gpu in gpus)
-                       for cpu, cores, gpus in {run.cell.machine for run in runs}})
+    machines = sorted({run.cell.machine.text for run in runs})
     commits = sorted({run.commit[:10] + (" with changes" if run.dirty else "") for run in runs})
     dates = sorted({run.date for run in runs})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"

@@ -3,17 +3,19 @@
 
 `independent`, which exchanges nothing, is the ceiling. The ideal line is the speed per core of
 `single` times the number of cores; on one machine it is flat. A bar is the confidence interval of
-the median. Runs with workers that share a GPU are omitted.
+the median. Runs with workers that share a GPU are omitted. A cluster in virtual time has a core for
+each worker; where the batch grows with the workers, a line has one batch per worker.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from plain_style import plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import StrMethodFormatter
+from matplotlib.ticker import NullLocator, StrMethodFormatter
 
 from axes_style import INK, entitle, tidy
 from figure_race import NARROW, legend_below
@@ -27,30 +29,44 @@ from wording import plural
 
 Line = dict[int, Cell]  # by workers
 
+LOG_RATIO = 16  # of numbers of workers, from which on both axes are logarithmic
+
 
 def _line_of(run: Run) -> Variant:
     """Key of a line: equal for cells that differ only in workers."""
     return replace(run.variant, workers=0, processes=1, oversubscribed=False)
 
 
+def _share_of(run: Run) -> Variant:
+    """Key of a line whose batch grows in proportion to the workers."""
+    return replace(_line_of(run), global_batch=run.variant.global_batch // run.variant.workers)
+
+
+def _key(runs: list[Run]) -> Callable[[Run], Variant]:
+    """The key that makes fewer lines."""
+    return min(_line_of, _share_of, key=lambda key: len({key(run) for run in runs}))
+
+
 def _lines(runs: list[Run]) -> dict[Variant, Line]:
     lines: dict[Variant, Line] = {}
+    key = _key(runs)
     for run in runs:
-        lines.setdefault(_line_of(run), {}).setdefault(run.variant.workers, run.cell)
+        lines.setdefault(key(run), {}).setdefault(run.variant.workers, run.cell)
     return lines
 
 
 def _draw_ideal(axes: Axes, lines: dict[Variant, Line]) -> None:
-    singles = [cell for variant, line in lines.items() if variant.strategy == "single"
-               for cell in line.values()]
+    singles = [cell for variant, line in lines.items() for workers, cell in line.items()
+               if variant.strategy == "single" or (cell.machine.is_virtual and workers == 1)]
     if not singles:
         return
     per_core = max(speed(cell) / max(1, cell.machine.cores) for cell in singles)
-    cores = {workers: cell.machine.cores
+    cores = {workers: workers if cell.machine.is_virtual else max(1, cell.machine.cores)
              for line in lines.values() for workers, cell in line.items()}
     at = sorted(cores)
-    axes.plot(at, [per_core * max(1, cores[workers]) for workers in at], color=INK, linewidth=1,
-              dashes=(6, 3), zorder=1, label="ideal: single on as many cores")
+    axes.plot(at, [per_core * cores[workers] for workers in at], color=INK, linewidth=1,
+              dashes=(6, 3), zorder=1, label="ideal: n times one worker"
+              if singles[0].machine.is_virtual else "ideal: single on as many cores")
 
 
 def _draw_mark(axes: Axes, workers: int, cell: Cell, style: Style) -> None:
@@ -70,12 +86,19 @@ def draw(runs: list[Run]) -> Figure | None:
     """Draws the figure; None if no strategy ran with several numbers of workers."""
     runs = [run for run in runs if math.isfinite(run.cell.seconds_per_example)
             and not run.variant.shared_gpu]
-    names = labels(_lines(runs))
     if not any(len(line) > 1 for line in _lines(runs).values()):
         return None
-    runs, others = fitting(runs, MOST_LINES, _line_of)
-    lines = _lines(runs)
     figure, axes = plt.subplots(figsize=(NARROW, 3.6))
+    handles, others = draw_lines(axes, runs)
+    legend_below(axes, handles, [handle.get_label() for handle in handles])
+    return tell(figure, {"": others})
+
+
+def draw_lines(axes: Axes, runs: list[Run]) -> tuple[list[Line2D], str]:
+    """Draws one panel; returns the entries of its legend, and a note such as `10 of 20 cells`."""
+    names = labels(_lines(runs))
+    runs, others = fitting(runs, MOST_LINES, _key(runs))
+    lines = _lines(runs)
     _draw_ideal(axes, lines)
     handles = axes.get_lines()[:]
     for (variant, line), style in zip(lines.items(),
@@ -89,8 +112,14 @@ def draw(runs: list[Run]) -> Figure | None:
         handles.append(Line2D([], [], color=style.colour, dashes=style.dash or (None, None),
                               marker=style.marker, markersize=7, markeredgecolor="white",
                               linewidth=2, label=names[variant] + ceiling))
-    axes.set_xticks(sorted({workers for line in lines.values() for workers in line}))
-    axes.set_ylim(0, None)
+    at = sorted({workers for line in lines.values() for workers in line})
+    if at[-1] >= LOG_RATIO * at[0]:
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log", base=2)
+        axes.xaxis.set_minor_locator(NullLocator())
+    else:
+        axes.set_ylim(0, None)
+    axes.set_xticks(at, [str(workers) for workers in at])
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.set_xlabel("workers")
     axes.set_ylabel("examples per second")
@@ -98,6 +127,5 @@ def draw(runs: list[Run]) -> Figure | None:
     if any(cell.variant.oversubscribed for line in lines.values() for cell in line.values()):
         handles.append(Line2D([], [], color=INK, marker="o", markersize=7, linestyle="",
                               markerfacecolor="white", label="hollow: more workers than cores"))
-    legend_below(axes, handles, [handle.get_label() for handle in handles])
     tidy(axes)
-    return tell(figure, {"": others})
+    return handles, others

@@ -28,9 +28,9 @@ from hover import describe
 from labels import labels
 from palette import style_of
 from judgement import Run, Variant, judge, runs_of
-from output_files import overwrite_in
+from output_files import run_command
 from selection import MOST_ROWS, fitting, tell
-from strategies import PlotsError, claims_time
+from strategies import claims_time
 from wording import plural
 
 Kept = dict[Variant, list[float]]  # by variant with its straggler, one value for each seed
@@ -138,23 +138,17 @@ def draw(runs: list[Run]) -> Figure | None:
     return tell(figure, {"": others})
 
 
+def write_figure(folders: list[Path], overwrite: bool) -> list[Path]:
+    runs = runs_of(judge(folders)["workloads"])
+    print("\n".join(table(runs)))
+    if figure := draw(runs):
+        return save_figure(figure, folders[0], "straggler", overwrite=overwrite)
+    print("no run with a straggler has a sibling without one")
+    return []
+
+
 def main(arguments: list[str]) -> int:
-    overwrite, named = overwrite_in(arguments)
-    if len(named) != 1 or named[0].startswith("-"):
-        print(__doc__.strip(), file=sys.stderr)
-        return 0 if arguments in (["--help"], ["-h"]) else 1
-    folder = Path(named[0])
-    try:
-        runs = runs_of(judge([folder])["workloads"])
-        print("\n".join(table(runs)))
-        figure = draw(runs)
-        files = save_figure(figure, folder, "straggler", overwrite=overwrite) if figure else []
-    except (PlotsError, OSError) as error:
-        print(f"figure_straggler.py: {error}", file=sys.stderr)
-        return 1
-    print(f"figure: {files[0]} and {files[1]}" if files
-          else "no run with a straggler has a sibling without one")
-    return 0
+    return run_command(__doc__, arguments, write_figure, most=1)
 
 
 if __name__ == "__main__":

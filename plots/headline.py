@@ -166,6 +166,9 @@ def _not_reached(judged: Json, names: list[str]) -> str:
     if not speeds:
         return "No run got as far as to measure its speed."
     fastest = min(speeds)
+    if not any(cell["metric"] for cell in judged["cells"]):
+        return (f"Only speeds were measured: the fastest, {fastest[1]}, took "
+                f"{time_text(fastest[0])} an example.")
     return (f"No cell reached {_goal(judged)} in the median. The fastest of them, {fastest[1]}, "
             f"took {time_text(fastest[0])} an example, which says nothing about the target.")
 

@@ -86,6 +86,11 @@ class Machine(NamedTuple):
     cpu: str
     cores: int
     gpus: tuple[str, ...]
+    is_virtual: bool
+
+    @property
+    def text(self) -> str:
+        return ", ".join([self.cpu, f"{self.cores} cores", *self.gpus])
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +195,8 @@ def _cell(workload: Json, cell: Json) -> Cell:
     machine, target = workload["machine"], workload["target"]
     return Cell(
         workload=workload["workload"], variant=variant_of(cell["cell"]),
-        machine=Machine(machine["cpu"], machine["cores_used"], tuple(machine["gpus"])),
+        machine=Machine(machine["cpu"], machine["cores_used"], tuple(machine["gpus"]),
+                        workload["virtual_time"]),
         target_metric=target["metric"], target=target["value"],
         shows=workload["shows"], threads=cell["cell"]["threads_per_worker"],
         claims_time=cell["claims_time"],

@@ -4,7 +4,8 @@
 new one is complete."""
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +21,25 @@ def overwrite_in(arguments: list[str]) -> tuple[bool, list[str]]:
     """Whether --overwrite is the first argument, and the arguments after it."""
     overwrite = arguments[:1] == [OVERWRITE]
     return overwrite, arguments[overwrite:]
+
+
+def run_command(about: str | None, arguments: list[str],
+                draw: Callable[[list[Path], bool], list[Path]], most: int | None = None) -> int:
+    """Runs a command that draws folders; returns its exit code. `about`: its docstring, which
+    has its usage. `draw`: gets the folders and --overwrite; returns the files that it wrote."""
+    overwrite, named = overwrite_in(arguments)
+    about = str(about)
+    if not named or named[0].startswith("-") or len(named) > (most or len(named)):
+        print(about.strip(), file=sys.stderr)
+        return 0 if arguments in (["--help"], ["-h"]) else 1
+    try:
+        files = draw([Path(folder) for folder in named], overwrite)
+    except (PlotsError, OSError) as error:
+        print(f"{about.split('usage: plots/')[1].split()[0]}: {error}", file=sys.stderr)
+        return 1
+    if files:
+        print(f"figure: {' and '.join(map(str, files))}")
+    return 0
 
 
 def require_free(file: Path, overwrite: bool) -> None:

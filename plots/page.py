@@ -17,7 +17,6 @@ from palette import styles_of
 from strategies import strategies_text, table
 from labels import labels, workers_text
 from judgement import Variant, variant_of
-from what_if import WhatIf, what_if
 from wording import (bytes_text, count_text, counts_text, metric_text, plural, span_text,
                      time_text)
 
@@ -84,7 +83,6 @@ class WorkloadView:
     warnings: list[str]
     cells: list[CellRow]
     why: str
-    what_if: list[WhatIf]
     machine: list[tuple[str, str]]
     builds: list[list[tuple[str, str]]]
     result: list[Graphic] = field(default_factory=list)
@@ -92,14 +90,15 @@ class WorkloadView:
 
 
 @dataclass
-class Folder:
+class Records:
     name: str
-    records: str  # path of its records, relative to the page; empty: they are missing
+    link: str  # their path relative to the page; empty: they are missing
 
 
 @dataclass
 class Page:
-    folders: list[Folder]
+    folders: list[str]
+    records: list[Records]
     runs: int
     counts: str  # cells and strategies of these runs
     strategies: str  # in the program's table
@@ -112,7 +111,6 @@ class Page:
     decides: str = ""  # the command that would decide the undecided claims
     measurements: list[WorkloadView] = field(default_factory=list)
     graphs: list[Graphic] = field(default_factory=list)
-    virtual_time: str = ""  # file of the page of simulated runs; empty: there is none
 
 
 # Columns of the leaderboard: key and heading.
@@ -245,14 +243,15 @@ def _conditions(judged: Json) -> str:
         parts.append(f"recipe {cells[0]['recipe']}")
     parts.append(variant_of(cells[0]).length)
     machine = judged["machine"]
-    parts.append(f"{machine['cpu']}, {plural(machine['cores_used'], 'core')}")
+    parts.append(f"computed from measured costs: {machine['cpu']}" if judged["virtual_time"] else
+                 f"{machine['cpu']}, {plural(machine['cores_used'], 'core')}")
     return " · ".join(part for part in parts if part)
 
 
 def _missed(judged: Json, names: list[str]) -> str:
     missed = [f"{name} ({cell['reached']} of {plural(cell['count'], 'run')} reached it)"
               for name, cell in zip(names, judged["cells"])
-              if cell["claims_time"] and cell["typical_seconds"] is None]
+              if cell["claims_time"] and cell["metric"] and cell["typical_seconds"] is None]
     return f"Missed the target: {', '.join(missed)}." if missed else ""
 
 
@@ -305,7 +304,7 @@ def _view(index: int, judged: Json) -> WorkloadView:
     styles = styles_of(cell["cell"]["strategy"] for cell in judged["cells"])  # as in figures
     metric = judged["target"]["metric"]
     return WorkloadView(
-        title=judged["workload"], apart="",
+        title=judged["workload"] + (", virtual time" if judged["virtual_time"] else ""), apart="",
         slug=f"{index + 1}-" + re.sub(r"[^A-Za-z0-9_-]", "-", judged["workload"]),
         conditions=_conditions(judged), headline=headline_of(judged, names),
         missed=_missed(judged, names), same_start=_same_start(judged), rates=_rates(judged),
@@ -314,15 +313,15 @@ def _view(index: int, judged: Json) -> WorkloadView:
                for place, (name, style, cell)
                in enumerate(zip(names, styles, judged["cells"]), start=1)],
         why=why_of(judged, names),
-        what_if=what_if(judged, names, [style.colour for style in styles]),
-        machine=_machine(judged["machine"]),
+        machine=([("cluster", judged["machine"]["cpu"])] if judged["virtual_time"]
+                 else _machine(judged["machine"])),
         builds=[_build(build) for build in judged["software"]])
 
 
 def _failures(judgement: Json) -> list[Failure]:
     return [Failure(judged["workload"], name, run["seed"], run["failure"]["kind"],
                     run["failure"]["text"], run["command"])
-            for judged in judgement["workloads"]
+            for judged in judgement["workloads"] + judgement["virtual_time"]
             for name, cell in zip(cell_labels(judged), judged["cells"])
             for run in cell["runs"] if run["status"] == "failed" and run["failure"]]
 
@@ -336,25 +335,29 @@ def _coverage(judgement: Json) -> str:
                      for count, coverage in sorted(by_count.items()))
 
 
-def folder_of(name: str, page: Path, file: str = "records.jsonl") -> Folder:
-    """The folder of records `name`. `page`: the folder that will hold the page."""
-    there = (path for path in (Path(name) / file, Path(name) / f"{file}.gz") if path.exists())
-    return Folder(name, os.path.relpath(records, page) if (records := next(there, None)) else "")
+def records_in(folder: str, page: Path) -> list[Records]:
+    """The files of records in a folder. `page`: the folder that will hold the page."""
+    files = [Path(folder) / f"{kind}.jsonl{ending}" for kind in ("records", "simulated")
+             for ending in ("", ".gz")]
+    return ([Records(str(file), os.path.relpath(file, page)) for file in files if file.exists()]
+            or [Records(folder, "")])
 
 
 def page_of(judgement: Json, folder: Path) -> Page:
     """The contents of the page. `folder`: the folder that will hold it."""
-    every = [*judgement["workloads"], *judgement["measurements"]]
+    shown = judgement["workloads"] + judgement["virtual_time"]
+    every = [*shown, *judgement["measurements"]]
     runs = [run for judged in every for cell in judged["cells"]
             for run in cell["runs"]]
-    views = [_view(i, one) for i, one in enumerate(judgement["workloads"])]
+    views = [_view(i, one) for i, one in enumerate(shown)]
     measured = [_view(len(views) + i, one) for i, one in enumerate(judgement["measurements"])]
     titles = [view.title for view in views]
     for view in views:
         view.apart = view.conditions if titles.count(view.title) > 1 else ""
     days = sorted({run["timestamp"][:10] for run in runs} - {""})
     cells = [cell["cell"]["strategy"] for judged in every for cell in judged["cells"]]
-    return Page(folders=[folder_of(name, folder) for name in judgement["folders"]],
+    return Page(folders=judgement["folders"],
+                records=[one for name in judgement["folders"] for one in records_in(name, folder)],
                 runs=len(runs), strategies=strategies_text(table()),
                 counts=f"{plural(len(cells), 'cell')}, {strategies_text(cells)}",
                 warnings=judgement["warnings"],

@@ -17,41 +17,29 @@ from pathlib import Path
 from figure_files import save_figure
 from figure_race import draw_race
 from judgement import judge, runs_of
-from output_files import overwrite_in
-from strategies import PlotsError
+from output_files import run_command
 from table import render_table
 
 
-def write_figure(folder: Path, overwrite: bool) -> list[Path]:
-    """Draws the race of `folder` into that folder and prints its table; returns the files."""
-    runs = runs_of(judge([folder])["workloads"])
-    print(render_table(runs))
-    return save_figure(draw_race(runs), folder, "race", overwrite=overwrite)
+def write_figure(folders: list[Path], overwrite: bool) -> list[Path]:
+    """Draws the race of a folder into that folder and prints its table; returns the files."""
+    runs = runs_of(judge(folders)["workloads"])
+    print(render_table(runs), end="\n\n")
+    return save_figure(draw_race(runs), folders[0], "race", overwrite=overwrite)
 
 
-def write_growing_figure(folder: Path) -> None:
-    """Draws the runs that `folder` has so far."""
+def write_growing_figure(folders: list[Path], _: bool) -> list[Path]:
+    """Draws the runs that a folder has so far."""
     with contextlib.redirect_stderr(io.StringIO()):  # the matrix has printed these
-        runs = runs_of(judge([folder])["workloads"])
-    save_figure(draw_race(runs), folder, "race", ["svg"])
+        runs = runs_of(judge(folders)["workloads"])
+    save_figure(draw_race(runs), folders[0], "race", ["svg"])
+    return []
 
 
 def main(arguments: list[str]) -> int:
-    growing = arguments[:1] == ["--growing"]
-    overwrite, folders = overwrite_in(arguments[growing:])
-    if len(folders) != 1 or folders[0].startswith("-") or (growing and overwrite):
-        print(__doc__.strip(), file=sys.stderr)
-        return 0 if arguments in (["--help"], ["-h"]) else 1
-    try:
-        if growing:
-            write_growing_figure(Path(folders[0]))
-            return 0
-        files = write_figure(Path(folders[0]), overwrite)
-    except (PlotsError, OSError) as error:
-        print(f"race.py: {error}", file=sys.stderr)
-        return 1
-    print(f"\nfigure: {files[0]} and {files[1]}")
-    return 0
+    if arguments[:1] == ["--growing"]:
+        return run_command(__doc__, arguments[1:], write_growing_figure, most=1)
+    return run_command(__doc__, arguments, write_figure, most=1)
 
 
 if __name__ == "__main__":

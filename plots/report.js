@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts, filters and folds the leaderboard, within each workload.
+// Sorts, filters and folds the leaderboard, within each workload; unfolds everything on paper, and
+// copies commands.
 "use strict";
 {
   const most = 40;  // rows of a workload before "show all"
@@ -66,4 +67,27 @@
     foldAs(false);
   });
   addEventListener("afterprint", () => foldAs(before));
+
+  // On paper nothing opens by a click.
+  const folded = [...document.querySelectorAll("details:not([open])")];
+  addEventListener("beforeprint", () => {
+    folded.forEach((each) => { each.open = true; });
+  });
+  addEventListener("afterprint", () => {
+    folded.forEach((each) => { each.open = false; });
+  });
+
+  const copy = async (button) => {
+    const code = button.parentElement.querySelector("code");
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = "copied";
+    } catch {  // no clipboard for this page: select it, for the reader to copy
+      getSelection().selectAllChildren(code);
+      button.textContent = "selected";
+    }
+  };
+  for (const button of document.querySelectorAll("button.copy")) {
+    button.addEventListener("click", () => copy(button));
+  }
 }

@@ -6,7 +6,7 @@ usage: plots/report.py [--overwrite] JUDGEMENT
 
 JUDGEMENT is the judgement.json that `regatta report` wrote. Writes index.html and figures/ beside
 it. Replaces its own earlier files; with --overwrite any file except records. Runs in virtual time
-have their own page, simulated.html; if there are no other runs, it is index.html.
+are drawn by the same figures, each with a mark.
 """
 
 import sys
@@ -28,18 +28,14 @@ except ImportError as other:
 from matplotlib.figure import Figure
 
 from figure_files import save_figure
-from figure_virtual import draw_each, draw_speed, draw_target
-from figure_virtual_split import draw_split
 from graphs import GraphsError, write_pictures
 from inline_svg import Graphic, colour_rules, colour_variable, inline_svg
-from page import COLUMNS, Page, folder_of, page_of
+from axes_style import FAINT
+from page import COLUMNS, Page, page_of
 from page_claims import Claim
 from judgement import Run, read_judgement, runs_of
 from output_files import MARK, new_file, overwrite_in
-from simulated import Study, studies_of
-from simulated_page import NUMBERS, views_of
 from strategies import PlotsError
-from what_if import GIGABITS, WORKERS
 
 PLOTS = Path(__file__).resolve().parent
 # The figures of each section, drawn for each workload if its records have data for them: NAME of
@@ -81,12 +77,11 @@ class Figures:
         """Draws plots/figure_NAME.py from these runs; None if they have no data for it."""
         if not runs or find_spec(f"figure_{name}") is None:
             return None
-        return self.keep(import_module(f"figure_{name}").draw(runs), name, stem, description)
-
-    def keep(self, figure: Figure | None, name: str, stem: str,
-             description: str) -> Graphic | None:
+        figure: Figure | None = import_module(f"figure_{name}").draw(runs)
         if figure is None:
             return None
+        if runs[0].cell.machine.is_virtual:
+            figure.text(0, 1.02, "virtual time", color=FAINT, style="italic")
         save_figure(figure, self.folder, stem, overwrite=self.overwrite)
         self.drawn += 1
         svg = inline_svg(figure, f"f{self.drawn}", description)
@@ -132,78 +127,35 @@ def graph_pictures(folder: Path, overwrite: bool) -> list[Graphic]:
         return [Graphic("missing", "", f"Without pictures of graphs: {error}.", "")]
 
 
-def write_page(file: Path, overwrite: bool, title: str, scripts: tuple[str, ...], template: str,
-               folders: list[str], **contents: Any) -> None:
+def write_page(file: Path, overwrite: bool, page: Page) -> None:
     loader = jinja2.FileSystemLoader(PLOTS)
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters["colour"] = colour_variable
-    body = environment.get_template(template).render(**contents)
+    body = environment.get_template("report_body.html.j2").render(
+        page=page, columns=COLUMNS, of_one_workload=OF_ONE_WORKLOAD)
     light, dark = colour_rules(body)
     html = environment.get_template("report.html.j2").render(
-        title=title, folders=folders, body=Markup(body), light=light, dark=dark, mark=MARK,
-        scripts=scripts)
+        page=page, body=Markup(body), light=light, dark=dark, mark=MARK)
     with new_file(file, overwrite) as written:
         written.write_text(html)
 
 
-def render_races(judgement: Any, figures: Figures, index: Path, virtual_time: str) -> Page:
-    runs: list[Run] = []
+def render(judgement_file: Path, overwrite: bool) -> list[str]:
+    """Writes the page; returns lines to print on the terminal."""
+    judgement = read_judgement(judgement_file)
+    index = judgement_file.with_name("index.html")
+    figures = Figures(index.with_name("figures"), overwrite)
     page = page_of(judgement, index.parent)
-    page.virtual_time = virtual_time
-    for view, judged in zip(page.workloads, judgement["workloads"]):
+    for view, judged in zip(page.workloads, judgement["workloads"] + judgement["virtual_time"]):
         own = runs_of([judged])
-        runs += own
         view.result = figures.draw_all(RESULT, own, view.slug)
         view.figures = figures.draw_all(WHY, own, view.slug)
-    runs += runs_of(judgement["measurements"])
-    picture_claims(page.claims, runs, figures)
-    page.graphs = graph_pictures(figures.folder, figures.overwrite)
-    write_page(index, figures.overwrite, "Regatta report: who reached the target first?",
-               ("report.js", "every_page.js"), "report_body.html.j2", judgement["folders"],
-               page=page, columns=COLUMNS, of_one_workload=OF_ONE_WORKLOAD, if_workers=WORKERS,
-               if_gigabits=GIGABITS)
-    return page
-
-
-def render_simulated(judgement: Any, studies: list[Study], figures: Figures, file: Path,
-                     has_races: bool) -> None:
-    views = views_of(studies)
-    for study, view in zip(studies, views):
-        drawn = [(draw_speed(study), "speed", "Examples per second in virtual time against "
-                  "workers, a panel for each link."),
-                 (draw_each(study), "each", "Examples per second of each worker: what "
-                  "exchanges and waiting leave of one that is alone."),
-                 (draw_target(study), "target", "Virtual time to the target against workers."),
-                 (draw_split(study), "time", "Shares of a worker's step against workers; servers "
-                  "are left out.")]
-        graphics = [figures.keep(figure, name, f"{view.slug}-{name}", text)
-                    for figure, name, text in drawn]
-        view.speed = [one for one in graphics[:3] if one]
-        view.split = [one for one in graphics[3:] if one]
-    folders = [folder_of(name, file.parent, "simulated.jsonl") for name in judgement["folders"]]
-    write_page(file, figures.overwrite, "Regatta report: what if the cluster were another?",
-               ("every_page.js",), "simulated_body.html.j2", judgement["folders"], views=views,
-               numbers=NUMBERS, has_races=has_races,
-               records=[folder for folder in folders if folder.records])
-
-
-def render(judgement_file: Path, overwrite: bool) -> list[str]:
-    """Writes the pages; returns lines to print on the terminal."""
-    judgement = read_judgement(judgement_file)
-    studies = studies_of(judgement)
-    folder = judgement_file.parent
-    figures = Figures(folder / "figures", overwrite)
-    has_races = bool(judgement["workloads"] or judgement["measurements"]) or not studies
-    name = "simulated.html" if has_races else "index.html"
-    said = []
-    if has_races:
-        page = render_races(judgement, figures, folder / "index.html", name if studies else "")
-        said += [*in_short(page), f"report: {folder / 'index.html'}"]
-    if studies:
-        render_simulated(judgement, studies, figures, folder / name, has_races)
-        said.append(f"in virtual time: {folder / name}")
-    return said
+    real = runs_of(judgement["workloads"] + judgement["measurements"])
+    picture_claims(page.claims, real, figures)
+    page.graphs = graph_pictures(figures.folder, overwrite)
+    write_page(index, overwrite, page)
+    return [*in_short(page), f"report: {index}"]
 
 
 def in_short(page: Page) -> list[str]:

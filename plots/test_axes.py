@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 
 from curves import draw_curves
 from figure_race import draw_race
-from made_up import made_up_judgement, made_up_record, made_up_runs, made_up_simulated
-from simulated import studies_of
+from made_up import made_up_record, made_up_runs
 from test_trend import history
 
 STRATEGIES = ("single", "in_graph", "all_reduce", "async_shared", "independent",
@@ -40,9 +39,6 @@ LABELS: dict[str, tuple[str, str | None]] = {
                          r"accuracy at the end \(%\)|loss at the end"),
     "figure_graph_size": (r"workers", r"nodes"),
     "figure_trend": (r"commit, by its date", r".*\b(s|examples|examples/s)\b.*"),
-    "figure_virtual": (r"workers", r"examples per second( of each worker)?|"
-                       r"time to the target \(s\)"),
-    "figure_virtual_split": (r"workers", r"all_reduce|gossip"),
     "race": (r"training time " + SECONDS, rf"accuracy \(%\)|{LOSS}"),
     "curves": (r"epoch", rf"accuracy \(%\)|{LOSS}"),
 }
@@ -73,24 +69,9 @@ def drawn(name: str) -> list[Figure | None]:
     """The figure `name` for each of two workloads; their scales and units differ."""
     if name == "figure_trend":
         return [importlib.import_module(name).draw(made_up_runs(history()))]
-    if name.startswith("figure_virtual"):
-        return drawn_virtual(name)
     runs = [made_up_runs(some_records(workload)) for workload in ("parabola", "resnet9_thin")]
     draw = {"race": draw_race, "curves": draw_curves}.get(name)
     return [(draw or importlib.import_module(name).draw)(one) for one in runs]
-
-
-def drawn_virtual(name: str) -> list[Figure | None]:
-    """All figures of a module, from runs in virtual time that reach their target."""
-    records = [made_up_simulated(strategy, workers, 100 * workers)
-               | {"status": "reached", "training_time_to_target_ns": 10**9,
-                  "examples_to_target": 1000}
-               for strategy in ("all_reduce", "gossip") for workers in (2, 4)]
-    (study,) = studies_of(made_up_judgement(records))
-    module = importlib.import_module(name)
-    own = [draw for name, draw in vars(module).items()
-           if name.startswith("draw_") and draw.__module__ == module.__name__]
-    return [draw(study) for draw in own]
 
 
 def label(axes: Axes, direction: str) -> str:

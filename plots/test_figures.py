@@ -23,11 +23,12 @@ import figure_time_to_target
 from curves import draw_curves
 from headline import factors_text, headline_of, standing_text, why_of
 from inline_svg import colour_rules, dark_of, inline_svg
-from made_up import made_up_failure, made_up_judgement, made_up_record, made_up_runs
+from made_up import (made_up_failure, made_up_judgement, made_up_record, made_up_runs,
+                     made_up_simulated)
 from palette import styles_of
 from judgement import Run, group_runs
+from judgement import runs_of as judged_runs
 from selection import MOST_LINES, MOST_ROWS, fitting
-from what_if import what_if
 from wording import bytes_text, counts_text, longer_text, time_text
 
 MODULES = (figure_race, figure_time_to_target, figure_time_split, figure_efficiency)
@@ -151,6 +152,20 @@ class Figures(unittest.TestCase):
         self.assertEqual(set(lines["ideal: single on as many cores"]), {90.0})
         self.assertIn("independent (ceiling)", lines)
 
+    def test_scale_in_virtual_time_on_each_cluster_with_shares_of_one_size(self) -> None:
+        records = [made_up_simulated("all_reduce", n, gbit * 90.0 * n ** 0.5,
+                                     hardware={"link_bytes_per_s": gbit * 125e6})
+                   for gbit in (1, 10) for n in (1, 4, 16)]
+        judged = made_up_judgement(records)
+        self.assertEqual(judged["workloads"], [])
+        self.assertEqual([one["machine"]["cpu"].split(",")[0] for one in judged["virtual_time"]],
+                         ["links of 1000 Mbit/s", "links of 10000 Mbit/s"])
+        (axes,) = figure_scaling.draw(judged_runs(judged["virtual_time"][:1])).axes
+        lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
+        self.assertEqual(lines["all_reduce"], [90, 180, 360])
+        self.assertEqual(lines["ideal: n times one worker"], [90, 360, 1440])
+        self.assertEqual((axes.get_xscale(), axes.get_yscale()), ("log", "log"))
+
     def test_of_scaling_have_hollow_marks_where_workers_share_cores(self) -> None:
         records = [with_workers("all_reduce", n, 50.0 * n) for n in (1, 2, 4)]
         records[2]["cell"]["oversubscribed"] = True
@@ -270,31 +285,13 @@ def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any
                                "examples": factor / 0.8, "each": 0.8, "low": factor - 0.1,
                                "high": factor + 0.1},
              "typical_seconds": median, "seconds_per_example": {"median": 1e-3},
+             "metric": {"median": 55.0},
              "step_seconds": {"compute": 3, "exposed_communication": 1, "bubble": 0,
                               "wait": 0}}
             for standing, median, factor in cells]
     return {"target": {"metric": "accuracy", "value": 60.0}, "cells": rows, "matrices": [],
             "first": {"certainty": certainty, "ahead": 2.0, "detectable": None, "seeds": None,
                       "coarse": False, **first}}
-
-
-class WhatIfTable(unittest.TestCase):
-    def test_adds_the_transfers_of_the_formulas_to_measured_computing(self) -> None:
-        places = [{"place": f"replica{worker}", "compute_ns": 10 * 8_000_000, "steps": 10,
-                   "wait_ns": 10 * 5_000_000, "bytes_sent": 0} for worker in range(2)]
-        graph = {"bytes_per_step_computed": 2_000_000, "bytes_per_step_counted": 2_000_000}
-        records = [made_up_record("resnet9_thin", strategy, 1, workers=places, graph=graph)
-                   for strategy in ("all_reduce", "parameter_server", "in_graph")]
-        (judged,) = made_up_judgement(records)["workloads"]
-        names = [cell["cell"]["strategy"] for cell in judged["cells"]]
-        rows = {row.label: row.speeds for row in what_if(judged, names, names)}
-        self.assertEqual(set(rows), {"all_reduce", "parameter_server"})
-        # A worker's 256 examples take 8 ms. A ring of two moves 1 MB in 8 ms at 1 Gbit/s.
-        self.assertAlmostEqual(rows["all_reduce"][0], 512 / (0.008 + 0.008 + 2 * 25e-6))
-        # 32 workers have 16 examples each; their ring moves 31 / 16 MB, with 62 delays.
-        self.assertAlmostEqual(rows["all_reduce"][4], 512 / (0.0005 + 0.0155 + 62 * 25e-6))
-        # The server's link carries the 0.5 MB of parameters 8 + 1 times, at 10 Gbit/s.
-        self.assertAlmostEqual(rows["parameter_server"][3], 512 / (0.002 + 0.0036 + 2 * 25e-6))
 
 
 class Headlines(unittest.TestCase):

@@ -15,7 +15,7 @@ from pathlib import Path
 from figure_files import save_figure
 from figure_trend import draw
 from judgement import Run, judge, runs_of
-from output_files import overwrite_in
+from output_files import run_command
 from strategies import PlotsError
 
 
@@ -23,31 +23,22 @@ def runs_of_one_machine(folders: list[Path]) -> list[Run]:
     """Reads the runs of the folders. Throws: PlotsError if they are of several machines, because
     such times do not form one series."""
     runs = runs_of(judge(folders)["workloads"])
-    machines = sorted({" ".join([f"{cpu}, {cores} cores", *gpus])
-                       for cpu, cores, gpus in {run.cell.machine for run in runs}})
+    machines = sorted({run.cell.machine.text for run in runs})
     if len(machines) > 1:
         raise PlotsError(f"the folders are of {len(machines)} machines ({'; '.join(machines)}); "
                            "one at a time")
     return runs
 
 
+def write_figure(folders: list[Path], overwrite: bool) -> list[Path]:
+    figure = draw(runs_of_one_machine(folders))
+    if figure is None:
+        raise PlotsError("no cell was measured at more than one commit; name folders of several")
+    return save_figure(figure, folders[0], "trend", overwrite=overwrite)
+
+
 def main(arguments: list[str]) -> int:
-    overwrite, named = overwrite_in(arguments)
-    if not named or named[0].startswith("-"):
-        print(__doc__.strip(), file=sys.stderr)
-        return 0 if arguments in (["--help"], ["-h"]) else 1
-    folders = [Path(argument) for argument in named]
-    try:
-        figure = draw(runs_of_one_machine(folders))
-        if figure is None:
-            raise PlotsError("no cell was measured at more than one commit; name folders of "
-                               "several")
-        files = save_figure(figure, folders[0], "trend", overwrite=overwrite)
-    except (PlotsError, OSError) as error:
-        print(f"trend.py: {error}", file=sys.stderr)
-        return 1
-    print(f"figure: {files[0]} and {files[1]}")
-    return 0
+    return run_command(__doc__, arguments, write_figure)
 
 
 if __name__ == "__main__":

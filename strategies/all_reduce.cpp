@@ -7,13 +7,15 @@
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"
 #include "strategies/summed_replicas.h"
+#include "strategies/summing.h"
 
 namespace regatta {
 namespace {
 
 Step all_reduce(const Step& step, const StrategyOptions& options) {
   return summed_replicas(
-      step, {.count = options.replicas, .summing = summing_of(options), .strategy = "all_reduce"});
+      step,
+      {.count = options.replicas, .algorithm = algorithm_of(options), .strategy = "all_reduce"});
 }
 
 }  // namespace

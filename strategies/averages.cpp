@@ -34,8 +34,7 @@ std::vector<std::vector<Value>> mean_variables(Replicas& replicas, std::int64_t 
                              {.group = static_cast<std::int64_t>(replicas.trainables() - 1 - t),
                               .member = r,
                               .members = replicas.count(),
-                              .algorithm = averages.summing.algorithm,
-                              .columns = averages.summing.columns}));
+                              .algorithm = averages.algorithm}));
     }
   }
   return means;

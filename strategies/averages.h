@@ -5,12 +5,12 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "kernels/graph/period.h"
 #include "strategies/option.h"
 #include "strategies/replicas.h"
-#include "strategies/summing.h"
 
 namespace regatta {
 
@@ -28,7 +28,7 @@ void update_alone(Replicas& replicas, std::int64_t global_batch);
 struct Averages {
   std::function<VariableId(std::size_t trainable, std::int64_t replica)> variable;
   std::function<Period(std::size_t trainable)> period;
-  Summing summing;
+  std::string algorithm;  ///< of all_reduce
 };
 
 /// Appends the means of the variables over the replicas, weighted by the replicas' numbers of

@@ -25,6 +25,7 @@
 #include "strategies/shared_options.h"
 #include "strategies/stages.h"
 #include "strategies/strategy.h"
+#include "strategies/summing.h"
 
 namespace regatta {
 namespace {
@@ -178,7 +179,7 @@ class Diloco {
         replicas_, global_batch_,
         {.variable = variable,
          .period = [this, later](std::size_t t) { return timetable_.of(t, later); },
-         .summing = summing_of(options_)});
+         .algorithm = algorithm_of(options_)});
   }
 
   /// Saves the parameters that will be exchanged.

@@ -9,6 +9,7 @@
 #include "strategies/averages.h"
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"
+#include "strategies/summing.h"
 
 namespace regatta {
 namespace {
@@ -33,7 +34,7 @@ Step local_sgd(const Step& step, const StrategyOptions& options) {
       replicas, step.global_batch,
       {.variable = [&](std::size_t t, std::int64_t r) { return replicas.parameter(t, r); },
        .period = [&](std::size_t) { return period; },
-       .summing = summing_of(options)});
+       .algorithm = algorithm_of(options)});
   for (std::size_t t = replicas.trainables(); t-- > 0;) {
     for (std::int64_t r = 0; r < replicas.count(); ++r) {
       replicas.at_update(t, r).only(period).assign(means[t][static_cast<std::size_t>(r)],

@@ -116,7 +116,6 @@ Value PowerSgd::summed(const Sum& sum, Value value, std::int64_t round) {
                                     .member = node.member,
                                     .members = attributes.integer("members"),
                                     .algorithm = attributes.text("algorithm"),
-                                    .columns = torus_columns(node),
                                     .round = round});
 }
 

@@ -59,24 +59,24 @@ std::string refusal_of_torus(const std::string& strategy, const std::string& sid
   return "";
 }
 
-TEST(AllReduce, TellsTheColumnsOfItsTorusToEveryMember) {
+TEST(AllReduce, TellsTheSidesOfItsTorusToEveryMember) {
   for (const char* strategy : {"all_reduce", "local_sgd", "diloco", "all_reduce+powersgd"}) {
     StrategyOptions options = replicas(6);
     options.given = {{"all_reduce", "torus"}};
-    const auto columns_of = [&](const std::string& sides) {
+    const auto algorithm_of = [&](const std::string& sides) {
       if (!sides.empty()) options.given["torus"] = sides;
-      std::vector<std::int64_t> all;
+      std::vector<std::string> all;
       const Graph graph = part(rewritten(strategy, options));
       for (const Node& node : graph.nodes()) {
-        if (node.op == Op::AllReduce) all.push_back(torus_columns(node));
+        if (node.op == Op::AllReduce) all.push_back(node.attributes.text("algorithm"));
       }
       EXPECT_GE(all.size(), 6U);
       EXPECT_EQ(std::count(all.begin(), all.end(), all[0]), std::ssize(all)) << strategy;
       return all[0];
     };
-    EXPECT_EQ(columns_of(""), 0) << strategy;
-    EXPECT_EQ(columns_of("2x3"), 2) << strategy;
-    EXPECT_EQ(columns_of("6x1"), 6) << strategy;
+    EXPECT_EQ(algorithm_of(""), "torus") << strategy;
+    EXPECT_EQ(algorithm_of("2x3"), "torus_2x3") << strategy;
+    EXPECT_EQ(algorithm_of("6x1"), "torus_6x1") << strategy;
   }
 }
 

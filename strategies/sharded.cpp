@@ -27,9 +27,8 @@ namespace regatta {
 namespace {
 
 Step sharded(const Step& step, const StrategyOptions& options) {
-  const Step replicas = summed_replicas(step, {.count = options.replicas,
-                                               .summing = {.algorithm = std::string(kRing)},
-                                               .strategy = "sharded"});
+  const Step replicas = summed_replicas(
+      step, {.count = options.replicas, .algorithm = std::string(kRing), .strategy = "sharded"});
   const std::string shard = options.choice(kShard);
   return to_share(replicas, {.gradients = shard != kShards[0], .parameters = shard == kShards[2]});
 }

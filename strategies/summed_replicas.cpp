@@ -22,8 +22,7 @@ Step summed_replicas(const Step& step, const SummedReplicas& wanted) {
           {.group = static_cast<std::int64_t>(replicas.trainables() - 1 - t),
            .member = r,
            .members = replicas.count(),
-           .algorithm = wanted.summing.algorithm,
-           .columns = wanted.summing.columns}));
+           .algorithm = wanted.algorithm}));
     }
   }
   for (std::size_t t = replicas.trainables(); t-- > 0;) {

@@ -6,16 +6,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "kernels/graph/graph.h"
-#include "strategies/summing.h"
 
 namespace regatta {
 
 struct SummedReplicas {
   std::int64_t count = 1;
-  Summing summing;
+  std::string algorithm;      ///< of all_reduce
   std::string_view strategy;  ///< for error messages
 };
 

@@ -5,18 +5,18 @@
 #include <optional>
 
 #include "kernels/base/error.h"
-#include "kernels/graph/collective.h"
+#include "kernels/graph/collective_messages.h"
 #include "strategies/shared_options.h"
 
 namespace regatta {
 
-Summing summing_of(const StrategyOptions& options) {
-  Summing summing{.algorithm = options.choice(kAlgorithm)};
+std::string algorithm_of(const StrategyOptions& options) {
+  const std::string algorithm = options.choice(kAlgorithm);
   const std::optional<TorusShape> sides = options.sides_if_any(kTorusSides);
-  if (!sides) return summing;
-  if (summing.algorithm != kTorus) {
-    throw RunError(ErrorKind::Usage, "--torus is for --all-reduce torus, and this is " +
-                                         summing.algorithm + "; fix: leave it out");
+  if (!sides) return algorithm;
+  if (algorithm != kTorus) {
+    throw RunError(ErrorKind::Usage, "--torus is for --all-reduce torus, and this is " + algorithm +
+                                         "; fix: leave it out");
   }
   const std::int64_t replicas = options.replicas;
   if (replicas % sides->columns != 0 || replicas / sides->columns != sides->rows) {
@@ -25,8 +25,7 @@ Summing summing_of(const StrategyOptions& options) {
                        std::to_string(replicas) +
                        " replicas; fix: give columns and rows whose product is that");
   }
-  summing.columns = sides->columns;
-  return summing;
+  return to_algorithm(*sides);
 }
 
 }  // namespace regatta

@@ -3,21 +3,15 @@
 // Reads `--all-reduce` and `--torus`, for strategies that declare both.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "strategies/option.h"
 
 namespace regatta {
 
-struct Summing {
-  std::string algorithm;
-  std::int64_t columns = 0;  ///< columns of a torus; 0: the torus nearest to a square
-};
-
-/// Returns the all_reduce algorithm and the torus's columns. Throws: RunError(Usage) if `--torus`
-/// is given and its columns times rows is not the number of replicas, or the algorithm is not
-/// torus.
-Summing summing_of(const StrategyOptions& options);
+/// Returns the all_reduce algorithm, with the sides of a torus if they are given: `torus_3x2`.
+/// Throws: RunError(Usage) if `--torus` is given and its columns times rows is not the number of
+/// replicas, or the algorithm is not torus.
+std::string algorithm_of(const StrategyOptions& options);
 
 }  // namespace regatta

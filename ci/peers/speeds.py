@@ -33,11 +33,6 @@ class Sample(NamedTuple):
         return (statistics.median(self.speeds()["regatta"])
                 / max(statistics.median(speeds) for speeds in self.peers.values()))
 
-    def convolutions(self, side: str) -> float:
-        """Images/s of the step's convolutions alone: `primitive_ms` or `kernel_ms`."""
-        return self.batch * 1e3 / statistics.median(
-            report["convolutions"][side] for report in self.ours)
-
 
 Samples = dict[Case, Sample]
 
@@ -53,13 +48,10 @@ def table(rows: list[list[str]]) -> list[str]:
 def speed_table(samples: Samples) -> list[str]:
     """The table of medians."""
     peers = list(next(iter(samples.values())).peers)
-    rows = [["workload", "dtype", "batch", "regatta", *peers, "/ fastest",
-             "alone: oneDNN", "alone: ours"]]
+    rows = [["workload", "dtype", "batch", "regatta", *peers, "/ fastest"]]
     for case, sample in samples.items():
         medians = [f"{statistics.median(speeds):.0f}" for speeds in sample.speeds().values()]
-        rows.append([*case, str(sample.batch), *medians, f"{sample.ratio():.2f}",
-                     *(f"{sample.convolutions(side):.0f}"
-                       for side in ("primitive_ms", "kernel_ms"))])
+        rows.append([*case, str(sample.batch), *medians, f"{sample.ratio():.2f}"])
     return table(rows)
 
 

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shows where the time of a training step goes, in one run. On the CPU: the bare convolutions of
-// the step (oneDNN's primitives alone, and the project's kernels alone), the step itself under
-// `single` split by kind of op, and the time outside kernels. Rounds of both alternate; the first
-// warms up. With `--device cuda`: the step by kind of op and by kernel, the gaps between kernels,
-// the step launched as one, and the limit of each kernel (gpu_step_bench.h defines the numbers).
-//   step_bench --workload NAME [--dtype bf16] [--batch 64] [--threads 2] [--layers] [--json]
+// Shows where the time of a training step under `single` goes. On the CPU: the step by kind of op,
+// and the time outside kernels. With `--device cuda`: the step by kind of op and by kernel, the
+// gaps between kernels, the step launched as one, and the limit of each kernel (gpu_step_bench.h
+// defines the numbers). The first round warms up.
+//   step_bench --workload NAME [--dtype bf16] [--batch 64] [--threads 2] [--json]
 //   step_bench --workload NAME --dtype bf16 --device cuda [--layers] [--json]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 
-#include "harness/bench/bare_convolutions_bench.h"
 #include "harness/bench/gpu_step_bench.h"
 #include "harness/judge/statistics.h"
 #include "harness/plan/device_name.h"
@@ -29,7 +25,6 @@
 #include "harness/system/output_file.h"
 #include "harness/system/process.h"
 #include "kernels/base/error.h"
-#include "kernels/runtime/affinity.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "kernels/runtime/measure/clock.h"
@@ -81,34 +76,6 @@ Json split_by_op(const TimedKernels& kernels, const LoopReport& loop, std::size_
   return {{"ms", median_interval(step_ms).median},
           {"ops_ms", ops},
           {"outside_kernels_ms", median_interval(outside_ms).median}};
-}
-
-/// Medians over the rounds after the first: summed by pass, and for each convolution.
-Json convolution_report(const BareConvolutions& convolutions) {
-  Json passes = Json::object();
-  Json layers = Json::array();
-  double primitives = 0, kernels = 0;
-  const auto after_first = [](const std::vector<double>& times) {
-    return median_interval(std::span(times).subspan(1)).median;
-  };
-  for (const BareConvolutions::Entry& entry : convolutions.entries()) {
-    const double primitive = after_first(entry.primitive_ms);
-    const double kernel = after_first(entry.kernel_ms);
-    const std::string op(to_string(entry.op));
-    const Json times{
-        {"gflop", entry.flop * 1e-9}, {"primitive_ms", primitive}, {"kernel_ms", kernel}};
-    Json layer{{"op", op}, {"layer", entry.layer}, {"shape", entry.shape}};
-    layer.update(times);
-    layers.push_back(layer);
-    if (!passes.contains(op)) passes[op] = {{"gflop", 0}, {"primitive_ms", 0}, {"kernel_ms", 0}};
-    for (auto& [name, sum] : passes[op].items()) {
-      sum = sum.get<double>() + times[name].get<double>();
-    }
-    primitives += primitive;
-    kernels += kernel;
-  }
-  return {
-      {"primitive_ms", primitives}, {"kernel_ms", kernels}, {"passes", passes}, {"layers", layers}};
 }
 
 /// The step and its data, as measured on either device.
@@ -179,14 +146,7 @@ Json measure(const Options& options) {
                      .max_examples = steps * batch});
   executor.run(options.steps_a_round * batch);
   const std::int64_t rss_after = peak_rss_bytes();
-
-  const PinnedScope pinned(cores);
-  BareConvolutions convolutions(executor.step().graph, backend->kernels, threads);
-  convolutions.run_round();
-  for (std::int64_t round = 0; round < options.rounds; ++round) {
-    executor.run(executor.examples_seen() + options.steps_a_round * batch);
-    convolutions.run_round();
-  }
+  executor.run(steps * batch);
 
   Json step =
       split_by_op(timed, executor.loops().front(), static_cast<std::size_t>(options.steps_a_round));
@@ -196,7 +156,6 @@ Json measure(const Options& options) {
           {"batch", batch},
           {"threads", threads},
           {"rounds", options.rounds},
-          {"convolutions", convolution_report(convolutions)},
           {"step", step},
           {"memory",
            {{"planned_bytes", executor.planned_bytes()},
@@ -205,45 +164,20 @@ Json measure(const Options& options) {
             {"rss_after_bytes", rss_after}}}};
 }
 
-void print_convolutions(const Json& convolutions, bool layers) {
-  fmt::print("{:<30} {:>9} {:>12} {:>9} {:>12} {:>9}\n", "convolutions, each alone", "GFLOP",
-             "oneDNN ms", "GFLOP/s", "ours ms", "GFLOP/s");
-  const auto row = [](const std::string& name, const Json& of, const std::string& what) {
-    const double gflop = of["gflop"], primitive = of["primitive_ms"], kernel = of["kernel_ms"];
-    fmt::print("{:<30} {:>9.2f} {:>12.2f} {:>9.0f} {:>12.2f} {:>9.0f}  {}\n", name, gflop,
-               primitive, gflop / primitive * 1e3, kernel, gflop / kernel * 1e3, what);
-  };
-  for (const auto& [name, pass] : convolutions["passes"].items()) row(name, pass, "");
-  if (!layers) return;
-  for (const Json& layer : convolutions["layers"]) {
-    row("  " + layer["op"].get<std::string>(), layer,
-        layer["layer"].get<std::string>() + ": " + layer["shape"].get<std::string>());
-  }
-}
-
-void print(const Json& report, bool layers) {
-  const Json& convolutions = report["convolutions"];
+void print(const Json& report) {
   const Json& step = report["step"];
   const double batch = report["batch"], step_ms = step["ms"];
   fmt::print("{} {}, batch {}, {} threads, medians of {} rounds\n\n",
              report["workload"].get<std::string>(), report["dtype"].get<std::string>(), batch,
              report["threads"].get<int>(), report["rounds"].get<int>());
-  print_convolutions(convolutions, layers);
-  fmt::print("\n{:<30} {:>9} {:>9}\n", "step of single", "ms", "share");
+  fmt::print("{:<30} {:>9} {:>9}\n", "step of single", "ms", "share");
   const auto share = [&](const std::string& name, double ms) {
     fmt::print("{:<30} {:>9.2f} {:>7.1f} %\n", name, ms, ms / step_ms * 100);
   };
   for (const auto& [op, ms] : step["ops_ms"].items()) share(op, ms);
   share("in no kernel", step["outside_kernels_ms"]);
   share("step", step_ms);
-  const double bound = convolutions["primitive_ms"], ours = convolutions["kernel_ms"];
-  fmt::print("\n{:<30} {:>9} {:>9} {:>12}\n", "", "ms", "images/s", "of the step");
-  const auto speed = [&](const std::string& name, double ms) {
-    fmt::print("{:<30} {:>9.2f} {:>9.0f} {:>12.2f}\n", name, ms, batch / ms * 1e3, ms / step_ms);
-  };
-  speed("oneDNN convolutions alone", bound);
-  speed("our convolutions alone", ours);
-  speed("training step", step_ms);
+  fmt::print("\n{:.0f} images/s\n", step["images_per_s"].get<double>());
   const Json& memory = report["memory"];
   const auto megabytes = [&](const char* name) { return memory[name].get<double>() / 1e6; };
   fmt::print(
@@ -259,7 +193,6 @@ void print_on_gpu(const Json& report, bool layers) {
              report["batch"].get<int>(), report["gpu"].get<std::string>(),
              report["cudnn_engine"].get<std::string>(), report["rounds"].get<int>());
   print_gpu_step(report, report["batch"].get<double>(), layers ? Rows::OpsAndKernels : Rows::Ops);
-  fmt::print("\nbare convolutions are measured on the CPU only\n");
 }
 
 void declare(CLI::App& app, Options& options) {
@@ -281,7 +214,7 @@ void declare(CLI::App& app, Options& options) {
                  "of the square matrices whose product gives a GPU's peak")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_flag("--layers", options.layers, "each convolution, too; on a GPU each kernel");
+  app.add_flag("--layers", options.layers, "on a GPU: each kernel, too");
   app.add_flag("--json", options.json);
   app.add_option("--save", options.save, "file for the same JSON beside what is printed");
   add_overwrite(app, options.if_there, "the file of --save");
@@ -290,7 +223,7 @@ void declare(CLI::App& app, Options& options) {
 int run(int argc, char** argv) {
   Options options;
   options.request.threads = 2;
-  CLI::App app{"Where the time of a training step goes, beside its bare convolutions."};
+  CLI::App app{"Where the time of a training step goes."};
   declare(app, options);
   CLI11_PARSE(app, argc, argv);
   try {
@@ -309,7 +242,7 @@ int run(int argc, char** argv) {
     } else if (on_gpu) {
       print_on_gpu(report, options.layers);
     } else {
-      print(report, options.layers);
+      print(report);
     }
   } catch (const RunError& error) {
     fmt::print(stderr, "step_bench: {}\n", error.what());

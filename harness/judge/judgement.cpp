@@ -223,7 +223,7 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
     }
   }
   std::vector<std::string> warnings;
-  warn_of_noise(workload, warnings);
+  if (!workload.cells.front().runs.front()->simulated) warn_of_noise(workload, warnings);
   if (commits.size() > 1) {
     warnings.push_back(fmt::format("runs of {} commits stand side by side: {}", commits.size(),
                                    fmt::join(commits, ", ")));

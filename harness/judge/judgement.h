@@ -174,6 +174,8 @@ struct Judgement {
   /// Workloads whose runs are all too short for a speed and missed their target, because they were
   /// made to count bytes or nodes. Claims use them; they have no first place.
   std::vector<WorkloadJudgement> measurements;
+  /// Workloads of runs in virtual time; a cluster is a machine, which no other run shares.
+  std::vector<WorkloadJudgement> virtual_time;
   std::vector<Claim> claims;
   std::vector<std::string> warnings;
 };
@@ -182,11 +184,8 @@ struct Judgement {
 /// the folder to which the commands in Claim::missing add runs.
 Judgement judge(std::span<const Record> records, const std::string& folder = "out/claims");
 
-struct SimulatedStudy;
-
-/// Formats the judgement as JSON for plots/, with the table of strategies. Runs in virtual time are
-/// a separate list. Infinite numbers are null. Ends with a newline.
-std::string to_json(const Judgement& judgement, std::span<const SimulatedStudy> simulated,
-                    const std::vector<std::string>& folders);
+/// Formats the judgement as JSON for plots/, with the table of strategies. Infinite numbers are
+/// null. Ends with a newline.
+std::string to_json(const Judgement& judgement, const std::vector<std::string>& folders);
 
 }  // namespace regatta

@@ -3,23 +3,61 @@
 // Formats a judgement as JSON with everything that plots/ reads: medians as {median, low, high,
 // coverage}, null for infinite numbers, times in seconds. Each run has its samples, and its command
 // so that a page can show how to repeat it.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 
 #include "harness/judge/example_graph.h"
-#include "harness/judge/record_json.h"
+#include "harness/judge/judgement.h"
+#include "harness/record/record_fields.h"
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
 namespace regatta {
 namespace {
 
-using judgement_json::cell_json;
-using judgement_json::finite;
-using judgement_json::Json;
-using judgement_json::object_of;
-using judgement_json::plain;
-using judgement_json::step_json;
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json plain(const T& value) {
+  return value;
+}
+template <typename T>
+Json plain(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// Converts `part` to a JSON object of its fields, none of which may be a part of a record itself.
+template <HasFields T>
+Json object_of(const T& part) {
+  Json object = Json::object();
+  for_each_field(part,
+                 [&](const char* name, const auto& value) { object.emplace(name, plain(value)); });
+  return object;
+}
+
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json finite(const std::optional<double>& value) { return value ? finite(*value) : Json(nullptr); }
+
+/// Converts the run's cell to JSON as in the record, without the seed.
+Json cell_json(const Record& run) {
+  Json cell = Json::object();
+  for (const auto& [name, value] : lines_of(run.cell)) {
+    if (name != "seed") cell.emplace(name, Json::parse(value));
+  }
+  return cell;
+}
+
+/// Converts the parts of a worker's step to a JSON object by name. Units: seconds.
+Json step_json(const CellJudgement& cell) {
+  Json parts = Json::object();
+  for (std::size_t i = 0; i < kStepParts.size(); ++i) {
+    parts.emplace(kStepParts[i], cell.step_seconds[i]);
+  }
+  return parts;
+}
 
 Json seconds(const std::optional<std::int64_t>& ns) {
   return ns ? Json(static_cast<double>(*ns) * 1e-9) : Json(nullptr);
@@ -217,6 +255,7 @@ Json to_json(const WorkloadJudgement& workload) {
           {"dataset", record.cell.dataset},
           {"target", object_of(record.target)},
           {"machine", object_of(record.machine)},
+          {"virtual_time", record.simulated.has_value()},
           {"software", software_of(workload)},
           {"first", to_json(workload.first)},
           {"same_start",
@@ -266,8 +305,7 @@ Json cell_fields_json() {
 
 }  // namespace
 
-std::string to_json(const Judgement& judgement, std::span<const SimulatedStudy> simulated,
-                    const std::vector<std::string>& folders) {
+std::string to_json(const Judgement& judgement, const std::vector<std::string>& folders) {
   const auto all = [](const std::vector<WorkloadJudgement>& workloads) {
     Json array = Json::array();
     for (const WorkloadJudgement& each : workloads) array.push_back(to_json(each));
@@ -281,8 +319,8 @@ std::string to_json(const Judgement& judgement, std::span<const SimulatedStudy> 
                      {"warnings", judgement.warnings},
                      {"workloads", all(judgement.workloads)},
                      {"measurements", all(judgement.measurements)},
-                     {"claims", claims},
-                     {"simulated", judgement_json::simulated_json(simulated)}};
+                     {"virtual_time", all(judgement.virtual_time)},
+                     {"claims", claims}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

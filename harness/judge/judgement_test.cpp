@@ -194,7 +194,7 @@ TEST(Judgement, KeepsMeasurementsOutOfRaces) {
 
 TEST(Judgement, HoldsAllClaimsAgainstTheRecords) {
   const auto json =
-      nlohmann::json::parse(to_json(judge(std::vector<Record>{made_up("single", 1, 2)}), {}, {}));
+      nlohmann::json::parse(to_json(judge(std::vector<Record>{made_up("single", 1, 2)}), {}));
   ASSERT_EQ(json["claims"].size(), judge_claims({}).size());
   EXPECT_EQ(json["claims"][0]["verdict"], "undecided");
   EXPECT_FALSE(json["claims"][0]["missing"].empty());
@@ -337,7 +337,7 @@ TEST(Judgement, IsJsonWithoutInfinities) {
   add(records, "all_reduce", {1, 0, 2});
   records[1].status = Status::Failed;
   records[1].failure = Failure{.kind = "diverged", .text = "step 70: \xff"};
-  const auto json = nlohmann::json::parse(to_json(judge(records), {}, {"a", "b"}));
+  const auto json = nlohmann::json::parse(to_json(judge(records), {"a", "b"}));
   EXPECT_EQ(json["folders"].size(), 2U);
   const auto& cell = json["workloads"][0]["cells"][0];
   EXPECT_EQ(cell["seconds_to_target"]["median"], 2);

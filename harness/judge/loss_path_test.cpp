@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bounds of loss_path.h on real steps: sums in another order stay within them, faults do not.
-// reorderings_bench tries more of both and prints the numbers.
 #include "harness/judge/loss_path.h"
 
 #include <gtest/gtest.h>

@@ -6,11 +6,12 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 
 #include "harness/judge/judgement.h"
-#include "harness/judge/simulated_judgement.h"
 #include "harness/record/record_reader.h"
 #include "harness/system/child.h"
+#include "harness/system/number.h"
 #include "harness/system/output_file.h"
 #include "harness/system/program_files.h"
 #include "harness/system/terminal.h"
@@ -40,9 +41,47 @@ fs::path folder_of_page(const ReportRequest& request) {
 
 /// Checks before the work that no output is in the way.
 void require_free_page(const fs::path& out, IfThere if_there) {
-  for (const char* const name : {"index.html", "simulated.html", "judgement.json"}) {
+  for (const char* const name : {"index.html", "judgement.json"}) {
     require_free({.path = out / name, .if_there = if_there});
   }
+}
+
+std::string link_text(const HardwareRecord& hardware) {
+  const auto limit = [](const char* name, std::optional<double> bytes_per_s) {
+    return bytes_per_s ? fmt::format("{} of {:g} Mbit/s, ", name, *bytes_per_s * 8e-6) : "";
+  };
+  return fmt::format("{}{}delays of {:g} us", limit("links", hardware.link_bytes_per_s),
+                     limit("a common link", hardware.core_bytes_per_s), hardware.latency_ns * 1e-3);
+}
+
+/// Describes a cluster in virtual time as a machine, so that only runs with equal links and equal
+/// costs are compared.
+MachineFacts virtual_machine(const Simulated& simulated) {
+  std::string text = "cluster " + simulated.cluster.substr(0, 8);  // all that older records have
+  if (const auto& hardware = simulated.hardware) {
+    text = fmt::format("{}, kernels as on {}, compute times {}", link_text(*hardware),
+                       hardware->cpu, hardware->compute_times);
+    if (hardware->spread > 0) text += fmt::format(" with a spread of {:g}", hardware->spread);
+    text += fmt::format(", servers of {}", plural(hardware->server_cores, "core"));
+    if (const std::int64_t cores = hardware->machine_cores.value_or(0); cores > 0) {
+      text += fmt::format(", hosts that share {}", plural(cores, "core"));
+    }
+    if (const double bytes = hardware->queue_bytes.value_or(0); bytes > 0) {
+      text += fmt::format(", queues of {:g} kB", bytes * 1e-3);
+    }
+  }
+  MachineFacts machine;
+  machine.cpu = fmt::format("{} ({}; costs: {})", text, simulated.mode, simulated.source);
+  return machine;
+}
+
+/// Judges the runs in virtual time apart from all others, whose certainty they leave as it is.
+std::vector<WorkloadJudgement> judge_virtual_time(std::vector<Record>& records) {
+  for (Record& record : records) record.machine = virtual_machine(*record.simulated);
+  Judgement judgement = judge(records);
+  std::move(judgement.measurements.begin(), judgement.measurements.end(),
+            std::back_inserter(judgement.workloads));
+  return std::move(judgement.workloads);
 }
 
 void add_notes(Judgement& judgement, const std::vector<std::string>& folders) {
@@ -98,7 +137,8 @@ int run_report(const ReportRequest& request) {
   for (const std::string& warning : judgement.warnings) {
     fmt::print(stderr, "regatta: warning: {}\n", short_line(warning));
   }
-  const std::string json = to_json(judgement, judge_simulated(simulated), request.folders);
+  judgement.virtual_time = judge_virtual_time(simulated);
+  const std::string json = to_json(judgement, request.folders);
   if (request.format == ReportFormat::Json) {
     std::cout << json;
     return 0;

@@ -2,7 +2,7 @@
 //
 // `regatta report DIR...` judges the records in the folders and writes OUT/judgement.json, and from
 // it OUT/index.html, which opens without a network, with its figures beside it. The C++ program
-// computes the numbers (judgement.h, simulated_judgement.h), and plots/report.py draws them.
+// computes the numbers (judgement.h), and plots/report.py draws them.
 #pragma once
 
 #include <string>

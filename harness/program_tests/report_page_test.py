@@ -40,7 +40,7 @@ def report_of(records: Path) -> Path:
 
 @functools.cache
 def real_and_virtual() -> Path:
-    """A folder of records of real runs and of virtual ones, which get a separate page."""
+    """A folder of records of real runs and of virtual ones."""
     folder = fresh_folder()
     shutil.copy(VIRTUAL / "simulated.jsonl.gz", folder)
     shutil.copy(RECORDS / "records.jsonl.gz", folder)
@@ -100,7 +100,7 @@ class Opened(unittest.TestCase):
 class Page(Opened):
     @classmethod
     def setUpClass(cls) -> None:
-        cls.records = real_and_virtual()
+        cls.records = RECORDS
         super().setUpClass()
 
     def test_fits_screens_of_all_widths_and_paper(self) -> None:
@@ -280,42 +280,28 @@ class OfClaims(Opened):
         self.assertIn("in_graph", self.pictures_in("#graphs"))
 
 
-class OfVirtualTime(Opened):
-    """The page of virtual runs."""
+class WithVirtualTime(Opened):
+    """A page that also has virtual runs."""
 
     @classmethod
     def setUpClass(cls) -> None:
         cls.records = real_and_virtual()
         super().setUpClass()
 
-    def follow(self) -> None:
-        """Follows the link from the page of real runs to that of virtual ones."""
-        self.chromium.open(self.index.with_name(self.chromium.ask(
-            "document.querySelector('nav a[href$=\".html\"]').getAttribute('href')")))
-
     def test_fits_screens_of_all_widths_and_paper(self) -> None:
-        self.follow()
         self.check_fits_screens_of_all_widths_and_paper()
 
-    def test_ids_are_unique_and_what_figures_refer_to_is_there(self) -> None:
-        self.follow()
-        self.check_references()
-
-    def test_says_that_nothing_was_run_and_ranks_nothing_real(self) -> None:
-        self.assertNotIn("gossip", self.strategies())
-        self.follow()
-        text = self.chromium.ask("document.body.textContent")
-        self.assertIn("nothing here was run", text)
-        self.assertNotIn("parabola", text)
-
-    def test_has_figures_and_a_speed_for_each_point(self) -> None:
-        self.follow()
-        self.assertEqual(self.chromium.ask(
-            "[...document.querySelectorAll('figure svg')].filter(svg => "
-            "svg.getBoundingClientRect().width > 300).length"), 3)
-        count = len(record_lines(VIRTUAL, "simulated.jsonl"))
-        self.assertEqual(self.chromium.ask(
-            "document.querySelectorAll('table.numbers tbody tr').length"), count)
+    def test_marks_virtual_runs_and_lists_them_after_the_real_ones(self) -> None:
+        titles = self.chromium.ask(
+            "[...document.querySelectorAll('article h2')].map(e => e.textContent)")
+        self.assertEqual([title.endswith(", virtual time") for title in titles],
+                         [False] * WORKLOADS + [True])
+        figures = self.chromium.ask(
+            "[...document.querySelectorAll('#why details.workload')].map(e => "
+            "[...e.querySelectorAll('figure')].map(f => f.textContent.includes('virtual time')))")
+        self.assertGreater(len(figures[-1]), 1)
+        self.assertEqual({mark for marks in figures[:-1] for mark in marks}, {False})
+        self.assertEqual(set(figures[-1]), {True})
 
 
 if find_chromium() is None:

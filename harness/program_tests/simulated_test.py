@@ -124,10 +124,10 @@ class SimulatedRun(unittest.TestCase):
         self.assertEqual(len(ranked), 1)
         self.assertNotIn("--cluster", ranked[0])
         for judged in (alone, both):
-            (study,) = judged["simulated"]
-            (point,) = study["points"]
-            self.assertIn("--cluster", point["command"])
-            self.assertEqual(study["links"][0]["bytes_per_s"], 1.25e9)
+            (virtual,) = judged["virtual_time"]
+            (cell,) = virtual["cells"]
+            self.assertIn("--cluster", cell["runs"][0]["command"])
+            self.assertIn("links of 10000 Mbit/s", virtual["machine"]["cpu"])
 
 
 class TrainingRun(unittest.TestCase):

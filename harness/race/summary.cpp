@@ -109,7 +109,7 @@ T at_place(const std::map<Place, T>& all, const Place& place) {
 
 /// The torus's sides; empty for any other algorithm.
 std::optional<std::string> torus_text(const CollectiveShape& shape) {
-  if (shape.algorithm != kTorus) return std::nullopt;
+  if (!is_torus(shape.algorithm)) return std::nullopt;
   const TorusShape sides = torus_shape(shape);
   return fmt::format("{}x{}", sides.columns, sides.rows);
 }
@@ -121,10 +121,11 @@ std::vector<SumRecord> all_reduces_of(const std::vector<Step>& parts) {
     for (const Node& node : part.graph.nodes()) {
       if (node.op != Op::AllReduce || node.member != 0) continue;
       const CollectiveShape shape = collective_shape(part.graph, node);
-      by_group[shape.group] = {.algorithm = std::string(shape.algorithm),
-                               .torus = torus_text(shape),
-                               .members = shape.members,
-                               .bytes = shape.elements * shape.element_bytes};
+      by_group[shape.group] = {
+          .algorithm = std::string(is_torus(shape.algorithm) ? kTorus : shape.algorithm),
+          .torus = torus_text(shape),
+          .members = shape.members,
+          .bytes = shape.elements * shape.element_bytes};
     }
   }
   std::vector<SumRecord> all;

@@ -9,7 +9,8 @@
 //   latency_us = 25                    # from one host to another
 //   core_gbit_per_s = 40               # of the link shared by all traffic between hosts
 //   queue_kb = 80                      # data of a flow that waits before a saturated link; a new
-//                                      # flow queues behind it (ci/link_queue); 0 if left out
+//                                      # flow queues behind it; 0 if left out (link_queue in
+//                                      # results/epyc-2-cores/simulation_check measures it)
 //   seed = 1                           # for drawing compute times
 //   [compute_times]                    # default: the step times in the calibration
 //   kind = "gamma"                     # constant, gamma, log_normal, shifted_exponential, samples

@@ -1,113 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times of single ops on the shapes of resnet9, resnet9_thin and the parabola. Arguments end in the
-// number of threads; memory-bound ops report the bytes that they must read and write.
-//   BM_Parabola       the tiny ops, and all kernels of a step in order
-//   compare_dense     plain loops against oneDNN, from which kSmallProduct was chosen
-//   BM_Convolution    the convolutions of a network, summed by pass
+// Times of single ops on the shapes of resnet9 and resnet9_thin, for ci/regression: convolutions,
+// summed by pass, and ops that are bound by memory. Arguments end in the number of threads.
 #include <benchmark/benchmark.h>
+#include <omp.h>
 
-#include "kernels/cpu/dense_paths.h"
-#include "kernels/cpu/timed_ops_for_test.h"
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "kernels/cpu/built_op_for_test.h"
+#include "kernels/runtime/affinity.h"
 
 namespace regatta::cpu::test {
 namespace {
 
-// The parabola: 50 points, 1 -> 5 tanh -> 1.
-
-Attributes sgd_attributes(double momentum) {
-  return {{"momentum", momentum},
-          {"nesterov", std::int64_t{momentum != 0}},
-          {"weight_decay", momentum != 0 ? 5e-4 : 0},
-          {"weight", 1.0},
-          {"schedule_examples", std::vector<double>{0}},
-          {"schedule_values", std::vector<double>{0.01}}};
+/// Pins each thread to a core, if there are enough: threads that begin on one core stay there for
+/// some milliseconds and take several times as long.
+void pin_team(int threads) {
+  if (threads > static_cast<int>(std::thread::hardware_concurrency())) return;
+#pragma omp parallel num_threads(threads)
+  pin_thread({omp_get_thread_num()});
 }
 
-OpCase sgd(const Dims& dims, double momentum) {
-  return {Op::Sgd,
-          sgd_attributes(momentum),
-          {random_array(dims, 1)},
-          {random_array(dims, 2), random_array(dims, 3)},
-          "sgd"};
-}
-
-/// The nodes of a step, each with its own data; values do not affect the time.
-std::vector<OpCase> parabola_step() {
-  const Array x = random_array({50, 1}, 1), hidden = random_array({50, 5}, 2);
-  const Array w1 = random_array({5, 1}, 3), w2 = random_array({1, 5}, 4);
-  const Array b1 = random_array({5}, 5), b2 = random_array({1}, 6);
-  const Attributes mean{{"divisor", std::int64_t{50}}};
-  return {{Op::Dense, {}, {x, w1}, {}, "dense 1 -> 5"},
-          {Op::Bias, {}, {hidden, b1}, {}, "bias 5"},
-          {Op::Tanh, {}, {hidden}, {}, "tanh"},
-          {Op::Dense, {}, {hidden, w2}, {}, "dense 5 -> 1"},
-          {Op::Bias, {}, {x, b2}, {}, "bias 1"},
-          {Op::MeanSquaredError, mean, {x, x}, {}, "mean_squared_error"},
-          {Op::MeanSquaredErrorBackward, mean, {x, x}, {}, "mean_squared_error_backward"},
-          {Op::BiasBackward, {}, {x}, {}, "bias_backward 1"},
-          {Op::DenseBackwardWeights, {}, {x, hidden}, {}, "dense_backward_weights 5 -> 1"},
-          {Op::DenseBackwardData, {}, {x, w2}, {}, "dense_backward_data 5 -> 1"},
-          {Op::TanhBackward, {}, {hidden, hidden}, {}, "tanh_backward"},
-          {Op::BiasBackward, {}, {hidden}, {}, "bias_backward 5"},
-          {Op::DenseBackwardWeights, {}, {hidden, x}, {}, "dense_backward_weights 1 -> 5"},
-          sgd({5, 1}, 0),
-          sgd({5}, 0),
-          sgd({1, 5}, 0),
-          sgd({1}, 0)};
-}
-
-void BM_ParabolaOp(benchmark::State& state) {
-  const OpCase op_case = parabola_step()[static_cast<std::size_t>(state.range(0))];
-  run_one(state, op_case, 1);
-  state.SetLabel(op_case.name);
-}
-BENCHMARK(BM_ParabolaOp)->DenseRange(0, 13);
-
-void BM_ParabolaStep(benchmark::State& state) {
-  std::vector<std::unique_ptr<BuiltOp>> ops;
-  for (const OpCase& op_case : parabola_step()) {
-    ops.push_back(std::make_unique<BuiltOp>(cpu_table(), op_case, 1));
+/// Runs one step's kernels in order.
+void run_all(benchmark::State& state, std::vector<std::unique_ptr<BuiltOp>>& ops, int threads) {
+  omp_set_num_threads(threads);
+  pin_team(threads);
+  StepContext context;
+  for (const auto& op : ops) op->kernel().run(context);  // touches all memory
+  for (auto _ : state) {
+    for (const auto& op : ops) op->kernel().run(context);
+    ++context.step;
   }
-  run_all(state, ops, 1);
 }
-BENCHMARK(BM_ParabolaStep);
 
-// Both paths of dense on sizes around kSmallProduct. Arguments: batch, inputs, outputs.
-
-void compare_dense(benchmark::State& state, Op op, KernelFactory factory) {
-  const std::int64_t batch = state.range(0), inputs = state.range(1), outputs = state.range(2);
-  KernelTable table("one path");
-  table.add(op, std::move(factory));
-  const Array x = random_array({batch, inputs}, 1), w = random_array({outputs, inputs}, 2);
-  const Array dy = random_array({batch, outputs}, 3);
-  const bool forward = op == Op::Dense;
+/// Runs one op and reports the bytes that it must read and write.
+void run_one(benchmark::State& state, const OpCase& op_case, int threads) {
   std::vector<std::unique_ptr<BuiltOp>> ops;
-  ops.push_back(std::make_unique<BuiltOp>(
-      table, OpCase{op, {}, {forward ? x : dy, op == Op::DenseBackwardWeights ? x : w}, {}, ""},
-      1));
-  run_all(state, ops, 1);
-  state.SetLabel(std::to_string(batch * inputs * outputs) + " multiply-adds");
+  ops.push_back(std::make_unique<BuiltOp>(cpu_table(), op_case, threads));
+  run_all(state, ops, threads);
+  std::int64_t bytes = 0;
+  for (const Array& input : op_case.inputs) bytes += input.type.bytes();
+  for (const Array& output : ops[0]->outputs()) bytes += output.type.bytes();
+  state.SetBytesProcessed(bytes * state.iterations());
 }
-
-void dense_arguments(benchmark::internal::Benchmark* b) {
-  b->Args({50, 1, 5})->Args({50, 5, 1})->Args({50, 8, 8})->Args({16, 16, 16})->Args({4, 64, 10});
-  b->Args({64, 16, 16})->Args({50, 64, 10});
-}
-BENCHMARK_CAPTURE(compare_dense, small, Op::Dense, dense_small)->Apply(dense_arguments);
-BENCHMARK_CAPTURE(compare_dense, large, Op::Dense, dense_large)->Apply(dense_arguments);
-BENCHMARK_CAPTURE(compare_dense, small_backward_data, Op::DenseBackwardData,
-                  dense_small_backward_data)
-    ->Apply(dense_arguments);
-BENCHMARK_CAPTURE(compare_dense, large_backward_data, Op::DenseBackwardData,
-                  dense_large_backward_data)
-    ->Apply(dense_arguments);
-BENCHMARK_CAPTURE(compare_dense, small_backward_weights, Op::DenseBackwardWeights,
-                  dense_small_backward_weights)
-    ->Apply(dense_arguments);
-BENCHMARK_CAPTURE(compare_dense, large_backward_weights, Op::DenseBackwardWeights,
-                  dense_large_backward_weights)
-    ->Apply(dense_arguments);
 
 // Convolutions.
 
@@ -186,30 +124,6 @@ void run_memory_bound(benchmark::State& state, const OpCase& op_case) {
   run_one(state, op_case, static_cast<int>(state.range(3)));
 }
 
-void BM_Relu(benchmark::State& state) {
-  run_memory_bound(state, {Op::Relu, {}, {activations(state, 1)}, {}, "relu"});
-}
-
-void BM_ReluBackward(benchmark::State& state) {
-  run_memory_bound(
-      state,
-      {Op::ReluBackward, {}, {activations(state, 1), activations(state, 2)}, {}, "relu_backward"});
-}
-
-void BM_Gelu(benchmark::State& state) {
-  run_memory_bound(state, {Op::Gelu, {}, {activations(state, 1)}, {}, "gelu"});
-}
-
-void BM_GeluBackward(benchmark::State& state) {
-  run_memory_bound(
-      state,
-      {Op::GeluBackward, {}, {activations(state, 1), activations(state, 2)}, {}, "gelu_backward"});
-}
-
-void BM_Add(benchmark::State& state) {
-  run_memory_bound(state, {Op::Add, {}, {activations(state, 1), activations(state, 2)}, {}, "add"});
-}
-
 OpCase normalize_case(const benchmark::State& state) {
   const Dims channel{state.range(1)};
   return {Op::Normalize,
@@ -265,24 +179,10 @@ void memory_bound_arguments(benchmark::internal::Benchmark* b) {
   }
   b->Unit(benchmark::kMicrosecond)->UseRealTime();
 }
-BENCHMARK(BM_Relu)->Apply(memory_bound_arguments);
-BENCHMARK(BM_ReluBackward)->Apply(memory_bound_arguments);
-BENCHMARK(BM_Gelu)->Apply(memory_bound_arguments);
-BENCHMARK(BM_GeluBackward)->Apply(memory_bound_arguments);
-BENCHMARK(BM_Add)->Apply(memory_bound_arguments);
 BENCHMARK(BM_Normalize)->Apply(memory_bound_arguments);
 BENCHMARK(BM_NormalizeBackward)->Apply(memory_bound_arguments);
 BENCHMARK(BM_MaxPool)->Apply(memory_bound_arguments);
 BENCHMARK(BM_MaxPoolBackward)->Apply(memory_bound_arguments);
-
-/// All parameters of resnet9 (6.6 million) in one update; argument: threads.
-void BM_Sgd(benchmark::State& state) {
-  const OpCase op_case = sgd({6'573'120}, 0.9);
-  run_one(state, op_case, static_cast<int>(state.range(0)));
-  // Each update reads gradient, parameter and velocity, and writes the last two.
-  state.SetBytesProcessed(5 * op_case.inputs[0].type.bytes() * state.iterations());
-}
-BENCHMARK(BM_Sgd)->Arg(1)->Arg(2)->Unit(benchmark::kMicrosecond)->UseRealTime();
 
 }  // namespace
 }  // namespace regatta::cpu::test

@@ -8,10 +8,9 @@
 
 namespace regatta::cpu {
 
-/// Largest number of multiply-adds for which a product runs in plain loops. Measured by
-/// compare_dense in cpu_kernels_bench.cpp on 1 thread (Sapphire Rapids, oneDNN 2.6.3): a call of
-/// oneDNN takes at least 310 to 440 ns; loops take 40 to 100 ns for 250 multiply-adds, 190 to 260
-/// for 2,560, 500 to 630 for 4,096.
+/// Largest number of multiply-adds for which a product runs in plain loops. Measured on 1 thread
+/// (Sapphire Rapids, oneDNN 2.6.3): a call of oneDNN takes at least 310 to 440 ns; loops take 40 to
+/// 100 ns for 250 multiply-adds, 190 to 260 for 2,560, 500 to 630 for 4,096.
 inline constexpr std::int64_t kSmallProduct = 2048;
 
 // dense_small.cpp

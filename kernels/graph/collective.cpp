@@ -135,8 +135,7 @@ CollectiveShape collective_shape(const Graph& graph, const Node& node) {
   CollectiveShape shape{.op = node.op,
                         .algorithm = node.attributes.text("algorithm"),
                         .members = node.attributes.integer("members"),
-                        .group = node.attributes.integer("group"),
-                        .columns = torus_columns(node)};
+                        .group = node.attributes.integer("group")};
   const std::vector<TensorType> bucket = bucket_of(graph, node);
   for (const TensorType& type : bucket) shape.elements += type.elements();
   shape.element_bytes = size_of(bucket.front().element);
@@ -150,10 +149,6 @@ std::int64_t first_free_group(const Graph& graph) {
     if (is_collective(node.op)) free = std::max(free, node.attributes.integer("group") + 1);
   }
   return free;
-}
-
-std::int64_t torus_columns(const Node& node) {
-  return node.attributes.has("columns") ? node.attributes.integer("columns") : 0;
 }
 
 Halves halves(std::int64_t members, std::int64_t group) {

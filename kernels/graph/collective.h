@@ -24,8 +24,8 @@ inline constexpr std::string_view kRing = "ring";
 inline constexpr std::string_view kReduceToOne = "reduce_to_one";
 inline constexpr std::string_view kHierarchicalCopy = "hierarchical_copy";
 inline constexpr std::string_view kDoubleTree = "double_tree";
-inline constexpr std::string_view kTorus = "torus";
-inline constexpr std::string_view kMpi = "mpi";  ///< MPI_Iallreduce; only between processes
+inline constexpr std::string_view kTorus = "torus";  ///< or `torus_3x2`: 3 columns, 2 rows
+inline constexpr std::string_view kMpi = "mpi";      ///< MPI_Iallreduce; only between processes
 /// NCCL chooses the algorithm; only between GPUs.
 inline constexpr std::string_view kNccl = "nccl";
 
@@ -126,7 +126,6 @@ struct CollectiveShape {
   std::int64_t group = 0;
   std::int64_t elements = 0;
   std::int64_t element_bytes = 4;
-  std::int64_t columns = 0;  ///< columns of a torus; 0: the torus nearest to a square
   /// `part_of[m]` is the process (or host) of member m. Empty: all members are in one process.
   std::span<const std::int64_t> part_of = {};
 };
@@ -154,9 +153,6 @@ CollectiveShape collective_shape(const Graph& graph, const Node& node);
 
 /// Returns the lowest group number above those of all collectives in the graph.
 std::int64_t first_free_group(const Graph& graph);
-
-/// Returns the node's attribute `columns`; 0 if absent.
-std::int64_t torus_columns(const Node& node);
 
 /// Bytes and messages that `member` sends and receives in one run of the collective. For M =
 /// elements * element_bytes and n members: ring 2 (n - 1) / n M each way (exactly: all shares but

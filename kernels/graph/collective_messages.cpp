@@ -108,8 +108,10 @@ Messages torus(TorusShape shape, std::int64_t elements) {
 }  // namespace
 
 bool is_by_messages(std::string_view algorithm) {
-  return algorithm == kDoubleTree || algorithm == kTorus;
+  return algorithm == kDoubleTree || is_torus(algorithm);
 }
+
+bool is_torus(std::string_view algorithm) { return algorithm.starts_with(kTorus); }
 
 std::vector<CollectiveMessage> messages_of(const CollectiveShape& shape) {
   check(is_by_messages(shape.algorithm), "an all_reduce that is a schedule of messages");
@@ -136,9 +138,18 @@ TorusShape nearest_to_square(std::int64_t members) {
 }
 
 TorusShape torus_shape(const CollectiveShape& shape) {
-  if (shape.columns == 0) return nearest_to_square(shape.members);
-  check(shape.members % shape.columns == 0, "the columns of a torus divide its members");
-  return {.columns = shape.columns, .rows = shape.members / shape.columns};
+  if (shape.algorithm == kTorus) return nearest_to_square(shape.members);
+  const std::string sides(shape.algorithm.substr(kTorus.size() + 1));
+  const std::int64_t columns = std::stoll(sides);
+  const TorusShape torus{.columns = columns, .rows = shape.members / columns};
+  check(to_algorithm(torus) == shape.algorithm && torus.columns * torus.rows == shape.members,
+        "the sides of a torus fit its members");
+  return torus;
+}
+
+std::string to_algorithm(const TorusShape& shape) {
+  return std::string(kTorus) + '_' + std::to_string(shape.columns) + 'x' +
+         std::to_string(shape.rows);
 }
 
 }  // namespace regatta

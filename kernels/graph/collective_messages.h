@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -48,6 +49,8 @@ std::vector<CollectiveMessage> messages_of(const CollectiveShape& shape);
 /// Returns the parent of a member in the first tree of double_tree; -1 for the root, member 0.
 std::int64_t tree_parent(std::int64_t member, std::int64_t members);
 
+bool is_torus(std::string_view algorithm);
+
 struct TorusShape {
   std::int64_t columns = 1;
   std::int64_t rows = 1;
@@ -57,8 +60,11 @@ struct TorusShape {
 /// columns as rows. A prime number of members forms one row, which is a ring.
 TorusShape nearest_to_square(std::int64_t members);
 
-/// Returns the torus of a collective: `shape.columns` columns or, if that is 0, the torus nearest
-/// to a square. Aborts if the columns do not divide the members.
+/// Returns the algorithm that is a torus of this shape: `torus_3x2`.
+std::string to_algorithm(const TorusShape& shape);
+
+/// Returns the torus of a collective: that of its algorithm or, if this has no sides, the torus
+/// nearest to a square. Aborts if the sides do not fit the members.
 TorusShape torus_shape(const CollectiveShape& shape);
 
 }  // namespace regatta

@@ -70,8 +70,7 @@ std::string broken_collective_rule(const Graph& graph, const Members& members) {
     if (node.op != first.op ||
         node.attributes.integer("members") != first.attributes.integer("members") ||
         node.attributes.text("algorithm") != first.attributes.text("algorithm") ||
-        torus_columns(node) != torus_columns(first) || period_of(node) != period_of(first) ||
-        bucket_of(graph, node) != bucket_of(graph, first)) {
+        period_of(node) != period_of(first) || bucket_of(graph, node) != bucket_of(graph, first)) {
       return "its members disagree in op, size, algorithm, steps or types";
     }
     if (node.op != Op::AllReduce && node.attributes.text("algorithm") != kRing) {

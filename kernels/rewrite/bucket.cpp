@@ -18,15 +18,14 @@ struct Collective {
   std::vector<NodeId> members;
   std::vector<Place> places;
   std::string algorithm;
-  std::int64_t columns = 0;
   ElementType element = ElementType::F32;
   Period period;
   std::int64_t round = 0;
   std::int64_t bytes = 0;
 
   bool joins(const Collective& other) const {
-    return places == other.places && algorithm == other.algorithm && columns == other.columns &&
-           element == other.element && period == other.period && round == other.round;
+    return places == other.places && algorithm == other.algorithm && element == other.element &&
+           period == other.period && round == other.round;
   }
 };
 
@@ -40,7 +39,6 @@ std::vector<Collective> collectives(const Graph& graph) {
     collective.places.push_back(node.place);
     collective.algorithm = node.attributes.text("algorithm");
     collective.element = node.outputs[0].element;
-    collective.columns = torus_columns(node);
     collective.period = period_of(node);
     if (node.attributes.has("round")) collective.round = node.attributes.integer("round");
     if (node.member != 0) continue;

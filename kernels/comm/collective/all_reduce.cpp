@@ -139,7 +139,6 @@ void AllReduceGroup::plan() {
                                                        .group = request_.group,
                                                        .elements = elements_,
                                                        .chunk_elements = kChunkElements,
-                                                       .columns = request_.columns,
                                                        .part_of = {}}),
                       .taken = {},
                       .offered = {}});

@@ -40,7 +40,6 @@ class AllReduceGroup {
     std::string algorithm;
     std::int64_t members = 1;
     std::int64_t group = 0;  ///< number of the collective; hierarchical_copy's roots rotate with it
-    std::int64_t columns = 0;  ///< columns of a torus; 0: the grid nearest to a square
     ElementType element = ElementType::F32;  ///< or bf16
   };
   explicit AllReduceGroup(Request request);

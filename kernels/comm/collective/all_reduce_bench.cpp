@@ -2,7 +2,6 @@
 //
 // In-process all-reduce between threads, by algorithm, members and size. bytes_per_second is the
 // bus bandwidth of nccl-tests: 2 (n - 1) / n of the buffer divided by the time of one all-reduce.
-// ci/peers/compare_all_reduce compares it with Open MPI's MPI_Allreduce in one run.
 #include <benchmark/benchmark.h>
 
 #include <map>

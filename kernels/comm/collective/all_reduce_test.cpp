@@ -25,7 +25,6 @@ struct Case {
   std::string algorithm;
   std::int64_t members = 1;
   std::int64_t elements = 1;
-  std::int64_t columns = 0;  ///< of a torus
   ElementType element = ElementType::F32;
 };
 
@@ -52,7 +51,6 @@ std::vector<Outcome> run(const Case& test, std::int64_t rounds, const Fill& fill
                         .algorithm = test.algorithm,
                         .members = test.members,
                         .group = 1,
-                        .columns = test.columns,
                         .element = test.element});
   std::vector<Outcome> outcomes(static_cast<std::size_t>(test.members));
   std::vector<Exchanged> buffers(outcomes.size(), {test.element, test.elements});
@@ -109,8 +107,7 @@ TEST_P(AllReduce, CountsTheBytesOfTheFormula) {
                               .members = test.members,
                               .group = 1,
                               .elements = test.elements,
-                              .element_bytes = size_of(test.element),
-                              .columns = test.columns};
+                              .element_bytes = size_of(test.element)};
   for (std::int64_t m = 0; m < test.members; ++m) {
     const Outcome& outcome = outcomes[static_cast<std::size_t>(m)];
     EXPECT_EQ(outcome.bytes_received, kRounds * member_traffic(shape, m).received) << m;
@@ -140,11 +137,8 @@ std::vector<float> played(const CollectiveShape& shape, ElementType element, std
 TEST_P(AllReduce, AddsUpInTheOrderThatIsWrittenDown) {
   constexpr std::int64_t kRounds = 2;
   const Case& test = GetParam();
-  const CollectiveShape shape{.algorithm = test.algorithm,
-                              .members = test.members,
-                              .group = 1,
-                              .elements = test.elements,
-                              .columns = test.columns};
+  const CollectiveShape shape{
+      .algorithm = test.algorithm, .members = test.members, .group = 1, .elements = test.elements};
   if (is_by_messages(test.algorithm)) {
     EXPECT_EQ(run(test, kRounds)[0].buffer, played(shape, test.element, kRounds - 1));
     return;
@@ -185,8 +179,9 @@ std::vector<Case> cases() {
     all.push_back({.algorithm = std::string(algorithm), .members = 4, .elements = 35'003});
   }
   for (const std::int64_t columns : {1, 2, 3, 6}) {
-    all.push_back(
-        {.algorithm = std::string(kTorus), .members = 6, .elements = 1000, .columns = columns});
+    all.push_back({.algorithm = to_algorithm({.columns = columns, .rows = 6 / columns}),
+                   .members = 6,
+                   .elements = 1000});
   }
   for (const std::string_view algorithm : all_reduce_algorithms()) {
     for (std::int64_t members : {1, 2, 3, 4, 5}) {
@@ -209,8 +204,7 @@ std::vector<Case> cases_of(const std::string& algorithm) {
 
 std::string name_of(const testing::TestParamInfo<Case>& test) {
   return test.param.algorithm + "_" + std::to_string(test.param.members) + "_members_" +
-         std::to_string(test.param.elements) + "_elements" +
-         (test.param.columns == 0 ? "" : "_columns_" + std::to_string(test.param.columns)) + "_" +
+         std::to_string(test.param.elements) + "_elements_" +
          std::string(to_string(test.param.element));
 }
 

@@ -175,8 +175,7 @@ void write_messages(Writer& writer, const ScheduleRequest& request) {
   std::vector<Chunk> all;
   for (const CollectiveMessage& message : messages_of({.algorithm = request.algorithm,
                                           .members = request.members,
-                                          .elements = request.elements,
-                                          .columns = request.columns})) {
+                                          .elements = request.elements})) {
     if (message.from != writer.self() && message.to != writer.self()) continue;
     const std::vector<Range> chunks = writer.chunks(message.elements);
     for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {

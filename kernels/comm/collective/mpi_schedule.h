@@ -53,7 +53,6 @@ struct ScheduleRequest {
   std::int64_t group = 0;
   std::int64_t elements = 0;
   std::int64_t chunk_elements = 0;
-  std::int64_t columns = 0;               ///< columns of a torus; 0: the grid nearest to a square
   std::span<const std::int64_t> part_of;  ///< part_of[m] is member m's process or host
 };
 

@@ -22,7 +22,6 @@ struct Case {
   std::int64_t elements = 1;
   std::int64_t chunk_elements = 1;
   Op op = Op::AllReduce;
-  std::int64_t columns = 0;  ///< of a torus
 
   std::int64_t members() const { return static_cast<std::int64_t>(part_of.size()); }
 };
@@ -61,7 +60,6 @@ class Simulation {
                                                            .group = 1,
                                                            .elements = test.elements,
                                                            .chunk_elements = test.chunk_elements,
-                                                           .columns = test.columns,
                                                            .part_of = test.part_of}),
                           .buffer = contribution(m, test.elements)});
     }
@@ -119,10 +117,7 @@ class Simulation {
 
 /// The result of the same algorithm inside one process.
 std::vector<float> in_process(const Case& test) {
-  AllReduceGroup group({.algorithm = test.algorithm,
-                        .members = test.members(),
-                        .group = 1,
-                        .columns = test.columns});
+  AllReduceGroup group({.algorithm = test.algorithm, .members = test.members(), .group = 1});
   std::vector<std::vector<float>> buffers;
   for (std::int64_t m = 0; m < test.members(); ++m) {
     buffers.push_back(contribution(m, test.elements));
@@ -176,7 +171,6 @@ TEST_P(MpiSchedule, MovesTheBytesAndMessagesOfTheFormula) {
                               .group = 1,
                               .elements = test.elements,
                               .element_bytes = 4,
-                              .columns = test.columns,
                               .part_of = test.part_of};
   for (std::int64_t m = 0; m < test.members(); ++m) {
     const MemberTraffic formula = member_traffic(shape, m);
@@ -243,11 +237,10 @@ std::vector<Case> cases() {
   }
   for (const std::int64_t columns : {1, 2, 6}) {
     for (std::int64_t chunk : {3, 64}) {
-      all.push_back({.algorithm = std::string(kTorus),
+      all.push_back({.algorithm = to_algorithm({.columns = columns, .rows = 6 / columns}),
                      .part_of = {0, 1, 2, 3, 4, 5},
                      .elements = 1000,
-                     .chunk_elements = chunk,
-                     .columns = columns});
+                     .chunk_elements = chunk});
     }
   }
   return all;
@@ -276,8 +269,7 @@ std::string name_of(const testing::TestParamInfo<Case>& test) {
   const std::string op(to_string(test.param.op));
   return (test.param.op == Op::AllReduce ? test.param.algorithm : op) + "_parts_" + dealing + "_" +
          std::to_string(test.param.elements) + "_elements_by_" +
-         std::to_string(test.param.chunk_elements) +
-         (test.param.columns == 0 ? "" : "_columns_" + std::to_string(test.param.columns));
+         std::to_string(test.param.chunk_elements);
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, MpiSchedule, testing::ValuesIn(halves_too()), name_of);

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Push and pull between two processes on loopback: n bytes to the other, and n bytes back once all
-// have arrived there. Four ways take turns in one run: blocking TCP sockets; a plain gRPC stream
-// of ByteBuffers, a chunk at a time; the exchange with its kernels, over TCP and over a Unix
-// socket. Prints a line for each size: the median of each way in microseconds, and the ratios of
-// the others to TCP.
+// have arrived there. Three ways take turns in one run: blocking TCP sockets; the exchange with its
+// kernels, over TCP and over a Unix socket. Prints a line for each size: the median of each way in
+// microseconds, and the ratios of the others to TCP.
 //   exchange_bench [BYTES...]
 #include <arpa/inet.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/server_builder.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <spawn.h>
@@ -35,7 +30,6 @@ extern char** environ;
 namespace regatta {
 namespace {
 
-constexpr std::int64_t kChunkBytes = 4 << 20;
 constexpr int kWarmUp = 5;
 
 int rounds_of(std::int64_t bytes) {
@@ -111,89 +105,6 @@ std::unique_ptr<Pipe> connect_tcp(int port) {
   return std::make_unique<TcpPipe>(connection);
 }
 
-// A stream of ByteBuffers, driven by the calling thread.
-
-template <typename Stream>
-class PlainPipe final : public Pipe {
- public:
-  PlainPipe(grpc::CompletionQueue& queue, Stream& stream) : queue_(queue), stream_(stream) {}
-  void send(const test::Bytes& from) override {
-    for (std::size_t done = 0; done < from.size();) {
-      const std::size_t bytes = std::min<std::size_t>(kChunkBytes, from.size() - done);
-      const grpc::Slice slice(from.data() + done, bytes, grpc::Slice::STATIC_SLICE);
-      stream_.Write(grpc::ByteBuffer(&slice, 1), this);
-      next();
-      done += bytes;
-    }
-  }
-  void receive(test::Bytes& to) override {
-    for (std::size_t done = 0; done < to.size();) {
-      grpc::ByteBuffer chunk;
-      stream_.Read(&chunk, this);
-      next();
-      slices_.clear();
-      require(chunk.Dump(&slices_).ok(), "unpack");
-      for (const grpc::Slice& slice : slices_) {
-        std::memcpy(to.data() + done, slice.begin(), slice.size());
-        done += slice.size();
-      }
-    }
-  }
-
- private:
-  void next() {
-    void* tag = nullptr;
-    bool ok = false;
-    require(queue_.Next(&tag, &ok) && ok, "plain stream");
-  }
-  grpc::CompletionQueue& queue_;
-  Stream& stream_;
-  std::vector<grpc::Slice> slices_;
-};
-
-struct PlainServer {
-  PlainServer() {
-    grpc::ServerBuilder builder;
-    builder.SetMaxReceiveMessageSize(16 << 20);
-    builder.RegisterAsyncGenericService(&service);
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    queue = builder.AddCompletionQueue();
-    server = builder.BuildAndStart();
-    service.RequestCall(&context, &stream, queue.get(), queue.get(), this);
-  }
-  std::unique_ptr<Pipe> accept() {
-    void* tag = nullptr;
-    bool ok = false;
-    require(queue->Next(&tag, &ok) && ok, "accept");
-    return std::make_unique<PlainPipe<grpc::GenericServerAsyncReaderWriter>>(*queue, stream);
-  }
-  int port = 0;
-  grpc::AsyncGenericService service;
-  std::unique_ptr<grpc::ServerCompletionQueue> queue;
-  std::unique_ptr<grpc::Server> server;
-  grpc::GenericServerContext context;
-  grpc::GenericServerAsyncReaderWriter stream{&context};
-};
-
-struct PlainClient {
-  explicit PlainClient(int port) {
-    grpc::ChannelArguments arguments;
-    arguments.SetMaxReceiveMessageSize(16 << 20);
-    grpc::GenericStub stub(grpc::CreateCustomChannel(
-        "127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials(), arguments));
-    stream = stub.PrepareCall(&context, "/plain", &queue);
-    stream->StartCall(this);
-    void* tag = nullptr;
-    bool ok = false;
-    require(queue.Next(&tag, &ok) && ok, "connect");
-    pipe = std::make_unique<PlainPipe<grpc::GenericClientAsyncReaderWriter>>(queue, *stream);
-  }
-  grpc::CompletionQueue queue;
-  grpc::ClientContext context;
-  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
-  std::unique_ptr<Pipe> pipe;
-};
-
 // The exchange: a message each way for each size.
 
 class ExchangePipe final : public Pipe {
@@ -234,11 +145,10 @@ void echo(int to_parent, const std::string& folder, const std::vector<std::int64
   const auto pipes = exchange_pipes(end, 0, sizes);
   const auto pipes_at_socket = exchange_pipes(end_at_socket, 0, sizes);
   end_at_socket.exchange.serve();
-  PlainServer plain;
   const auto [listener, tcp_port] = listen_tcp();
   const std::string exchange_port = end.exchange.serve();
-  const std::string ports = std::to_string(tcp_port) + " " + std::to_string(plain.port) + " " +
-                            exchange_port.substr(exchange_port.rfind(':') + 1) + "\n";
+  const std::string ports =
+      std::to_string(tcp_port) + " " + exchange_port.substr(exchange_port.rfind(':') + 1) + "\n";
   require(write(to_parent, ports.data(), ports.size()) > 0, "write");
   const auto serve = [&](const std::function<Pipe&(std::size_t)>& pipe_of) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -253,16 +163,11 @@ void echo(int to_parent, const std::string& folder, const std::vector<std::int64
     TcpPipe pipe(accept(listener, nullptr, nullptr));
     serve([&](std::size_t) -> Pipe& { return pipe; });
   });
-  std::thread plain_stream([&] {
-    const auto pipe = plain.accept();
-    serve([&](std::size_t) -> Pipe& { return *pipe; });
-  });
   std::thread at_socket(
       [&] { serve([&](std::size_t i) -> Pipe& { return *pipes_at_socket[i]; }); });
   serve([&](std::size_t i) -> Pipe& { return *pipes[i]; });
   at_socket.join();
   tcp.join();
-  plain_stream.join();
   std::_Exit(0);
 }
 
@@ -274,22 +179,21 @@ double median(std::vector<double> values) {
 /// Process 1: measures.
 void measure(FILE* from_child, std::unique_ptr<exchange::SocketFolder> folder,
              const std::vector<std::int64_t>& sizes) {
-  int ports[3] = {};
-  require(std::fscanf(from_child, "%d %d %d", &ports[0], &ports[1], &ports[2]) == 3, "ports");
+  int ports[2] = {};
+  require(std::fscanf(from_child, "%d %d", &ports[0], &ports[1]) == 2, "ports");
   const auto tcp = connect_tcp(ports[0]);
-  PlainClient plain(ports[1]);
   test::End end(test::options_of(1, 2));
   const auto pipes = exchange_pipes(end, 1, sizes);
-  end.exchange.connect(0, "127.0.0.1:" + std::to_string(ports[2]));
+  end.exchange.connect(0, "127.0.0.1:" + std::to_string(ports[1]));
   test::End end_at_socket(options_at(1, folder->listen()));
   const auto pipes_at_socket = exchange_pipes(end_at_socket, 1, sizes);
   end_at_socket.exchange.connect(0, folder->listen() + "/rank0");
   folder.reset();
-  std::printf("%10s %9s %9s %12s %12s %12s %15s %15s\n", "bytes", "tcp us", "plain us",
-              "exchange us", "at socket us", "plain / tcp", "exchange / tcp", "at socket / tcp");
+  std::printf("%10s %9s %12s %12s %15s %15s\n", "bytes", "tcp us", "exchange us", "at socket us",
+              "exchange / tcp", "at socket / tcp");
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     test::Bytes bytes(static_cast<std::size_t>(sizes[i]));
-    Pipe* const ways[] = {tcp.get(), plain.pipe.get(), pipes[i].get(), pipes_at_socket[i].get()};
+    Pipe* const ways[] = {tcp.get(), pipes[i].get(), pipes_at_socket[i].get()};
     std::vector<double> times[std::size(ways)];
     for (int round = 0; round < kWarmUp + rounds_of(sizes[i]); ++round) {
       for (std::size_t way = 0; way < std::size(ways); ++way) {
@@ -300,11 +204,9 @@ void measure(FILE* from_child, std::unique_ptr<exchange::SocketFolder> folder,
       }
     }
     const double base = median(times[0]);
-    const double plain_us = median(times[1]), exchange_us = median(times[2]),
-                 at_socket_us = median(times[3]);
-    std::printf("%10lld %9.0f %9.0f %12.0f %12.0f %12.2f %15.2f %15.2f\n",
-                static_cast<long long>(sizes[i]), base, plain_us, exchange_us, at_socket_us,
-                plain_us / base, exchange_us / base, at_socket_us / base);
+    const double exchange_us = median(times[1]), at_socket_us = median(times[2]);
+    std::printf("%10lld %9.0f %12.0f %12.0f %15.2f %15.2f\n", static_cast<long long>(sizes[i]),
+                base, exchange_us, at_socket_us, exchange_us / base, at_socket_us / base);
     std::fflush(stdout);
   }
   std::_Exit(0);

@@ -165,8 +165,7 @@ class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
                                   .members = group_.members(),
                                   .group = request.node.attributes.integer("group"),
                                   .elements = bucket.elements(),
-                                  .element_bytes = size_of(bucket.type.element),
-                                  .columns = torus_columns(request.node)},
+                                  .element_bytes = size_of(bucket.type.element)},
                                  member_);
     queued_->join(request, own, bucket);
     if (queued_->is_launcher(member_)) queued_->shared_launch().launcher = this;
@@ -263,7 +262,6 @@ struct InProcessTransport::State {
                                   .algorithm = attributes.text("algorithm"),
                                   .members = members,
                                   .group = attributes.integer("group"),
-                                  .columns = torus_columns(request.node),
                                   .element = bucket->type.element});
       if (request.queue != nullptr) {
         group.queued = std::make_unique<QueuedCollective>(in_queue, request.node.op, members,

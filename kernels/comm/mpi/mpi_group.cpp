@@ -61,7 +61,6 @@ std::vector<MessageSchedule> MpiGroup::schedules(std::int64_t member, std::int64
                                 .group = request_.group,
                                 .elements = elements,
                                 .chunk_elements = chunk_elements,
-                                .columns = request_.columns,
                                 .part_of = part_of_};
   std::vector<MessageSchedule> all;
   if (by_library()) {

@@ -25,7 +25,6 @@ class MpiGroup {
     Op op = Op::AllReduce;
     std::int64_t group = 0;
     std::string algorithm;
-    std::int64_t columns = 0;             ///< columns of a torus; 0: the grid nearest to a square
     std::vector<std::int64_t> processes;  ///< processes[m] is member m's process
   };
 

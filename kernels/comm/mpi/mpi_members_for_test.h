@@ -82,16 +82,13 @@ struct Case {
   std::string algorithm;
   std::vector<std::int64_t> processes;
   std::int64_t elements = 1;
-  std::int64_t columns = 0;  ///< of a torus
   ElementType element = ElementType::F32;
 
   TensorType bucket() const { return {element, {elements}}; }
 };
 
 inline Node node_of(const Case& test, std::int64_t member, std::int64_t group) {
-  Node node = node_of(test.algorithm, test.processes, member, group);
-  if (test.columns != 0) node.attributes.set("columns", test.columns);
-  return node;
+  return node_of(test.algorithm, test.processes, member, group);
 }
 
 /// The members of one collective in this rank.

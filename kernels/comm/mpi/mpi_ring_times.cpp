@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares our ring all-reduce with MPI_Allreduce between the same ranks, in alternating blocks, by
-// the protocols of ci/peers/mpi_all_reduce.cpp: in place, f32, five warm-up calls. Rank 0 prints
-// one line per size: the bytes, then four times of one call in seconds. The first two, ours and
-// MPI's, are medians of single calls, each after a barrier; the last two, ours and MPI's, are
-// medians over blocks of the mean of back-to-back calls. ci/peers/compare_all_reduce runs it.
+// Compares our ring all-reduce with MPI_Allreduce between the same ranks, in alternating blocks: in
+// place, f32, five warm-up calls. Rank 0 prints one line per size: the bytes, then four times of
+// one call in seconds. The first two, ours and MPI's, are medians of single calls, each after a
+// barrier; the last two, ours and MPI's, are medians over blocks of the mean of back-to-back calls.
+// ci/peers/compare_all_reduce runs it.
 //   mpirun -n 2 mpi_ring_times 4096 65536 ...
-// --calls N sets the number of single calls; the default depends on the size. Tuning: --algorithm
-// NAME, --chunk BYTES, --receives CHUNKS, --sends CHUNKS, --waits core|shared|communication.
-// --waits imitates lanes with a core each, lanes that share cores, or communication lanes with a
-// lane that computes (kernels/runtime/executor.cpp); the default depends on the number of cores.
+// --calls N sets the number of single calls; the default depends on the size. --algorithm NAME.
+// --waits core|shared|communication imitates lanes with a core each, lanes that share cores, or
+// communication lanes with a lane that computes (kernels/runtime/executor.cpp); the default depends
+// on the number of cores.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -31,7 +31,6 @@ constexpr int kBlocks = 5;
 
 struct Arguments {
   std::string algorithm{kRing};
-  MpiTransportOptions transport;
   std::string waits;
   int calls = 0;  ///< 0: chosen by size
   std::vector<std::int64_t> sizes;
@@ -53,7 +52,7 @@ class Member {
  public:
   Member(MpiSession& session, const Arguments& arguments, std::int64_t bytes)
       : session_(session),
-        transport_(session, arguments.transport),
+        transport_(session),
         buffer_(static_cast<std::size_t>(bytes / 4)),
         tensor_{.type = {ElementType::F32, {bytes / 4}}, .data = buffer_.data()} {
     std::vector<std::int64_t> processes(static_cast<std::size_t>(session.size()));
@@ -133,15 +132,6 @@ Arguments parse(int argc, char** argv) {
     }
     const char* value = i + 1 < argc ? argv[++i] : "";
     if (flag == "--algorithm") arguments.algorithm = value;
-    if (flag == "--chunk") {
-      arguments.transport.chunk_bytes = std::atol(value);
-      arguments.transport.chunk_bytes_between_hosts = arguments.transport.chunk_bytes;
-    }
-    if (flag == "--receives") {
-      arguments.transport.receives_in_flight = std::atoi(value);
-      arguments.transport.receives_in_flight_between_hosts = std::atoi(value);
-    }
-    if (flag == "--sends") arguments.transport.sends_in_flight = std::atoi(value);
     if (flag == "--waits") arguments.waits = value;
     if (flag == "--calls") arguments.calls = std::atoi(value);
   }

@@ -98,7 +98,6 @@ struct MpiTransport::State {
     MpiGroup group({.op = node.op,
                     .group = number,
                     .algorithm = attributes.text("algorithm"),
-                    .columns = torus_columns(node),
                     .processes = processes},
                    session);
     return groups.emplace(number, std::move(group)).first->second;

@@ -36,7 +36,6 @@ std::vector<float> in_process(const Case& test, std::int64_t round) {
   AllReduceGroup group({.algorithm = test.algorithm,
                         .members = std::ssize(test.processes),
                         .group = kGroup,
-                        .columns = test.columns,
                         .element = test.element});
   std::vector<Exchanged> buffers(test.processes.size(), {test.element, test.elements});
   for (std::int64_t m = 0; m < std::ssize(buffers); ++m) {
@@ -140,16 +139,15 @@ TEST(MpiTransport, GivesTheBitsOfOneProcess) {
 /// With two members a rank, each rank is a row of the torus, or each a column.
 TEST(MpiTransport, HasATorusOfTheColumnsThatAreGiven) {
   for (const std::int64_t columns : {std::int64_t{2}, std::int64_t{session->size()}}) {
-    const Case test{.algorithm = std::string(kTorus),
-                    .processes = processes(Dealing::TwoEach),
-                    .elements = 1009,
-                    .columns = columns};
+    const Case test{
+        .algorithm = to_algorithm({.columns = columns, .rows = 2 * session->size() / columns}),
+        .processes = processes(Dealing::TwoEach),
+        .elements = 1009};
     Members members(test);
     members.run(1);
     const CollectiveShape shape{.algorithm = test.algorithm,
                                 .members = std::ssize(test.processes),
-                                .elements = test.elements,
-                                .columns = columns};
+                                .elements = test.elements};
     const std::vector<float> expected = in_process(test, 0);
     const auto counted = members.traffic();
     for (const auto& member : members.all()) {

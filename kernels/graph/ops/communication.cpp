@@ -18,7 +18,6 @@ namespace regatta {
 Value Builder::all_reduce(Value value, const AllReduceMember& member) {
   Attributes attributes{
       {"group", member.group}, {"members", member.members}, {"algorithm", member.algorithm}};
-  if (member.columns != 0) attributes.set("columns", member.columns);
   if (member.round != 0) attributes.set("round", member.round);
   return node(Op::AllReduce, {value}, std::move(attributes), {}, member.member);
 }

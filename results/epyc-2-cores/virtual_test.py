@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests ci/simulation_check, and a script of results/ that makes and draws records in virtual time.
+"""Tests simulation_check/make, and a script that makes and draws records in virtual time.
 
-usage: ci/virtual_test.py REGATTA
+usage: results/epyc-2-cores/virtual_test.py REGATTA
 
 Skips (exit code 77) without mpirun, which calibration starts.
 """
@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 REGATTA = str(Path(sys.argv.pop()).resolve()) if len(sys.argv) > 1 else ""
-ROOT = Path(__file__).resolve().parents[1]
-SPEEDUP = ROOT / "results/epyc-2-cores/speedup"
+ROOT = Path(__file__).resolve().parents[0]
+SPEEDUP = ROOT / "speedup"
+CHECK = ROOT / "simulation_check/make"
 BUILD = str(Path(REGATTA).parents[1])
 SKIPPED = 77
 LIMIT_S = 200
@@ -50,10 +51,10 @@ class Speedup(unittest.TestCase):
                              [("all_reduce", 1), ("all_reduce", 2), ("all_reduce", 4),
                               ("parameter_server", 2), ("parameter_server", 4)])
             table = output_of(str(SPEEDUP / "draw"), name)
-            self.assertRegex(table, r"100 Mbit/s, 25 µs: speed(.|\n)*all_reduce +1: 1.00 ")
-            self.assertRegex(table, r"10 Gbit/s, 25 µs: speed(.|\n)*parameter_server +2: ")
+            self.assertRegex(table, r"gbit_0.1:(.|\n)* all_reduce, 1 worker, .* 1.00 \(")
+            self.assertRegex(table, r"gbit_10:(.|\n)* parameter_server, 2 workers, ")
             drawn = (folder / "virtual.svg").read_text()
-            self.assertIn("parameter_server, 4 workers at 100 Mbit/s, 25 µs", drawn)
+            self.assertIn("parameter_server, 4 workers: ", drawn)
 
 
 HAS_HOSTS = os.geteuid() == 0 and shutil.which("ip") is not None
@@ -61,10 +62,10 @@ HAS_HOSTS = os.geteuid() == 0 and shutil.which("ip") is not None
 
 @functools.cache
 def checked() -> tuple[str, dict[str, Any]]:
-    """The output of ci/simulation_check, and its last calibration of messages: between two hosts of
-    ci/hosts, over a link of 2 ms."""
+    """The output of simulation_check/make, and its last calibration of messages: between two hosts
+    of ci/hosts, over a link of 2 ms."""
     with tempfile.TemporaryDirectory() as folder:
-        said = output_of(str(ROOT / "ci/simulation_check"), "--workload", "parabola", "--steps",
+        said = output_of(str(CHECK), "--workload", "parabola", "--steps",
                          "10", "--rounds", "1", "--mbit", "10", "--delay-ms", "20", "--ways",
                          "ring", "in_graph", "server", "--build", BUILD, "--out", folder)
         return said, json.loads((Path(folder) / "transports.json").read_text())
@@ -94,8 +95,15 @@ class Check(unittest.TestCase):
             self.assertAlmostEqual(float(virtual) / 40, 1, delta=0.1, msg=name)
         self.assertRegex(said, r"order of 3 ways .*Kendall's tau -?[\d.]+")
 
+    @unittest.skipIf(not HAS_HOSTS, "network namespaces need root and iproute2")
+    def test_measures_bytes_that_a_flow_keeps_in_front_of_a_full_link(self) -> None:
+        queue_kb = float(output_of(str(CHECK.with_name("link_queue")), "--mbit", "200",
+                                   "--messages", "3"))  # of 4 MB
+        self.assertGreater(queue_kb, 10)
+        self.assertLess(queue_kb, 1000)
+
     def test_knows_kendalls_tau(self) -> None:
-        loader = importlib.machinery.SourceFileLoader("check", str(ROOT / "ci/simulation_check"))
+        loader = importlib.machinery.SourceFileLoader("check", str(CHECK))
         spec = importlib.util.spec_from_loader("check", loader)
         check = importlib.util.module_from_spec(spec)
         loader.exec_module(check)

@@ -11,14 +11,12 @@ of delay d:
                        workers, half of the input that it also sends is added to M
   stages               A / B + 2 (n - 1) d, for A bytes across all cuts, forward and back
 If a worker does not compute while it transfers, a step takes at most the sum of that bound and the
-step's time on unlimited links. `results/xeon-2-cores/host_costs/make` compares measured steps with
+step's time on unlimited links. `make` compares measured steps with
 these formulas.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
-
-from strategies import Strategy
 
 
 class Transfers(NamedTuple):
@@ -55,12 +53,3 @@ def home(n: int, _: int) -> Transfers:
 def stages(n: int, _: int) -> Transfers:
     """Multiples of the bytes that cross the cuts, instead of the parameters' bytes."""
     return Transfers(1, 1, 2 * (n - 1))
-
-
-def formula_of(strategy: Strategy) -> Formula | None:
-    """The strategy's formula; None if workers do not exchange, cannot be on several hosts, or send
-    other values than parameters and gradients."""
-    return {("synchronous", "workers"): ring,
-            ("synchronous", "workers and servers"): servers_in_step,
-            ("asynchronous", "workers and servers"): servers_overlapped,
-            }.get((strategy.exchange, strategy.processes))
