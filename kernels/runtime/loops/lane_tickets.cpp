@@ -30,8 +30,8 @@ Ticket Lane::lead_ticket() {
   if (loop.hears != nullptr) return hear_ticket();
   if (loop.bound != nullptr) await_turn();
   if (loop.claims != nullptr) loop.claims->take(options_.patience);
-  const Ticket ticket =
-      loop.quorums == nullptr ? gate_->lead(loop.count, loop.examples) : begin_step();
+  const Ticket ticket = loop.quorums == nullptr ? loop.count.claim(loop.examples) : begin_step();
+  gate_->issue(ticket);
   if (loop.claims != nullptr) loop.claims->pass();
   if (loop.sends != nullptr) publish(ticket);
   return ticket;
@@ -46,9 +46,7 @@ Ticket Lane::begin_step() {
     if (loop.sends != nullptr) publish({.ends = true});
     throw RunError(ErrorKind::PeerLost, loop.absence->reason());
   }
-  const Ticket ticket = loop.quorums->begin(loop.loop, loop.count, options_.patience);
-  gate_->issue(ticket);
-  return ticket;
+  return loop.quorums->begin(loop.loop, loop.count, options_.patience);
 }
 
 /// Sends the ticket; servers receive it even if the worker is out of reach, as they come first.

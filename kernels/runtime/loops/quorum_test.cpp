@@ -32,6 +32,7 @@ class Workers {
         pushes_(shares.size()),
         quorum_({.needed = needed,
                  .members = std::ssize(shares),
+                 .updates = 2,
                  .batch = kBatch,
                  .applied_examples = &applied_examples_}),
         needed_(needed),

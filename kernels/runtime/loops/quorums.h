@@ -26,6 +26,9 @@ namespace regatta {
 /// Whether the node updates a variable of a server with a quorum.
 bool is_behind_quorum(const Graph& graph, const Node& node);
 
+/// Returns the options of the quorum at each server in the part.
+std::map<int, QuorumOptions> quorums_of(const Step& part);
+
 class Quorums {
  public:
   /// If the deciding server is in this process, the number of applied examples is stored to `count`
