@@ -19,7 +19,7 @@ class Quorum::Behind final : public Kernel {
     const StepMoment moment = quorum_.moment();
     update_->run({.step = moment.step,
                   .examples = moment.examples,
-                  .step_examples = moment.batch,
+                  .batch = moment.batch,
                   .counters = context.counters});
     quorum_.updated();
   }

@@ -16,7 +16,6 @@
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/loops/absence.h"
 #include "kernels/runtime/loops/gate.h"
-#include "kernels/runtime/loops/loop_failures.h"
 #include "kernels/runtime/loops/process_loops.h"
 #include "kernels/runtime/loops/quorum.h"
 #include "kernels/runtime/plan.h"
