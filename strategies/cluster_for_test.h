@@ -150,7 +150,7 @@ class Cluster {
       exchange->add_kernels(kernels);
       tickets = std::make_unique<TicketMessages>(part, kernels);
       ExecutorOptions options = executor_options(data, run, examples);
-      options.tickets = tickets.get();
+      options.rules.tickets = tickets.get();
       if (run.watch != nullptr) run.watch->attach(kernels);
       Device& device = computes_on.device == nullptr ? cpu_device() : *computes_on.device;
       executor = std::make_unique<Executor>(part, PlacedDevices(kernels, device), options);

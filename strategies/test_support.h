@@ -90,7 +90,7 @@ inline ExecutorOptions executor_options(const DataSet& data, const TrialOptions&
   options.max_examples = examples;
   options.stragglers = run.stragglers;
   options.trace_events = run.trace_events;
-  options.loss = run.loss;
+  options.rules.loss = run.loss;
   options.plan = run.plan;
   return options;
 }

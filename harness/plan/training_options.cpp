@@ -50,7 +50,7 @@ ExecutorOptions executor_options(const RaceRequest& request, const Placement& pl
   options.max_examples = placement.recipe.total_examples;
   options.stragglers = stragglers_in(request, placement, process);
   options.trace_events = request.trace.empty() ? 0 : kTraceEvents;
-  options.loss = request.on_loss;
+  options.rules.loss = request.on_loss;
   // NCCL needs the same order of buckets at all ranks, so all of them are in one lane.
   if (placement.by_nccl) options.plan.inline_bytes = 0;
   options.launch = placement.launch;

@@ -94,7 +94,7 @@ void RankWork::start(const control::Start& start) {
     }
     backend->add(std::move(exchange_));
     backend->tickets = std::make_unique<TicketMessages>(parts()[own()], backend->kernels);
-    options.tickets = backend->tickets.get();
+    options.rules.tickets = backend->tickets.get();
   }
   trainer_ = std::make_unique<LocalTrainer>(parts()[own()], std::move(backend), options, rank_);
   trainer_->connect();

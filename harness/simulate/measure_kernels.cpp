@@ -111,7 +111,7 @@ class PartTimes {
     made.seed = options.seed;
     made.data = &options.data;
     made.max_examples = steps_ * part.global_batch;
-    made.tickets = &tickets_;
+    made.rules.tickets = &tickets_;
     executor_.emplace(part, timed_.table(), made);
   }
 

@@ -24,7 +24,7 @@ VirtualTrainer::VirtualTrainer(VirtualCell cell, const Step& placed,
                                std::unique_ptr<Backend> backend, ExecutorOptions options)
     : cell_(std::move(cell)),
       simulation_(cell_.program, cell_.file.cluster, with_order(cell_, order_)) {
-  if (cell_.program.loops.size() > 1) options.order = &order_;
+  if (cell_.program.loops.size() > 1) options.rules.order = &order_;
   options.stragglers.clear();  // only the simulation applies them
   const std::vector<Step> parts = partitioned(placed, Binding());
   trainer_ = std::make_unique<LocalTrainer>(parts.front(), std::move(backend), options, 0);

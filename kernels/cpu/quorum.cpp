@@ -11,8 +11,7 @@
 #include "kernels/base/error.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/runtime/kernel.h"
-#include "kernels/runtime/loops/absence.h"
-#include "kernels/runtime/loops/quorum.h"
+#include "kernels/runtime/loops/step_rule.h"
 
 namespace regatta::cpu {
 namespace {
@@ -20,12 +19,12 @@ namespace {
 class QuorumPush {
  public:
   QuorumPush(const KernelRequest& request, std::span<const Tensor> gradients)
-      : quorum_(*request.quorum),
+      : quorum_(*request.rule->quorum(request.node)),
         member_(request.node.member),
         gradients_(gradients),
         sums_(request.outputs.first(gradients.size())),
         heard_(request.inputs.last(request.inputs.size() - gradients.size())),
-        absence_(request.absence),
+        absence_(request.rule->absence(request.node)),
         threads_(request.threads) {
     const bool decides = request.node.attributes.integer("decides") != 0;
     if (decides) yields_ = request.outputs.back().f32();
@@ -96,10 +95,10 @@ class QuorumPush {
 };
 
 KernelPointer arrival(const KernelRequest& request) {
-  return make_kernel(
-      [absence = request.absence, arrived = request.outputs[0].f32()](const StepContext&) {
-        *arrived = absence != nullptr && absence->noted() ? 0 : 1;
-      });
+  return make_kernel([absence = request.rule->absence(request.node),
+                      arrived = request.outputs[0].f32()](const StepContext&) {
+    *arrived = absence != nullptr && absence->noted() ? 0 : 1;
+  });
 }
 
 KernelPointer quorum(const KernelRequest& request) {
@@ -109,7 +108,8 @@ KernelPointer quorum(const KernelRequest& request) {
     return gradient.type.element == ElementType::F32;
   });
   if (!f32) return nullptr;
-  check(request.quorum != nullptr, "a quorum stands at a server that holds one");
+  check(request.rule->quorum(request.node) != nullptr,
+        "a quorum stands at a server that holds one");
   return make_kernel(QuorumPush(request, gradients));
 }
 

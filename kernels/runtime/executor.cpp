@@ -19,13 +19,8 @@
 #include "kernels/runtime/kernel_memory.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/lane_threads.h"
-#include "kernels/runtime/loops/access_order.h"
-#include "kernels/runtime/loops/example_counts.h"
-#include "kernels/runtime/loops/loop_failures.h"
-#include "kernels/runtime/loops/process_loops.h"
-#include "kernels/runtime/loops/quorums.h"
+#include "kernels/runtime/loops/step_rules.h"
 #include "kernels/runtime/measure/clock.h"
-#include "kernels/runtime/occasional.h"
 #include "kernels/runtime/scratch.h"
 #include "kernels/runtime/worker_cores.h"
 
@@ -37,25 +32,6 @@ constexpr int kSpins = 400;
 /// Polls with a yield after each, if lanes share cores: three lanes of the parabola on two cores
 /// then take 30 us a step, and 80 us if they sleep at once.
 constexpr int kYields = 50;
-
-/// A loop may come to its turn long after it could have run. Units: ns.
-constexpr std::int64_t kPatienceWithOrder = 3'600'000'000'000;
-
-/// Fails if OpenMP grants fewer threads: kernels would wait for the missing ones for ever.
-void require_team(int threads) {
-  int size = 1;
-#pragma omp parallel num_threads(threads)
-#pragma omp single
-  size = omp_get_num_threads();
-  if (size == threads) return;
-  const int limit = omp_get_thread_limit();
-  const std::string because =
-      limit < threads ? " because OMP_THREAD_LIMIT is " + std::to_string(limit) : "";
-  throw RunError(ErrorKind::Unsupported,
-                 "OpenMP gives a worker " + std::to_string(size) + " of its " +
-                     std::to_string(threads) + " threads" + because +
-                     "; fix: unset the variables OMP_*, or fewer --threads");
-}
 
 PlanOptions planned_for(const PlacedDevices& devices, PlanOptions options) {
   options.gathers_casts = [devices](const Place& place) {
@@ -73,44 +49,27 @@ class Executor::Impl {
         devices_(devices),
         options_(options),
         plan_(step_, planned_for(devices, options.plan)),
-        loops_(step_, plan_),
+        rules_(step_, plan_, options.rules),
         memory_(step_.graph, plan_, options.seed, devices_),
         kernel_memories_(step_.graph, plan_, memory_),
         leaving_backward_(gradients_leaving_backward(step_.graph)),
         workers_(plan_, options.cores, options.threads_per_worker),
-        failures_(
-            plan_.loop_count(), options.loss,
-            [this](int loop) {
-              if (bound_) bound_->retire(static_cast<std::size_t>(loops_.number(loop)));
-              return quorums_.retire(loops_.number(loop));
-            },
-            [this](int loop) {
-              if (options_.tickets != nullptr) options_.tickets->abandon(loops_.number(loop));
-            }),
-        counts_(loops_),
-        quorums_(step_, plan_, loops_, options.loss, counts_.of_quorum()),
-        gates_(static_cast<std::size_t>(plan_.loop_count())),
         latest_losses_(step_.losses.size()),
         queues_(plan_, devices_) {
     ns_per_tick();  // calibrates the clock before it is needed
-    if (step_.staleness_bound) {
-      check(loops_.count() == loops_.count_of_all(),
-            "who bounds staleness has a part of all loops");
-      bound_.emplace(static_cast<std::size_t>(loops_.count_of_all()), *step_.staleness_bound);
-    }
     for (std::size_t i = 0; i < plan_.lanes().size(); ++i) add_lane(i);
     build_kernels();
     add_probes();
     connect_lanes();
     threads_ = std::make_unique<LaneThreads>(
         lanes_, [this](const Lane& lane, const std::exception_ptr& error) {
-          return failures_.end_of_run(lane.plan().loop, error);
+          return rules_.end_of_run(lane.plan().loop, error);
         });
   }
 
   void interrupt(const RunError& error) {
     threads_->end(std::make_exception_ptr(error));
-    failures_.end_all();
+    rules_.end_all();
   }
 
   void prepare() {
@@ -121,25 +80,26 @@ class Executor::Impl {
   }
 
   void begin_at(const Positions& positions) {
+    rules_.begin_at(positions);
     for (const LoopPosition& position : positions.loops) {
-      if (position.number >= loops_.count_of_all()) {
-        throw RunError(ErrorKind::Data,
-                       "the checkpoint has a loop that this run has not; fix: give the "
-                       "flags that it began with");
-      }
-      if (bound_) bound_->finish(static_cast<std::size_t>(position.number), position.steps);
-      for (int loop = 0; loop < plan_.loop_count(); ++loop) {
-        if (loops_.number(loop) == position.number) begin_loop_at(loop, position);
+      for (const auto& lane : lanes_) {
+        const int loop = lane->plan().loop;
+        if (rules_.loops().number(loop) != position.number) continue;
+        if (position.steps > max_steps(loop)) {
+          throw RunError(ErrorKind::Data,
+                         "the checkpoint has more steps than this run; fix: give the flags that it "
+                         "began with");
+        }
+        lane->begin_at(position.steps, position.last_examples);
       }
     }
-    quorums_.begin_at(positions.steps, positions.examples);
   }
 
   void run(std::int64_t examples) {
     check(examples <= options_.max_examples, "a run sees no more examples than it was built for");
     check(options_.launch == LaunchSteps::ByKernel || !captured_.empty(),
           "steps that are launched as one are recorded before the first");
-    counts_.set_target(examples);
+    rules_.set_target(examples);
     memory_.expire_mirrors();
     threads_->run();
   }
@@ -147,12 +107,7 @@ class Executor::Impl {
   void rest() { threads_->rest(); }
 
   RunState state() const {
-    return {.step = step_,
-            .plan = plan_,
-            .loops = loops_,
-            .quorums = quorums_,
-            .lanes = lanes_,
-            .losses = losses_};
+    return {.step = step_, .plan = plan_, .rules = rules_, .lanes = lanes_, .losses = losses_};
   }
 
   const Moment built_ = moment();  ///< before the first step
@@ -160,16 +115,11 @@ class Executor::Impl {
   PlacedDevices devices_;
   ExecutorOptions options_;
   Plan plan_;
-  ProcessLoops loops_;
+  StepRules rules_;
   Memory memory_;
   KernelMemories kernel_memories_;
   std::set<Value> leaving_backward_;
   WorkerCores workers_;
-  LoopFailures failures_;
-  ExampleCounts counts_;
-  std::optional<StalenessBound> bound_;
-  Quorums quorums_;
-  std::vector<Gate> gates_;
   std::set<KernelChoice> choices_;
   std::vector<std::vector<float>> losses_;         // by loss of the step
   std::vector<std::atomic<float>> latest_losses_;  ///< NaN before a loss's first step
@@ -178,23 +128,9 @@ class Executor::Impl {
   std::vector<std::unique_ptr<CapturedLoop>> captured_;  ///< by loop; empty without capture
 
  private:
-  void begin_loop_at(int loop, const LoopPosition& position) {
-    if (position.steps > max_steps(loop)) {
-      throw RunError(ErrorKind::Data,
-                     "the checkpoint has more steps than this run; fix: give the flags "
-                     "that it began with");
-    }
-    if (loops_.leads(loop) && quorums_.empty())
-      counts_.of(loop).claimed += position.steps * loops_.examples(loop);
-    for (const auto& lane : lanes_) {
-      if (lane->plan().loop == loop) lane->begin_at(position.steps, position.last_examples);
-    }
-  }
-
   /// Communication sleeps at once, because its device's compute lane needs the core.
   Patience patience_of(const LanePlan& plan) const {
-    Patience patience{.abort = &failures_.flag(plan.loop)};
-    if (options_.order != nullptr) patience.limit_ns = kPatienceWithOrder;
+    Patience patience{.abort = &rules_.flag(plan.loop), .limit_ns = rules_.wait_limit_ns()};
     if (plan.communication) return patience;
     const bool shares = workers_.oversubscribed();
     (shares ? patience.yields : patience.spins) = shares ? kYields : kSpins;
@@ -205,6 +141,7 @@ class Executor::Impl {
     const LanePlan& plan = plan_.lanes()[index];
     const auto straggler = options_.stragglers.find(workers_.worker_of(plan.place));
     const LaneOptions options{
+        .rule = rules_.of(plan.loop),
         .slowdown = straggler == options_.stragglers.end() ? 1 : straggler->second,
         .trace_events = options_.trace_events,
         .patience = patience_of(plan),
@@ -236,7 +173,8 @@ class Executor::Impl {
   void add_kernel(std::size_t number, NodeId id, int threads) {
     Lane& lane = *lanes_[number];
     const Node& node = step_.graph.node(id);
-    const KernelMemory& request = kernel_memories_.of(id, lane.plan().loop);
+    const int loop = lane.plan().loop;
+    const KernelMemory& request = kernel_memories_.of(id, loop);
     const Patience patience = patience_of(lane.plan());
     LaneQueue* const carrier = carrier_of(node, number);
     devices_.device(node.place).make_current();  // carrier_of() may have made another current
@@ -253,8 +191,7 @@ class Executor::Impl {
                               .abort = patience.abort,
                               .spins = patience.spins,
                               .yields = patience.yields,
-                              .quorum = quorums_.at(node.place),
-                              .absence = quorums_.absence(node, loops_.number(lane.plan().loop)),
+                              .rule = &rules_.of(loop),
                               .queue = lane.queue(),
                               .carrier = carrier,
                               .counts = lane.queued_counts()});
@@ -265,13 +202,9 @@ class Executor::Impl {
     if (lane.queue() == nullptr) {  // checking a GPU's memory would mean copying it
       kernel = guarded(std::move(kernel), step_.graph, id, request.outputs, leaving_backward_);
     }
-    if (options_.order != nullptr) {
-      const int loop = loops_.number(lane.plan().loop);
-      kernel = options_.order->in_turn(std::move(kernel), step_.graph, node,
-                                       {.loop = loop, .patience = patience});
-    }
-    kernel = in_its_steps(std::move(kernel), node_steps(node));
-    lane.add_kernel(quorums_.behind(step_.graph, node, std::move(kernel)), request.evidence);
+    kernel = rules_.wrap(std::move(kernel), node,
+                         {.loop = rules_.loops().number(loop), .patience = patience});
+    lane.add_kernel(std::move(kernel), request.evidence);
   }
 
   LaneQueue* carrier_of(const Node& node, std::size_t lane) {
@@ -280,7 +213,7 @@ class Executor::Impl {
   }
 
   std::int64_t max_steps(int loop) const {
-    return options_.max_examples / loops_.examples(loop) + 2;
+    return options_.max_examples / rules_.loops().examples(loop) + 2;
   }
 
   void add_probes() {
@@ -314,28 +247,9 @@ class Executor::Impl {
       for (Lane* other : all) {
         if (other->plan().loop == lane->plan().loop) loop.push_back(other);
       }
-      const int number = lane->plan().loop;
-      lane->set_gate(gates_[static_cast<std::size_t>(number)]);
-      if (leader(loop) == lane.get()) lane->lead(leadership_of(number));
+      if (leader(loop) == lane.get()) lane->lead(max_steps(lane->plan().loop));
       lane->finish_building(all, loop);
     }
-  }
-
-  Leadership leadership_of(int loop) {
-    const bool alone = loops_.is_alone(loop);
-    check(alone || options_.tickets != nullptr, "loops that span processes have a ticket post");
-    return {.count = counts_.of(loop),
-            .examples = loops_.examples(loop),
-            .max_steps = max_steps(loop),
-            .loop = loops_.number(loop),
-            .claims = options_.order == nullptr ? nullptr
-                                                : &options_.order->seat_of_claims(
-                                                      loops_.model(loop), loops_.number(loop)),
-            .sends = !alone && loops_.leads(loop) ? options_.tickets : nullptr,
-            .hears = !alone && !loops_.leads(loop) ? options_.tickets : nullptr,
-            .bound = bound_ ? &*bound_ : nullptr,
-            .quorums = quorums_.empty() ? nullptr : &quorums_,
-            .absence = quorums_.absence(loops_.number(loop))};
   }
 
   /// The compute lane of the loop's first worker, or else the loop's first compute lane.
@@ -359,8 +273,8 @@ void Executor::begin_at(const Positions& positions) { impl_->begin_at(positions)
 void Executor::run(std::int64_t examples) { impl_->run(examples); }
 void Executor::rest() { impl_->rest(); }
 void Executor::interrupt(const RunError& error) { impl_->interrupt(error); }
-std::int64_t Executor::examples_seen() const { return impl_->counts_.seen(); }
-std::vector<std::string> Executor::lost() const { return impl_->failures_.lost(); }
+std::int64_t Executor::examples_seen() const { return impl_->rules_.seen(); }
+std::vector<std::string> Executor::lost() const { return impl_->rules_.lost(); }
 const Step& Executor::step() const { return impl_->step_; }
 HostVariable Executor::variable(VariableId id) { return impl_->memory_.host_variable(id); }
 Tensor Executor::variable_on_device(VariableId id) const {

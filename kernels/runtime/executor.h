@@ -20,8 +20,7 @@
 #include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
-#include "kernels/runtime/loops/gate.h"
-#include "kernels/runtime/loops/loop_failures.h"
+#include "kernels/runtime/loops/step_rules.h"
 #include "kernels/runtime/measure/reports.h"
 #include "kernels/runtime/measure/trace.h"
 #include "kernels/runtime/memory.h"
@@ -29,8 +28,6 @@
 #include "kernels/runtime/plan.h"
 
 namespace regatta {
-
-class AccessOrder;
 
 /// How steps enter the queues of a device.
 enum class LaunchSteps : std::uint8_t {
@@ -46,25 +43,9 @@ struct ExecutorOptions {
   std::int64_t max_examples = 0;     ///< upper bound on the run's examples; sizes the histories
   std::map<int, double> stragglers;  ///< slowdown factor of each straggling worker
   std::size_t trace_events = 0;      ///< capacity of each lane's trace; 0: no trace
-  OnLoss loss = OnLoss::End;
-  TicketPost* tickets = nullptr;  ///< needed if loops span processes; must outlive the executor
-  AccessOrder* order = nullptr;   ///< null: no order is prescribed; must outlive the executor
+  StepRuleOptions rules;
   PlanOptions plan;
   LaunchSteps launch = LaunchSteps::ByKernel;
-};
-
-/// The progress of a loop between two calls of run().
-struct LoopPosition {
-  int number = 0;  ///< index of the loop in the whole graph
-  std::int64_t steps = 0;
-  std::int64_t last_examples = 0;  ///< examples that all loops had seen when its last step began
-};
-
-/// The progress of all loops of a run.
-struct Positions {
-  std::vector<LoopPosition> loops;
-  std::int64_t steps = 0;     ///< only with a quorum: steps that the loops completed together
-  std::int64_t examples = 0;  ///< only with a quorum: examples applied in those steps
 };
 
 class Executor {

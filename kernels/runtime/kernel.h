@@ -41,13 +41,12 @@ struct Tensor {
 /// a read or an update is atomic within a shard, but another access may come between two shards.
 inline constexpr std::int64_t kShardElements = 16384;
 
-class Absence;
 struct DataSet;
 class LaneQueue;
 class Occasional;
 class QueuedExchange;
-class Quorum;
 struct QueuedCounts;
+class StepRule;
 
 /// Counters of a shared variable. Kernels increment them in the memory of the variable's device.
 struct alignas(64) VersionCounts {
@@ -107,7 +106,7 @@ struct StepContext {
   std::int64_t step = 0;             ///< index in this loop, from 0
   std::int64_t examples = 0;         ///< seen by all loops together when this step began
   std::int64_t examples_before = 0;  ///< `examples` of the loop's previous step; 0 in its first
-  std::int64_t step_examples = 0;    ///< applied by a quorum's update; 0: the usual batch
+  std::int64_t batch = 0;            ///< examples in the step's batch; 0: the global batch
   LaneCounters* counters = nullptr;
 };
 
@@ -127,8 +126,7 @@ struct KernelRequest {
   const AbortFlag* abort = nullptr;
   int spins = 0;               ///< Patience::spins of the kernel's waits (counter.h)
   int yields = 0;              ///< Patience::yields of the kernel's waits
-  Quorum* quorum = nullptr;    ///< the quorum of the node's server; null if it has none
-  Absence* absence = nullptr;  ///< set if the loop's worker is lost; null if that is an error
+  StepRule* rule = nullptr;    ///< of the node's loop (loops/step_rule.h); null: no loop's
   LaneQueue* queue = nullptr;  ///< the queue that run() puts work into; null: run() computes itself
   /// The queue that performs a copy from another device's memory. It is the lane's own queue or, if
   /// the lane has none or cannot read that memory, a queue of the other device, which copies to

@@ -65,10 +65,10 @@ void Lane::finish_building(std::vector<Lane*> all_lanes, std::vector<Lane*> loop
   if (options_.trace_events == 0) merge_in_segments();
 }
 
-void Lane::lead(const Leadership& leadership) {
-  leadership_.emplace(leadership);
-  step_ticks_.resize(static_cast<std::size_t>(leadership.max_steps));
-  step_examples_.resize(static_cast<std::size_t>(leadership.max_steps));
+void Lane::lead(std::int64_t max_steps) {
+  leads_ = true;
+  step_ticks_.resize(static_cast<std::size_t>(max_steps));
+  step_examples_.resize(static_cast<std::size_t>(max_steps));
 }
 
 void Lane::begin_at(std::int64_t step, std::int64_t examples_before) {
@@ -152,6 +152,22 @@ void Lane::run() {
   total_ += for_loop;
 }
 
+Ticket Lane::next_ticket() {
+  if (options_.patience.abort->raised.load(std::memory_order_relaxed)) throw Aborted();
+  if (!leads_) {
+    bool timed_out = false;
+    const Ticket ticket = options_.rule.follow(tickets_++, options_.patience, timed_out);
+    if (!timed_out) return ticket;
+    throw RunError(ErrorKind::Timeout, "step " + std::to_string(step_) + ": " + name() +
+                                           " waited in vain for its loop's leader to begin");
+  }
+  if (options_.rule.follows_end()) wait_for_loop();
+  const Ticket ticket = options_.rule.lead(step_, options_.patience);
+  if (!ticket.ends) return ticket;
+  wait_for_loop();
+  throw RunError(ErrorKind::PeerLost, options_.rule.why_it_ends());
+}
+
 /// `begin`: when the lane began to wait for the ticket. Returns the step's end. Units: ticks.
 std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
   const StepContext context{.step = step_,
@@ -160,7 +176,7 @@ std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
                             .counters = &counters_};
   std::uint64_t now =
       captured_ != nullptr ? run_captured(context, begin) : run_segments(context, begin);
-  if (leadership_) {
+  if (leads_) {
     const auto index = static_cast<std::size_t>(step_);
     check(index < step_ticks_.size(), "a run has no more steps than it was built for");
     step_ticks_[index] = now - begin;

@@ -21,10 +21,7 @@
 #include "kernels/runtime/compute_delay.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
-#include "kernels/runtime/loops/access_order.h"
-#include "kernels/runtime/loops/gate.h"
-#include "kernels/runtime/loops/quorums.h"
-#include "kernels/runtime/loops/staleness_bound.h"
+#include "kernels/runtime/loops/step_rule.h"
 #include "kernels/runtime/measure/trace.h"
 #include "kernels/runtime/plan.h"
 
@@ -54,6 +51,7 @@ struct Evidence {
 };
 
 struct LaneOptions {
+  StepRule& rule;       ///< of the lane's loop
   double slowdown = 1;  ///< factor by which a straggler's computing is slowed
   std::size_t trace_events = 0;
   Patience patience;
@@ -65,20 +63,6 @@ struct LaneOptions {
 };
 
 class CapturedLoop;
-
-/// The objects that a loop's leader, its first lane, needs to decide which steps the loop runs.
-struct Leadership {
-  ExampleCount& count;
-  std::int64_t examples = 0;  ///< examples in one step of the loop
-  std::int64_t max_steps = 0;
-  int loop = 0;                         ///< index of the loop in the whole graph
-  AccessOrder::Seat* claims = nullptr;  ///< turns to claim steps; null: no order is prescribed
-  TicketPost* sends = nullptr;          ///< sends tickets to other processes; null: none needs them
-  TicketPost* hears = nullptr;          ///< receives tickets; null: this process leads the loop
-  StalenessBound* bound = nullptr;      ///< null: staleness is not bounded
-  Quorums* quorums = nullptr;           ///< null: the graph has none
-  Absence* absence = nullptr;  ///< set if the loop's worker is lost; null if that is an error
-};
 
 class Lane {
  public:
@@ -93,10 +77,9 @@ class Lane {
   /// the order of the plan; `loop` holds the lanes of this lane's loop.
   void finish_building(std::vector<Lane*> all_lanes, std::vector<Lane*> loop);
 
-  /// Makes this lane its loop's leader in this process: it claims the loop's steps, or receives
-  /// their tickets from another process, and records each step's time.
-  void lead(const Leadership& leadership);
-  void set_gate(Gate& gate) { gate_ = &gate; }
+  /// Makes this lane its loop's leader in this process: it asks the rule for the loop's steps, at
+  /// most `max_steps`, and records each step's time.
+  void lead(std::int64_t max_steps);
   /// Makes `step` the first step to run. `examples_before` are the examples that all loops had seen
   /// when the step before it began. Called before the first step.
   void begin_at(std::int64_t step, std::int64_t examples_before);
@@ -108,8 +91,7 @@ class Lane {
   /// Ends the calling thread's OpenMP team until adopt_thread() starts a new one. Threads: called
   /// only by the lane's thread.
   void end_team() const;
-  /// Runs steps until the gate issues a ticket that does not run. Threads: called only by the
-  /// lane's thread.
+  /// Runs steps until a ticket of the loop's rule does not run. Threads: the lane's thread.
   /// Throws: RunError, Aborted.
   void run();
 
@@ -117,7 +99,7 @@ class Lane {
   Kernel& kernel(std::size_t index) const { return *kernels_[index]; }
   /// Enqueues copies to the host of the losses that the node makes.
   void fetch_losses_of(NodeId node) const;
-  bool leads() const { return leadership_.has_value(); }
+  bool leads() const { return leads_; }
   LaneQueue* queue() const { return options_.queue; }
   const LaneCounters& counters() const { return counters_; }
   QueuedCounts* queued_counts() const { return options_.counts; }
@@ -154,15 +136,9 @@ class Lane {
   void merge_in_segments() const;
   void fetch(const LossProbe& probe) const { options_.queue->fetch(probe.fetched, probe.value); }
   Ticket next_ticket();
-  Ticket lead_ticket();
-  Ticket begin_step();
-  Ticket hear_ticket();
-  void publish(const Ticket& ticket);
-  void await_turn();
   /// Whether the next step waits for others: lanes of its loop, other processes, slower loops.
   bool waits_to_begin() const {
-    return !loop_.empty() ||
-           (leadership_ && (leadership_->bound || leadership_->quorums || leadership_->hears));
+    return !loop_.empty() || (leads_ && options_.rule.waits_for_others());
   }
   std::uint64_t run_step(const Ticket& ticket, std::uint64_t begin);
   std::uint64_t run_segments(const StepContext& context, std::uint64_t begin);
@@ -198,9 +174,8 @@ class Lane {
   std::vector<Lane*> loop_;  ///< the loop's other lanes, those of other stages of the replica first
   std::size_t stages_ = 0;   ///< the number of lanes of other stages
 
-  Gate* gate_ = nullptr;
   CapturedLoop* captured_ = nullptr;
-  std::optional<Leadership> leadership_;
+  bool leads_ = false;
   std::uint64_t tickets_ = 0;
 
   Counter progress_;  ///< instructions finished since the first step

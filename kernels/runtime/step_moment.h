@@ -12,7 +12,7 @@ inline StepMoment step_moment_of(const StepContext& context) {
   return {.step = context.step,
           .examples = context.examples,
           .before = context.examples_before,
-          .batch = context.step_examples};
+          .batch = context.batch};
 }
 
 }  // namespace regatta

@@ -1,11 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/runtime/worker_cores.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 
+#include "kernels/base/error.h"
+
 namespace regatta {
+
+void require_team(int threads) {
+  int size = 1;
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+  size = omp_get_num_threads();
+  if (size == threads) return;
+  const int limit = omp_get_thread_limit();
+  const std::string because =
+      limit < threads ? " because OMP_THREAD_LIMIT is " + std::to_string(limit) : "";
+  throw RunError(ErrorKind::Unsupported,
+                 "OpenMP gives a worker " + std::to_string(size) + " of its " +
+                     std::to_string(threads) + " threads" + because +
+                     "; fix: unset the variables OMP_*, or fewer --threads");
+}
 
 WorkerCores::WorkerCores(const Plan& plan, std::vector<int> cores, int threads_per_worker)
     : cores_(std::move(cores)), threads_per_worker_(threads_per_worker) {

@@ -17,6 +17,10 @@ inline int threads_at(const Place& place, int threads_per_worker) {
   return place.role == Role::Peer ? 1 : threads_per_worker;
 }
 
+/// Checks that OpenMP grants the calling thread a team of `threads`; kernels would wait for missing
+/// threads for ever. Throws: RunError(Unsupported).
+void require_team(int threads);
+
 class WorkerCores {
  public:
   /// `cores` are the cores that the run may use; if empty, threads are not pinned.

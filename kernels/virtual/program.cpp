@@ -32,7 +32,7 @@ class Maker {
       : costs_(costs), threads_per_worker_(threads) {
     program_.processes = static_cast<int>(parts.size());
     program_.global_batch = parts.front().global_batch;
-    for (const Step& part : parts) find_quorums(part.graph);
+    for (const Step& part : parts) program_.quorums.merge(quorums_of(part));
     for (const Step& part : parts) {
       add(part);
       ++process_;
@@ -108,20 +108,10 @@ class Maker {
     loop.examples = part.examples;
     loop.model = part.model;
     loop.lanes.push_back(number);
-    const bool may_lead = program_.quorum ? lane.place.role == Role::Server && lane.place.stage == 0
-                                          : lane.place.role == Role::Worker;
+    const bool may_lead = program_.quorums.empty()
+                              ? lane.place.role == Role::Worker
+                              : lane.place.role == Role::Server && lane.place.stage == 0;
     lane.leads = !lane.communication && may_lead && led_.insert(part.number).second;
-  }
-
-  void find_quorums(const Graph& graph) {
-    for (const Node& node : graph.nodes()) {
-      if (node.op != Op::Quorum) continue;
-      if (!program_.quorum) program_.quorum.emplace();
-      program_.quorum->needed = node.attributes.integer("needed");
-      program_.quorum->members = node.attributes.integer("members");
-      const auto servers = static_cast<std::size_t>(node.place.stage) + 1;
-      if (program_.quorum->updates.size() < servers) program_.quorum->updates.resize(servers);
-    }
   }
 
   LaneInstruction compile(const Graph& graph, const Instruction& instruction, const Bases& bases) {
@@ -154,9 +144,6 @@ class Maker {
           node.attributes.integer("decides") != 0 ? QuorumPart::Decides : QuorumPart::Follows;
     } else if (is_behind_quorum(graph, node)) {
       made.quorum = QuorumPart::Behind;
-      if (node.place.replica == 0) {
-        ++program_.quorum->updates[static_cast<std::size_t>(node.place.stage)];
-      }
     }
     const std::string key = kernel_key(graph, id, threads_);
     const auto cost = costs_.find(key);

@@ -15,6 +15,7 @@
 #include "kernels/graph/graph.h"
 #include "kernels/graph/node_steps.h"
 #include "kernels/runtime/lane.h"
+#include "kernels/runtime/loops/quorum.h"
 #include "kernels/runtime/plan.h"
 #include "kernels/virtual/collective_schedule.h"
 #include "kernels/virtual/kernel_costs.h"
@@ -73,14 +74,6 @@ struct ProgramCollective {
   std::vector<int> lanes;   ///< lanes[m] is member m's lane
 };
 
-/// The quorum rule of each server with backup workers. A loop's member number is the replica number
-/// of its places at the servers.
-struct ProgramQuorum {
-  std::int64_t needed = 1;
-  std::int64_t members = 1;
-  std::vector<std::int64_t> updates;  ///< [server]: updates that a push runs if it completes a step
-};
-
 struct ProgramLoop {
   std::int64_t examples = 0;  ///< per step
   int model = 0;
@@ -91,7 +84,9 @@ struct Program {
   int processes = 1;
   std::int64_t global_batch = 0;
   std::optional<std::int64_t> staleness_bound;
-  std::optional<ProgramQuorum> quorum;
+  /// By server; empty without backup workers. A loop's member number is the replica number of its
+  /// places at the servers.
+  std::map<int, QuorumOptions> quorums;
   std::vector<ProgramLane> lanes;
   std::vector<ProgramLoop> loops;
   std::vector<ProgramMessage> messages;

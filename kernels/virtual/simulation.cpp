@@ -33,15 +33,7 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
     const bool crosses = planned(each.lanes.front()).process != planned(each.lanes.back()).process;
     collectives_.emplace_back(each.schedule, each.schedule.is_ring() && crosses ? kChunkBytes : 0);
   }
-  for (const ProgramLoop& loop : program.loops) {
-    claimed_.resize(std::max(claimed_.size(), static_cast<std::size_t>(loop.model) + 1));
-  }
-  if (program.quorum) {
-    quorums_.resize(program.quorum->updates.size());
-    for (Quorum& each : quorums_) {
-      each.seats.resize(static_cast<std::size_t>(program.quorum->members));
-    }
-  }
+  make_rules();
   std::map<Place, std::uint32_t> workers;
   for (const ProgramLane& each : program.lanes) {
     if (each.place.role == Role::Worker) workers[each.place] = 0;
@@ -63,8 +55,7 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
 }
 
 void Simulation::advance_to(std::int64_t examples) {
-  target_ = examples;
-  for (Loop& loop : loops_) loop.is_over = false;
+  begin_loops(examples);
   for (int l = 0; l < static_cast<int>(lanes_.size()); ++l) {
     lane(l).began = lane(l).since = now_;
     ready(l);
@@ -153,10 +144,7 @@ bool Simulation::is_due(int l, const LaneInstruction& each) {
 
 /// The moment of the lane's step, or, behind a quorum, of the step that pushes complete together.
 StepMoment Simulation::moment_of(int l, const LaneInstruction& each) {
-  if (each.quorum == QuorumPart::Behind) {
-    const Quorum& quorum = quorum_at(l);
-    return {.step = quorum.steps, .examples = quorum.applied, .batch = quorum.gathered_examples};
-  }
+  if (each.quorum == QuorumPart::Behind) return server_of(l).quorum.moment();
   const std::int64_t step = lane(l).step;
   return {.step = step,
           .examples = seen_at(planned(l).loop, step),
@@ -165,12 +153,12 @@ StepMoment Simulation::moment_of(int l, const LaneInstruction& each) {
 
 /// The examples that all loops together have seen when a step of this one begins.
 std::int64_t Simulation::seen_at(int loop, std::int64_t step) {
-  const int model = program_.loops[static_cast<std::size_t>(loop)].model;
+  const ExampleCount& count = count_of(loop);
   const auto& claimed = histories_[static_cast<std::size_t>(loop)].examples;
   const auto index = static_cast<std::size_t>(step);
   const std::int64_t of_model =
-      loops_.size() > 1 && index < claimed.size() ? claimed[index] : step * examples_of(model);
-  return of_model * examples_of(-1) / examples_of(model);
+      loops_.size() > 1 && index < claimed.size() ? claimed[index] : step * count.led;
+  return count.of_all(of_model);
 }
 
 /// Moves the lane to an instruction and wakes the lanes that wait for its progress.
@@ -298,11 +286,10 @@ std::vector<std::pair<int, WorkerReport>> Simulation::workers() const {
     report.update_ns = spent(Category::Update);
     report.total_ns = rounded(own.total);
     report.staleness = own.staleness;
-    if (!quorums_.empty() && plan.place.role == Role::Server) {
-      const Quorum& quorum = quorums_[static_cast<std::size_t>(plan.place.stage)];
-      const QuorumSeat& seat = quorum.seats[static_cast<std::size_t>(plan.place.replica)];
-      report.updates_applied = seat.applied;
-      report.updates_dropped = seat.dropped;
+    if (!servers_.empty() && plan.place.role == Role::Server) {
+      const Quorum& quorum = servers_.at(plan.place.stage).quorum;
+      report.updates_applied = quorum.applied(plan.place.replica);
+      report.updates_dropped = quorum.dropped(plan.place.replica);
     }
     all.emplace_back(plan.process, std::move(report));
   }

@@ -3,25 +3,29 @@
 // Runs a program on a cluster in virtual time. Lanes follow the rules of kernels/runtime/lane.h:
 // instructions run in order and wait for their dependencies, and a step begins only when the loop's
 // lanes in the process (in all processes if an executor follows the order) have ended the previous
-// step. The loops of a model claim their steps from one shared count; a staleness bound holds back
-// loops that are ahead. Lanes of a server's process take turns on its cores, first come, first
-// served. If workers and servers use more cores than a host has, those that compute at the same
-// time share the cores evenly; if hosts share a machine's cores, messages under way take cores, too
-// (channels.h). No values are computed. The results are times, bytes, staleness, and the order in
-// which loops access shared state, which an executor can follow to compute the values of the
-// cluster's run. Two runs are bitwise equal.
+// step. The objects that decide when a loop may begin a step are those of kernels/runtime/loops:
+// ExampleCount, StalenessBound, Quorum. Lanes of a server's process take turns on its cores, first
+// come, first served. If workers and servers use more cores than a host has, those that compute at
+// the same time share the cores evenly; if hosts share a machine's cores, messages under way take
+// cores, too (channels.h). No values are computed. The results are times, bytes, staleness, and the
+// order in which loops access shared state, which an executor can follow to compute the values of
+// the cluster's run. Two runs are bitwise equal.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "kernels/distribute/traffic.h"
 #include "kernels/runtime/loops/access_order.h"
+#include "kernels/runtime/loops/gate.h"
+#include "kernels/runtime/loops/quorum.h"
+#include "kernels/runtime/loops/staleness_bound.h"
 #include "kernels/runtime/measure/reports.h"
 #include "kernels/virtual/channels.h"
 #include "kernels/virtual/cluster.h"
@@ -55,7 +59,7 @@ class Simulation {
 
   double now() const { return now_; }
   std::uint64_t events() const { return events_.added(); }
-  std::int64_t examples_seen() const { return examples_; }
+  std::int64_t examples_seen() const;
   /// Returns the process and the report of each worker, ordered by the workers' places.
   std::vector<std::pair<int, WorkerReport>> workers() const;
   const std::vector<SimulatedLoop>& loops() const { return histories_; }
@@ -92,23 +96,12 @@ class Simulation {
     std::int64_t claimed = 0;  ///< steps
     std::int64_t finished = 0;
     bool is_over = false;
+    bool push_counts = false;  ///< the last one, by the first server's verdict
   };
-  struct QuorumSeat {
-    bool counts = false;   ///< its push counts for the current step
-    bool verdict = false;  ///< on its last push
-    std::int64_t began = 0;
-    std::int64_t applied = 0;
-    std::int64_t dropped = 0;
-  };
-  /// One server's side of a quorum (kernels/runtime/loops/quorum.h).
-  struct Quorum {
-    std::int64_t steps = 0;
-    std::int64_t applied = 0;  ///< examples
-    std::int64_t gathered = 0;
-    std::int64_t gathered_examples = 0;
-    std::int64_t completing = -1;  ///< the member whose lane updates; -1: none
-    std::int64_t updates_run = 0;
-    std::vector<QuorumSeat> seats;
+  /// A server with backup workers.
+  struct Server {
+    explicit Server(const QuorumOptions& options) : quorum(options) {}
+    Quorum quorum;
     std::vector<int> waiting;  ///< lanes
   };
   struct Mailbox {
@@ -133,6 +126,8 @@ class Simulation {
     return *one.traffic;
   }
   bool is_at_server(int l) const { return planned(l).place.role == Role::Server; }
+  void make_rules();
+  void begin_loops(std::int64_t target);
   void happen(const Event& event);
   void arrive(const Event& event);
   void go(int l);
@@ -141,14 +136,15 @@ class Simulation {
   bool is_claimed(int loop, std::int64_t step) const;
   bool bound_holds(int l);
   bool quorum_lets_begin(int l);
-  bool claim_of_quorum(int l);
   void push(int l, QuorumPart part);
-  bool runs_behind(int l) const;
-  void has_updated(int l);
-  Quorum& quorum_at(int l) { return quorums_[static_cast<std::size_t>(planned(l).place.stage)]; }
-  QuorumSeat& seat_of(Quorum& quorum, int l) {
-    return quorum.seats[static_cast<std::size_t>(planned(l).place.replica)];
+  Server& server_of(int l) { return servers_.at(planned(l).place.stage); }
+  Loop& loop_of(int l) { return loops_[static_cast<std::size_t>(planned(l).loop)]; }
+  ExampleCount& count_of(int loop) {
+    const int model = program_.loops[static_cast<std::size_t>(loop)].model;
+    return counts_[static_cast<std::size_t>(model)];
   }
+  /// Whether the lane's push completes a step, after which it runs the updates behind the quorum.
+  bool runs_behind(int l) { return server_of(l).quorum.completes(planned(l).place.replica); }
   void begin_step(int l);
   void end_wait(int l);
   void end(int l);
@@ -156,7 +152,6 @@ class Simulation {
   void end_step(int l);
   void go_on_to(int l, std::size_t at);
   void wait_for_peers(int l);
-  std::int64_t examples_of(int model) const;
   bool is_due(int l, const LaneInstruction& each);
   StepMoment moment_of(int l, const LaneInstruction& each);
   std::int64_t seen_at(int loop, std::int64_t step);
@@ -207,19 +202,18 @@ class Simulation {
   std::vector<Loop> loops_;
   std::vector<Mailbox> mailboxes_;
   std::vector<CollectiveRun> collectives_;
-  std::vector<Quorum> quorums_;                          ///< [server]; empty without backup workers
   std::vector<Cores> cores_;                             ///< [process]
   std::vector<std::int64_t> versions_;                   ///< [shared variable]
   std::unordered_map<std::int64_t, std::int64_t> seen_;  ///< by loop and variable
-  std::vector<std::int64_t> claimed_;                    ///< [model]: examples
-  std::vector<int> followers_;                           ///< lanes that wait for a claim
-  std::vector<int> held_back_;                           ///< leaders that wait for slower loops
+  std::map<int, Server> servers_;                        ///< by stage; empty without backup workers
+  std::deque<ExampleCount> counts_;                      ///< [model]
+  std::optional<StalenessBound> bound_;
+  std::vector<int> followers_;  ///< lanes that wait for a claim
+  std::vector<int> held_back_;  ///< leaders that wait for slower loops
   std::deque<int> ready_;
   std::vector<SimulatedLoop> histories_;
   TrafficByPlace traffic_;
   std::vector<std::size_t> orders_;  ///< [shared variable]; empty if no order is recorded
-  std::int64_t examples_ = 0;
-  std::int64_t target_ = 0;
 };
 
 }  // namespace regatta::virtual_time

@@ -226,7 +226,8 @@ void Simulation::finish_run(int l) {
       const bool is_behind = all[i].quorum == QuorumPart::Behind;
       if (is_behind && !runs_behind(l)) continue;
       if (is_due(l, all[i])) account(l, all[i], longer);
-      if (is_behind) has_updated(l);  // due or not: the step ends after all of them
+      // due or not: the step ends after all of them
+      if (is_behind && server_of(l).quorum.updated()) wake(server_of(l).waiting);
     }
     own.since = now_;
     go_on_to(l, own.until);

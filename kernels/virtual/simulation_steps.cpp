@@ -1,11 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps of loops in a simulation: how they are claimed, held back, begun and ended.
+// Steps of loops in a simulation: how they are claimed, held back, begun and ended, and which
+// pushes count under a quorum.
 #include <algorithm>
 
 #include "kernels/virtual/simulation.h"
 
 namespace regatta::virtual_time {
+
+void Simulation::make_rules() {
+  std::int64_t all = 0;
+  for (const ProgramLoop& loop : program_.loops) {
+    const auto model = static_cast<std::size_t>(loop.model);
+    while (counts_.size() <= model) counts_.emplace_back().led = 0;
+    counts_[model].led += loop.examples;
+    all += loop.examples;
+  }
+  for (ExampleCount& count : counts_) count.all = all;
+  if (program_.staleness_bound) bound_.emplace(loops_.size(), *program_.staleness_bound);
+  for (auto [server, options] : program_.quorums) {
+    if (server == 0) options.applied_examples = &counts_.front().claimed;
+    servers_.try_emplace(server, options);
+  }
+  for (const ProgramLane& each : program_.lanes) {
+    if (servers_.empty() || each.place.role != Role::Server) continue;
+    const std::int64_t examples = program_.loops[static_cast<std::size_t>(each.loop)].examples;
+    servers_.at(each.place.stage).quorum.join(each.place.replica, {.examples = examples});
+  }
+}
+
+/// Lets the loops run until all together have seen `target` examples.
+void Simulation::begin_loops(std::int64_t target) {
+  for (ExampleCount& count : counts_) count.target = count.of_led(target);
+  for (std::size_t loop = 0; loop < loops_.size(); ++loop) {
+    loops_[loop].is_over = false;
+    if (bound_) bound_->rejoin(loop);
+  }
+}
+
+std::int64_t Simulation::examples_seen() const {
+  std::int64_t examples = 0;
+  for (const ExampleCount& count : counts_) examples += count.claimed;
+  return examples;
+}
 
 /// Whether the lane's next step may begin. A leader's claim holds for all lanes of its loop. An
 /// executor that follows the order has the lanes of all processes in one, where all lanes of a loop
@@ -20,10 +57,10 @@ bool Simulation::may_begin(int l) {
     park(l, other);
     return false;
   }
-  if (!quorums_.empty() && !quorum_lets_begin(l)) return false;
+  if (!servers_.empty() && !quorum_lets_begin(l)) return false;
   if (plan.leads) {
     if (!bound_holds(l)) return false;
-    if (quorums_.empty() ? claim(l) : claim_of_quorum(l)) return true;
+    if (claim(l)) return true;
   } else if (is_claimed(plan.loop, lane(l).step)) {
     return true;
   }
@@ -39,52 +76,69 @@ bool Simulation::may_begin(int l) {
 /// Whether the step is claimed. A loop that is alone needs no tickets between its processes.
 bool Simulation::is_claimed(int loop, std::int64_t step) const {
   const std::int64_t examples = program_.loops[static_cast<std::size_t>(loop)].examples;
-  if (loops_.size() == 1) return step * examples < target_;
+  if (loops_.size() == 1) return step * examples < counts_.front().target;
   return step < loops_[static_cast<std::size_t>(loop)].claimed;
 }
 
-/// The examples per step of all loops of the model; -1: of all models.
-std::int64_t Simulation::examples_of(int model) const {
-  std::int64_t examples = 0;
-  for (const ProgramLoop& loop : program_.loops) {
-    if (model < 0 || loop.model == model) examples += loop.examples;
-  }
-  return examples;
-}
-
+/// Claims the leader's next step; returns false once the run's examples are claimed. With a quorum
+/// the count has the examples that pushes have applied, and the claim adds none.
 bool Simulation::claim(int l) {
   const int number = planned(l).loop;
   const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(number)];
-  auto& claimed = claimed_[static_cast<std::size_t>(loop.model)];
-  Loop& own = loops_[static_cast<std::size_t>(number)];
+  ExampleCount& count = count_of(number);
+  Loop& own = loop_of(l);
   if (options_.order != nullptr) {
     options_.order->add(options_.order->order_of_claims(loop.model),
                         {.loop = number, .access = AccessOrder::Access::Claim});
   }
-  if (claimed >= target_ * examples_of(loop.model) / examples_of(-1)) {
-    own.is_over = true;
-  } else {
-    histories_[static_cast<std::size_t>(number)].examples.push_back(claimed);
-    claimed += loop.examples;
-    examples_ += loop.examples;
+  const std::int64_t seen = count.claimed;
+  if (count.claim(servers_.empty() ? loop.examples : 0).runs) {
+    histories_[static_cast<std::size_t>(number)].examples.push_back(seen);
     ++own.claimed;
+  } else {
+    own.is_over = true;
+    if (bound_) bound_->retire(static_cast<std::size_t>(number));
   }
   wake(followers_);
   wake(held_back_);
   return !own.is_over;
 }
 
-/// Whether the staleness bound lets the leader's step begin (staleness_bound.h).
+/// Whether the staleness bound lets the leader's step begin.
 bool Simulation::bound_holds(int l) {
-  if (!program_.staleness_bound) return true;
-  std::int64_t slowest = lane(l).step;
-  for (const Loop& loop : loops_) {
-    if (!loop.is_over) slowest = std::min(slowest, loop.finished);
-  }
-  if (lane(l).step - slowest <= *program_.staleness_bound) return true;
+  if (!bound_ || bound_->lets_begin(lane(l).step)) return true;
   lane(l).state = State::Parked;
   held_back_.push_back(l);
   return false;
+}
+
+/// Whether the lane's step may begin under a quorum. The first server decides; its lanes lead the
+/// loops. A leader waits while its last push is pending, a lane of another server until the version
+/// that the step reads is there.
+bool Simulation::quorum_lets_begin(int l) {
+  if (!is_at_server(l)) return true;
+  Server& server = server_of(l);
+  if (planned(l).leads) {
+    if (server.quorum.try_begin(planned(l).place.replica)) return true;
+  } else {
+    const auto& begun = histories_[static_cast<std::size_t>(planned(l).loop)].examples;
+    const auto step = static_cast<std::size_t>(lane(l).step);
+    if (step >= begun.size() || server.quorum.version() >= begun[step]) return true;
+  }
+  lane(l).state = State::Parked;
+  server.waiting.push_back(l);
+  return false;
+}
+
+/// Counts or drops the push of the lane's step, which has arrived at the server.
+void Simulation::push(int l, QuorumPart part) {
+  Quorum& quorum = server_of(l).quorum;
+  const std::int64_t member = planned(l).place.replica;
+  if (part == QuorumPart::Decides) {
+    loop_of(l).push_counts = quorum.decide(member) != PushVerdict::Dropped;
+  } else {
+    quorum.follow(member, loop_of(l).push_counts);
+  }
 }
 
 /// The end of the last step of the replica's other stages in the lane's process: the latest, and
@@ -138,12 +192,13 @@ void Simulation::end_step(int l) {
   own.began = own.since = now_;
   own.in_step = false;
   ++own.step;
-  Loop& loop = loops_[static_cast<std::size_t>(plan.loop)];
+  Loop& loop = loop_of(l);
   const auto& lanes = program_.loops[static_cast<std::size_t>(plan.loop)].lanes;
   const bool all = std::all_of(lanes.begin(), lanes.end(),
                                [&](int other) { return lane(other).step > loop.finished; });
   if (all) {
     ++loop.finished;
+    if (bound_) bound_->finish(static_cast<std::size_t>(plan.loop), loop.finished);
     wake(held_back_);
   }
   wake(own.watchers);

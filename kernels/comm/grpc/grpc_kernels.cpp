@@ -10,7 +10,7 @@
 #include "kernels/comm/grpc/scatter.h"
 #include "kernels/comm/staging.h"
 #include "kernels/distribute/partition.h"
-#include "kernels/runtime/loops/absence.h"
+#include "kernels/runtime/loops/step_rule.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta::exchange {
@@ -25,7 +25,7 @@ class Message {
   Message(const KernelRequest& request, const ExchangeOptions& options, std::shared_ptr<Link> link)
       : link_(std::move(link)),
         number_(request.node.attributes.integer("message")),
-        absence_(request.absence),
+        absence_(request.rule == nullptr ? nullptr : request.rule->absence(request.node)),
         patience_{.abort = request.abort,
                   .spins = request.spins,
                   .yields = request.yields,

@@ -8,10 +8,17 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <string>
 
 namespace regatta {
+
+/// The effect of losing a loop's worker, in a graph with several loops.
+enum class OnLoss : std::uint8_t {
+  End,       ///< the run ends
+  Continue,  ///< the other loops go on without it
+};
 
 class Absence {
  public:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides whether a loop runs another step. The loop's leader lane decides and claims the step's
+// Tickets: decisions whether a loop runs another step. The loop's leader lane claims the step's
 // examples from a count that all loops share; the other lanes follow the leader's tickets in order.
 // If a graph has several loops, a loop that spans processes is led by one of them, and a TicketPost
-// carries its tickets to the other processes.
+// carries its tickets to the other processes. The simulation (kernels/virtual) claims from the same
+// counts.
 #pragma once
 
 #include <array>
@@ -14,9 +15,16 @@
 
 namespace regatta {
 
-/// The examples that the loops led by this process have claimed for one model, and the target. The
-/// model's other loops are assumed to advance at the same rate: one step of every loop has `all`
-/// examples, `led` of them in the loops counted here.
+/// The leader's decision on the loop's next step.
+struct Ticket {
+  bool runs = false;          ///< whether the step runs
+  bool ends = false;          ///< whether the loop ends for good, because its worker is lost
+  std::int64_t examples = 0;  ///< that all loops had claimed before this step
+};
+
+/// The examples that have been claimed by those loops of one model that this process leads, and the
+/// target. All other loops are assumed to advance at the same rate: when every loop makes one step,
+/// these are `all` examples, and the loops counted here have `led` of them.
 struct alignas(64) ExampleCount {
   std::atomic<std::int64_t> claimed{0};
   std::atomic<std::int64_t> target{0};
@@ -26,13 +34,18 @@ struct alignas(64) ExampleCount {
   /// Converts examples of the loops counted here to examples of all loops; of_led() converts back.
   std::int64_t of_all(std::int64_t here) const { return led == all ? here : here * all / led; }
   std::int64_t of_led(std::int64_t there) const { return led == all ? there : there * led / all; }
-};
 
-/// The leader's decision on the loop's next step.
-struct Ticket {
-  bool runs = false;          ///< whether the step runs
-  bool ends = false;          ///< whether the loop ends for good, because its worker is lost
-  std::int64_t examples = 0;  ///< claimed by all loops before this step
+  /// Claims a step of `examples` unless the target is reached. Threads: any.
+  Ticket claim(std::int64_t examples) {
+    Ticket ticket{.runs = false, .examples = claimed.load(std::memory_order_relaxed)};
+    const std::int64_t end = target.load(std::memory_order_relaxed);
+    while (ticket.examples < end && !ticket.runs) {
+      ticket.runs = claimed.compare_exchange_weak(ticket.examples, ticket.examples + examples,
+                                                  std::memory_order_relaxed);
+    }
+    ticket.examples = of_all(ticket.examples);
+    return ticket;
+  }
 };
 
 /// Carries the tickets of loops that span processes. `loop` is an index in the whole graph.
@@ -55,22 +68,8 @@ class TicketPost {
 
 class Gate {
  public:
-  /// Claims `examples` from `count` unless its target is reached. Returns the ticket after passing
-  /// it to the loop's other lanes. Threads: called only by the leader lane.
-  Ticket lead(ExampleCount& count, std::int64_t examples) {
-    Ticket ticket{.runs = false, .examples = count.claimed.load(std::memory_order_relaxed)};
-    const std::int64_t target = count.target.load(std::memory_order_relaxed);
-    while (ticket.examples < target && !ticket.runs) {
-      ticket.runs = count.claimed.compare_exchange_weak(ticket.examples, ticket.examples + examples,
-                                                        std::memory_order_relaxed);
-    }
-    ticket.examples = count.of_all(ticket.examples);
-    issue(ticket);
-    return ticket;
-  }
-
-  /// Passes a ticket to the loop's other lanes. Threads: called only by the leader lane, or by the
-  /// lane that receives tickets from another process.
+  /// Passes a ticket to the loop's other lanes. Threads: the leader lane, or the lane that receives
+  /// tickets from another process.
   void issue(const Ticket& ticket) {
     tickets_[issued_.value() % tickets_.size()] = ticket;
     issued_.advance_to(issued_.value() + 1);

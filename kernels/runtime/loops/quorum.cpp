@@ -15,12 +15,13 @@ class Quorum::Behind final : public Kernel {
       : quorum_(quorum), member_(member), update_(std::move(update)) {}
 
   void run(const StepContext& context) override {
-    if (quorum_.completing_.load(std::memory_order_relaxed) != member_) return;
-    update_->run({.step = quorum_.steps_,
-                  .examples = static_cast<std::int64_t>(quorum_.applied_.value()),
-                  .step_examples = quorum_.gathered_examples_,
+    if (!quorum_.completes(member_)) return;
+    const StepMoment moment = quorum_.moment();
+    update_->run({.step = moment.step,
+                  .examples = moment.examples,
+                  .batch = moment.batch,
                   .counters = context.counters});
-    quorum_.updated(member_);
+    quorum_.updated();
   }
 
  private:
@@ -38,7 +39,6 @@ Quorum::Quorum(const QuorumOptions& options)
 void Quorum::join(std::int64_t member, const Push& push) { seat(member).push = push; }
 
 std::unique_ptr<Kernel> Quorum::behind(std::int64_t member, std::unique_ptr<Kernel> update) {
-  ++seat(member).updates;
   return std::make_unique<Behind>(*this, member, std::move(update));
 }
 
@@ -48,18 +48,18 @@ void Quorum::begin_at(std::int64_t steps, std::int64_t examples) {
   applied_.advance_to(static_cast<std::uint64_t>(examples));
 }
 
+bool Quorum::try_begin(std::int64_t member) {
+  const std::lock_guard lock(mutex_);
+  Seat& own = seat(member);
+  if (own.counts || gathered_ == options_.needed) return false;
+  own.began = version();
+  return true;
+}
+
 std::int64_t Quorum::begin(std::int64_t member, const Patience& patience) {
   for (;;) {
-    std::uint64_t now = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      now = applied_.value();
-      Seat& own = seat(member);
-      if (!own.counts && gathered_ < options_.needed) {
-        own.began = now;
-        return static_cast<std::int64_t>(now);
-      }
-    }
+    const std::uint64_t now = applied_.value();
+    if (try_begin(member)) return seat(member).began;
     if (!applied_.wait_for(now + 1, patience)) {
       fail("worker " + std::to_string(member), patience);
     }
@@ -75,7 +75,7 @@ void Quorum::await(std::int64_t examples, const Patience& patience) {
 PushVerdict Quorum::decide(std::int64_t member) {
   const std::lock_guard lock(mutex_);
   Seat& own = seat(member);
-  if (own.began == applied_.value() && gathered_ < options_.needed) return count(member);
+  if (own.began == version() && gathered_ < options_.needed) return count(member);
   ++own.dropped;
   return PushVerdict::Dropped;
 }
@@ -106,18 +106,18 @@ float Quorum::weight() const {
                             static_cast<double>(gathered_examples_));
 }
 
-void Quorum::updated(std::int64_t member) {
-  if (++updates_run_ < seat(member).updates) return;
+bool Quorum::updated() {
+  if (++updates_run_ < options_.updates) return false;
   updates_run_ = 0;
   const std::lock_guard lock(mutex_);
   completing_.store(-1, std::memory_order_relaxed);
-  const std::int64_t next =
-      static_cast<std::int64_t>(applied_.value()) + std::exchange(gathered_examples_, 0);
+  const std::int64_t next = version() + std::exchange(gathered_examples_, 0);
   gathered_ = 0;
   ++steps_;
   for (Seat& each : seats_) each.counts = false;
   if (options_.applied_examples != nullptr) *options_.applied_examples = next;
   applied_.advance_to(static_cast<std::uint64_t>(next));
+  return true;
 }
 
 std::string Quorum::retire(std::int64_t member) {

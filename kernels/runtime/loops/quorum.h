@@ -15,6 +15,7 @@
 // where g_m is the gradient summed over the e_m examples of member m and divided by the batch.
 // A version is identified by the number of examples applied before it.
 // Source: Chen et al., "Revisiting distributed synchronous SGD", ICLR workshop 2016.
+// A simulation calls the same object, and waits in virtual time.
 // Threads: each member calls from the lanes of its loop.
 #pragma once
 
@@ -26,6 +27,7 @@
 #include <span>
 #include <string>
 
+#include "kernels/graph/node_steps.h"
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/kernel.h"
 
@@ -34,7 +36,8 @@ namespace regatta {
 struct QuorumOptions {
   std::int64_t needed = 1;
   std::int64_t members = 1;
-  std::int64_t batch = 1;  ///< global batch, by which gradients are divided
+  std::int64_t updates = 1;  ///< that follow a push which completes a step
+  std::int64_t batch = 1;    ///< global batch, by which gradients are divided
   std::atomic<std::int64_t>* applied_examples =
       nullptr;  ///< receives the applied examples after each step; null: not needed
 };
@@ -59,15 +62,18 @@ class Quorum {
   /// Adds a member. Called before the first step.
   void join(std::int64_t member, const Push& push);
   /// Wraps the member's update kernel so that it runs only after a push of the member that
-  /// completes a step, with that step's number and examples. The version advances when all wrapped
-  /// updates of the member have run. Called before the first step.
+  /// completes a step, with that step's number and examples. Called before the first step.
   std::unique_ptr<Kernel> behind(std::int64_t member, std::unique_ptr<Kernel> update);
 
   /// Resumes after `steps` steps that applied `examples` examples. Called before the first step.
   void begin_at(std::int64_t steps, std::int64_t examples);
 
-  /// Waits until the member may begin its next step: if its last push counted, until that push is
-  /// applied. Returns the examples applied so far, which identify the version that the step reads.
+  /// Returns the examples applied so far, which identify the current version.
+  std::int64_t version() const { return static_cast<std::int64_t>(applied_.value()); }
+  /// Begins the member's next step, at the current version, unless its last push counted and is not
+  /// applied yet. Returns whether the step has begun.
+  bool try_begin(std::int64_t member);
+  /// Waits until try_begin() succeeds. Returns the version that the step reads.
   /// Throws: Aborted; RunError(Timeout) that names the members that have not pushed.
   std::int64_t begin(std::int64_t member, const Patience& patience);
   /// Waits until at least `examples` examples are applied. Throws: like begin().
@@ -77,6 +83,18 @@ class Quorum {
   PushVerdict decide(std::int64_t member);
   /// Applies another server's decision on the member's push; `counts` is that decision.
   PushVerdict follow(std::int64_t member, bool counts);
+
+  /// Whether the member's push completes a step, of which updates are left to run.
+  bool completes(std::int64_t member) const {
+    return completing_.load(std::memory_order_relaxed) == member;
+  }
+  /// Returns the moment of the step that is being completed. Called, like updated(), only in the
+  /// lane of the push that completes it.
+  StepMoment moment() const {
+    return {.step = steps_, .examples = version(), .batch = gathered_examples_};
+  }
+  /// Notes that one update has run. Returns true for the last one, which advances the version.
+  bool updated();
 
   /// Returns the member's gradients if its push counts for the current step, else none. Called only
   /// in the lane of the push that completes the step.
@@ -98,9 +116,8 @@ class Quorum {
   class Behind;
   struct Seat {
     Push push;
-    std::int64_t updates = 0;  ///< wrapped by behind()
-    std::uint64_t began = 0;   ///< version of its parameters: examples applied
-    bool counts = false;       ///< its push counts for the current step
+    std::int64_t began = 0;  ///< version of its parameters
+    bool counts = false;     ///< its push counts for the current step
     bool retired = false;
     std::int64_t applied = 0;
     std::int64_t dropped = 0;
@@ -110,7 +127,6 @@ class Quorum {
     return seats_.at(static_cast<std::size_t>(member));
   }
   PushVerdict count(std::int64_t member);
-  void updated(std::int64_t member);
   [[noreturn]] void fail(const std::string& who, const Patience& patience);
 
   const QuorumOptions options_;

@@ -32,6 +32,7 @@ class Workers {
         pushes_(shares.size()),
         quorum_({.needed = needed,
                  .members = std::ssize(shares),
+                 .updates = 2,
                  .batch = kBatch,
                  .applied_examples = &applied_examples_}),
         needed_(needed),
@@ -82,7 +83,7 @@ class Workers {
         for (float seen : gradients_[at(m)]) wrong_ += seen != static_cast<float>(context.examples);
       }
       if (word == 0) step_examples_.push_back(examples);
-      wrong_ += counted != needed_ || context.step_examples != examples;
+      wrong_ += counted != needed_ || context.batch != examples;
       wrong_ += context.step != std::ssize(step_examples_) - 1;
       wrong_ += quorum_.weight() != static_cast<float>(kBatch) / static_cast<float>(examples);
       parameters_[word] = static_cast<float>(context.examples + examples);
@@ -127,10 +128,10 @@ TEST(Quorum, WeighsAStepByTheExamplesOfWhoCameFirst) {
   std::vector<std::int64_t> seen;  // by step: itself, the examples before it, its own
   for (std::int64_t m = 0; m < 4; ++m) {
     quorum.join(m, {.gradients = {}, .examples = m % 2 == 0 ? 7 : 3});
-    updates.push_back(quorum.behind(
-        m, make_kernel([&](const StepContext& context) {
-          seen.insert(seen.end(), {context.step, context.examples, context.step_examples});
-        })));
+    updates.push_back(
+        quorum.behind(m, make_kernel([&](const StepContext& context) {
+                        seen.insert(seen.end(), {context.step, context.examples, context.batch});
+                      })));
   }
   const AbortFlag abort;
   const Patience patience{.abort = &abort};

@@ -19,18 +19,32 @@ bool is_behind_quorum(const Graph& graph, const Node& node) {
                      [&](VariableId v) { return graph.variable(v).sharing == Sharing::Quorum; });
 }
 
+std::map<int, QuorumOptions> quorums_of(const Step& part) {
+  std::map<int, QuorumOptions> quorums;
+  std::map<int, std::int64_t> updates;  // of the first member, and so of each
+  for (const Node& node : part.graph.nodes()) {
+    if (node.op == Op::Quorum) {
+      quorums[node.place.stage] = {.needed = node.attributes.integer("needed"),
+                                   .members = node.attributes.integer("members"),
+                                   .batch = part.global_batch};
+    } else if (node.place.replica == 0 && is_behind_quorum(part.graph, node)) {
+      ++updates[node.place.stage];
+    }
+  }
+  for (auto& [server, options] : quorums) options.updates = updates[server];
+  return quorums;
+}
+
 Quorums::Quorums(const Step& part, const Plan& plan, const ProcessLoops& loops, OnLoss on_loss,
                  ExampleCount& count)
     : on_loss_(on_loss) {
+  for (auto [server, options] : quorums_of(part)) {
+    if (server == kDeciding) options.applied_examples = &count.claimed;
+    quorums_.try_emplace(server, options);
+  }
   for (NodeId id = 0; id < static_cast<NodeId>(part.graph.nodes().size()); ++id) {
     const Node& node = part.graph.node(id);
     if (node.op != Op::Quorum) continue;
-    const int server = node.place.stage;
-    quorums_.try_emplace(
-        server, QuorumOptions{.needed = node.attributes.integer("needed"),
-                              .members = node.attributes.integer("members"),
-                              .batch = part.global_batch,
-                              .applied_examples = server == kDeciding ? &count.claimed : nullptr});
     const int lane = plan.lane_of(id);
     const int loop = loops.number(plan.lanes()[static_cast<std::size_t>(lane)].loop);
     member_of_[loop] = node.member;

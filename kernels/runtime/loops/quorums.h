@@ -16,7 +16,6 @@
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/loops/absence.h"
 #include "kernels/runtime/loops/gate.h"
-#include "kernels/runtime/loops/loop_failures.h"
 #include "kernels/runtime/loops/process_loops.h"
 #include "kernels/runtime/loops/quorum.h"
 #include "kernels/runtime/plan.h"
@@ -25,6 +24,9 @@ namespace regatta {
 
 /// Whether the node updates a variable of a server with a quorum.
 bool is_behind_quorum(const Graph& graph, const Node& node);
+
+/// Returns the options of the quorum at each server in the part.
+std::map<int, QuorumOptions> quorums_of(const Step& part);
 
 class Quorums {
  public:

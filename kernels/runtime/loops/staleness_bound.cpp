@@ -31,8 +31,7 @@ void StalenessBound::await_turn(std::size_t loop, const ExampleCount& count,
   const std::int64_t clock = clocks_[loop].finished.load(std::memory_order_relaxed);
   std::int64_t deadline = 0;
   for (int looks = 0;; ++looks) {
-    const Reading other = slowest();
-    if (clock - other.finished <= bound_) return;
+    if (lets_begin(clock)) return;
     if (count.claimed.load(std::memory_order_relaxed) >=
         count.target.load(std::memory_order_relaxed)) {
       return;
@@ -44,16 +43,12 @@ void StalenessBound::await_turn(std::size_t loop, const ExampleCount& count,
     if (now > deadline) {
       throw RunError(ErrorKind::Timeout, "step " + std::to_string(clock) + ": loop " +
                                              std::to_string(loop) + " waited in vain for loop " +
-                                             std::to_string(other.loop) +
+                                             std::to_string(slowest().loop) +
                                              ", which the staleness bound of " +
                                              std::to_string(bound_) + " lets it lead no further");
     }
     std::this_thread::sleep_for(kNap);
   }
-}
-
-void StalenessBound::retire(std::size_t loop) {
-  clocks_[loop].retired.store(true, std::memory_order_release);
 }
 
 }  // namespace regatta

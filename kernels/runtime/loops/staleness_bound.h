@@ -6,6 +6,7 @@
 // when its updates are applied, so step c of a loop reads at least the updates of the first c - s
 // steps of all loops. Each process that holds parameters applies the bound to its own part of every
 // loop, so that this holds on every server. A wait ends when all examples of the run are claimed.
+// A simulation calls the same object, and waits in virtual time.
 // Source: Ho et al., "More effective distributed ML via a stale synchronous parallel parameter
 // server", NIPS 2013.
 #pragma once
@@ -30,13 +31,19 @@ class StalenessBound {
     clocks_.at(loop).finished.store(clock, std::memory_order_release);
   }
 
+  /// Whether a loop that has finished `clock` steps may begin its next step.
+  bool lets_begin(std::int64_t clock) const { return clock - slowest().finished <= bound_; }
+
   /// Waits until the loop may begin its next step, or until all examples of the run are claimed.
   /// Threads: called only by the loop's leader lane. Throws: Aborted; RunError(Timeout) that names
   /// the slowest loop.
   void await_turn(std::size_t loop, const ExampleCount& count, const Patience& patience) const;
 
-  /// Marks the loop's worker as lost; other loops no longer wait for the loop. Threads: any.
-  void retire(std::size_t loop);
+  /// Lets the other loops go on without waiting for this one: its worker is lost, or has seen all
+  /// examples. Threads: any.
+  void retire(std::size_t loop) { clocks_[loop].retired.store(true, std::memory_order_release); }
+  /// Ends retire().
+  void rejoin(std::size_t loop) { clocks_[loop].retired.store(false, std::memory_order_release); }
 
  private:
   struct alignas(64) Clock {

@@ -7,8 +7,7 @@
 
 #include "kernels/runtime/capture/queued_counts.h"
 #include "kernels/runtime/lane.h"
-#include "kernels/runtime/loops/process_loops.h"
-#include "kernels/runtime/loops/quorums.h"
+#include "kernels/runtime/loops/step_rules.h"
 #include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/plan.h"
 
@@ -38,7 +37,8 @@ std::vector<WorkerReport> worker_reports(const RunState& run) {
       add(counts, report.staleness, report.age);
       report.data_order += counts.data_order;
     }
-    std::tie(report.updates_applied, report.updates_dropped) = run.quorums.pushes(report.place);
+    std::tie(report.updates_applied, report.updates_dropped) =
+        run.rules.quorums().pushes(report.place);
     reports.push_back(std::move(report));
   }
   std::stable_sort(reports.begin(), reports.end(),
@@ -52,7 +52,7 @@ std::vector<LoopReport> loop_reports(const RunState& run) {
     LoopReport& report = reports[static_cast<std::size_t>(lane->plan().loop)];
     if (lane->step_ticks().empty()) continue;  // not the leader
     report.steps = lane->steps() - lane->first_step();
-    report.share_of_batch = static_cast<double>(run.loops.examples(lane->plan().loop)) /
+    report.share_of_batch = static_cast<double>(run.rules.loops().examples(lane->plan().loop)) /
                             static_cast<double>(run.step.global_batch);
     const std::ptrdiff_t begin = lane->first_step(), end = lane->steps();
     report.step_ticks.assign(lane->step_ticks().begin() + begin, lane->step_ticks().begin() + end);

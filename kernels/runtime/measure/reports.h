@@ -17,8 +17,7 @@ namespace regatta {
 
 class Lane;
 class Plan;
-class ProcessLoops;
-class Quorums;
+class StepRules;
 
 /// A worker's time by category, summed over its steps. A worker is a place that computes.
 struct WorkerReport {
@@ -75,8 +74,7 @@ struct LoopReport {
 struct RunState {
   const Step& step;
   const Plan& plan;
-  const ProcessLoops& loops;
-  const Quorums& quorums;
+  const StepRules& rules;
   std::span<const std::unique_ptr<Lane>> lanes;
   std::span<const std::vector<float>> losses;  ///< losses[i][k] is loss i of the graph in step k
 };
