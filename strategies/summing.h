@@ -15,9 +15,9 @@ struct Summing {
   std::int64_t columns = 0;  ///< columns of a torus; 0: the torus nearest to a square
 };
 
-/// Returns the all_reduce algorithm and the torus's columns. Throws: RunError(Usage) if `--torus`
-/// is given and its columns times rows is not the number of replicas, or the algorithm is not
-/// torus.
+/// Returns the all_reduce algorithm and the number of torus columns. Throws: RunError(Usage) if
+/// `--torus` is given but the algorithm is not torus, or columns times rows is not the number of
+/// replicas.
 Summing summing_of(const StrategyOptions& options);
 
 }  // namespace regatta
