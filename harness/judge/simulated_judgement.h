@@ -44,7 +44,7 @@ struct SimulatedStudy {
 };
 
 /// Judges `records`, which must all be of runs in virtual time and must outlive the result. Records
-/// with one run_id count once; failed runs are left out.
+/// with the same run_id count once; failed runs are left out.
 std::vector<SimulatedStudy> judge_simulated(std::span<const Record> records);
 
 }  // namespace regatta
