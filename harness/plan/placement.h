@@ -50,7 +50,7 @@ struct Placement {
   int servers = 0;           ///< number of servers with a process of their own
   int worker_processes = 1;  ///< number of processes that have workers
   std::optional<std::int64_t> stages_per_process;  ///< --stages-per-process; empty: see layout.h
-  bool sends_values = false;                       ///< values travel between processes without collectives, too
+  bool sends_values = false;                       ///< values travel other than by collectives
   bool by_nccl = false;                            ///< collectives between GPUs use NCCL
   int gpus = 1;                                    ///< number of GPUs that each process uses
   LaunchSteps launch = LaunchSteps::ByKernel;
