@@ -54,8 +54,8 @@ bool joins_allocation();
 /// Ends this process if rank 0 does not join. Precondition: joins_allocation().
 std::unique_ptr<MpiSession> join_allocation(int processes);
 
-/// The members of srun's allocation, which wait in MPI_Init for the coordinator. The destructor
-/// ends these processes unless are_told() was called, because nobody else would.
+/// The members of srun's allocation, which wait in MPI_Init until rank 0 has started. Unless
+/// are_told() was called, the destructor ends these processes, which would otherwise go on waiting.
 class WaitingMembers {
  public:
   explicit WaitingMembers(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {}
