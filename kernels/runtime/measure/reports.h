@@ -20,7 +20,8 @@ class Plan;
 class ProcessLoops;
 class Quorums;
 
-/// A worker's time by category, summed over its steps. A worker is a place that computes.
+/// A worker's time by category, summed over its steps. A worker is a place (kernels/graph/node.h)
+/// that computes.
 struct WorkerReport {
   Place place;
   std::int64_t steps = 0;
@@ -81,9 +82,9 @@ struct RunState {
   std::span<const std::vector<float>> losses;  ///< losses[i][k] is loss i of the graph in step k
 };
 
-/// Returns one report for each worker, in the order of places.
+/// Returns one report per worker, ordered by place.
 std::vector<WorkerReport> worker_reports(const RunState& run);
-/// Returns one report for each loop in this process's part of the graph.
+/// Returns one report per loop in this process's part of the graph.
 std::vector<LoopReport> loop_reports(const RunState& run);
 
 }  // namespace regatta
