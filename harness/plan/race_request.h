@@ -18,8 +18,8 @@ namespace regatta {
 /// The largest number of runs that one command may start.
 inline constexpr std::int64_t kMostSeeds = 1000;
 
-/// The values of the flags of `regatta run`. An empty std::optional selects the workload's value,
-/// unless its comment gives another meaning.
+/// The values of the flags of `regatta run`. An empty std::optional means the workload's value,
+/// unless a comment gives another meaning.
 struct RaceRequest {
   std::string workload;
   std::string strategy = "single";
