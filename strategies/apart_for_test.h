@@ -13,7 +13,7 @@
 
 namespace regatta::testing_support {
 
-/// The parabola's training with learning rate 0.
+/// A training step of the parabola with learning rate 0, so that updates change nothing.
 inline Step resting_training(std::int64_t most_steps) {
   Step step = training_of("parabola", 50, most_steps);
   Graph graph;

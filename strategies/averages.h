@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The common part of strategies whose replicas train alone and average their parameters in some
+// Code shared by strategies whose replicas train independently and average their parameters in some
 // steps.
 #pragma once
 
@@ -20,8 +20,8 @@ inline constexpr Option kSyncEvery = {
     .unit = "steps",
     .type = Count{.default_value = 4, .least = 1}};
 
-/// Appends, at every replica, the update of every trainable with the mean gradient over the
-/// replica's own share of the batch.
+/// Appends, at every replica, the update of every trainable. Each replica uses the mean gradient
+/// over its own share of the batch.
 void update_alone(Replicas& replicas, std::int64_t global_batch);
 
 /// The variables to average, the steps in which each is averaged, and the all_reduce algorithm.
@@ -31,8 +31,8 @@ struct Averages {
   std::string algorithm;  ///< of all_reduce
 };
 
-/// Appends the means of the variables over the replicas, weighted by the replicas' numbers of
-/// examples. Element [t][r] of the result is the mean for trainable t at replica r.
+/// Appends the mean of each variable over the replicas, weighted by the number of examples per
+/// replica. Element [t][r] of the result is the mean for trainable t, as a value at replica r.
 std::vector<std::vector<Value>> mean_variables(Replicas& replicas, std::int64_t global_batch,
                                                const Averages& averages);
 

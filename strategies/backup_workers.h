@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rewrite of the strategy parameter_server with backup workers.
+// The rewrite for parameter_server with backup workers: additional replicas, so that a step can use
+// the gradients that arrive first and drop the others.
 #pragma once
 
 #include <cstdint>

@@ -26,9 +26,9 @@ enum class Portion : std::uint8_t {
 };
 
 struct ChannelDivision {
-  /// `of_node[n]` is the part that a shard has of each output of node n.
+  /// `of_node[n]` is the part of node n's outputs that each shard stores.
   std::vector<Portion> of_node;
-  /// `of_variable[v]` is the part that a shard has of variable v.
+  /// `of_variable[v]` is the part of variable v that each shard stores.
   std::vector<Portion> of_variable;
 };
 
@@ -43,12 +43,12 @@ struct Shard {
   std::int64_t of = 1;  ///< number of shards
 };
 
-/// Returns a shard's part of a whole variable. The part's first values are the whole's values at
-/// its positions.
+/// Returns the variable that holds a shard's part of `whole`, initialised with the corresponding
+/// elements of `whole`.
 Variable portion_of(const Variable& whole, Portion portion, const Shard& shard);
 
-/// Changes the attributes that contain numbers of channels, `dims` and `groups`, to a shard's part
-/// of the node's outputs.
+/// Adapts the attributes that count channels, `dims` and `groups`, to a shard's part of the node's
+/// outputs.
 void set_channels(Attributes& attributes, Portion portion, const Shard& shard);
 
 }  // namespace regatta

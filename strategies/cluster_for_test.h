@@ -19,7 +19,7 @@
 
 namespace regatta::testing_support {
 
-/// Binds each server to a process of its own, then the workers to `processes` further ones.
+/// Binds each server to its own process, and the workers to `processes` further ones.
 inline Binding servers_and_workers(int servers, int processes, std::int64_t workers) {
   return {.processes = servers + processes, .process_of = [=](const Place& place) {
             if (place.role == Role::Server) return place.stage;
@@ -63,7 +63,7 @@ class Cluster {
     }
   }
 
-  /// Throws: the error of the first process that failed.
+  /// Runs to the end. Throws: the error of the first process that failed.
   void run() { run_to(examples_); }
   /// Runs, but ignores the error of process `lost`.
   void run_without(int lost) { run_to(examples_, lost); }

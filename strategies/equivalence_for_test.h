@@ -91,7 +91,7 @@ inline Result result_of(const Step& step, const Case& test, const TrialOptions& 
   return {.losses = trial.losses(), .parameters = trial.parameters()};
 }
 
-/// Runs the case anew.
+/// Runs the case again instead of using its kept result.
 inline Result run_again(const Case& test) {
   return result_of(step_of(test), test, options_of(test));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options that strategies declare. From a declaration follow a flag of `regatta run`, a key in
-// matrix files, a field of `cell.options` in records, and the range check; runs with different
-// values of an option belong to different cells.
+// Options that strategies declare. Each declaration yields a flag of `regatta run`, a key in matrix
+// files, a field of `cell.options` in records, and a range check. Runs with different values of an
+// option belong to different cells.
 #pragma once
 
 #include <array>

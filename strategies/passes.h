@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of passes: everything that makes or rewrites a step, from the workload's own step to
-// the steps of the processes, in order, each with the reason for its position. One loop runs the
-// passes, verifies each result and measures the time.
+// The table of passes, which build a step and rewrite it, from the workload's own step to one step
+// per process. The table gives the reason for each pass's position. One loop runs the passes,
+// verifies each result and measures the time.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ std::vector<Step> run_passes(std::string_view first, std::string_view last, cons
 Step apply(std::span<const Strategy* const> strategies, const Step& step,
            const StrategyOptions& options);
 
-/// Runs the passes `peers` and `partition` on a placed step: element p is the step of process p.
+/// Runs the passes `peers` and `partition` on a placed step. Returns one step per process.
 std::vector<Step> partitioned(const Step& placed, const Binding& binding);
 
 }  // namespace regatta

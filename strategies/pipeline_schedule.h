@@ -42,15 +42,15 @@ struct PipelineShape {
 };
 
 /// Returns the passes of each stage, in the order in which the stage computes them. p is the number
-/// of stages, m of microbatches, v of chunks at each stage.
+/// of stages, m the number of microbatches, and v the number of chunks per stage.
 /// gpipe: all forward passes, then all backward ones. Source: Huang et al., arXiv:1811.06965.
 /// 1f1b: stage s begins with min(p - s - 1, m) forward passes, then forward and backward passes
 /// alternate. Source: Narayanan et al., arXiv:1806.03377; the bubble is (p - 1) / m as with gpipe,
 /// and a stage keeps at most p - s microbatches.
-/// interleaved: 1f1b over several chunks a stage, with a bubble of (p - 1) / (v m); m is a multiple
+/// interleaved: 1f1b with several chunks per stage and a bubble of (p - 1) / (v m); m is a multiple
 /// of p. Source: Narayanan et al., arXiv:2104.04473.
-/// zero_bubble: the gradients of weights fill the bubbles; a stage keeps at most p microbatches
-/// (ZB-H1). Source: Qi et al., arXiv:2401.10241.
+/// zero_bubble: weight gradients fill the bubbles; a stage keeps at most p microbatches (ZB-H1).
+/// Source: Qi et al., arXiv:2401.10241.
 /// Aborts if the name is not in kSchedules.
 std::vector<std::vector<Pass>> pipeline_schedule(std::string_view name, const PipelineShape& shape);
 
@@ -59,16 +59,16 @@ std::vector<std::vector<Pass>> pipeline_schedule(std::string_view name, const Pi
 std::vector<Pass> in_one_order(const std::vector<std::vector<Pass>>& schedule,
                                const PipelineShape& shape);
 
-/// The time that a stage needs for one microbatch in all its chunks together, for each kind of
-/// pass. Any unit of time.
+/// The time that a stage needs for each kind of pass on one microbatch, summed over the stage's
+/// chunks. Units: any, but the same for all fields.
 struct PassTimes {
   double forward = 1;
   double input_gradients = 1;
   double weight_gradients = 1;
 };
 
-/// Returns the time from the beginning of the first pass to the end of the last, if transfers take
-/// no time. Units: those of `times`.
+/// Returns the time from the start of the first pass to the end of the last, assuming that
+/// transfers take no time. Units: those of `times`.
 double makespan(const std::vector<std::vector<Pass>>& schedule, const PipelineShape& shape,
                 const PassTimes& times);
 

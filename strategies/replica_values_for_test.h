@@ -28,7 +28,8 @@ inline std::vector<float> values_at(Trial& trial, const std::string& name, int r
   return {};
 }
 
-/// Checks the bytes of a step over all places, as computed from the graph and as counted.
+/// Checks that the bytes sent per step, summed over all places, equal `bytes`, both as computed
+/// from the graph and as counted during the run.
 inline void expect_bytes_of_a_step(Trial& trial, std::int64_t steps, std::int64_t bytes) {
   EXPECT_EQ(bytes_per_step(trial.graph(), steps), bytes);
   std::int64_t counted = 0;

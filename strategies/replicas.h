@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The common part of all data-parallel rewrites: n copies of a step's forward and backward nodes,
-// each of which computes a share of the global batch. A share is a whole number of normalisation
-// groups. The strategy that uses this class adds the exchange of gradients and the updates.
+// Code shared by all data-parallel rewrites: n copies of a step's forward and backward nodes, each
+// of which computes a share of the global batch. A share is a whole number of normalisation groups.
+// The strategy that uses this class adds the gradient exchange and the updates.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ struct ReplicaOptions {
   /// Sharing of parameters with Ownership::Shared, and of trained parameters with EachReplica that
   /// other replicas access.
   Sharing sharing = Sharing::None;
-  /// How evaluations use trained parameters with Ownership::EachReplica whose values differ between
-  /// replicas.
+  /// The value that evaluations use for a trained parameter whose values differ between replicas
+  /// (Ownership::EachReplica).
   std::optional<Judged> judged = {};
   std::string_view strategy;  ///< for error messages
 };
@@ -65,8 +65,8 @@ class Replicas {
     return batch_.at(static_cast<std::size_t>(replica));
   }
   std::size_t trainables() const { return source_.trainables.size(); }
-  /// Returns the gradient of trainable `t` at a replica: the replica's term of the gradient over
-  /// the global batch.
+  /// Returns a replica's contribution to the gradient of trainable `t`. The contributions of all
+  /// replicas add up to the gradient over the global batch.
   Value gradient(std::size_t t, std::int64_t replica) const;
   std::vector<Value> gradients(std::size_t t) const;
   /// Returns the variable of trainable `t` at a replica.
@@ -77,10 +77,10 @@ class Replicas {
   /// Returns a builder with the place where a replica assigns trainable `t` with Ownership::Shared.
   Builder at_shared(std::size_t t, std::int64_t replica);
 
-  /// Appends trainable `t`'s updates with `gradient`, at a replica or at the place `home`. A
-  /// replica's update of a shared parameter has the replica's share of the global batch as its
-  /// weight (SgdOptions, AdamOptions); an update after a quorum has weight 1, because it is the
-  /// whole step's.
+  /// Appends trainable `t`'s updates with `gradient`, at a replica or at the place `home`. When a
+  /// replica updates a shared parameter, the update's weight (SgdOptions, AdamOptions) is the
+  /// replica's share of the global batch. An update after a quorum has weight 1, because its
+  /// gradient is that of the whole step.
   void update(std::size_t t, std::int64_t replica, Value gradient);
   void update_at_home(std::size_t t, Value gradient);
 

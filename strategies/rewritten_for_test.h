@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of strategies as rewrites, with a graph as input and text or counts as output: the
-// parabola under a strategy, and counts of its nodes. Needs no kernels or threads.
+// For tests that check a strategy's rewrite by text or counts: the parabola under a strategy, and
+// node counts. Needs no kernels or threads.
 #pragma once
 
 #include <algorithm>

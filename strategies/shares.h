@@ -2,11 +2,11 @@
 //
 // Divides the state of summed replicas (summed_replicas.h) for the strategy sharded: each replica
 // keeps a share of each bucket, namely the elements that a ring completes at that replica.
-// All_reduces become reduce_scatters; each replica stores and updates only its share's parts of
+// All_reduces become reduce_scatters; each replica stores and updates only its share of the
 // parameters and slots; and nodes that use a parameter read the result of an all_gather.
 // sharded.cpp documents when memory is freed. The strategy only marks the gradient sums; the pass
-// `share` (passes.h) divides them after all strategies and bucket(), so that another strategy can
-// still change the replicas like those of all_reduce, or replace a sum by a different exchange.
+// `share` (passes.h) divides them after all strategies and bucket(). Until then, other strategies
+// can rewrite these replicas like those of all_reduce, or replace a sum by another exchange.
 #pragma once
 
 #include "kernels/graph/builder.h"
@@ -26,10 +26,10 @@ Step to_share(const Step& replicas, const FreedEarly& freed_early);
 
 bool is_to_share(const Node& node);
 
-/// Returns the value to use in place of `sum` when a rewrite replaces that all_reduce by another
+/// Returns the value that replaces the all_reduce `sum` when a rewrite substitutes another
 /// exchange. `made` is the result of the new exchange, equal at every worker. If `sum` is marked,
-/// the value is a new marked sum, so that each worker keeps only its share of `made`; otherwise it
-/// is `made`.
+/// returns a new marked sum, so that each worker keeps only its share of `made`; otherwise returns
+/// `made`.
 Value replacement_of(const Node& sum, Value made, Builder& builder);
 
 /// Whether the node is a marked sum that replacement_of() appended.
@@ -37,8 +37,8 @@ bool is_replaced(const Node& node);
 
 bool has_sums_to_share(const Graph& graph);
 
-/// Returns the step with its marked sums, and the state that belongs to them, divided into shares.
-/// Call it after bucket(). Precondition: has_sums_to_share().
+/// Returns the step with its marked sums, and the parameters and slots that belong to them, divided
+/// into shares. Call it after bucket(). Precondition: has_sums_to_share().
 Step apply_sharding(const Step& step);
 
 }  // namespace regatta

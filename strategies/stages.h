@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Divides a model, in the order of its forward pass, among stages, either so that the most
-// expensive stage is as cheap as possible or as the user requests. The units of division are the
-// model's parts: a part is an op of a layer with its backward nodes. Several ops form one part if
-// otherwise the backward pass of one stage would have to wait for that of an earlier stage, as
-// within a residual block.
+// Divides a model among stages, in the order of its forward pass, either as the user requests or so
+// that the most expensive stage is as cheap as possible. The model is divided into parts: a part is
+// an op of a layer together with its backward nodes. Several ops form one part if otherwise the
+// backward pass of one stage would have to wait for that of an earlier stage, as within a residual
+// block.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace regatta {
 /// at least as many costs as parts.
 std::vector<int> deal_in_order(const std::vector<std::int64_t>& costs, std::int64_t parts);
 
-/// The chunk of each node and variable. If each stage has one chunk, a chunk's number is its
-/// stage's number.
+/// The chunk to which each node and variable belongs. With one chunk per stage, chunk numbers are
+/// stage numbers.
 struct Stages {
   std::vector<int> of_node;  ///< `of_node[n]` is the chunk of node n; input nodes are in chunk 0
   std::vector<int> of_variable;  ///< `of_variable[v]` is the chunk of variable v

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of all strategies, and their composition. A strategy is a pure function from a step's
-// graph to a graph placed on a cluster; the composition `a+b` applies a, then b to the result of a.
+// graph to a graph placed on a cluster; the composition `a+b` applies a to the step and then b to
+// the result.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@ namespace regatta {
 
 using Rewrite = Step (*)(const Step& step, const StrategyOptions& options);
 
-/// The kind of workers whose number `--workers` gives under a strategy.
+/// The units that `--workers` counts under a strategy.
 enum class WorkersAre : std::uint8_t {
   One,
   Replicas,
@@ -28,12 +29,12 @@ enum class WorkersAre : std::uint8_t {
                     ///< strategy rewrites
 };
 
-/// Whether several workers together have one replica of the model.
+/// Whether several workers together hold one replica of the model.
 constexpr bool share_a_replica(WorkersAre workers) {
   return workers == WorkersAre::Stages || workers == WorkersAre::Shards;
 }
 
-/// The way in which replicas are synchronised.
+/// How replicas are synchronised.
 enum class Exchange : std::uint8_t {
   Nothing,  ///< replicas exchange nothing: an upper bound on speed, without a claim about time to
             ///< accuracy
@@ -44,7 +45,7 @@ enum class Exchange : std::uint8_t {
   Asynchronous,
 };
 
-/// Whether a strategy can run in several processes, and how these communicate.
+/// Whether a strategy can run in several processes, and how those processes communicate.
 enum class Processes : std::uint8_t {
   One,         ///< one process only: one worker, or workers with shared memory
   OfPlaces,    ///< one or several; the replicas, stages and host in them send values to each other
@@ -56,7 +57,7 @@ enum class Processes : std::uint8_t {
 struct OtherName {
   enum class Is : std::uint8_t { Equal, Near };
   std::string_view name = {};
-  /// Flags with which the strategy here matches that one, such as `--shard parameters`.
+  /// Flags that make the strategy here match the other library's, such as `--shard parameters`.
   std::string_view flags = {};
   Is is = Is::Equal;
 };
@@ -76,14 +77,14 @@ struct Strategy {
 
 std::span<const Strategy* const> all_strategies();
 
-/// Returns a name under which the strategy can run: its own or, if it rewrites another strategy's
-/// exchange, `all_reduce+` and its own.
+/// Returns the name under which the strategy can run by itself: its own name, or `all_reduce+` and
+/// its own name if it rewrites another strategy's exchange.
 std::string runnable_name(const Strategy& strategy);
 
 /// Returns the options of all strategies, each once, in the order of the table.
 std::span<const Option* const> all_options();
 
-/// Returns the options that `strategies` declare, each once.
+/// Returns all options that `strategies` declare, without duplicates.
 std::vector<const Option*> options_of(std::span<const Strategy* const> strategies);
 
 /// Returns the names of the strategies that declare `option`, such as `parameter_server and
@@ -95,14 +96,14 @@ std::string names_of_declarers(const Option& option);
 /// that do.
 void check_options(const std::string& strategy, const OptionValues& given);
 
-/// Returns the strategy or, for a composition, the strategies with this name, in order. Throws:
-/// RunError(Usage) if there is none; the message suggests the strategy that has this name in
-/// another library, or the nearest valid name.
+/// Returns the strategy with this name or, for a composition, its strategies in order. Throws:
+/// RunError(Usage) if there is no such strategy; the message suggests the strategy that has this
+/// name in another library, or the nearest valid name.
 std::vector<const Strategy*> find_strategies(const std::string& name);
 
-/// Returns the number of normalisation groups that each replica has in a step, followed by those of
-/// each backup. The replicas divide `groups` as evenly as possible; backup i has as many as replica
-/// i modulo `replicas`.
+/// Returns the number of normalisation groups of each replica in a step, followed by that of each
+/// backup. `groups` is divided as evenly as possible among the replicas; backup i has as many as
+/// replica i modulo `replicas`.
 std::vector<std::int64_t> dealt_groups(std::int64_t groups, std::int64_t replicas,
                                        std::int64_t backups = 0);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replicas that each have all parameters and apply the same gradient sum, which a collective
-// computes at every replica. This is the strategy all_reduce; the strategy sharded divides the
-// state of such replicas (shares.h).
+// Data-parallel replicas that each hold all parameters and apply the same gradient sum, which a
+// collective delivers to every replica. This is the whole of the strategy all_reduce; the strategy
+// sharded divides the state of such replicas (shares.h).
 #pragma once
 
 #include <cstdint>

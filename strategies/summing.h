@@ -10,8 +10,8 @@
 namespace regatta {
 
 /// Returns the all_reduce algorithm, with the sides of a torus if they are given: `torus_3x2`.
-/// Throws: RunError(Usage) if `--torus` is given and its columns times rows is not the number of
-/// replicas, or the algorithm is not torus.
+/// Throws: RunError(Usage) if `--torus` is given but the algorithm is not torus, or columns times
+/// rows is not the number of replicas.
 std::string algorithm_of(const StrategyOptions& options);
 
 }  // namespace regatta

@@ -57,7 +57,7 @@ inline Step training_of(const std::string& workload, std::int64_t global_batch, 
   return workload_of(workload).training(recipe);
 }
 
-/// A strategy's name as part of a test's name.
+/// Returns a strategy's name in a form that a test's name may contain.
 inline std::string identifier_of(std::string strategy) {
   std::replace(strategy.begin(), strategy.end(), '+', '_');
   return strategy;
@@ -128,10 +128,10 @@ inline void add_parameters(Executor& executor, Parameters& all) {
   }
 }
 
-/// The mean number of versions that an update missed; -1 without updates. A loop's windows, from a
-/// read to the update with its gradient, do not overlap, so an update falls into at most one window
-/// of each other loop. With n loops the mean is therefore at most n - 1, and close to that if all
-/// of them are always busy.
+/// Returns the mean number of versions that an update missed; -1 if there were no updates. A loop's
+/// windows, each from a read to the update with its gradient, do not overlap, so an update falls
+/// into at most one window of each other loop. With n loops the mean is therefore at most n - 1,
+/// and close to that if all loops are always busy.
 inline double mean_staleness(const std::vector<WorkerReport>& workers) {
   double updates = 0;
   double missed = 0;
@@ -144,7 +144,7 @@ inline double mean_staleness(const std::vector<WorkerReport>& workers) {
   return updates == 0 ? -1 : missed / updates;
 }
 
-/// A step under a strategy, run for a number of global batches.
+/// A step that is rewritten by a strategy and run for a number of global batches.
 class Trial {
  public:
   Trial(const Step& step, const DataSet& data, const TrialOptions& run)

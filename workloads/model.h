@@ -43,7 +43,7 @@ class Model {
   /// Begins a layer. Nodes that are appended from here on belong to it.
   void layer(const std::string& name);
 
-  /// Adds a trained variable and returns its value.
+  /// Adds a variable that is trained and returns its value.
   Value parameter(const std::string& name, std::vector<std::int64_t> dims,
                   const Initializer& initializer);
 
@@ -74,7 +74,7 @@ class Model {
   /// Returns x cast to f32, as losses and metrics require; x itself if it is in f32.
   Value as_f32(Value x);
 
-  /// Returns the slice that is a whole batch: shuffled in training, in the data set's order in
+  /// Returns a slice that is the whole batch: shuffled in training, in the data set's order in
   /// evaluation.
   InputSlice whole(std::int64_t batch) const {
     return {.batch = batch,

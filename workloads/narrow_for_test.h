@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Workloads with narrow models, so that a test can train them in seconds: an eighth to a half of
+// Workloads with narrow models, which a test can train in seconds: they have an eighth to a half of
 // the channels, and small normalisation groups. They are not in the table of workloads.
 #pragma once
 

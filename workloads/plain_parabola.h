@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The training step of the workload parabola, written by hand in f32 without a graph: the baseline
-// to which parabola_bench compares the engine. plain_parabola.cpp is compiled twice, with different
-// flags (workloads/CMakeLists.txt).
+// with which parabola_bench compares the engine. plain_parabola.cpp is compiled twice, with
+// different flags (workloads/CMakeLists.txt).
 #pragma once
 
 #include <array>

@@ -44,7 +44,7 @@ std::string_view to_string(Metric metric);
 /// Whether `value` is at least as good as `target`.
 bool reaches(Metric metric, double value, double target);
 
-/// The property of strategies that a race on a workload compares.
+/// The property of strategies that a race on this workload compares.
 enum class Shows : std::uint8_t {
   Learning,  ///< how soon the model reaches its target
   StepCost   ///< the time that a strategy adds to a step; there is almost no computation
@@ -142,7 +142,7 @@ void require_usable(const Workload& workload, const std::string& data_set);
 /// a file is missing, damaged or, unless allowed, unverified.
 DataSets load_data(const Workload& workload, const std::string& name, const DataFiles& files);
 
-/// Returns one digest of both parts' digests.
+/// Returns one digest, computed from the digests of both parts.
 std::string digest_of(const DataSets& data);
 
 }  // namespace regatta

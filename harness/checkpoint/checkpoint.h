@@ -98,7 +98,7 @@ void encode(Checkpoint checkpoint, const std::function<void(std::span<const char
 /// defect.
 Checkpoint decode(std::vector<char> file, const std::string& name);
 
-/// The positions (steps and examples) of the run's loops at the checkpoint.
+/// Returns the positions (steps and examples) of the run's loops at the checkpoint.
 Positions positions_of(const Checkpoint& checkpoint);
 
 }  // namespace regatta

@@ -43,16 +43,16 @@ class Checkpoints {
   /// Throws: RunError(Data) if the checkpoint has other variables than the run.
   void restore(Trainer& trainer, Record& record);
 
-  /// The number of examples trained on, greater than `examples`, at which the next checkpoint is
-  /// due.
+  /// Returns the number of examples trained on, greater than `examples`, at which the next
+  /// checkpoint is due.
   std::int64_t next_after(std::int64_t examples, std::int64_t global_batch) const;
   void write(const RunPosition& position, Trainer& trainer, Record& record);
   /// Writes the first checkpoint before the clocks start, so that the run fails early if
   /// checkpoints cannot be written. Throws: RunError(Io).
   void write_first(Trainer& trainer, Record& record);
 
-  /// The measurements of the whole run: those before the checkpoint joined with `later`, those
-  /// after it.
+  /// Returns the measurements of the whole run: those before the checkpoint, joined with `later`,
+  /// those after it.
   TrainingReport whole(TrainingReport later) const;
   /// Instructions to resume after a failure, as the end of a sentence; empty without a checkpoint.
   std::string advice() const;

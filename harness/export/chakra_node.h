@@ -31,7 +31,7 @@ class Groups {
   std::map<std::vector<std::int64_t>, std::size_t> numbers_;
 };
 
-/// The facts for a node of a trace that are not in the node of the graph.
+/// Facts for a node of a trace that the graph's node does not contain.
 struct NodeFacts {
   Id id = 0;
   std::vector<Id> ctrl_deps;

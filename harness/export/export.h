@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `regatta export` converts records to the formats of other programs. A value that a format needs
-// but no record has must be given by a flag, or is left out; it is never invented. Values that a
-// format cannot hold are listed on stderr. The output depends only on records and flags: equal
+// `regatta export` converts records to the formats of other programs. Values that a format needs
+// but no record has come from flags or are left out; they are never invented. Values that a format
+// cannot represent are listed on stderr. The output depends only on records and flags: equal
 // records give equal bytes. The format FORMAT is in the file export_FORMAT.cpp.
 #pragma once
 
@@ -31,7 +31,7 @@ struct Export {
   std::vector<std::string> left_out;  ///< one line per value or run that was left out
 };
 
-/// A format of another program.
+/// An output format, defined by another program.
 struct ExportFormat {
   enum class Output { File, Folder };
 
@@ -70,7 +70,7 @@ Export export_csv(std::span<const Record> records, const Submission& submission)
 /// Throws: RunError(Usage) if there are several machines; the text lists them.
 void require_one_machine(std::span<const Record> records);
 
-/// Explains in one line each why medians of the cell are missing, for Export::left_out.
+/// Returns one line for each median that is missing, with the reason, for Export::left_out.
 std::vector<std::string> missing_medians(const CellRuns& cell, const CellMeasures& measures);
 
 /// Reduces a text to letters, digits and single hyphens, so that it can be a part of a file name.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Declares a file in a format of another program, and writes several into a folder.
+// Declares a file in another program's format, and writes several such files into a folder.
 #pragma once
 
 #include <filesystem>

@@ -28,8 +28,8 @@
 
 namespace regatta {
 
-/// The part of a cell in which compared runs may differ: one line of a figure. It has neither the
-/// seed nor the settings that all runs of a Field share.
+/// The settings in which the runs of a Field may differ, such as the strategy and the number of
+/// workers: one line of a figure. The seed is not one of them.
 struct Contestant {
   std::string strategy;
   OptionValues options;  ///< the strategy's options that differ from their defaults
@@ -81,8 +81,8 @@ std::string text_of(const Contestant& contestant);
 /// oversubscription, whatever their strategies.
 bool same_resources(const Contestant& a, const Contestant& b);
 
-/// A value measured in a run. A value seen only at evaluations, such as the examples to the target,
-/// has bounds: it was reached after one evaluation and not later than the next.
+/// A value measured in a run. A value that is known only at evaluations, such as the examples to
+/// the target, has bounds: the target was reached after one evaluation and not later than the next.
 struct Measured {
   double value = 0;  ///< at the later evaluation: the upper bound
   double least = 0;  ///< at the earlier one: the lower bound; equal to `value` if exact
@@ -95,8 +95,8 @@ using Measure = std::function<std::optional<Measured>(const Record&)>;
 /// Returns the run's speed; empty if it failed or has fewer than kFewestSteps steps.
 /// Units: examples/s.
 std::optional<double> speed(const Record& record);
-/// Whether the run is evidence about learning: it did not fail, or failed because it diverged. A
-/// run that crashed or lost a peer is not.
+/// Whether the run counts as evidence about learning: it completed, or it failed by diverging. A
+/// run that crashed or lost a peer does not count.
 bool is_told(const Record& record);
 std::optional<Measured> examples_to_target(const Record& record);  ///< infinite: not reached
 std::optional<Measured> seconds_to_target(const Record& record);   ///< on the training clock
@@ -119,8 +119,8 @@ struct RatioComparison {
 };
 
 /// Divides the measure of `first` by that of `other`, seed by seed, and compares the ratio with
-/// `boundary`. Seeds that one side lacks, or at which both measures are infinite, are left out.
-/// Several runs of one seed count as one run with their median.
+/// `boundary`. Seeds that one side lacks, or at which both measures are infinite, are left out. If
+/// a seed has several runs, their median is used.
 RatioComparison compare_runs(const std::string& what, const Runs& first, const Runs& other,
                              const Measure& measure, double boundary);
 
@@ -144,7 +144,7 @@ Balance balance_of(std::span<const RatioComparison> comparisons, Side truth);
 /// the verdict on which they agree.
 ClaimVerdict verdict_on(const Balance& balance);
 
-/// The result of one field for a claim about counts, such as bytes, which are equal in every run.
+/// One field's evidence for a claim about counts, such as bytes, which are equal in every run.
 struct Fact {
   bool holds = false;
   std::set<std::int64_t> workers;  ///< the numbers of workers that were compared
@@ -155,7 +155,7 @@ struct Fact {
 /// claim requires, for the message if there are no facts.
 void conclude_facts(Claim& claim, const std::vector<Fact>& facts, const std::string& needs);
 
-/// Texts with which a claim reports its comparisons.
+/// Texts for the report of a claim's comparisons.
 struct Wording {
   std::string measure;                 ///< a sentence on the quantity compared and the boundary
   std::string above;                   ///< label of ratios above the boundary: `not slower`

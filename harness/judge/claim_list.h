@@ -13,8 +13,8 @@ namespace regatta {
 // claims_of_waiting.cpp
 
 /// Refuted if a synchronous strategy with one slow worker keeps more of its speed than the
-/// geometric mean of two predictions: every step waits for the slow worker, or only the slow
-/// worker's share of the speed is lost.
+/// geometric mean of two predictions. In one, every step waits for the slow worker; in the other,
+/// only the slow worker's share of the speed is lost.
 Claim waits_for_slowest(std::span<const Field> fields);
 /// Refuted if an asynchronous strategy is slower than 0.9 times the speed of `independent` with the
 /// same number of workers.
@@ -38,8 +38,9 @@ Claim asynchronous_in_equal_time(std::span<const Field> fields);
 
 // claims_of_bytes.cpp
 
-/// Refuted if the bytes that a parameter server sends grow by a factor below 0.95 times that of the
-/// number of workers, or if a worker of a ring sends more than twice the size of the parameters.
+/// Refuted if, when the number of workers grows by a factor f, the bytes that a parameter server
+/// sends grow by less than 0.95 f, or if a worker of a ring sends more than twice the size of the
+/// parameters.
 Claim central_link_carries_all(std::span<const Field> fields);
 /// Refuted if parameter_server with one server reaches 0.95 times the speed of all_reduce by ring
 /// with one process per worker.
@@ -69,10 +70,10 @@ Claim sharding_costs_no_accuracy(std::span<const Field> fields);
 /// Labels a contestant as in a figure: `async_shared (2 workers, straggler 1:3) on resnet9_thin`.
 std::string label(const Contestant& contestant, const Field& field);
 
-/// Finds the field's contestant of `strategy` with which to compare the contestant `of`: it has the
-/// same resources, the same values of the options that both strategies have (defaults for others),
-/// and `processes` processes if given. The one with the learning rate of `of` is preferred, else
-/// the first is returned. Null if there is none.
+/// Finds the contestant that uses `strategy` and is to be compared with the contestant `of`. It has
+/// the same resources, the same values of the options that both strategies have, defaults for its
+/// other options, and `processes` processes if given. One with the learning rate of `of` is
+/// preferred, else the first is returned. Null if there is none.
 const std::pair<const Contestant, Runs>* counterpart(
     const Field& field, const Contestant& of, const std::string& strategy,
     std::optional<std::int64_t> processes = std::nullopt);

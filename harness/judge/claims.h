@@ -22,7 +22,7 @@ enum class ClaimVerdict {
 /// Returns the phrase shown in the report: `holds`, `does not hold here`, ...
 std::string_view to_string(ClaimVerdict verdict);
 
-/// Numbers of comparisons, or of facts, by their result for a claim.
+/// The number of comparisons, or of facts, for and against a claim.
 struct Balance {
   std::size_t yes = 0;      ///< for the claim
   std::size_t no = 0;       ///< against the claim

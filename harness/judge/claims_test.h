@@ -55,7 +55,7 @@ std::vector<Record> with(std::vector<Record> records, Change change) {
   return records;
 }
 
-/// The claim of that name.
+/// Judges the records and returns the claim with this name.
 inline Claim judged(const std::vector<Record>& records, const std::string& name) {
   for (const Claim& claim : judge_claims(records)) {
     if (claim.name == name) return claim;

@@ -51,12 +51,13 @@ struct CompareOptions {
 };
 
 /// One measure (speed or convergence) of one cell, compared between base and head. Ratios are head
-/// / base; above 1 is worse.
+/// / base of a cost (time per example or step, examples to the target, or the last loss), so above
+/// 1 is worse.
 struct Comparison {
   Verdict verdict = Verdict::NotMeasured;
   std::optional<double> ratio;       ///< ratio of the medians, or median of the ratios of pairs
   double p = 1;                      ///< p value after Holm's correction
-  std::optional<double> detectable;  ///< the smallest slowdown that these runs would show
+  std::optional<double> detectable;  ///< the smallest slowdown that these runs could have detected
   std::string note;                  ///< the step at which losses departed; may be empty
 };
 

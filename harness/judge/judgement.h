@@ -135,7 +135,7 @@ enum class Certainty {
   TooFew,      ///< too few runs to show any difference
   Open,        ///< the runs do not decide whether some cells are slower
   Level,       ///< each other cell is slower, or level with the first
-  Close,       ///< all others are slower, the second by less than matters
+  Close,       ///< all others are slower, but the second by too little to matter
   Sure,        ///< all others are slower, the second by a difference that matters
 };
 /// Returns the JSON word: `not_reached`, `alone`, ...
@@ -180,8 +180,8 @@ struct Judgement {
   std::vector<std::string> warnings;
 };
 
-/// Judges `records`, which must outlive the result. Records with one run_id count once. `folder` is
-/// the folder to which the commands in Claim::missing add runs.
+/// Judges `records`, which must outlive the result. Records with the same run_id count once.
+/// `folder` is the folder to which the commands in Claim::missing add runs.
 Judgement judge(std::span<const Record> records, const std::string& folder = "out/claims");
 
 /// Formats the judgement as JSON for plots/, with the table of strategies. Infinite numbers are

@@ -29,7 +29,8 @@ namespace regatta {
 inline constexpr double kAlpha = 0.05;  ///< error rate of all comparisons of a report, or a claim
 inline constexpr std::size_t kFewestPairs = 2;  ///< the fewest pairs with a spread
 
-/// The logarithm of one pair's ratio, with the bounds that the evaluations leave.
+/// The logarithm of one pair's ratio, with its bounds, because a run reaches its target somewhere
+/// between two evaluations.
 struct LogRatio {
   double value = 0;
   double low = 0;

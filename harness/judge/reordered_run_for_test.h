@@ -36,7 +36,7 @@ inline std::int64_t computed_steps(const PathSetting& setting) {
   return std::min(setting.steps, kComparedNorms);
 }
 
-/// Differences from `single`: all_reduce if there are several workers.
+/// A run's differences from `single`. With several workers, the strategy is all_reduce.
 struct PathVariant {
   std::int64_t workers = 1;
   std::string algorithm = "ring";
@@ -45,7 +45,7 @@ struct PathVariant {
   std::int64_t divisor = 1;         ///< a fault: divides the gradient of the second worker
 };
 
-/// The reordering of this number.
+/// Returns the variant that is reordering number `number`.
 inline PathVariant reordering(std::uint64_t number) {
   std::mt19937_64 chance(number);
   const std::vector<std::int64_t> counts{3, 5, 8};  // two workers have one order only

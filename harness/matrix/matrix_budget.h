@@ -3,8 +3,8 @@
 // Chooses the runs of a matrix with a time limit, `regatta matrix --within 3min`. Each cell gets
 // its first run before any cell gets another; then the seeds follow one after another. A run that
 // is expected to end after the limit is skipped in favour of a later one that fits. The time of a
-// cell's first run is unknown; it starts if any time is left. So a matrix exceeds its limit by one
-// run at most.
+// cell's first run is unknown, so that run starts if any time is left. A matrix therefore exceeds
+// its limit by one run at most.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,7 @@ class MatrixTable {
   void begin(std::size_t cell, std::uint64_t seed);
   /// Shows `line`, the last output of the current run, and `left`, the time left for the matrix.
   void progress(const std::string& line, const std::string& left);
-  /// Shows all runs that were added, and `news`, a line on the run that just ended.
+  /// Shows all runs that were added, and `news`, a line about the run that just ended.
   void show(const std::string& news);
 
  private:

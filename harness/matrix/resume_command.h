@@ -10,8 +10,7 @@
 
 namespace regatta {
 
-/// Formats the command that performs the missing runs. `within` is the time limit for them; empty:
-/// no limit.
+/// Formats the command that performs the missing runs. `within` is their time limit; empty: none.
 std::string resume_command(const MatrixRequest& request, const std::optional<std::string>& within);
 
 /// Formats the command that lists the cells, each with its number of runs.

@@ -18,8 +18,8 @@ namespace regatta {
 /// Throws: RunError(Usage) for an unknown rule, and for any rule if the device is a CPU.
 std::optional<EngineRule> engine_rule_of(const RaceRequest& request);
 
-/// Returns the rule for the run's GPU kernels. If the placement has none, because a CPU computes,
-/// it is Heuristic, which has no effect then.
+/// Returns the rule for the run's GPU kernels. For a run on CPUs it returns Heuristic, which then
+/// has no effect.
 EngineRule engines_of(const Placement& placement);
 
 /// Returns `timed` or `heuristic`.

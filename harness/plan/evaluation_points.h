@@ -25,7 +25,8 @@ struct EvaluationPoints {
   std::int64_t total = 1;  ///< the length of the run
 };
 
-/// Rounds `period`, and a quarter of it for `fine`, down to whole global batches, at least one.
+/// Returns the intervals for an evaluation period: `period`, and a quarter of it while the target
+/// is near. Both are rounded down to whole global batches, at least one.
 EvaluationPoints evaluation_points(std::int64_t period, std::int64_t global_batch,
                                    std::int64_t total);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Declares flags with a value, which are all parsed by the same rules: a value is never empty, a
-// number is decimal, finite and in its range, and an error text has the flag. The conversions of
-// CLI11 are not used because they differ by type and version (some read 010 as octal, -1 as the
-// largest number or an empty text as 0).
+// Declares flags that take a value, which are all parsed by the same rules: a value must not be
+// empty, a number must be decimal, finite and in range, and every error message names the flag. The
+// conversions of CLI11 are not used because they differ by type and version (some read 010 as
+// octal, -1 as the largest number or an empty text as 0).
 #pragma once
 
 #include <fmt/format.h>
@@ -62,8 +62,8 @@ CLI::Option* add_value(CLI::App& app, const std::string& name, Value& value,
 /// Declares --data-dir, the folder of the data set that a run trains on.
 void add_data_dir(CLI::App& app, std::string& folder);
 
-/// Declares --overwrite, which sets `if_there`. `what` is the file or folder that it replaces, for
-/// the help.
+/// Declares --overwrite, which sets `if_there`. `what` names the file or folder to replace, for the
+/// help.
 void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what);
 
 /// Parses the command line, whose first word is the program's name.

@@ -39,7 +39,7 @@ struct GpuDeal {
 /// for the host's place, which uses the host's memory and kernels.
 std::optional<int> gpu_of(const Place& place, const GpuDeal& deal);
 
-/// Returns the number of workers on the GPU that has the most.
+/// Returns the number of workers on the GPU with the most workers.
 int most_on_a_gpu(int workers, int gpus);
 
 }  // namespace regatta

@@ -25,17 +25,17 @@ Binding binding_of(const Placement& placement);
 /// Throws: RunError(Usage) if they cannot.
 void check_deal(const Placement& placement);
 
-/// Lists the places of the workers in a process, by replica, then by stage; none for a server.
+/// Returns the workers' places in a process, ordered by replica, then by stage; none for a server.
 std::vector<Place> worker_places(const Placement& placement, int process);
 int workers_in(const Placement& placement, int process);
 
-/// Whether the run needs MPI: a collective has members in several processes, which MPI connects
-/// even if NCCL carries the values, or processes without servers send each other messages.
+/// Whether the run needs MPI. It does if a collective spans processes, because MPI connects them
+/// even if NCCL carries the values, or if processes that are not servers send each other messages.
 /// `parts[p]` is the part of process p.
 bool needs_mpi(const std::vector<Step>& parts);
 
-/// Whether values travel between processes other than by collectives: to or from servers, as
-/// messages, or as averages. `parts[p]` is the part of process p.
+/// Whether processes exchange values other than by collectives: with servers, as messages, or as
+/// averages. `parts[p]` is the part of process p.
 bool values_travel(const std::vector<Step>& parts);
 
 /// Returns the transport between workers of different processes: `gRPC`, `NCCL`, `Open MPI`, or
@@ -45,8 +45,8 @@ std::string link_between(const Placement& placement);
 /// Whether any process has exchange_peers(). `parts[p]` is the part of process p.
 bool needs_exchange(const std::vector<Step>& parts);
 
-/// Lists the processes with which the process of `part` exchanges values to or from servers, or the
-/// tickets by which loops of several processes take steps.
+/// Returns the processes with which the process of `part` exchanges server values, or the tickets
+/// that loops spanning several processes need to take steps.
 std::set<int> exchange_peers(const Step& part);
 
 /// Lists the places that have nodes in a part: `replica0, replica1`.
@@ -59,7 +59,8 @@ struct CoreShare {
   int workers_on_host = 1;  ///< workers of all processes on the host
 };
 /// Returns the cores of a process, worker by worker. `all` are the cores of the host. Worker w of
-/// the host has the t = threads_per_worker() cores from index w * t on, modulo the number of cores.
+/// the host gets t = threads_per_worker() cores, starting at index w * t modulo the number of
+/// cores.
 std::vector<int> cores_of(const CoreShare& share, const std::vector<int>& all);
 
 /// The numbers of workers, cores and GPUs of a host.
@@ -70,12 +71,12 @@ struct HostCores {
   int most_on_a_gpu = 0;  ///< workers on the GPU with the most workers; 0: no GPU is used
 };
 
-/// Returns the device of a process in a run with `--device` of value `asked`. A server process uses
-/// the CPU, because the gradients and parameters that it adds and updates pass through the host
-/// anyway.
+/// Returns the device of a process in a run with `--device` set to `asked`. A server process always
+/// uses the CPU, because the gradients that it adds and the parameters that it updates pass through
+/// the host anyway.
 std::string device_of(const Placement& placement, int process, const std::string& asked);
 
-/// Returns the number of the host's cores divided by its number of workers, at least 1.
+/// Returns the host's number of cores divided by its number of workers, at least 1.
 int threads_per_worker(const HostCores& host);
 
 }  // namespace regatta

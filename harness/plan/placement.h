@@ -46,7 +46,7 @@ struct Placement {
   FuseSteps fuse_steps = FuseSteps::Yes;
   UseWinograd winograd = UseWinograd::No;
   bool on_gpus = false;      ///< workers are on GPUs; server processes and the host are not
-  int processes = 1;         ///< number of processes, with those of servers
+  int processes = 1;         ///< number of processes, servers included
   int servers = 0;           ///< number of servers with a process of their own
   int worker_processes = 1;  ///< number of processes that have workers
   std::optional<std::int64_t> stages_per_process;  ///< --stages-per-process; empty: see layout.h
@@ -56,7 +56,7 @@ struct Placement {
   LaunchSteps launch = LaunchSteps::ByKernel;
   Evaluate evaluate = Evaluate::Often;
   std::optional<EngineRule> engines;  ///< rule for cuDNN's engines; empty on CPUs
-  /// The only build of the run's graph. Null once it has been handed on.
+  /// The run's graph, which is built only once. Null after it has been handed on.
   std::shared_ptr<const PlacedStep> placed;
 };
 
@@ -66,7 +66,7 @@ struct Placement {
 Placement place(const RaceRequest& request, std::int64_t train_examples,
                 const PassWatch& watch = {});
 
-/// Gives the placed step the initial weights that come from the data (data_weights_of()).
+/// Sets the placed step's initial weights that are computed from the data (data_weights_of()).
 void set_data_weights(Placement& placement, std::vector<float> weights);
 
 /// Returns the algorithm, `ring` or `nccl`, by which NCCL would compute the request's collectives;

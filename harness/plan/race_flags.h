@@ -16,8 +16,8 @@ namespace regatta {
 /// Declares the flags that `run` and `graph` share. `request` must outlive parsing.
 void declare_cell(CLI::App& app, RaceRequest& request);
 
-/// Declares the flags that `run` and `calibrate` have for the hosts of ranks. `request` must
-/// outlive parsing.
+/// Declares the flags that select the ranks' hosts, which `run` and `calibrate` share. `request`
+/// must outlive parsing.
 void declare_reach(CLI::App& app, RaceRequest& request);
 
 /// Values of flags of `regatta run` as text, which complete() converts.

@@ -9,9 +9,9 @@
 
 namespace regatta {
 
-/// Checks that the Slurm job has enough room for the run's processes and cores. Does nothing
-/// outside of Slurm or with `--hosts`. Throws: RunError(Usage) if the job is too small; the text
-/// has the room needed, the size of the job and the fix.
+/// Checks that the Slurm job is large enough for the run's processes and cores. Does nothing
+/// outside of Slurm or with `--hosts`. Throws: RunError(Usage) if the job is too small; the message
+/// gives the size needed, the job's size and the remedy.
 void require_room(const RaceRequest& request, const Placement& placement);
 
 }  // namespace regatta

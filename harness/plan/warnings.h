@@ -13,7 +13,7 @@
 namespace regatta {
 
 /// Returns the first warning for a request on this machine; empty if there is none. `placed` is the
-/// whole graph of its placed step.
+/// request's graph after all strategies have placed it, before it is partitioned among processes.
 std::string warning_of(const RaceRequest& request, const MachineFacts& machine,
                        const Graph& placed);
 

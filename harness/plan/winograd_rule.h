@@ -11,7 +11,7 @@
 namespace regatta {
 
 /// Returns the reason why no convolution of the run can use Winograd's algorithm; empty if some
-/// can. `built` is the graph behind the pass `build`.
+/// can. `built` is the graph after the pass `build`.
 std::string why_not_winograd(const RaceRequest& request, const Graph& built);
 
 /// Applies --winograd. `auto` uses the algorithm if that is possible, except for bf16 on a CPU with

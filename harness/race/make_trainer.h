@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes the trainer of a race, which trains in this process or in ranks that this process starts.
+// Makes a race's trainer, which trains in this process or in ranks that this process starts.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ struct TrainerRequest {
   const std::vector<int>& cores;  ///< the cores that this process may use
   std::int64_t threads_per_worker = 1;
   std::string run_id;
-  Fingerprint fingerprint;                       ///< each rank's must be equal to it
+  Fingerprint fingerprint;                       ///< every rank's must equal this one
   std::function<void()> started;                 ///< called once the ranks are started
   std::function<void(const std::string&)> tell;  ///< prints a line for the user
 };
 
-/// Returns whether the ranks of the run may be on this host only, or on several hosts.
+/// Returns whether the run's ranks are all on this host or on several hosts.
 Reach reach_of_run(const RaceRequest& request);
 
-/// The options with which the ranks of a run in several processes are started.
+/// Returns the options for starting the ranks of a run in several processes.
 LaunchOptions launch_of(const TrainerRequest& wanted);
 
 /// Makes the trainer of a run; `parts[p]` is the step of process p. Throws: RunError if a rank does
-/// not connect or has another fingerprint.
+/// not connect or has a different fingerprint.
 std::unique_ptr<Trainer> make_trainer(const TrainerRequest& wanted, const std::vector<Step>& parts);
 
 }  // namespace regatta

@@ -42,7 +42,7 @@ struct RaceProgress {
 
 /// Callbacks of a race; each may be empty.
 struct RaceHooks {
-  /// Called when the request is valid, with its placed graph; the clocks start next.
+  /// Called with the placed graph after the request has been checked, just before the clocks start.
   std::function<void(const Graph& placed)> ready;
   std::function<void(const RaceProgress&)> progress;
   std::function<void(const std::string&)> tell;  ///< receives a line about the run's processes

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A race in virtual time that simulates a run without computing values: it has the same workload,
-// rewrite, partition and lane order as race.h, on the cluster of a file. The record has times,
-// bytes and staleness, but no losses. For --virtual train, use race() instead.
+// rewrite, partition and lane order as race.h, on a cluster that a file describes. The record has
+// times, bytes and staleness, but no losses. For --virtual train, use race() instead.
 #pragma once
 
 #include <iosfwd>
@@ -14,14 +14,14 @@
 
 namespace regatta {
 
-/// Simulates the run and returns its record. Throws: RunError(Usage, Data, Unsupported) for a
-/// cluster or calibration that does not fit; RunError(Timeout) if lanes deadlock.
+/// Simulates the run and returns its record. Throws: RunError(Usage, Data, Unsupported) if the
+/// cluster or the calibration does not fit the run; RunError(Timeout) if lanes deadlock.
 Record simulated_race(const RaceRequest& request);
 
-/// The fields of a record about its virtual time. `events` is the number of simulated events.
+/// Returns the record's fields about virtual time. `events` is the number of simulated events.
 Simulated simulated_facts(const VirtualCell& cell, VirtualMode mode, std::uint64_t events);
 
-/// Prints the median step time, the speed, the shares of time, and the record's file.
+/// Prints the median step time, the speed, the shares of time, and the path of the record.
 void print_simulated(std::ostream& out, const Record& record, const std::string& folder);
 
 }  // namespace regatta

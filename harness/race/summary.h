@@ -17,11 +17,11 @@ namespace regatta {
 /// order. `examples` is the number of examples trained on.
 void summarize(const TrainingReport& report, std::int64_t examples, Record& record);
 
-/// The record of a graph: its nodes and bytes, without the build time. `parts[p]` is the step of
-/// process p; `steps` is the number of steps that the run may take.
+/// Returns the record's facts about the graph: its nodes and bytes, without the build time.
+/// `parts[p]` is the step of process p; `steps` is the number of steps that the run may take.
 GraphRecord graph_record(const std::vector<Step>& parts, std::int64_t steps);
 
-/// A checksum of the trainer's parameters, in hexadecimal. Called before the first step.
+/// Returns a checksum of the trainer's parameters, in hexadecimal. Called before the first step.
 std::string checksum_of_weights(Trainer& trainer);
 
 /// Checks that all replicas have bitwise the same parameters after a synchronous run; does nothing

@@ -17,8 +17,8 @@
 
 namespace regatta {
 
-/// The number of processes in this process's allocation; 0 if it has none, or if a coordinator
-/// started it.
+/// Returns the number of processes in this process's allocation; 0 if it has none, or if a
+/// coordinator started this process.
 int allocated_processes();
 
 /// This process's rank in its allocation: from mpirun's variables, else from PMIx's (PMIX_RANK) if
@@ -35,7 +35,8 @@ bool is_started_by_srun();
 /// PMIx, so that they cannot reach each other.
 void check_allocation(int processes);
 
-/// Reach::ThisHost if all ranks of this process's allocation are on one host, else Reach::Hosts.
+/// Returns Reach::ThisHost if all ranks of this process's allocation are on one host, else
+/// Reach::Hosts.
 Reach reach_of_ranks();
 
 /// True in every process of an allocation except the coordinator.
@@ -53,8 +54,8 @@ bool joins_allocation();
 /// Ends this process if rank 0 does not join. Precondition: joins_allocation().
 std::unique_ptr<MpiSession> join_allocation(int processes);
 
-/// The members of srun's allocation, which wait for the coordinator in MPI_Init. The destructor
-/// ends these processes, unless are_told() was called.
+/// The members of srun's allocation, which wait in MPI_Init until rank 0 has started. Unless
+/// are_told() was called, the destructor ends these processes, which would otherwise go on waiting.
 class WaitingMembers {
  public:
   explicit WaitingMembers(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Constants that coordinator and ranks share for the control service: sizes of messages, periods of
-// heartbeats and names of environment variables. kernels/comm/grpc/grpc_hello.h checks access.
+// Constants that coordinator and ranks share for the control service: message sizes, heartbeat
+// periods and names of environment variables. kernels/comm/grpc/grpc_hello.h checks access.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The coordinator's side of the control service: accepts one session from each rank, queues the
-// ranks' messages in order of arrival and counts each rank's messages. A client without the run's
-// id, its token and this protocol's version is refused before any of its messages is read.
+// ranks' messages in order of arrival and counts each rank's messages. A client that does not send
+// the run's id, its token and this protocol's version is refused before any of its messages is
+// read.
 // Threads: used from one thread; gRPC's threads, one per session, add messages to the queue.
 #pragma once
 

@@ -56,8 +56,8 @@ class Launcher {
   bool running();
   /// True if the output has ended and all of it has been read.
   bool is_silent() const;
-  /// The presence of each rank. Ranks on other machines count as Presence::There. Also finds deaths
-  /// that mpirun does not report under OnDeath::GoOn.
+  /// Returns whether each rank is there, stopped or missing. Ranks on other machines count as
+  /// Presence::There. Also finds deaths that mpirun does not report under OnDeath::GoOn.
   std::vector<Presence> presence() const;
   /// Waits up to `patience` for the ranks to end by themselves, then ends them by signals.
   void end(std::chrono::milliseconds patience);
@@ -66,10 +66,10 @@ class Launcher {
   std::optional<RankDeath> first_death() const;
   /// The death of mpirun itself by a signal, worded like RankDeath::words; empty if there is none.
   std::optional<std::string> death_of_mpirun() const;
-  /// True if mpirun has ended by itself without output, as it does after a signal.
+  /// True if mpirun has ended by itself without printing anything, as it does after a signal.
   bool ended_without_a_word() const;
-  /// mpirun's last lines of output, without lines of dashes. They show why a run ended before any
-  /// rank printed something.
+  /// Returns mpirun's last lines of output, without lines of dashes. They show why a run ended
+  /// before any rank printed something.
   std::string last_words() const;
   std::vector<std::string> last_lines(int rank) const;
   std::filesystem::path log_of(int rank) const;

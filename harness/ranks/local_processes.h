@@ -64,8 +64,9 @@ enum class Presence : std::uint8_t {
   Missing   ///< other ranks were found here, but not this one
 };
 
-/// The presence of each rank, from one look at each child of mpirun. If mpirun has no children, all
-/// ranks count as There: they have not been started yet, or run on other machines.
+/// Returns whether each rank is there, stopped or missing, from one look at each child of mpirun.
+/// If mpirun has no children, all ranks count as There: they have not been started yet, or run on
+/// other machines.
 std::vector<Presence> presence_of_ranks(pid_t mpirun, int ranks);
 
 }  // namespace regatta

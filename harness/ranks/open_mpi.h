@@ -17,9 +17,9 @@ struct LaunchOptions;
 /// The hosts on which ranks may run: this one, or several.
 enum class Reach : std::uint8_t { ThisHost, Hosts };
 
-/// Chooses, unless the user has, the links of this rank to the others: shared memory on one host,
-/// TCP between several, through the interface with `own_address` (empty: Open MPI's choice). Called
-/// before MPI_Init.
+/// Selects this rank's links to the others, unless the user has selected them: shared memory on one
+/// host; TCP between several hosts, through the interface with `own_address` (empty: Open MPI's
+/// choice). Called before MPI_Init.
 void choose_links(Reach reach, const std::string& own_address);
 
 inline constexpr char kGetOpenMpi[] = "apt-get install openmpi-bin";
@@ -29,8 +29,8 @@ inline constexpr char kPreferOpenMpi[] =
 
 /// The first line of the version text of the mpirun in PATH; empty if there is none.
 std::string mpirun_version();
-/// The error if mpirun_version() is that of another MPI than Open MPI; empty if it is Open MPI's,
-/// or if `version` is empty.
+/// Returns the error if mpirun_version() belongs to an MPI other than Open MPI; empty if it belongs
+/// to Open MPI, or if `version` is empty.
 std::string why_not_open_mpi(const std::string& version);
 
 /// The command that starts ranks: mpirun and its flags, without the program to start.

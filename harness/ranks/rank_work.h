@@ -51,7 +51,7 @@ class RankWork {
   void tell_time();
   void send_the_trace();
   std::size_t own() const { return static_cast<std::size_t>(rank_); }
-  /// Returns the parts of all processes; those of other processes show this one's peers.
+  /// Returns the parts of all processes. Those of other processes determine this process's peers.
   const std::vector<Step>& parts() const { return placement_.placed->parts; }
   std::string open_exchange();
   void send_advanced();

@@ -12,8 +12,8 @@
 
 namespace regatta {
 
-/// Assembles all whole copies of the variable that is evaluated as `name`
-/// (Variable::judged_name()), in the order of their places. Shapes: [elements] each.
+/// Returns every complete copy of the variable that is evaluated under `name`
+/// (Variable::judged_name()), ordered by place. Shapes: [elements] each.
 std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
                                          const std::string& name);
 

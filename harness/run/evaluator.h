@@ -47,8 +47,8 @@ class Evaluator {
   std::int64_t planned_bytes() const { return executor_->planned_bytes(); }
 
  private:
-  /// `fetched` holds the variables of all models; if it is empty and the model needs it, this call
-  /// fills it.
+  /// Evaluates one model. `fetched` keeps the variables of all models for the next call; it is
+  /// filled when first needed.
   EvaluationResult judge_model(Trainer& training, int model, std::vector<VariableCopy>& fetched);
   void adopt_variables(std::vector<VariableCopy> all, int model);
   /// Copies the model's variables from device to device. Returns false, and copies nothing, if that

@@ -39,7 +39,7 @@ class LocalTrainer final : public Trainer {
   VariableCopy variable(VariableId id);
   /// Sets the variable's version, the number of its updates.
   void set_version(VariableId id, std::uint64_t version);
-  /// Continues training from the positions, with the values that the caller wrote to variable().
+  /// Continues training at `positions`, with the values that the caller has written to variable().
   void begin_at(const Positions& positions);
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
   void interrupt(const RunError& error) override { executor_.interrupt(error); }

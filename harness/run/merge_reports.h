@@ -16,9 +16,9 @@ namespace regatta {
 /// process.
 TrainingReport merged(const std::vector<TrainingReport>& parts);
 
-/// Drops the losses of each loop for which a process has reported none, because a loop's loss is a
-/// sum over its processes. `parts[p]` and `reports[p]` are the step and report of process p; `all`
-/// is the merged report.
+/// Drops a loop's losses if one of its processes has reported none, because a loop's loss is a sum
+/// over its processes. `parts[p]` and `reports[p]` are the step and report of process p; `all` is
+/// the merged report.
 void drop_incomplete_losses(const std::vector<Step>& parts,
                             const std::vector<TrainingReport>& reports, TrainingReport& all);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interface of a race to its trainer, which trains in this process or in others. A trainer
-// trains up to a number of examples and stops at a step boundary; then its variables and
-// measurements can be read.
+// The interface through which a race trains, in this process or in others. A trainer trains up to a
+// number of examples and stops at a step boundary; then its variables and measurements can be read.
 // Threads: used from one thread, except examples_seen(), latest_loss() and interrupt().
 #pragma once
 
@@ -70,7 +69,7 @@ void for_each_field(T& loop, Field&& field) {
   field("examples", loop.examples, Merging<KeepLargest, Prepend>());
 }
 
-/// The rank of a worker's process, and the worker's time split by purpose.
+/// The measured time of one worker, split by purpose, and the rank of its process.
 struct RankedWorker {
   std::int64_t rank = 0;
   WorkerReport report;
@@ -93,7 +92,7 @@ struct TrainingReport {
   std::map<std::int64_t, ClockFacts> clocks;  ///< by rank; empty if no clocks were compared
   std::set<KernelChoice> kernels;             ///< choices of the kernels of all processes
   std::int64_t lost_updates = 0;
-  std::vector<std::string> lost_processes;  ///< those that training went on without; with reasons
+  std::vector<std::string> lost_processes;  ///< processes lost while training went on, with reasons
   std::int64_t planned_bytes = 0;           ///< sum over all processes
   std::int64_t peak_rss_bytes = 0;          ///< sum over all processes, this one included
 };
@@ -119,9 +118,10 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
   virtual ~Trainer() = default;
 
-  /// The workers, cores and GPUs of each host of the ranks; empty if this process trains.
+  /// Returns the workers, cores and GPUs of each host of the ranks; empty if training takes place
+  /// in this process.
   virtual std::vector<HostCores> hosts() const { return {}; }
-  /// The name of the host on which a process of the run, given by its rank, is.
+  /// Returns the name of the host on which a rank runs.
   virtual std::string host_of(std::int64_t) const { return host_name(); }
 
   /// Trains until all loops together have seen `examples` examples, counted from the first step of
@@ -150,8 +150,8 @@ class Trainer {
   /// variables(Copies::All) returned. Called before advance_to().
   virtual void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) = 0;
 
-  /// The measurements of this trainer, without those before a checkpoint from which it continues.
-  /// After a failure, the measurements known by then.
+  /// Returns this trainer's measurements, without those from before the checkpoint that it resumed
+  /// from. After a failure, returns those known by then.
   virtual TrainingReport report() = 0;
   /// The timelines of all processes on one clock, ordered by rank. After a failure, only the
   /// timelines of processes that still answer.

@@ -15,7 +15,7 @@ namespace regatta {
 
 class TrainingClock {
  public:
-  /// Sets the time that the run had trained before its checkpoint. Units: ns.
+  /// Sets the training time up to the checkpoint from which the run resumes. Units: ns.
   void begin_at(std::int64_t elapsed_ns) {
     const std::lock_guard lock(mutex_);
     stopped_ns_ = elapsed_ns;
@@ -32,13 +32,14 @@ class TrainingClock {
     started_at_ns_.reset();
   }
 
-  /// Returns the time that the run has trained. Units: ns.
+  /// Returns the training time of the run so far. Units: ns.
   std::int64_t elapsed_ns() const {
     const std::lock_guard lock(mutex_);
     return stopped_ns_ + (started_at_ns_ ? now_ns() - *started_at_ns_ : 0);
   }
 
-  /// The mean speed since the start of training, with `examples` trained on; 0 before any training.
+  /// Returns the mean speed over the training time; `examples` were trained on. 0 before any
+  /// training.
   double examples_per_s(std::int64_t examples) const {
     const std::int64_t elapsed = elapsed_ns();
     return elapsed > 0 ? static_cast<double>(examples) / (static_cast<double>(elapsed) * 1e-9) : 0;

@@ -60,7 +60,7 @@ ClusterFile parse_cluster(
     const std::string& text, const std::string& name,
     const std::function<CalibrationFile(const std::string& path)>& calibration_at);
 
-/// The description of the cluster's hardware in a record.
+/// Returns the description of the cluster's hardware for a record.
 HardwareRecord hardware_of(const ClusterFile& file);
 
 /// The resources that a process of a run needs.
@@ -68,9 +68,9 @@ struct ProcessNeeds {
   int cores = 1;
 };
 
-/// The index of each process's host. Hosts are filled in the order of the file, each up to its
-/// `processes` or, if these are 0, its cores. Throws: RunError(Usage) if the hosts have no room for
-/// all processes.
+/// Returns the index of each process's host. Hosts are filled in the order of the file, each up to
+/// its number of `processes` or, if that is 0, up to its number of cores. Throws: RunError(Usage)
+/// if the hosts have no room for all processes.
 std::vector<int> hosts_of(const ClusterFile& file, const std::vector<ProcessNeeds>& needs);
 
 }  // namespace regatta

@@ -28,7 +28,7 @@ inline constexpr std::array<std::int64_t, 7> kSweepBytes = {64,        4 << 10, 
                                                             256 << 10, 1 << 20, 4 << 20};
 inline constexpr int kSweepSpins = 400;  ///< polls before a lane with its own core sleeps
 
-/// Measures, between two threads, a ring all-reduce (`op` AllReduce) or one half of it
+/// Measures a ring all-reduce between two threads (`op` is AllReduce), or one half of it
 /// (ReduceScatter or AllGather).
 Sweep sweep_in_process(Op op);
 
@@ -43,9 +43,9 @@ struct GrpcSweeps {
 /// address without port or `unix:FOLDER`.
 GrpcSweeps sweep_grpc(const std::string& listen);
 
-/// Whether rank 0 arrives at an all-reduce with the other ranks, or 1 ms later. Late is like a real
-/// step, where one rank is last and the others, if their lanes do not spin, poll rarely by then
-/// (backoff.h).
+/// Whether rank 0 reaches an all-reduce together with the other ranks or 1 ms after them. Late
+/// mimics a real step: one rank comes last, and by then the others poll only rarely, unless their
+/// lanes spin (backoff.h).
 enum class RankZero : std::uint8_t { InTime, Late };
 
 /// Measures all-reduces between all ranks by `algorithm`, with this rank's clock.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A cell on the cluster of a file: the input of a run in virtual time, with or without computing.
+// A cell on the cluster that a file describes: the input of a run in virtual time, whether or not
+// the run computes values.
 #pragma once
 
 #include <span>
@@ -22,36 +23,38 @@ enum class VirtualMode : std::uint8_t {
   Train,  ///< also computes the values, in the simulated order
 };
 
-/// The mode that the request chooses. Throws: RunError(Usage) for an unknown value of --virtual, or
-/// for `train` without --cluster.
+/// Returns the mode that the request selects. Throws: RunError(Usage) for an unknown value of
+/// --virtual, or for `train` without --cluster.
 VirtualMode virtual_mode_of(const RaceRequest& request);
 
 /// Checks that the request can run in virtual time. Throws: RunError(Unsupported) for a flag that
 /// has no meaning there.
 void require_virtual(const RaceRequest& request, const Placement& placement);
 
-/// The index of each process's host. Throws: RunError(Usage) if the hosts have no room for all.
+/// Returns the index of each process's host. Throws: RunError(Usage) if the hosts have no room for
+/// all processes.
 std::vector<int> hosts_of_processes(const ClusterFile& file, const Placement& placement);
 
 struct VirtualCell {
   ClusterFile file;
   virtual_time::Program program;
   virtual_time::SimulationOptions options;
-  /// The name of a process's host. Threads: any.
+  /// Returns the name of a process's host. Threads: any.
   const std::string& host_of(std::int64_t process) const;
 };
 
 /// Reads the cluster of the request and prepares the simulation. `parts[p]` is process p's step.
-/// Throws: RunError(Usage, Data, Unsupported) for a cluster or a calibration that does not fit.
+/// Throws: RunError(Usage, Data, Unsupported) if the cluster or the calibration does not fit the
+/// run.
 VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
                          std::span<const Step> parts);
 
-/// The number of steps to simulate for a stable estimate of the time of a step.
+/// Returns the number of steps to simulate for a stable estimate of the step time.
 std::int64_t steps_to_estimate(std::span<const Step> parts,
                                const virtual_time::ComputeTimes& compute_times);
 
-/// The report of a simulation: times, bytes and staleness, but no losses. Throws: RunError(Usage)
-/// if the run takes more than thirty years of virtual time.
+/// Returns the report of a simulation: times, bytes and staleness, but no losses. Throws:
+/// RunError(Usage) if the run takes more than thirty years of virtual time.
 TrainingReport report_of(const virtual_time::Simulation& simulation,
                          const virtual_time::Program& program);
 

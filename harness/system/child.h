@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs programs as child processes, mostly this program itself, so that a run that crashes or is
-// killed for memory does not affect other runs. A child is killed when this process ends. Threads:
-// used from the only thread of a process.
+// killed for lack of memory does not affect other runs. A child is killed when this process ends.
+// Threads: used from the only thread of a process.
 #pragma once
 
 #include <array>
@@ -84,8 +84,8 @@ inline constexpr Deadline kNever = Deadline::max();
 ChildEnd run_program(const std::string& path, std::vector<std::string> words, const ForLine& line,
                      const ForLine& error = {}, Deadline deadline = kNever);
 
-/// The first line that a program prints on stdout before the deadline; empty if it prints none.
-/// Threads: other threads may run meanwhile, but must not start programs.
+/// Returns the first line that a program prints on stdout before the deadline; empty if it prints
+/// none. Threads: other threads may run meanwhile, but must not start programs.
 std::string first_line_of(const std::vector<std::string>& words, Deadline deadline = kNever);
 
 bool is_in_path(const std::string& name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A message for an interrupted run: while an instance exists, SIGINT, SIGTERM and SIGHUP first
-// print its text, and then do as before. A signal that was ignored stays ignored.
+// print its text and then have their usual effect. A signal that was ignored stays ignored.
 #pragma once
 
 #include <string>

@@ -15,19 +15,20 @@
 
 namespace regatta {
 
-/// The relation of two accounts that are merged.
+/// The relation of two accounts that are merged: they cover two parts of a run at the same time, or
+/// two successive periods of it.
 enum class Across {
   Parts,
   Periods,  ///< the earlier period is merged into the later one
 };
 
-/// The rules by which a field is merged across parts and across periods. Each is one of the structs
-/// below, such as AddUp.
+/// How a field is merged across the parts of a run (AcrossParts) and across successive periods of
+/// it (AcrossPeriods). Each argument is one of the structs below, such as AddUp.
 template <typename AcrossParts, typename AcrossPeriods = AcrossParts>
 struct Merging {};
 
-/// Merges each field of `part` into the same field of `all`, by the rule in the struct's list of
-/// fields.
+/// Merges each field of `part` into the same field of `all`, by the rule that the struct's list of
+/// fields gives.
 template <Across across, HasFields T>
 void merge(T& all, const T& part) {
   for_each_pair(all, part, []<typename P, typename Q>(auto& to, const auto& from, Merging<P, Q>) {
@@ -118,7 +119,7 @@ struct Prepend {
   }
 };
 
-/// Keeps the field of `all`: for fields that are equal in both accounts, or of which only the later
+/// Keeps the value in `all`: for fields that are equal in both accounts, or where only the later
 /// period's value matters.
 struct KeepOwn {
   template <Across across, typename T>

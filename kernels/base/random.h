@@ -36,7 +36,7 @@ constexpr std::uint32_t below_word(std::uint32_t word, std::uint32_t bound) {
   return static_cast<std::uint32_t>((std::uint64_t{word} * bound) >> 32);
 }
 
-/// The purpose of a random stream; streams of different purposes are independent.
+/// The purpose of a random stream; streams with different purposes are independent.
 enum class Purpose : std::uint32_t {
   Weights = 1,
   Order = 2,
@@ -89,8 +89,8 @@ std::vector<std::int32_t> example_order(std::uint64_t seed, std::int64_t epoch, 
 /// Writes example_order() to `order`, whose size is the number of examples.
 void draw_example_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int32_t> order);
 
-/// Draws, uniformly, the peer (0 to peers - 1) with which a replica averages in a step. The result
-/// does not depend on the run's seed, like every other schedule of exchanges.
+/// Draws, uniformly, the peer (0 to peers - 1) with which a replica averages in a step. Like all
+/// exchange schedules, the result does not depend on the run's seed.
 constexpr std::uint32_t draw_peer(std::uint32_t replica, std::int64_t step, std::uint32_t peers) {
   const RandomStream stream(0, Purpose::Peers, replica);
   return stream.below(peers, static_cast<std::uint32_t>(step));

@@ -19,7 +19,7 @@ namespace regatta {
 
 /// The account of one node. Threads: written only from the lane of the node.
 struct Account {
-  /// Bytes received from a place whose own account does not count them as sent.
+  /// Bytes received from a place that does not itself count them as sent.
   struct Taken {
     Place from;
     std::int64_t bytes = 0;

@@ -31,8 +31,8 @@ class Backoff {
   static constexpr std::int64_t kFirstNapNs = 10'000;
   static constexpr std::int64_t kLongestNapNs = 100'000;
   /// The suggested `longest_nap_ns` for waits that may be long. A nap above kLongestNapNs is at
-  /// most 1 / kNapsAWait of the wait so far. A poll, with the context switch to it, takes about 5
-  /// us from a thread that computes on the same core.
+  /// most 1 / kNapsAWait of the wait so far. On a core where another thread computes, a poll costs
+  /// that thread about 5 us, context switch included.
   static constexpr std::int64_t kLongestNapOfLongWaitNs = 1'000'000;
   static constexpr std::int64_t kNapsAWait = 32;
 

@@ -57,7 +57,8 @@ void for_each_field(T& clock, Field&& field) {
   field("error_ns", clock.error_ns);
 }
 
-/// Adds to `sum` another part of the same place's times: from another node or another process.
+/// Adds to `sum` another part of the same place's times, measured at another node or in another
+/// process.
 inline void add(ExchangeTimes& sum, const ExchangeTimes& part) { merge<Across::Parts>(sum, part); }
 
 inline void add(ExchangeTimesByPlace& sums, const ExchangeTimesByPlace& parts) {

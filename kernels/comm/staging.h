@@ -34,8 +34,8 @@ class Staging {
 
   /// Starts a new message, of which store_until() has stored nothing yet.
   void begin() { stored_ = 0; }
-  /// Stores the message's first `bytes` bytes, which have arrived in host memory, to the device:
-  /// enqueues copies of those that earlier calls have not copied. Does nothing without a queue.
+  /// Stores the message's first `bytes` bytes, which have arrived in host memory, on the device:
+  /// enqueues copies of the bytes that earlier calls have not copied. Does nothing without a queue.
   void store_until(std::int64_t bytes) {
     if (queue_ != nullptr) store(bytes);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Common interface of the transports between places: within one process, and by MPI, NCCL or gRPC.
-// While lanes run, only a transport's kernels work; its functions are called while no lane runs,
-// unless their comment allows any thread.
+// The interface that all transports between places share: within one process, and by MPI, NCCL or
+// gRPC. While lanes run, only a transport's kernels work; its functions are called while no lane
+// runs, unless their comment allows any thread.
 // Order of use in every process: create the transport, build the kernels, connect(), run steps. The
 // executor that owns the kernels must be destroyed before the transport.
 #pragma once

@@ -15,8 +15,8 @@ namespace regatta::cpu {
 #pragma GCC push_options
 #pragma GCC target("amx-tile")
 
-/// Configures all eight tiles at full size while this object exists. oneDNN configures tiles for
-/// itself before each use.
+/// Configures all eight tiles at full size while this object exists. oneDNN sets its own tile
+/// configuration before each use, so this one does not disturb it.
 class Tiles {
  public:
   Tiles() {

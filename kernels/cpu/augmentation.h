@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns the bytes of one image into normalised, augmented f32: surrounds the image with a border
-// (reflected or black) and crops the original size out of it, mirrors the result or not, computes
-// (byte - mean) / deviation by channel, then sets a square to zero, the mean. Without augmentation
-// only the normalisation remains.
+// Turns the bytes of one image into normalised, augmented f32: adds a border (reflected or black)
+// and crops the image to its original size, mirrors the result or not, computes (byte - mean) /
+// deviation per channel, then sets a square to zero, which is the mean. Without augmentation only
+// the normalisation remains.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class ImagePipeline {
   void prepare(const std::uint8_t* image, const AugmentationDraw& draw, float* target) const;
 
  private:
-  /// Maps a row or column of the image with its border to one of the image, or to kBlack.
+  /// Maps a row or column of the bordered image to one of the original image, or to kBlack.
   std::int64_t source_of(std::int64_t index) const;
   void gather_row(const std::uint8_t* image, const AugmentationDraw& draw, std::int64_t y,
                   std::uint8_t* bytes) const;

@@ -32,9 +32,9 @@ struct BatchView {
   void* targets = nullptr;
 };
 
-/// Writes the batch of `step` to `target`. `order` is a cache: its contents do not change the
-/// result. Returns the sum of the examples' digests (kernels/data/data_order.h), not multiplied by
-/// the step's weight.
+/// Writes the batch of `step` to `target`. `order` is a cache and does not affect the result.
+/// Returns the sum of the examples' digests (kernels/data/data_order.h), not multiplied by the
+/// step's weight.
 std::uint64_t fill_batch(const BatchPlan& plan, std::int64_t step, EpochOrder& order,
                          const BatchView& target);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preselects candidates for the elements of largest magnitude: a sample yields a magnitude that
-// slightly more elements than needed should reach, and one pass collects all elements that reach
-// it.
+// Preselects candidates for the elements of largest magnitude: from a sample, estimates a magnitude
+// that slightly more elements than needed should reach, then collects in one pass all elements that
+// do reach it.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Candidates {
   Candidates(Bits x, std::int64_t selected);
 
   /// Collects the candidates. Returns whether they include all `selected` elements of largest
-  /// magnitude; if not, search all of x: the sample was misleading, too many elements are selected
-  /// for a gain, or there is no AVX-512.
+  /// magnitude. If they do not, search all of x: the sample was misleading, so many elements are
+  /// selected that nothing is gained, or there is no AVX-512.
   bool find();
 
   /// Returns the candidates' bits, in the order of their indices in x.

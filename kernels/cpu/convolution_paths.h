@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The implementations of convolution: oneDNN's direct passes; Winograd's algorithm for nodes that
-// the graph marks; and others for bf16, which were faster under their conditions. Call a factory
-// only if the condition above it, such as can_flip(), holds.
+// the graph marks; and, for bf16, others that were measured to be faster under their conditions.
+// Call a factory only if the condition declared above it, such as can_flip(), holds.
 #pragma once
 
 #include "kernels/runtime/kernel.h"

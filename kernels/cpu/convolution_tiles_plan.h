@@ -44,7 +44,7 @@ inline GradientShape gradient_shape(const KernelRequest& request) {
 }
 
 /// The division of the work into tasks and blocks. A task covers one chunk of input channels, one
-/// chunk of output channels and one part of the groups of images; it converts and multiplies one
+/// chunk of output channels and one part of the groups of images, and converts and multiplies one
 /// block at a time.
 struct GradientPlan {
   std::int64_t groups;

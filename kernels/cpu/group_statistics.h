@@ -78,7 +78,7 @@ class GroupStatistics {
   }
 
   /// Computes a group's mean and inverse deviation, writes them to the outputs and sets the group's
-  /// line. Call it after end() of all the group's parts.
+  /// line. Call it after end() was called for all parts of the group.
   void finish(std::int64_t group) {
     const std::int64_t channels = groups_.channels;
     const auto m = static_cast<double>(groups_.rows);

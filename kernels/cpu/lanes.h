@@ -60,9 +60,10 @@ inline Lanes to_f32(LaneHalves halves) {
   return std::bit_cast<Lanes>(__builtin_convertvector(halves, LaneIntegers) << 16);
 }
 
-/// Rounds a register of f32 to the element type of the first argument, as it is stored in memory.
+/// Rounds a register of f32 to the element type of the first argument, in the form in which memory
+/// holds it.
 inline Lanes rounded_to(float, Lanes lanes) { return lanes; }
-/// Rounds to the nearest, ties to even; a NaN stays a NaN. The machine's instruction treats numbers
+/// Rounds to nearest, ties to even; a NaN stays a NaN. The machine's instruction treats numbers
 /// below f32's normal range as zero.
 inline LaneHalves rounded_to(Bf16, Lanes lanes) {
 #ifdef __AVX512BF16__

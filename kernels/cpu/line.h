@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A normalisation with known statistics is a linear function of each channel; Line applies it
+// A normalisation with known statistics is a linear function of x for each channel; Line applies it
 // together with the fused ops.
 #pragma once
 

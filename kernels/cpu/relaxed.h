@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Access to elements of a variable. Plain is for elements that no other thread can access, or whose
-// lock is held. Relaxed uses relaxed atomics (Hogwild): updates may be lost, but every value read
-// was written by some thread.
+// lock this thread holds. Relaxed uses relaxed atomics (Hogwild): updates may be lost, but every
+// value read was written by some thread.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The common part of all updates: accesses elements as the parameter's sharing requires, then
-// counts the update and its gradient's staleness, the number of versions that it missed since the
+// Code that all updates share: accesses elements as the parameter's sharing requires, then counts
+// the update and its gradient's staleness, the number of versions that it missed since the
 // parameter was read. Slots are accessed like their parameter, under the parameter's locks.
 #pragma once
 
@@ -87,7 +87,8 @@ inline std::uint64_t version_of(const VariableStorage& variable, std::memory_ord
   return updates_of(variable, order) + averages_of(variable, order);
 }
 
-/// Returns where the parameter's read notes the version; null if no node reads the parameter.
+/// Returns where the node that reads the parameter notes the version it reads; null if no node
+/// reads the parameter.
 inline SeenVersion* seen_version(const KernelRequest& request) {
   return request.versions_seen.empty() ? nullptr : request.versions_seen[0];
 }

@@ -111,7 +111,8 @@ inline void expect_agrees(const OpCase& op_case, const Bound& bound) {
   }
 }
 
-/// Checks the op with bf16 in inputs 0 … count - 1 against the reference with the same in f32.
+/// Checks the op with inputs 0 … count - 1 in bf16 against the reference with the same values in
+/// f32.
 inline void expect_agrees_in_bf16(const OpCase& op_case, std::size_t count, const Bound& bound) {
   const OpResult expected = run_op(reference_table(), op_case, 1);
   OpCase halved{.op = op_case.op, .attributes = op_case.attributes, .name = op_case.name};

@@ -78,10 +78,11 @@ inline void results(const Line<6>& m, Line<3>& y) {
        kP2 * even_p + kQ2 * even_q + m[5]};
 }
 
-/// The matrices of all points: value c of row r at point k is at k * plane + r * width + c.
+/// One matrix per point, stored one after another `plane` elements apart: column c of row r of
+/// point k's matrix is at k * plane + r * width + c.
 struct Planes {
   float* data;
-  std::int64_t plane;  ///< elements
+  std::int64_t plane;  ///< elements from one point's matrix to the next
   std::int64_t width;  ///< columns
 
   float* row(std::int64_t index) const { return data + index * width; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Draws the augmentation of an image: a pure function of seed, epoch and example. constexpr,
-// because GPU kernels compute it too.
+// Draws an image's augmentation as a pure function of seed, epoch and example. constexpr, because
+// GPU kernels compute it too.
 #pragma once
 
 #include <cstdint>

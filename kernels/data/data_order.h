@@ -3,7 +3,7 @@
 // A digest of the examples that input kernels consumed: for each step and each position in its
 // global batch, the example there and its augmentation. The digest is, modulo 2^64:
 //   sum over steps of weight(step) * sum over examples of digest(place, example, draw)
-// It is the same for one worker and for several that share the batches, in any order of addition.
+// It does not depend on the number of workers that share the batches, or on the order of addition.
 // If all steps have the same batch, each step costs one product. constexpr, because GPU kernels use
 // it too.
 #pragma once

@@ -2,8 +2,8 @@
 //
 // Tracks, for partition(), the sends that may still be reading their values while the nodes of a
 // graph are visited from first to last. A send must end before a variable that it reads is
-// assigned; otherwise when the step ends, or once it is received if its values are large, to free
-// their memory.
+// assigned. If there is no such assignment, it ends with the step or, to free the memory of large
+// values, once they are received.
 #pragma once
 
 #include <cstdint>

@@ -145,7 +145,7 @@ struct QuorumValues {
   Value verdict;  ///< f32 [1]: 1 if this worker's push counts, else 0
 };
 
-/// Returns the learning rate's schedule of a trainable's updates, for strategies that add update
+/// Returns the learning rate schedule of a trainable's updates, for strategies that add update
 /// steps with the same schedule. Aborts if no update has a schedule.
 Schedule learning_rate(const Graph& graph, const Trainable& trainable);
 
@@ -251,8 +251,8 @@ class Builder {
   /// Selects the `count` elements of x with the largest magnitude (ops/selection.cpp). Shapes:
   /// selected [2 count].
   TopKValues top_k(Value x, std::int64_t count);
-  /// Returns a tensor of shape `dims` to which the elements selected by several top_k are added, in
-  /// the order of these parts; zero elsewhere. Shapes: selected [parts * 2 count].
+  /// Returns a tensor of shape `dims`: zeros, to which the elements that several top_k have
+  /// selected are added, part by part. Shapes: selected [parts * 2 count].
   Value scatter_add(Value selected, std::int64_t count, std::vector<std::int64_t> dims);
   /// Appends one member's node of an all_reduce. The result is the sum of `value` over all members.
   /// Members must be at different places and have the same group and algorithm.

@@ -86,8 +86,8 @@ struct Halves {
 };
 Halves halves(std::int64_t members, std::int64_t group);
 
-/// The members of a collective that are in one process (or host), and the one among them, the root,
-/// that exchanges data with other parts.
+/// A part of a collective: its members in one process (or on one host). One of them, the root,
+/// exchanges data with other parts.
 struct Part {
   std::vector<std::int64_t> members;  ///< ascending
   std::int64_t root = 0;              ///< one of `members`, chosen by the collective's number
@@ -159,9 +159,9 @@ std::int64_t first_free_group(const Graph& graph);
 /// one, twice); reduce_to_one (n - 1) M each way at member 0 and M at the others; hierarchical_copy
 /// 2 (n - 1) M in all; double_tree and torus the sizes of their messages, also 2 (n - 1) M in all.
 /// Between several parts, hierarchical_copy moves M each way between a part's root and each of its
-/// other members, and the roots form a ring: still 2 (n - 1) M in all. These libraries do not
-/// report their bytes: mpi counts as hierarchical_copy with an optimal all-reduce between the
-/// roots, nccl as a ring. reduce_scatter and all_gather: (n - 1) / n M each way.
+/// other members, and the roots form a ring: still 2 (n - 1) M in all. MPI and NCCL do not report
+/// their bytes, so mpi counts as hierarchical_copy with an optimal all-reduce between the roots,
+/// and nccl as a ring. reduce_scatter and all_gather: (n - 1) / n M each way.
 MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member);
 
 }  // namespace regatta

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ops and their properties. op.cpp has the table with a row for each op, all that the graph
-// knows of it; ops/ has the rules in the rows. The kernel table (kernels/runtime) lists the code
-// that computes an op on a device.
+// The ops and their properties. op.cpp has a table with one row per op, which contains everything
+// that the graph knows about the op; ops/ has the rules to which the rows refer. The kernel table
+// (kernels/runtime) lists the code that computes an op on a device.
 #pragma once
 
 #include <cstdint>
@@ -114,7 +114,7 @@ using WorkRule = std::int64_t (*)(const Graph& graph, const Node& node);
 enum class Portions : std::uint8_t {
   Whole,     ///< none
   Channels,  ///< the entries of the last dimension; for Reshape, if it keeps that dimension
-  Elements,  ///< all elements, in collectives at all members
+  Elements,  ///< each element; in collectives, the same element at all members
 };
 
 struct OpInfo {

@@ -26,7 +26,7 @@ struct TensorType {
   std::int64_t bytes() const { return elements() * size_of(element); }
   std::int64_t dim(std::size_t index) const { return dims.at(index); }
   std::size_t rank() const { return dims.size(); }
-  // The tensor as a matrix of which each row runs along the last dimension.
+  // The tensor as a matrix whose rows run along the last dimension.
   std::int64_t rows() const { return elements() / dims.back(); }
   std::int64_t columns() const { return dims.back(); }
   bool operator==(const TensorType&) const = default;

@@ -16,8 +16,8 @@
 
 namespace regatta {
 
-/// The first value of a variable. Each element is a function of the run's seed, the variable's name
-/// and the element's index.
+/// The initial value of a variable. Each element is a function of the run's seed, the variable's
+/// name and the element's index.
 struct Initializer {
   enum class Kind : std::uint8_t {
     Zeros,
@@ -40,7 +40,7 @@ struct Initializer {
 /// statistic.
 enum class VariableKind : std::uint8_t { Parameter, Slot, Statistic };
 
-/// Rules for the access of several replicas to one variable.
+/// How several replicas may access one variable.
 enum class Sharing : std::uint8_t {
   None,     ///< only one replica, or several in an order that the graph fixes
   Relaxed,  ///< any replica at any time, element by element with relaxed atomics (Hogwild)
@@ -66,11 +66,12 @@ struct Stretch {
   std::int64_t count = 0;
 };
 
-/// How an evaluation combines the variables that one model has under one judged_name().
+/// How an evaluation obtains one value from the variables of a model that have the same
+/// judged_name(), the name under which they are evaluated.
 enum class Judged : std::uint8_t {
   First,  ///< uses the first one: all are equal, or there is only one
   Mean,   ///< uses the mean of all, weighted by the replicas' shares of the batch
-  Never,  ///< is not used; a variable that has this one's name as `judged_as` is used instead
+  Never,  ///< does not use this one, but the variable whose `judged_as` is this one's name
 };
 
 struct Variable {
@@ -81,8 +82,8 @@ struct Variable {
   Place place;
   Sharing sharing = Sharing::None;
   std::optional<PartOf> part_of = {};
-  /// How evaluations use this variable; set by a strategy whose replicas have different values. If
-  /// empty, judged_by() derives it from `kind`.
+  /// How evaluations obtain this variable's value; set by a strategy whose replicas have different
+  /// values. If empty, judged_by() derives it from `kind`.
   std::optional<Judged> judged = {};
   /// Name of the workload's variable that this one replaces in evaluations; empty: none.
   std::string judged_as = {};
@@ -91,8 +92,9 @@ struct Variable {
   const std::string& whole_name() const { return part_of ? part_of->name : name; }
   /// Returns the name under which evaluations use this variable.
   const std::string& judged_name() const { return judged_as.empty() ? whole_name() : judged_as; }
-  /// Returns how evaluations use this variable. For running statistics, the mean is exact, because
-  /// they are linear in the batches.
+  /// Returns how evaluations obtain this variable's value. Running statistics are averaged over the
+  /// replicas: because they are linear in the statistics of the batches, their mean is exactly the
+  /// value that a single replica with the whole global batch would have.
   Judged judged_by() const {
     return judged.value_or(kind == VariableKind::Statistic ? Judged::Mean : Judged::First);
   }
@@ -101,7 +103,7 @@ struct Variable {
   bool operator==(const Variable&) const = default;
 };
 
-/// Returns an initializer for a copy of `source`: it gives the first value of `source` in every
+/// Returns an initializer that gives a copy of `source` the initial value of `source`, in every
 /// process.
 inline Initializer first_value_of(const Variable& source) {
   Initializer same = source.initializer;

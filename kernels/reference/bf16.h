@@ -13,7 +13,8 @@ inline float from_bf16(std::uint16_t value) {
   return std::bit_cast<float>(std::uint32_t{value} << 16);
 }
 
-/// Rounds to the nearest, ties to an even mantissa; overflows to infinity; a NaN stays a quiet NaN.
+/// Rounds to nearest, ties to an even mantissa; overflow becomes infinity; a NaN stays a NaN and is
+/// made quiet.
 inline std::uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   // Rounding could carry a NaN's mantissa over into infinity or zero.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A rewrite that runs after all strategies: merges the all_reduces of the same members into
-// buckets, so that many small gradients travel as one message. The layout depends only on the graph
-// and the bucket size.
+// A rewrite that runs after all strategies: merges all_reduces with the same members into buckets,
+// so that many small gradients travel as one message. The layout depends only on the graph and the
+// bucket size.
 #pragma once
 
 #include <cstdint>

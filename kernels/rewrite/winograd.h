@@ -14,16 +14,18 @@
 
 namespace regatta {
 
-/// Whether Winograd's algorithm, including its transforms, is faster for this node: window 3 x 3,
-/// stride 1, padding 1, one group, and enough channels for its element type (winograd.cpp).
+/// Whether Winograd's algorithm, including its transforms, is faster for this node than direct
+/// convolution: the window is 3 x 3, stride and padding are 1, there is one group, and there are
+/// enough channels for the element type (winograd.cpp).
 bool gains_by_winograd(const Graph& graph, NodeId id);
 
 /// Returns the step with a mark on every forward and backward convolution for which
 /// gains_by_winograd() is true.
 Step by_winograd(const Step& step);
 
-/// Marks the node without asking gains_by_winograd(). It must be a forward or backward convolution
-/// with window 3 x 3, stride 1, padding 1, one group and at least 16 channels of x and of y.
+/// Marks the node even if gains_by_winograd() is false. It must be a forward or backward
+/// convolution with window 3 x 3, stride 1, padding 1, one group and at least 16 channels of x and
+/// of y.
 void mark_for_winograd(Node& node);
 
 bool is_by_winograd(const Node& node);

@@ -19,7 +19,7 @@ inline float load(float value) { return value; }
 inline float load(Bf16 value) { return std::bit_cast<float>(std::uint32_t{value.bits} << 16); }
 
 inline void store(float& target, float value) { target = value; }
-/// Rounds to the nearest, ties to even; NaN stays NaN.
+/// Rounds to nearest, ties to even; a NaN stays a NaN.
 inline void store(Bf16& target, float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;

@@ -80,8 +80,8 @@ class Executor {
   /// Threads: any.
   void interrupt(const RunError& error);
   std::int64_t examples_seen() const;
-  /// Returns one reason for each worker that was lost and without which the run went on. Not called
-  /// while run() runs.
+  /// Returns the reason for the loss of each worker without which the run went on. Not called while
+  /// run() runs.
   std::vector<std::string> lost() const;
 
   const Step& step() const;

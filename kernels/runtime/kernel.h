@@ -80,7 +80,7 @@ struct SeenVersion {
 /// parameters k versions old; the last entry also counts all older ones.
 inline constexpr std::size_t kStalenessCounts = 64;
 
-/// Measurements that a lane's kernels add to. Threads: used only from the lane's thread.
+/// Counters that a lane's kernels update. Threads: used only from the lane's thread.
 struct LaneCounters {
   WaitClock peer_waits;  ///< time that communication kernels spent waiting for other members
   std::vector<std::uint64_t> staleness = std::vector<std::uint64_t>(kStalenessCounts);
@@ -117,8 +117,8 @@ struct KernelRequest {
   std::span<const Tensor> inputs;
   std::span<const Tensor> outputs;
   std::span<VariableStorage* const> variables;
-  /// `versions_seen[i]` is where the loop's read of variables[i] notes the version; null if no node
-  /// reads it.
+  /// `versions_seen[i]` is where the loop notes the version of variables[i] that it reads; null if
+  /// no node reads that variable.
   std::span<SeenVersion* const> versions_seen;
   int threads = 1;                ///< OpenMP threads that the lane may use
   const DataSet* data = nullptr;  ///< the data set of an input node
@@ -159,9 +159,9 @@ class Kernel {
 using KernelPointer = std::unique_ptr<Kernel>;
 using KernelFactory = std::function<KernelPointer(const KernelRequest&)>;
 
-/// A row of a backend's table: an op and the factory of its kernels. A factory copies the data that
-/// it needs out of the request. It returns null for element types that it does not support; the
-/// table then reports the error.
+/// One row of a backend's table: an op and the factory for its kernels. A factory copies whatever
+/// it needs from the request. It returns null for unsupported element types; the table then reports
+/// the error.
 struct KernelRow {
   Op op;
   KernelPointer (*factory)(const KernelRequest&);

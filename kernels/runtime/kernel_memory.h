@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The memory that a node's kernel uses: tensors, variables and, for variables shared by loops, the
-// notes of the versions that the loop has read. Kernels keep references to it.
+// versions that the loop has read. Kernels keep references to it.
 // Threads: used only from the thread that builds the executor.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Assigns the run's cores to the workers of a plan, the places with Role::Worker. Workers are
-// numbered in the order of places. Worker i gets the i-th group of threads_per_worker cores; the
-// groups wrap around if the run has fewer cores than the workers need.
+// numbered in the order of their places. Worker i gets the i-th group of threads_per_worker cores;
+// the groups wrap around if the run has fewer cores than the workers need.
 #pragma once
 
 #include <vector>

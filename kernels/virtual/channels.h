@@ -55,7 +55,7 @@ class Channels {
   /// Queues a message; when it has arrived, an event MessageArrives with `delivery` follows.
   void post(double now, int from, int to, const Posted& message, const Delivery& delivery);
   void begin_flow(const Event& event);
-  /// Ends the event's flow and returns the delivery of its message.
+  /// Ends the flow that the event belongs to and returns the delivery of its message.
   Delivery end_flow(const Event& event);
 
  private:

@@ -15,7 +15,7 @@
 
 namespace regatta::virtual_time {
 
-/// The time of one message of this size.
+/// The measured time of one message of `bytes` bytes.
 struct MessageTime {
   double bytes = 0;
   double ns = 0;

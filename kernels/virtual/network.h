@@ -55,8 +55,8 @@ class Network {
   /// Computes the new rates of all flows affected by begun and ended flows. Call it when everything
   /// at time `now` has happened, before time advances.
   void settle(double now);
-  /// Whether the event is the end of its flow as now expected; false if the flow's rate has changed
-  /// since the event was added.
+  /// Whether the event is the end of its flow as currently expected; false if the flow's rate has
+  /// changed since the event was added.
   bool ends(const Event& event) const;
   /// Whether the event is the end of a flow whose rate has changed since the event was added.
   bool is_outdated(const Event& event) const {
@@ -64,7 +64,7 @@ class Network {
            !ends(event);
   }
   void end(int flow);
-  /// The rate of a flow in progress, as of the last settle().
+  /// Returns the rate of a flow in progress, as of the last settle().
   double rate(int flow) const { return flows_[static_cast<std::size_t>(flow)].rate; }
   /// Returns how long a byte waits at the link if each flow limited by the link keeps `most` bytes
   /// queued there, or all its remaining bytes if fewer. A flow that several links limit equally

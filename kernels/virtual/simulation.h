@@ -60,7 +60,7 @@ class Simulation {
   double now() const { return now_; }
   std::uint64_t events() const { return events_.added(); }
   std::int64_t examples_seen() const;
-  /// Returns the process and the report of each worker, ordered by the workers' places.
+  /// Returns each worker's process and report, ordered by place.
   std::vector<std::pair<int, WorkerReport>> workers() const;
   const std::vector<SimulatedLoop>& loops() const { return histories_; }
   const TrafficByPlace& traffic() const { return traffic_; }

@@ -85,7 +85,7 @@ inline std::vector<VirtualCase> all_kinds() {
                       .options = {{"microbatches", std::int64_t{2}}}}};
 }
 
-/// The case as a part of a test's name.
+/// Returns the case's name in a form that a test's name may contain.
 inline std::string name_of(const VirtualCase& test) {
   std::string name = test.strategy;
   std::replace(name.begin(), name.end(), '+', '_');
@@ -127,7 +127,7 @@ inline std::vector<Step> parts_of(const VirtualCase& test) {
   return partitioned(placed, binding);
 }
 
-/// A time for every kernel of the parts.
+/// Returns the same time, `ns`, for every kernel of the parts.
 inline KernelCosts costs_of(const std::vector<Step>& parts, double ns) {
   KernelCosts costs;
   for (const std::string& key : make_program(parts, {}, 1).unknown_kernels) costs[key] = ns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The data set `curve` of the workload parabola: y = x² at 50 equally spaced points from -2 to 2,
+// The data set `curve` for the workload parabola: y = x² at 50 equally spaced points from -2 to 2,
 // both included:
 //   x[i] = (4 i - 98) / 49,  y[i] = x[i]²,  each rounded once to float.
 #pragma once

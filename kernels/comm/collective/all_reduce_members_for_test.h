@@ -20,7 +20,7 @@ inline float contribution(std::int64_t member, std::int64_t round, std::int64_t 
   return std::sin(static_cast<float>(member * 7919 + round * 104729 + i));
 }
 
-/// `value` as the element type stores it.
+/// Returns `value` rounded to the element type.
 inline float held(ElementType element, float value) {
   if (element == ElementType::F32) return value;
   Bf16 narrow{};

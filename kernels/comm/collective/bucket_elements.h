@@ -16,8 +16,8 @@
 
 namespace regatta {
 
-/// Returns the whole bucket as one tensor of one dimension; none if the host cannot sum the
-/// bucket's element type or the types differ.
+/// Returns the whole bucket as one tensor with one dimension; empty if its types differ or the host
+/// cannot sum them.
 inline std::optional<Tensor> whole_of(std::span<const Tensor> bucket) {
   const ElementType element = bucket[0].type.element;
   const bool alike = std::all_of(bucket.begin(), bucket.end(), [element](const Tensor& tensor) {

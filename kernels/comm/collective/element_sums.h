@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Adds buckets on the host, element by element and two buckets at a time. Sums are computed in f32
-// and, if the bucket is bf16, rounded to the nearest (ties to even), so a bf16 sum over n members
-// is rounded n - 1 times.
+// and, if the bucket is bf16, rounded to nearest (ties to even), so a bf16 sum over n members is
+// rounded n - 1 times.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ class QueuedCollective {
   /// Returns why the device cannot run the collective; empty if it can. Called once all members
   /// have joined.
   std::string why_not() const;
-  /// Whether there is no work: a single member's bucket is already the sum.
+  /// Whether there is no work, because the bucket of a single member is already the sum.
   bool is_nothing_to_do() const { return members_.size() == 1 && op_ != Op::AllGather; }
   bool is_built() const { return kernel_ != nullptr; }
   bool is_launcher(std::int64_t member) const { return is_built() && member == launcher_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests and benchmarks of the exchange: ends of a connection, with kernels built by hand.
+// For tests and benchmarks of the exchange: both ends of a connection, with kernels built by hand.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options of the gRPC servers and clients of a process: the run that they belong to, TLS, limits
-// and keepalive of connections, and which processes exchange data.
+// Options for the gRPC servers and clients of a process: the run that they belong to, TLS, limits
+// and keepalive for connections, and which processes exchange data.
 #pragma once
 
 #include <cstdint>

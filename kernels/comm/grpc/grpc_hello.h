@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mutual identification of two processes before a stream carries data, by metadata of the gRPC
-// call. The client sends protocol version, run id and token, and in an exchange also its process
-// number. The server refuses with a text that gives the reason, or accepts; in an exchange it then
-// answers with run id and its own process number.
+// Mutual identification of two processes before a stream carries data, in the metadata of the gRPC
+// call. The client sends the protocol version, run id and token, and in an exchange also its
+// process number. The server either refuses with a text that gives the reason, or accepts; in an
+// exchange it then answers with the run id and its own process number.
 #pragma once
 
 #include <grpcpp/client_context.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of Send and Receive over a link. A Send ends when the memory of its tensors is free
+// The kernels for Send and Receive over a link. A Send ends when the memory of its tensors is free
 // again, because gRPC has written them to the socket (small parts are copied first). A Receive
-// copies chunks into its tensors as they arrive, or adds them to its inputs, whose memory the
-// outputs share.
+// copies chunks into its tensors as they arrive; a Receive with inputs adds the chunks to the
+// inputs instead, whose memory its outputs share.
 // Tensors of a GPU pass through host memory (staging.h).
 #pragma once
 
@@ -24,8 +24,8 @@ struct PushAccount {
   ExchangeTimes& times;  ///< of this message alone
 };
 
-/// Make the kernel of a Send or a Receive. `traffic` is the count of the node's place. `traffic`,
-/// `link` and the objects in `push` must outlive the kernel.
+/// Build the kernel for a Send or a Receive node. `traffic` is the count of the node's place.
+/// `traffic`, `link` and the objects in `push` must outlive the kernel.
 std::unique_ptr<Kernel> make_send(const KernelRequest& request, const ExchangeOptions& options,
                                   const std::shared_ptr<Link>& link, MemberTraffic& traffic);
 std::unique_ptr<Kernel> make_receive(const KernelRequest& request, const ExchangeOptions& options,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One bidirectional gRPC stream between two processes. It reads all the time, and writes one chunk
-// after another while its link has chunks. This class is the common part of both ends; the two
-// reactors only forward calls (grpc_client_stream, grpc_server_stream).
+// after another while its link has chunks. This class contains the code that both ends share; the
+// two reactors only forward calls (grpc_client_stream, grpc_server_stream).
 // gRPC has two threads for all reactors of a process, so notifications must not wait. Only cancel()
 // calls gRPC while the mutex is held, because cancelling must not race with the stream's end.
 // A stream is destroyed by the thread that closes the exchange, never by one of gRPC's threads:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records when the pushes of all workers arrived at one server: the time at which each worker's
-// gradients of a step were complete, by the server's clock. A push may consist of several messages.
-// Threads: the lanes of the server's place call note(); no lane begins a step before all of them
-// have ended the previous step.
+// Records when the pushes of all workers arrived at one server: when each worker's gradients of a
+// step were complete there, by the server's clock. A push may consist of several messages. Threads:
+// the lanes of the server's place call note(); no lane begins a step before all of them have ended
+// the previous step.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@ class PushLedger {
   /// Units: ticks.
   void note(std::size_t message, std::uint64_t complete);
 
-  /// Adds the lateness and the number of pushes of each worker, and the barriers and the number of
-  /// pushes of the server, to `all`. Not called while lanes run.
+  /// Adds each worker's lateness and number of pushes, and the server's barriers and number of
+  /// pushes, to `all`. Not called while lanes run.
   void add_to(ExchangeTimesByPlace& all) const;
 
  private:

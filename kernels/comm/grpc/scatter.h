@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the bytes of a message into tensors, or adds its elements to them, in order. The bytes
-// come in pieces, which may end in the middle of an element and begin at any address.
+// Writes the bytes of a message into tensors, in order, or adds the message's elements to those of
+// the tensors. The bytes come in pieces, which may end in the middle of an element and begin at any
+// address.
 #pragma once
 
 #include <array>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carries the tickets of loops that span processes as messages over the transport of the graph's
-// values: the process that leads a loop has a send kernel for every other process of the loop,
-// which has a receive kernel. The numbers of these messages follow those of the graph's messages.
-// Their bytes are control data, like headers, and are not counted as traffic.
+// Sends the tickets of loops that span processes (kernels/runtime/loops/gate.h) as messages, over
+// the transport that carries the graph's values. The process that leads a loop has a send kernel
+// for every other process of the loop, which has the receive kernel. The numbers of these messages
+// follow those of the graph's messages. Their bytes are control data, like headers, and are not
+// counted as traffic.
 #pragma once
 
 #include <array>

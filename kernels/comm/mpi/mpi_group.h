@@ -48,8 +48,8 @@ class MpiGroup {
   /// Returns the links of `member`; the key is the member at the other end.
   std::map<std::int64_t, MpiLink> links(std::int64_t member);
 
-  /// Returns the traffic to count at root `member` for one exchange between the roots by MPI: that
-  /// of a ring.
+  /// Returns the traffic to count at root `member` for one exchange between the roots by MPI, which
+  /// counts as a ring.
   MemberTraffic traffic_of_roots(std::int64_t member, const TensorType& bucket) const;
 
   /// Creates the communicator of the roots if by_library(). Called by the processes of all members

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of the ops send, sent and receive between processes, over Open MPI. A message is sent
+// The kernels for send, sent and receive nodes between processes, over Open MPI. A message is sent
 // in chunks directly from and to the memory of its tensors. Messages have a communicator of their
 // own, and a message's number is its tag, so messages may arrive in any order. A send kernel only
-// starts the sends; the courier completes them, and a sent kernel waits for that. A receive kernel
-// waits for the first chunk, which counts as waiting for the peer, and then receives all chunks.
-// No MPI call blocks, so a wait ends when the abort flag is raised or at its deadline.
+// starts the sends; the courier completes them, and a `sent` kernel waits until they are complete.
+// A receive kernel waits for the first chunk, which counts as waiting for the peer, and then
+// receives all chunks. No MPI call blocks, so a wait ends when the abort flag is raised or at its
+// deadline.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,9 @@ class MpiMessages {
   /// must outlive this object.
   MpiMessages(MpiSession& session, const MpiMessageOptions& options, Accounts& accounts);
 
-  /// Makes a kernel of send, sent or receive. Throws: RunError(Usage) if the peer does not exist,
-  /// RunError(Unsupported) if the message's number exceeds MPI's largest tag (MPI_TAG_UB).
+  /// Builds the kernel for a `send`, `sent` or `receive` node. Throws: RunError(Usage) if the peer
+  /// does not exist, RunError(Unsupported) if the message number exceeds the largest MPI tag
+  /// (MPI_TAG_UB).
   std::unique_ptr<Kernel> build(const KernelRequest& request);
 
  private:

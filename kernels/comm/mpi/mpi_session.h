@@ -27,7 +27,7 @@ class MpiSession {
   /// Returns the host number of each rank. Hosts are numbered in the order of their first ranks.
   const std::vector<int>& hosts() const { return hosts_; }
 
-  /// Returns the text of rank `from` at every rank. Called by all ranks together.
+  /// Broadcasts the text of rank `from`; returns it at every rank. Called by all ranks together.
   /// Throws: RunError(PeerLost).
   std::string broadcast(const std::string& text, int from = 0);
 

@@ -13,7 +13,7 @@
 
 namespace regatta::testing_support {
 
-/// The run that a rank takes part in.
+/// The run in which a rank takes part.
 struct Participation {
   std::string workload;
   Step step;

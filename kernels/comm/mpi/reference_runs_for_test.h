@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of strategies over processes: results of one process, which every rank needs and one
-// rank computes.
+// For tests of strategies over processes: results of a run in a single process. Every rank needs
+// them, but each is computed by only one rank.
 #pragma once
 
 #include <cstring>
@@ -37,7 +37,7 @@ class ReferenceRuns {
 
   explicit ReferenceRuns(MpiSession& session) : session_(session) {}
 
-  /// Computes the missing results, each at one rank. All ranks call it with the same keys.
+  /// Computes the missing results, each at one rank only. All ranks call it with the same keys.
   void compute(const std::vector<std::pair<std::string, Run>>& runs) {
     std::vector<const std::pair<std::string, Run>*> missing;
     for (const auto& run : runs) {

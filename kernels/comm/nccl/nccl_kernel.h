@@ -70,7 +70,7 @@ class NcclKernel final : public ChosenKernel, public QueuedExchange {
   std::string choice() const override { return choice_; }
 
  private:
-  /// The address of a member's share in the bucket.
+  /// Returns the address of a member's share in the bucket.
   std::byte* at(std::int64_t member) const {
     const Range& own = exchange_.shares[static_cast<std::size_t>(member)];
     const std::int64_t bytes = size_of(exchange_.buffer.type.element);

@@ -23,7 +23,7 @@ struct NcclMember {
   std::string buckets;
 };
 
-/// One clique, put together from the texts of all processes.
+/// One clique, assembled from the texts of all processes.
 struct NcclClique {
   std::map<std::int64_t, NcclMember> members;  ///< member number to member
   std::string id;                              ///< the bytes of NCCL's unique id

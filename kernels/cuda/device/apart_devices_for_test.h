@@ -2,7 +2,8 @@
 //
 // For tests: emulated GPUs and a host with separate memories; only queues copy between them. The
 // GPUs defer their work (late_device_for_test.h), so code that does not wait for a copy reads old
-// data. Kernels are checked when they are built, because they get every pointer then.
+// data. Kernels are checked when they are built, because that is when they receive all their
+// pointers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@
 
 namespace regatta::cuda::testing_support {
 
-/// The host's memory, which knows its allocations.
+/// The host's memory, which keeps track of its allocations.
 class ApartHost final : public Device {
  public:
   void* allocate(std::int64_t bytes) override {
@@ -37,7 +38,7 @@ class ApartHost final : public Device {
     auto behind = memory_.upper_bound(byte);
     return behind != memory_.begin() && byte < (--behind)->first + behind->second;
   }
-  /// Allocations that are not released.
+  /// Returns the number of allocations that are not released.
   std::size_t allocations() const { return memory_.size(); }
 
  private:
@@ -54,7 +55,7 @@ class ApartGpu final : public HiddenDevice {
   bool owns(const void* address) { return memory().owns(address); }
   std::size_t allocations() { return memory().allocations(); }
   bool is_read_by(const Device& other) const override { return &other == this || is_reached_; }
-  /// Makes its memory unreadable for other GPUs.
+  /// Makes this GPU's memory unreadable for other GPUs.
   void close_off() { is_reached_ = false; }
 
   /// The device for which the calling thread builds kernels; null: none yet.
@@ -63,7 +64,7 @@ class ApartGpu final : public HiddenDevice {
     return device;
   }
   std::int64_t carried_bytes() const { return carried_bytes_; }
-  /// Makes its queues fail when they copy out of its memory.
+  /// Makes this GPU's queues fail when they copy out of its memory.
   void cut_way_out() { is_cut_ = true; }
 
  private:

@@ -30,7 +30,7 @@ class EmulatedQueue : public Queue {
   void load_step() override;
   void fetch(float* to, const float* value) override;
   void copy(void* to, const void* from, std::int64_t bytes) override;
-  /// Reads the host's clock when the queue comes to the mark.
+  /// Makes a mark that reads the host's clock when the queue reaches it.
   std::unique_ptr<QueueMark> make_mark() override;
   Device& device() const override;
   bool emulated() const override { return true; }

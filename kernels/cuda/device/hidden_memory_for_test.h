@@ -33,7 +33,7 @@ class HiddenMemory {
   /// The memory that owns the address; null if none does.
   static HiddenMemory* of(const void* address);
 
-  /// Makes the memory accessible while one of these exists. Null: opens nothing.
+  /// Makes the memory accessible during this object's lifetime. Null: opens nothing.
   class Opened {
    public:
     explicit Opened(HiddenMemory* memory) : memory_(memory) {

@@ -28,7 +28,7 @@ struct Phase {
 template <class Body>
 Phase(std::int64_t, Body) -> Phase<Body>;
 
-/// Two independent bodies in one phase.
+/// Two independent bodies that run in one phase.
 template <class First, class Second>
 struct Beside {
   std::int64_t blocks_of_first;
@@ -47,8 +47,8 @@ Phase<Beside<First, Second>> beside(const Phase<First>& first, const Phase<Secon
   return {first.blocks + second.blocks, {first.blocks, first.body, second.body}};
 }
 
-/// Makes a body of blocks from a body of elements: the blocks' threads call body(i) for i in [0,
-/// n).
+/// Makes a body of blocks from a body of elements: the threads of the blocks call body(i) for i in
+/// [0, n).
 template <class Body>
 struct Elements {
   std::int64_t n;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of cuDNN's graph API that a convolution needs: descriptors, the graph of one operation,
-// the engines that could run the graph, and a plan for one of these engines. Plans are made for the
-// GPU of a handle or for a GPU described by its properties, so that tests without a GPU can check
-// that cuDNN accepts our graphs and has engines for them.
+// The part of cuDNN's graph API that a convolution needs: descriptors, a graph with a single
+// operation, the engines that could run the graph, and a plan for one of these engines. Plans are
+// made for the GPU of a handle or for a GPU described by its properties, so that tests without a
+// GPU can check that cuDNN accepts our graphs and has engines for them.
 #pragma once
 
 #include <cstdint>
@@ -94,7 +94,7 @@ std::vector<EngineConfiguration> engines_for(const Descriptor& graph, ElementTyp
 /// FFT), which round differently from the direct sum.
 bool takes_notes(std::span<const cudnnBackendNumericalNote_t> notes, ElementType element);
 
-/// Makes a plan with the engine; empty if the engine cannot run the graph after all.
+/// Makes a plan with the engine; empty if it turns out that the engine cannot run the graph.
 std::optional<Descriptor> plan_of(const EngineConfiguration& engine, const PlanTarget& target);
 
 /// Largest workspace: engines that need more are left out, as a race leaves them little memory.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: a GPU that cuDNN makes plans for although the machine has none.
+// For tests: a description of a GPU, so that cuDNN makes plans for it on a machine without one.
 #pragma once
 
 #include "kernels/cuda/library/cudnn_graph.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Factories of convolutions, which cuDNN computes if it is installed. Without the library, and on
+// Factories for convolutions, which cuDNN computes if it is installed. Without the library, and on
 // an emulated queue, our own kernels run instead (convolution_paths.h); a kernel's choice() reports
-// which of them it is. A factory returns null for element types that it does not support.
+// which of them it is. A factory returns null for unsupported element types.
 #pragma once
 
 #include <memory>

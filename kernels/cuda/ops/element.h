@@ -29,7 +29,7 @@ __host__ __device__ inline float load(Bf16 value) {
 }
 
 __host__ __device__ inline void store(float& to, float value) { to = value; }
-/// Rounds to the nearest, ties to even; overflows to infinity; NaN stays NaN, quiet.
+/// Rounds to nearest, ties to even; overflow becomes infinity; NaNs stay NaN and are made quiet.
 __host__ __device__ inline void store(Bf16& to, float value) {
   to.bits = __bfloat16_as_ushort(__float2bfloat16_rn(value));
 }

@@ -30,8 +30,8 @@ __host__ __device__ inline std::int32_t exchange(std::int32_t* where, std::int32
 #endif
 }
 
-/// Body of one block, launched at every step; it draws a new order only at the first step of each
-/// epoch. Swaps are numbered from 1.
+/// The body of a single block, launched at every step; it draws a new order only at the first step
+/// of each epoch. Swaps are numbered from 1.
 struct DrawOrder {
   const StepValues* step;
   SlicePosition position;

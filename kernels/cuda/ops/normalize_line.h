@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A normalisation with known statistics is a line for each channel of a group:
+// A normalisation with known statistics is a linear function of x for each channel of a group:
 //   h = (x - mean) * inverse deviation;  z = (x - mean) * scale * inverse deviation + shift.
 // On host and device; for .cu files only.
 #pragma once

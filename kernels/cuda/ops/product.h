@@ -43,8 +43,8 @@ inline constexpr std::int64_t kEnoughBlocks = 256;
 /// Least number of terms of a block. With fewer, the extra sums cost more than the division saves.
 inline constexpr int kLeastTerms = 512;
 
-/// Data that each thread of a block keeps from one each() to the next: in registers on the device,
-/// in an array over all threads on the host.
+/// Data that each thread of a block keeps from one each() to the next: on the device, in registers;
+/// on the host, in an array with one entry per thread.
 template <class T>
 class PerThread {
  public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The common part of all updates: one thread of each block computes the factors of the step from
-// the queue's step values, then the block updates its elements. shared_update.h handles variables
-// that other queues access at any time. A Formula has
+// Code that all updates share: one thread of each block computes the factors of the step from the
+// queue's step values, then the block updates its elements. shared_update.h handles variables that
+// other queues access at any time. A Formula has
 //   Factors factors(const StepValues&), which computes the factors of a step
 //   update(factors, gradient, variables), which updates one element of each of kVariables variables
 // Variables and gradients are f32. For .cu files only.

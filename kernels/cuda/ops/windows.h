@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Windows of a pool that do not overlap, as rows of a sweep (sweep.h): row r of a group of images
-// is a window, image by image, row-major. For host and device; for .cu files only.
+// Non-overlapping windows of a pool, as rows of a sweep (sweep.h): row r of a group of images is a
+// window; windows are counted image by image, row-major. For host and device; for .cu files only.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A flag in each process of a loop that the loop's worker is lost. If the run may go on without the
-// worker, the servers still finish their current step of the loop: messages from and to the worker
-// set this flag and are skipped, the worker's push is not counted, and the loop ends after the
-// step. This way no server stops between sending a decision to another server and acting on it.
+// The flag that a loop's worker is lost; each process of the loop has one. If the run may go on
+// without the worker, the servers still finish their current step of the loop: messages from and to
+// the worker set this flag and are skipped, the worker's push is not counted, and the loop ends
+// after the step. Therefore no server stops between sending a decision to another server and acting
+// on it.
 // Threads: any.
 #pragma once
 

@@ -49,9 +49,9 @@ class AccessOrder {
     bool is_used_ = false;  ///< a kernel or a leader takes its turns
   };
 
-  /// Returns the index of the sequence of turns at claims on a model.
+  /// Returns the index of the sequence of turns in which loops claim steps on a model.
   std::size_t order_of_claims(int model);
-  /// Returns the index of the sequence of turns at a variable.
+  /// Returns the index of the sequence of turns in which loops access a variable.
   std::size_t order_of(const Variable& variable);
 
   /// Appends a turn to the sequence with index `order`.

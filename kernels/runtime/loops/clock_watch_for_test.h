@@ -2,10 +2,11 @@
 //
 // For tests: measures the lead of asynchronous workers from their kernels, independently of the
 // gate that bounds it. A worker begins step k when its first kernel of that step runs. It finishes
-// step k on a server (or in shared memory) when its updates of step k are applied there. A begin at
-// the worker's own place is compared with the first server, which leads; a begin on a server with
-// that server. The measured lead never exceeds the true one, because other workers may finish
-// meanwhile. Threads: the kernels run on any lane; all other calls are made while no lane runs.
+// step k on a server (or in shared memory) when its updates of step k are applied there. When a
+// worker begins a step at its own place, its lead is measured at the first server, which leads;
+// when it begins a step on a server, at that server. The measured lead never exceeds the true one,
+// because other workers may finish meanwhile. Threads: the kernels run on any lane; all other calls
+// are made while no lane runs.
 #pragma once
 
 #include <algorithm>
@@ -51,9 +52,9 @@ class ClockWatch final : public KernelWatch {
     }
   }
 
-  /// The largest lead of a worker over the slowest one at the begin of a step. Units: steps.
+  /// The largest lead of a worker over the slowest one at the beginning of a step. Units: steps.
   std::int64_t largest_lead() const { return largest_lead_; }
-  /// The number of begun steps, added up over all places.
+  /// The number of steps begun, summed over all places.
   std::int64_t begins() const { return begins_; }
 
  private:

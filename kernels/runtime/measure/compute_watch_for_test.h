@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: how long a worker computes, by a clock around its kernels that is independent of the
-// runtime. A stretch lasts from the begin of a computing kernel to the begin of the lane's next
-// kernel that does not compute. The part of it outside kernels is delay, plus a small overhead that
-// is the same without a delay. Threads: the kernels run on any lane; all other calls are made while
-// no lane runs.
+// For tests: measures how long a worker computes, with a clock around its kernels that is
+// independent of the runtime. A stretch lasts from the start of a computing kernel to the start of
+// the lane's next kernel that does not compute. The time of a stretch outside kernels is delay,
+// plus a small overhead that is the same without a delay. Threads: the kernels run on any lane; all
+// other calls are made while no lane runs.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: how much time of their cores other processes used.
+// For tests: measures how much of its cores' time other processes used.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,9 +29,9 @@ inline std::vector<int> available_cores() {
   return cores;
 }
 
-/// Measures how much of the cores others use from its construction on, by the kernel's counters
-/// (proc(5), stat), which tick every 10 ms. Others are processes, interrupts and other machines on
-/// the same cores.
+/// Measures, from its construction on, how much of the cores' time others use, by the kernel's
+/// counters (proc(5), stat), which tick every 10 ms. Others are processes, interrupts and other
+/// machines on the same cores.
 class OthersWatch {
  public:
   explicit OthersWatch(const std::vector<int>& cores) {

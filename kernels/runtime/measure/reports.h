@@ -19,7 +19,8 @@ class Lane;
 class Plan;
 class StepRules;
 
-/// A worker's time by category, summed over its steps. A worker is a place that computes.
+/// A worker's time by category, summed over its steps. A worker is a place (kernels/graph/node.h)
+/// that computes.
 struct WorkerReport {
   Place place;
   std::int64_t steps = 0;
@@ -79,9 +80,9 @@ struct RunState {
   std::span<const std::vector<float>> losses;  ///< losses[i][k] is loss i of the graph in step k
 };
 
-/// Returns one report for each worker, in the order of places.
+/// Returns one report per worker, ordered by place.
 std::vector<WorkerReport> worker_reports(const RunState& run);
-/// Returns one report for each loop in this process's part of the graph.
+/// Returns one report per loop in this process's part of the graph.
 std::vector<LoopReport> loop_reports(const RunState& run);
 
 }  // namespace regatta
