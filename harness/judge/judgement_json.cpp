@@ -33,8 +33,9 @@ Json plain(const std::optional<T>& value) {
 template <HasFields T>
 Json object_of(const T& part) {
   Json object = Json::object();
-  for_each_field(part,
-                 [&](const char* name, const auto& value) { object.emplace(name, plain(value)); });
+  for_each_field(part, [&](const char* name, const auto& value, const auto&...) {
+    object.emplace(name, plain(value));
+  });
   return object;
 }
 
