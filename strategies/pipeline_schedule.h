@@ -59,8 +59,8 @@ std::vector<std::vector<Pass>> pipeline_schedule(std::string_view name, const Pi
 std::vector<Pass> in_one_order(const std::vector<std::vector<Pass>>& schedule,
                                const PipelineShape& shape);
 
-/// The time that a stage needs for each kind of pass on one microbatch, summed over the stage's
-/// chunks. Units: any, but the same for all fields.
+/// How long a stage takes for each kind of pass on one microbatch, summed over the stage's chunks.
+/// Units: any, as long as all fields have the same.
 struct PassTimes {
   double forward = 1;
   double input_gradients = 1;

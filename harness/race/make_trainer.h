@@ -32,7 +32,7 @@ struct TrainerRequest {
 /// Returns whether the run's ranks are all on this host or on several hosts.
 Reach reach_of_run(const RaceRequest& request);
 
-/// Returns the options for starting the ranks of a run in several processes.
+/// Returns the options for launching the ranks of a multi-process run.
 LaunchOptions launch_of(const TrainerRequest& wanted);
 
 /// Makes the trainer of a run; `parts[p]` is the step of process p. Throws: RunError if a rank does

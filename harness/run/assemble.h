@@ -12,8 +12,8 @@
 
 namespace regatta {
 
-/// Returns every complete copy of the variable that is evaluated under `name`
-/// (Variable::judged_name()), ordered by place. Shapes: [elements] each.
+/// Assembles every full copy of the variable whose judged_name() is `name`, ordered by place. Each
+/// is a flat vector of all elements.
 std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
                                          const std::string& name);
 

@@ -29,8 +29,8 @@ struct Groups {
     return {(group * rows + mine.begin) * channels, (group * rows + mine.end) * channels};
   }
 
-  /// Returns `part`'s examples of a group, for kernels that read neighbouring pixels and therefore
-  /// cannot cut an image into slices.
+  /// Returns the range of whole examples in `group` that `part` computes, for kernels that read
+  /// neighbouring pixels and so cannot split an image.
   Range whole_examples(std::int64_t group, int part) const {
     const Range mine = sliced ? share(examples, parts, part) : Range{0, examples};
     return {group * examples + mine.begin, group * examples + mine.end};

@@ -111,8 +111,8 @@ inline void expect_agrees(const OpCase& op_case, const Bound& bound) {
   }
 }
 
-/// Checks the op with inputs 0 … count - 1 in bf16 against the reference with the same values in
-/// f32.
+/// Rounds the first `count` inputs to bf16, runs the op, and compares its results with those of the
+/// f32 reference for the same rounded values.
 inline void expect_agrees_in_bf16(const OpCase& op_case, std::size_t count, const Bound& bound) {
   const OpResult expected = run_op(reference_table(), op_case, 1);
   OpCase halved{.op = op_case.op, .attributes = op_case.attributes, .name = op_case.name};

@@ -44,7 +44,8 @@ struct Range {
 /// differ by at most one.
 Range share(std::int64_t count, std::int64_t parts, std::int64_t index);
 
-/// Whether the op is an all_reduce, reduce_scatter or all_gather; each member has a node.
+/// Whether the op is an all_reduce, reduce_scatter or all_gather. The graph has one node of such an
+/// op for each member of the group.
 constexpr bool is_collective(Op op) {
   return op == Op::AllReduce || op == Op::ReduceScatter || op == Op::AllGather;
 }

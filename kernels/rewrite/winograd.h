@@ -24,8 +24,7 @@ bool gains_by_winograd(const Graph& graph, NodeId id);
 Step by_winograd(const Step& step);
 
 /// Marks the node even if gains_by_winograd() is false. It must be a forward or backward
-/// convolution with window 3 x 3, stride 1, padding 1, one group and at least 16 channels of x and
-/// of y.
+/// 3x3 convolution with stride 1, padding 1, one group and at least 16 channels in both x and y.
 void mark_for_winograd(Node& node);
 
 bool is_by_winograd(const Node& node);

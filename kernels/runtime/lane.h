@@ -88,8 +88,8 @@ class Lane {
 
   /// Pins the calling thread and starts its OpenMP team. Threads: called only by the lane's thread.
   void adopt_thread() const;
-  /// Ends the calling thread's OpenMP team until adopt_thread() starts a new one. Threads: called
-  /// only by the lane's thread.
+  /// Shuts down the calling thread's OpenMP team; adopt_thread() starts a new one. Threads: the
+  /// lane's thread.
   void end_team() const;
   /// Runs steps until a ticket of the loop's rule does not run. Threads: the lane's thread.
   /// Throws: RunError, Aborted.

@@ -23,7 +23,7 @@ class CollectiveRun {
   void enter(double now, std::int64_t member);
   /// Records that the rest of a message for the member's step `slot` has arrived.
   void arrive(std::int64_t member, std::int64_t slot) { ++came_in(member, slot).rests; }
-  /// Records that the first chunk of a message has arrived, before its rest.
+  /// Records that the first chunk of a message has arrived, ahead of the rest.
   void first_arrives(std::int64_t member, std::int64_t slot) { ++came_in(member, slot).firsts; }
   std::int64_t chunk_bytes() const { return chunk_bytes_; }
   bool is_inside(std::int64_t member) const { return at(member).is_inside; }

@@ -30,7 +30,7 @@ struct ShapePoint {
 /// Whether `point` is inside the outline `shape`.
 bool covers(Shape shape, ShapePoint point);
 
-/// The number of points that covers_each() tests together, which is faster than one by one.
+/// The number of points that covers_each() tests at a time; batches are faster than single points.
 constexpr int kPointCount = 32;
 using PointValues = std::array<int, kPointCount>;
 

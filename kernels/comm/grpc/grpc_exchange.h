@@ -36,8 +36,8 @@ class GrpcExchange final : public Transport {
   /// `port` is 0, any free port is used. Throws: RunError(Io).
   std::string serve(int port = 0);
 
-  /// Connects to `process`, which has a lower number, and returns when that process has accepted.
-  /// Throws: RunError(PeerLost) with gRPC's reason.
+  /// Connects to `process`, whose number is lower than this process's, and returns once it has
+  /// accepted the connection. Throws: RunError(PeerLost) with gRPC's error message.
   void connect(int process, const std::string& address);
   using Transport::connect;
 

@@ -34,7 +34,7 @@ __host__ __device__ inline void store(Bf16& to, float value) {
   to.bits = __bfloat16_as_ushort(__float2bfloat16_rn(value));
 }
 
-/// The number of elements in a load or store of 16 bytes.
+/// The number of elements in a 16-byte load or store.
 template <typename T>
 inline constexpr int kPackWidth = 16 / static_cast<int>(sizeof(T));
 
