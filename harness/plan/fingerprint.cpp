@@ -34,20 +34,20 @@ std::string buckets_of(const Graph& graph) {
 
 Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,
                            const Step& placed, const DataSet& data, const SoftwareFacts& software) {
-  Fingerprint lines = {
-      {"protocol", kProtocolVersion},
-      {"regatta", software.git_commit + (software.dirty ? ", changed" : "")},
-      {"compiler", software.compiler},
-      {"oneDNN", software.onednn},
-      {"gRPC", software.grpc.value_or("none")},
-      {"Open MPI", software.open_mpi.value_or("none")},
-      {"data", fmt::format("{} examples of {}, {}", data.count, data.name, data.digest)},
-      {"buckets", buckets_of(placed.graph)},
-      {"graph",
-       fmt::format("{} nodes, {}", placed.graph.nodes().size(), digits(hash(placed.graph)))}};
+  Fingerprint lines = {{"protocol", kProtocolVersion},
+                       {"regatta", software.git_commit + (software.dirty ? ", changed" : "")},
+                       {"compiler", software.compiler},
+                       {"oneDNN", software.onednn},
+                       {"gRPC", software.grpc.value_or("none")},
+                       {"Open MPI", software.open_mpi.value_or("none")}};
   for (const CellText& each : texts_of(cell_of(request, placement, {.dataset = data.name}))) {
     if (each.part.ranks == CellPart::Ranks::Agree) lines.emplace_back(each.name, each.text);
   }
+  lines.emplace_back("data",
+                     fmt::format("{} examples of {}, {}", data.count, data.name, data.digest));
+  lines.emplace_back("buckets", buckets_of(placed.graph));
+  lines.emplace_back("graph", fmt::format("{} nodes, {}", placed.graph.nodes().size(),
+                                          digits(hash(placed.graph))));
   if (placement.by_nccl) lines.emplace_back("NCCL", version_of_nccl().value_or("none"));
   return lines;
 }
