@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides whether a run uses Winograd's algorithm for convolutions (kernels/rewrite/winograd.h).
-// That is possible if the run computes on a CPU and the algorithm is faster for at least one layer.
+// Decides whether a run uses Winograd's algorithm for convolutions (kernels/rewrite/winograd.h). It
+// may if it computes on a CPU and has at least one layer for which the algorithm is faster.
 #pragma once
 
 #include <string>

@@ -6,6 +6,7 @@ usage: harness/program_tests/matrix_within_test.py REGATTA SCHEMA
 """
 
 import json
+import os
 import re
 import subprocess
 import time
@@ -137,7 +138,8 @@ class Draw(unittest.TestCase):
         self.assertNotIn("was not drawn", ran.stdout)
         figure = (folder.out / "race.svg").read_bytes()
         race = Path(__file__).parents[2] / "plots" / "race.py"
-        subprocess.run([race, folder.out], check=True, capture_output=True, timeout=60)
+        subprocess.run([race, folder.out], check=True, capture_output=True, timeout=60,
+                       env=os.environ | {"REGATTA": REGATTA})
         self.assertEqual((folder.out / "race.svg").read_bytes(), figure)
 
     def test_what_it_cannot_draw_ends_nothing(self) -> None:

@@ -84,8 +84,8 @@ struct Program {
   int processes = 1;
   std::int64_t global_batch = 0;
   std::optional<std::int64_t> staleness_bound;
-  /// By server; empty without backup workers. A loop's member number is the replica number of its
-  /// places at the servers.
+  /// The quorum of each server; empty without backup workers. A loop takes part in it under the
+  /// number of its replica.
   std::map<int, QuorumOptions> quorums;
   std::vector<ProgramLane> lanes;
   std::vector<ProgramLoop> loops;
