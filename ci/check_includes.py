@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks every source against three rules: which folders a folder may include; which files may
-compare names of strategies or devices; and that no two headers have a constant of the same name in
-one namespace, because the linker would silently use one for the other.
+"""Checks every source against four rules: which folders a folder may include; which files may
+compare names of strategies or devices; and that each room defines names in its own namespace, and no two
+headers the same one, because the linker would silently use one for the other.
 
 usage: ci/check_includes.py [ROOT]
 
@@ -82,6 +82,11 @@ BY_DEVICE = ("harness/plan/device_name.h", "harness/run/backend.cpp")
 CONSTANT = re.compile(r"inline constexpr [^=;{(]*?(k[A-Z]\w*)(\[\])?(;| =|\{)")
 TYPE = re.compile(r"(?:struct|class|union|enum(?: class| struct)?) (\w+)(?: final)?"
                   r"(?: :[^;]*)? ?\{")
+# A namespace and its body; bodies that only declare types of other rooms; names for tests.
+BLOCK = re.compile(r"^namespace (regatta[\w:]*) \{\n(.*?)^\}  // namespace \1$", re.M | re.S)
+FORWARD = re.compile(r"(?:(?:class|struct|enum class) \w+(?: : [\w:]+)?;\n|\n)*")
+SUPPORT = re.compile(r"::test(ing_support)?$")
+KEYWORDS = {"virtual": "virtual_time", "export": "exports"}  # names that C++ does not allow
 MADE = ("harness/system/build_facts.cmake",)  # scripts that generate headers
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SYSTEM = ("sys/", "linux/", "bits/", "asm/", "arpa/", "netinet/")
@@ -148,6 +153,29 @@ def check_text(path: str, text: str, names: list[str]) -> list[str]:
     return problems
 
 
+def namespace_of(folder: str) -> str:
+    """The namespace of a room: `regatta` for the vocabulary of a step, else one of its name."""
+    if folder in (*STEP, "kernels/rewrite"):
+        return "regatta"
+    name = folder.rsplit("/", maxsplit=1)[-1]
+    return f"regatta::{KEYWORDS.get(name, name)}"
+
+
+def strays(path: str, text: str) -> list[str]:
+    """A line for each namespace that is not the room's in which it defines names.
+
+    A source, unlike a header, may define functions that the vocabulary of a step declares.
+    """
+    rule = rule_of(path)
+    if rule is None:
+        return []
+    own = namespace_of(rule.folder)
+    return [f"{path}: namespace {name}: this folder's is {own}" for name, body in BLOCK.findall(text)
+            if not (name + "::").startswith(own + "::") and not SUPPORT.search(name)
+            and (name != "regatta" or path.endswith(".h"))
+            and not FORWARD.fullmatch(body)]
+
+
 def names_of(text: str) -> set[str]:
     """The constants and types that a header defines, qualified by their namespaces."""
     found = set()
@@ -185,7 +213,8 @@ def main(arguments: list[str]) -> int:
     files = sources(root)
     names = strategies(root)
     problems = [problem for file in files
-                for problem in check_text(file, (root / file).read_text(), names)]
+                for problem in (*check_text(file, (root / file).read_text(), names),
+                                *strays(file, (root / file).read_text()))]
     headers = [file for file in files if file.endswith(".h") and not TEST.search(file)
                and not file.endswith("_for_test.h")]
     problems += twins({file: (root / file).read_text() for file in (*headers, *MADE)

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from check_includes import check_text, refusal, strategies, twins
+from check_includes import check_text, refusal, strategies, strays, twins
 from check_plants import problems
 from check_tests_built import unbuilt
 from check_words import found
@@ -54,6 +54,21 @@ class Twins(unittest.TestCase):
             self.assertEqual(len(problems), count, other)
         self.assertIn("b.h: regatta::kCuda: a.h has it, too",
                       twins({"a.h": one, "b.h": one}))
+
+    def test_stand_in_the_namespace_of_their_room(self) -> None:
+        block = "namespace {0} {{\n{1}}}  // namespace {0}\n"
+        for path, name, body, count in (
+                ("harness/judge/a.h", "regatta::judge", "int a;\n", 0),
+                ("harness/judge/a.h", "regatta::judge::json", "int a;\n", 0),
+                ("harness/judge/a.h", "regatta", "int a;\n", 1),
+                ("harness/judge/a.cpp", "regatta", "int a;\n", 0),
+                ("harness/judge/a.cpp", "regatta::plan", "int a;\n", 1),
+                ("harness/judge/a.h", "regatta", "class Graph;\n", 0),
+                ("harness/export/a.h", "regatta::exports", "int a;\n", 0),
+                ("kernels/graph/a.h", "regatta", "int a;\n", 0),
+                ("kernels/cpu/a.h", "regatta::cuda", "int a;\n", 1),
+                ("kernels/cpu/a.h", "regatta::cpu::test", "int a;\n", 0)):
+            self.assertEqual(len(strays(path, block.format(name, body))), count, (path, name))
 
 
 class Words(unittest.TestCase):

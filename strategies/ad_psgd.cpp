@@ -15,7 +15,7 @@
 #include "strategies/replicas.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 void average(Replicas& replicas, std::size_t t, std::int64_t r) {
@@ -62,4 +62,4 @@ extern constinit const Strategy kAdPsgd = {
     .options = {},
     .rewrite = ad_psgd};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

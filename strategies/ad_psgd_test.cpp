@@ -12,7 +12,7 @@
 #include "strategies/apart_for_test.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::begin_apart;
@@ -114,4 +114,4 @@ TEST(AdPsgd, OfOneWorkerIsSingle) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

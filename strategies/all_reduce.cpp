@@ -9,7 +9,7 @@
 #include "strategies/summed_replicas.h"
 #include "strategies/summing.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 Step all_reduce(const Step& step, const StrategyOptions& options) {
@@ -32,4 +32,4 @@ extern constinit const Strategy kAllReduce = {
     .rewrite = all_reduce,
     .elsewhere = {{{"ddp"}, {"data_parallel"}, {"horovod"}, {"multi_worker_mirrored"}}}};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

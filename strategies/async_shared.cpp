@@ -10,7 +10,7 @@
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 constexpr std::string_view kRelaxed = "relaxed";
@@ -53,4 +53,4 @@ extern constinit const Strategy kAsyncShared = {
     .rewrite = async_shared,
     .elsewhere = {{{"hogwild"}}}};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

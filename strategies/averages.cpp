@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategies/averages.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 double share(const Replicas& replicas, std::int64_t replica, std::int64_t global_batch) {
@@ -40,4 +40,4 @@ std::vector<std::vector<Value>> mean_variables(Replicas& replicas, std::int64_t 
   return means;
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -12,7 +12,7 @@
 #include "strategies/option.h"
 #include "strategies/replicas.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 inline constexpr Option kSyncEvery = {
     .name = "sync_every",
@@ -36,4 +36,4 @@ struct Averages {
 std::vector<std::vector<Value>> mean_variables(Replicas& replicas, std::int64_t global_batch,
                                                const Averages& averages);
 
-}  // namespace regatta
+}  // namespace regatta::strategies

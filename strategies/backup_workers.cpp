@@ -23,7 +23,7 @@
 
 #include "strategies/replicas.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 /// Returns the trainables of each server, last layer first.
@@ -79,4 +79,4 @@ Step with_backup_workers(const Step& sharded, const WorkersAndBackups& workers) 
   return replicas.finish();
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -8,7 +8,7 @@
 
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 struct WorkersAndBackups {
   /// Number of replicas without the backups; their shares make up the global batch.
@@ -19,4 +19,4 @@ struct WorkersAndBackups {
 /// Returns the step with backup workers. `sharded` must be a result of shard().
 Step with_backup_workers(const Step& sharded, const WorkersAndBackups& workers);
 
-}  // namespace regatta
+}  // namespace regatta::strategies

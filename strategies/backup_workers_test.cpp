@@ -15,7 +15,7 @@
 #include "strategies/curve_by_adam_for_test.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::add_parameters;
@@ -79,7 +79,7 @@ class Training {
   }
 
   KernelTable kernels_{"cpu"};
-  InProcessTransport transport_;
+  comm::InProcessTransport transport_;
   Step part_;
   std::int64_t examples_;
   std::atomic<const Executor*> looks_at_{nullptr};
@@ -302,4 +302,4 @@ TEST(BackupWorkers, LeaveAStragglerBehindThatWouldHoldAllBack) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

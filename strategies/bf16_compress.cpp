@@ -17,7 +17,7 @@
 #include "strategies/shares.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 class Bf16Compress {
@@ -101,4 +101,4 @@ extern constinit const Strategy kBf16Compress = {
     .options = {},
     .rewrite = bf16_compress};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

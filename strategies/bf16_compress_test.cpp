@@ -10,7 +10,7 @@
 #include "strategies/equivalence_for_test.h"
 #include "strategies/replica_values_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::Case;
@@ -111,4 +111,4 @@ TEST(Bf16Compress, RefusesWhatHasNoSumsOfGradients) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

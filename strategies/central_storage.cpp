@@ -6,7 +6,7 @@
 #include "strategies/replicas.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 Step central_storage(const Step& step, const StrategyOptions& options) {
@@ -35,4 +35,4 @@ extern constinit const Strategy kCentralStorage = {
     .options = {},
     .rewrite = central_storage};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -13,7 +13,7 @@ namespace regatta::testing_support {
 inline Step chain(std::int64_t width, std::int64_t batch) {
   constexpr int kLayers = 8;
   const Initializer normal{.kind = Initializer::Kind::Normal, .scale = 0.1, .source = {}};
-  Model model(Mode::Training);
+  workloads::Model model(workloads::Mode::Training);
   model.layer("input");
   const auto points = model.builder().input_features(model.whole(batch), 1, 1);
   model.layer("stem");

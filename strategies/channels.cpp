@@ -13,7 +13,7 @@
 #include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 /// Whether each channel of the outputs depends only on that channel of the inputs.
@@ -300,4 +300,4 @@ void set_channels(Attributes& attributes, Portion portion, const Shard& shard) {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -15,7 +15,7 @@
 
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 /// The part of a value or variable that each shard stores.
 enum class Portion : std::uint8_t {
@@ -51,4 +51,4 @@ Variable portion_of(const Variable& whole, Portion portion, const Shard& shard);
 /// outputs.
 void set_channels(Attributes& attributes, Portion portion, const Shard& shard);
 
-}  // namespace regatta
+}  // namespace regatta::strategies

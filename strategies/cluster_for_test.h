@@ -42,18 +42,19 @@ class Cluster {
  public:
   Cluster(const Step& step, const DataSet& data, const TrialOptions& run, const Binding& binding,
           const DeviceOfProcess& device_of = {}) {
-    const Step placed = apply(find_strategies(run.strategy), step, run.options);
+    const Step placed =
+        strategies::apply(strategies::find_strategies(run.strategy), step, run.options);
     examples_ = run.steps * step.global_batch;
     std::vector<std::string> addresses;
-    for (const Step& part : partitioned(placed, binding)) {
+    for (const Step& part : strategies::partitioned(placed, binding)) {
       const int process = part.partition.process;
       Process& added = *processes_.emplace_back(std::make_unique<Process>());
       added.part = part;
       if (device_of) added.computes_on = device_of(process);
-      added.exchange = std::make_unique<GrpcExchange>(
-          ExchangeOptions{.run = {.run_id = std::string(32, '7'), .token = std::string(64, 'c')},
-                          .process = process,
-                          .processes = binding.processes});
+      added.exchange = std::make_unique<comm::GrpcExchange>(comm::ExchangeOptions{
+          .run = {.run_id = std::string(32, '7'), .token = std::string(64, 'c')},
+          .process = process,
+          .processes = binding.processes});
       for (int peer = 0; peer < process; ++peer) {
         if (talks_to(part, peer))
           added.exchange->connect(peer, addresses[static_cast<std::size_t>(peer)]);
@@ -91,7 +92,7 @@ class Cluster {
   Executor& executor(int process) {
     return *processes_[static_cast<std::size_t>(process)]->executor;
   }
-  GrpcExchange& exchange(int process) {
+  comm::GrpcExchange& exchange(int process) {
     return *processes_[static_cast<std::size_t>(process)]->exchange;
   }
   /// Reports to `process` that `lost` is gone.
@@ -138,17 +139,17 @@ class Cluster {
   struct Process {
     Step part;
     ClusterDevice computes_on;
-    std::unique_ptr<GrpcExchange> exchange;
+    std::unique_ptr<comm::GrpcExchange> exchange;
     KernelTable kernels{"cluster"};
-    InProcessTransport transport;
-    std::unique_ptr<TicketMessages> tickets;
+    comm::InProcessTransport transport;
+    std::unique_ptr<comm::TicketMessages> tickets;
     std::unique_ptr<Executor> executor;
 
     void build(const DataSet& data, const TrialOptions& run, std::int64_t examples) {
       computes_on.add_kernels(kernels);
       transport.add_kernels(kernels);
       exchange->add_kernels(kernels);
-      tickets = std::make_unique<TicketMessages>(part, kernels);
+      tickets = std::make_unique<comm::TicketMessages>(part, kernels);
       ExecutorOptions options = executor_options(data, run, examples);
       options.rules.tickets = tickets.get();
       if (run.watch != nullptr) run.watch->attach(kernels);

@@ -14,7 +14,7 @@ namespace regatta::testing_support {
 
 inline Step curve_by_adam(std::int64_t batch, std::optional<LookaheadOptions> lookahead = {}) {
   const Initializer normal{.kind = Initializer::Kind::Normal, .scale = 1, .source = {}};
-  Model model(Mode::Training);
+  workloads::Model model(workloads::Mode::Training);
   model.layer("input");
   const std::vector<Value> points = model.builder().input_features(model.whole(batch), 1, 1);
   model.layer("hidden");

@@ -9,7 +9,7 @@
 
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::data_of;
@@ -98,4 +98,4 @@ TEST(DataOrder, ShowsAnAugmentationOfAnotherRange) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

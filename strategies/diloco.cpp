@@ -27,7 +27,7 @@
 #include "strategies/strategy.h"
 #include "strategies/summing.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 constexpr Option kOuterRate = {.name = "outer_rate",
@@ -237,4 +237,4 @@ extern constinit const Strategy kDiloco = {
                        kTorusSides, kBucketBytes>,
     .rewrite = diloco};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

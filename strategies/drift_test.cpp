@@ -11,7 +11,7 @@
 #include "strategies/equivalence_for_test.h"
 #include "strategies/passes.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::bounds_of;
@@ -64,7 +64,7 @@ class PlantedFault : public testing::TestWithParam<Planted> {};
 
 TEST_P(PlantedFault, IsSeenThreeTimesAsFarAsTheBound) {
   const auto& [test, fault] = GetParam();
-  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = cpu::why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
   const Deviation wrong = deviation_with(test, fault);
   std::cout << "with the fault: " << wrong
             << "; without: " << deviation_from_single(test, result_of(test)) << '\n';
@@ -150,7 +150,8 @@ TEST(Equivalence, DriftsNoFurtherThanFirstWeightsOneRoundingApart) {
 }
 
 TEST(Equivalence, DriftsNoFurtherInBf16) {
-  if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = cpu::why_cpu_lacks(ElementType::BF16); !why.empty())
+    GTEST_SKIP() << why;
   expect_drifts_like_rounding({{.workload = "resnet9_thin",
                                 .strategy = "all_reduce",
                                 .replicas = 5,
@@ -174,4 +175,4 @@ TEST(Equivalence, DriftsNoFurtherInBf16) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

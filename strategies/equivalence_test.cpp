@@ -39,7 +39,7 @@
 #include "kernels/cpu/lacks_for_test.h"
 #include "strategies/equivalence_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::bounds_of;
@@ -58,7 +58,7 @@ class Synchronous : public testing::TestWithParam<Case> {};
 
 TEST_P(Synchronous, FollowsSingleAtTheSameGlobalBatch) {
   const Case& test = GetParam();
-  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = cpu::why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
   const Result& run = result_of(test);
   ASSERT_EQ(run.losses.size(), static_cast<std::size_t>(steps_of(test)));
   const Deviation found = deviation_from_single(test, run);
@@ -69,7 +69,8 @@ TEST_P(Synchronous, FollowsSingleAtTheSameGlobalBatch) {
 }
 
 TEST_P(Synchronous, GivesTheSameBitsTwice) {
-  if (const std::string why = why_cpu_lacks(GetParam().element); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = cpu::why_cpu_lacks(GetParam().element); !why.empty())
+    GTEST_SKIP() << why;
   const Result& first = result_of(GetParam());
   const Result second = run_again(GetParam());
   EXPECT_EQ(first.losses, second.losses);
@@ -296,7 +297,8 @@ TEST(ParameterServer, ComputesTheBitsOfCentralStorageHoweverManyServersThereAre)
 
 /// Rounding weights to bf16 where they are stored or where they are used gives the same bits.
 TEST(ParameterServer, OfOneWorkerComputesTheBitsOfSingleInBf16) {
-  if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = cpu::why_cpu_lacks(ElementType::BF16); !why.empty())
+    GTEST_SKIP() << why;
   Case test{.workload = "resnet9_thin",
             .strategy = "parameter_server",
             .global_batch = 80,
@@ -321,4 +323,4 @@ TEST(Equivalence, HoldsWithAStraggler) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

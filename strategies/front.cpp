@@ -3,7 +3,7 @@
 
 #include "kernels/graph/copier.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 Step in_front(const Step& step, std::set<NodeId> nodes) {
   const Graph& graph = step.graph;
@@ -24,4 +24,4 @@ Step in_front(const Step& step, std::set<NodeId> nodes) {
   return result;
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

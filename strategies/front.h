@@ -8,11 +8,11 @@
 
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 /// Returns the step with `nodes`, and the nodes that they depend on, moved to the front in their
 /// original order. Precondition: the variables that these nodes read already have their final
 /// values when a step begins.
 Step in_front(const Step& step, std::set<NodeId> nodes);
 
-}  // namespace regatta
+}  // namespace regatta::strategies

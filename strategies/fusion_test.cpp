@@ -11,7 +11,7 @@
 #include "kernels/rewrite/fuse.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::data_of;
@@ -33,13 +33,14 @@ const Case kCases[] = {{"resnet9_thin", ElementType::F32, 80, 2e-4},
                        {"resnet9_thin", ElementType::BF16, 80, 8e-3},
                        {"airbench94_narrow", ElementType::BF16, 64, 8e-3}};
 
-Recipe recipe_of(const Case& test) {
-  Recipe recipe;
+workloads::Recipe recipe_of(const Case& test) {
+  workloads::Recipe recipe;
   recipe.global_batch = recipe.evaluation_batch = test.global_batch;
   recipe.train_examples = data_of(test.workload).count;
   recipe.total_examples = 2328 * test.global_batch;
   recipe.element = test.element;
-  recipe.data_weights = data_weights_of(workload_of(test.workload), data_of(test.workload));
+  recipe.data_weights =
+      workloads::data_weights_of(workload_of(test.workload), data_of(test.workload));
   return recipe;
 }
 
@@ -89,7 +90,7 @@ class Fused : public testing::TestWithParam<Case> {};
 
 TEST_P(Fused, FollowsTheStepItCameFrom) {
   const Case& test = GetParam();
-  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = cpu::why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
   Trial single = run(training(test), "single", 1, 1);
   Trial fused = run(fuse(training(test)), "single", 1, 1);
   expect_follows(fused, single, test.bound, test.workload);
@@ -97,7 +98,7 @@ TEST_P(Fused, FollowsTheStepItCameFrom) {
 
 TEST_P(Fused, LetsStrategiesDealOutTheBatchAndTheLayers) {
   const Case& test = GetParam();
-  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = cpu::why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
   const Step step = fuse(training(test));
   Trial single = run(step, "single", 1, 1);
   // Uneven shares of resnet9_thin's 10 groups; one of airbench94_narrow's 2 groups each.
@@ -115,4 +116,4 @@ INSTANTIATE_TEST_SUITE_P(Images, Fused, testing::ValuesIn(kCases), [](const auto
 });
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

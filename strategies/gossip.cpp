@@ -21,7 +21,7 @@
 #include "strategies/replicas.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 constexpr Option kOverlap = {
@@ -178,4 +178,4 @@ extern constinit const Strategy kGossip = {
     .rewrite = gossip,
     .elsewhere = {{{"sgp"}}}};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

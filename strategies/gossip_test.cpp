@@ -10,7 +10,7 @@
 #include "strategies/apart_for_test.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::begin_apart;
@@ -151,4 +151,4 @@ TEST(Gossip, OfOneWorkerIsSingle) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -9,7 +9,7 @@
 #include "kernels/base/error.h"
 #include "strategies/shares.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 std::vector<GradientSum> gradient_sums(const Step& step, std::string_view strategy) {
   std::map<Value, VariableId> parameters;
@@ -47,4 +47,4 @@ void copy_without(const std::vector<GradientSum>& sums, const Graph& source, Cop
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

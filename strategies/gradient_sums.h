@@ -11,7 +11,7 @@
 #include "kernels/graph/copier.h"
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 /// The sum of one gradient at one worker.
 struct GradientSum {
@@ -28,4 +28,4 @@ std::vector<GradientSum> gradient_sums(const Step& step, std::string_view strate
 void copy_without(const std::vector<GradientSum>& sums, const Graph& source, Copier& copier,
                   Graph& result, const std::function<void()>& exchange);
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -7,7 +7,7 @@
 #include "strategies/replicas.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 Step in_graph(const Step& step, const StrategyOptions& options) {
@@ -36,4 +36,4 @@ extern constinit const Strategy kInGraph = {
     .options = {},
     .rewrite = in_graph};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -7,7 +7,7 @@
 #include "strategies/replicas.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 Step independent(const Step& step, const StrategyOptions& options) {
@@ -38,4 +38,4 @@ extern constinit const Strategy kIndependent = {
     .options = {},
     .rewrite = independent};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -11,7 +11,7 @@
 #include "strategies/strategy.h"
 #include "strategies/summing.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 constexpr Option kSyncFrom = {
@@ -61,4 +61,4 @@ extern constinit const Strategy kLocalSgd = {
                    {.name = "easgd", .is = OtherName::Is::Near},
                    {.name = "elastic_averaging", .is = OtherName::Is::Near}}}};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

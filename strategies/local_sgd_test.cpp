@@ -7,7 +7,7 @@
 
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::data_of;
@@ -211,4 +211,4 @@ TEST(Diloco, OfOneWorkerIsSingleThen) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -10,7 +10,7 @@
 #include "strategies/stages.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 Step model_parallel(const Step& step, const StrategyOptions& options) {
@@ -41,4 +41,4 @@ extern constinit const Strategy kModelParallel = {
     .options = options<kStagesPerProcess, kStageParts>,
     .rewrite = model_parallel};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -10,7 +10,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 constexpr std::int64_t kNoMost = std::numeric_limits<std::int64_t>::max();
@@ -150,4 +150,4 @@ std::optional<TorusShape> StrategyOptions::sides_if_any(const Option& option) co
   return value ? sides_of(std::get<std::string>(*value)) : std::nullopt;
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

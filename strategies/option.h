@@ -19,7 +19,7 @@
 
 #include "kernels/graph/collective_messages.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 using OptionValue = std::variant<std::int64_t, double, std::string>;
 using OptionValues = std::map<std::string, OptionValue, std::less<>>;  ///< keyed by name
@@ -92,4 +92,4 @@ struct StrategyOptions {
   std::optional<TorusShape> sides_if_any(const Option& option) const;
 };
 
-}  // namespace regatta
+}  // namespace regatta::strategies

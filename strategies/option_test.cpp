@@ -17,7 +17,7 @@
 #include "strategies/shared_options.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using ::testing::EndsWith;
@@ -130,9 +130,9 @@ TEST(Options, ThatAreLeftOutHaveTheirUsualValue) {
 }
 
 TEST(Options, BoundTheStalenessOfThePartThatHoldsTheParameters) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = recipe.train_examples = recipe.total_examples = 48;
-  const Step step = find_workload("parabola").training(recipe);
+  const Step step = workloads::find_workload("parabola").training(recipe);
   const Step placed = apply(find_strategies("parameter_server_async"), step,
                             {.replicas = 2, .given = {{"staleness_bound", 3}}});
   const Binding servers_apart = {
@@ -143,4 +143,4 @@ TEST(Options, BoundTheStalenessOfThePartThatHoldsTheParameters) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -14,7 +14,7 @@
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 constexpr Option kBackupWorkers = {
@@ -56,4 +56,4 @@ extern constinit const Strategy kParameterServer = {
     .rewrite = parameter_server,
     .elsewhere = {{{"ps"}}}};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -13,7 +13,7 @@
 #include "kernels/runtime/count_allocations_for_test.h"
 #include "strategies/cluster_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::Cluster;
@@ -74,4 +74,4 @@ INSTANTIATE_TEST_SUITE_P(Strategies, ParameterServersOverGrpc,
                          [](const auto& test) { return test.param; });
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

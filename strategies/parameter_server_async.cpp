@@ -11,7 +11,7 @@
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 Step parameter_server_async(const Step& step, const StrategyOptions& options) {
@@ -46,4 +46,4 @@ extern constinit const Strategy kParameterServerAsync = {
     .rewrite = parameter_server_async,
     .elsewhere = {{{"async_ps"}, {"ssp"}, {"downpour"}}}};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

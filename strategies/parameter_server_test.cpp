@@ -15,7 +15,7 @@
 #include "kernels/runtime/loops/clock_watch_for_test.h"
 #include "strategies/cluster_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::ClockWatch;
@@ -101,7 +101,7 @@ void expect_bytes_of_graph(Cluster& cluster, const Ran& ran) {
 class ParameterServerIn : public testing::TestWithParam<ElementType> {};
 
 TEST_P(ParameterServerIn, CountsTheBytesThatTheGraphSays) {
-  if (const std::string why = why_cpu_lacks(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = cpu::why_cpu_lacks(GetParam()); !why.empty()) GTEST_SKIP() << why;
   TrialOptions options = options_of("parameter_server", 2, 2);
   options.steps = 3;
   const Step step = training_of("resnet9_narrow", 40, 3, GetParam());
@@ -322,4 +322,4 @@ TEST(BackupWorkers, AreLostToAllServersInOneStepAtAnyMoment) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -15,7 +15,7 @@
 #include "strategies/shared_options.h"
 #include "strategies/shares.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using Steps = std::vector<Step>;
@@ -107,4 +107,4 @@ std::vector<Step> partitioned(const Step& placed, const Binding& binding) {
   return run_passes("peers", "partition", placed, input);
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -16,7 +16,7 @@
 #include "kernels/graph/graph.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 /// The settings that the passes of a run read.
 struct PassInput {
@@ -54,4 +54,4 @@ Step apply(std::span<const Strategy* const> strategies, const Step& step,
 /// Runs the passes `peers` and `partition` on a placed step. Returns one step per process.
 std::vector<Step> partitioned(const Step& placed, const Binding& binding);
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -10,7 +10,7 @@
 #include "kernels/graph/text.h"
 #include "strategies/rewritten_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::parabola;
@@ -52,4 +52,4 @@ TEST(PassesDeathTest, NameThePassThatBreaksARule) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

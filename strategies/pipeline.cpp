@@ -25,7 +25,7 @@
 #include "strategies/stages.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 constexpr Option kSchedule = {
@@ -304,4 +304,4 @@ extern constinit const Strategy kPipeline = {
     .rewrite = pipeline,
     .elsewhere = {{{"gpipe", "--schedule gpipe"}, {"1f1b", "--schedule 1f1b"}}}};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

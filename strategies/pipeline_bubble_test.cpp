@@ -18,7 +18,7 @@
 #include "strategies/pipeline_schedule.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::available_cores;
@@ -140,4 +140,4 @@ TEST(PipelineBubble, IsThatOfTheFormula) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -15,7 +15,7 @@
 #include "strategies/pipeline_schedule.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::chain;
@@ -116,4 +116,4 @@ TEST(PipelineMemory, OfImagesIsLeastUnderOneForwardOneBackwardAndMostUnderGpipe)
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -11,7 +11,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using PassesByStage = std::vector<std::vector<Pass>>;
@@ -194,4 +194,4 @@ double makespan(const std::vector<std::vector<Pass>>& schedule, const PipelineSh
   return end;
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

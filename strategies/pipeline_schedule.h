@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace regatta {
+namespace regatta::strategies {
 
 inline constexpr std::string_view kGpipe = "gpipe";
 inline constexpr std::string_view k1f1b = "1f1b";
@@ -72,4 +72,4 @@ struct PassTimes {
 double makespan(const std::vector<std::vector<Pass>>& schedule, const PipelineShape& shape,
                 const PassTimes& times);
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 /// `F0 F1 B0`, with the chunk if a stage has several: `F0.2`.
@@ -122,4 +122,4 @@ TEST(PipelineSchedule, KeepsAsManyMicrobatchesAsItsSourceSays) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -12,7 +12,7 @@
 
 #include "strategies/equivalence_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::Case;
@@ -117,4 +117,4 @@ TEST(Pipeline, KeepsFewerActivationsUnder1f1bThanUnderGpipe) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

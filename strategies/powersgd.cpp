@@ -24,7 +24,7 @@
 #include "strategies/shares.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 constexpr Option kRank = {.name = "rank",
@@ -201,4 +201,4 @@ extern constinit const Strategy kPowerSgd = {
     .options = options<kRank>,
     .rewrite = powersgd};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -9,7 +9,7 @@
 #include "strategies/equivalence_for_test.h"
 #include "strategies/replica_values_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::bounds_of;
@@ -137,4 +137,4 @@ TEST(PowerSgd, RefusesWhatItCannotCompress) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -9,7 +9,7 @@
 #include "kernels/graph/collective.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -245,4 +245,4 @@ void Replicas::update_at_home(std::size_t t, Value gradient) {
 
 Step Replicas::finish() { return std::move(result_); }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -14,7 +14,7 @@
 #include "kernels/graph/copier.h"
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 /// Where parameters are stored and which places read them.
 enum class Ownership : std::uint8_t {
@@ -106,4 +106,4 @@ class Replicas {
   Step result_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::strategies

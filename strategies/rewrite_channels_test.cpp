@@ -15,7 +15,7 @@
 #include "strategies/rewritten_for_test.h"
 #include "workloads/model.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::count;
@@ -28,11 +28,11 @@ using testing_support::replicas;
 constexpr Place kShard1{.replica = 0, .stage = 1, .role = Role::Worker};
 
 Step workload_step(const char* name) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = 256;
   recipe.train_examples = 256;
   recipe.total_examples = 2560;
-  return find_workload(name).training(recipe);
+  return workloads::find_workload(name).training(recipe);
 }
 
 Step sharded_by_channels(const Step& step, std::int64_t shards,
@@ -161,7 +161,7 @@ TEST(TensorParallel, OfReplicasSumsActivationsInAReplicaAndGradientsOfAShard) {
 Step three_layers(bool shared) {
   constexpr std::int64_t kWidth = 4;
   const Initializer normal{.kind = Initializer::Kind::Normal, .scale = 0.1, .source = {}};
-  Model model(Mode::Training);
+  workloads::Model model(workloads::Mode::Training);
   model.layer("input");
   const auto points = model.builder().input_features(model.whole(8), kWidth, kWidth);
   Value x = points[0];
@@ -222,4 +222,4 @@ TEST(TensorParallel, RefusesWhatItCannotDivideNamingWhatCanBe) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -14,7 +14,7 @@
 #include "kernels/graph/period.h"
 #include "strategies/rewritten_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::count;
@@ -152,11 +152,11 @@ TEST(AdPsgd, OfReplicasWhoseStagesAreInSeveralProcessesIsRefused) {
 
 /// Lookahead has no input and no output: it belongs to the loop of its parameter's update.
 TEST(Loops, HoldTheLookaheadOfTheirReplica) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = 256;
   recipe.train_examples = 256;
   recipe.total_examples = 2560;
-  const Step step = find_workload("airbench94").training(recipe);
+  const Step step = workloads::find_workload("airbench94").training(recipe);
   for (const char* name : {"all_reduce", "in_graph"}) {
     EXPECT_EQ(loop_count(apply(find_strategies(name), step, replicas(2))), 1U) << name;
   }
@@ -181,4 +181,4 @@ TEST(AsyncShared, WeighsDecayByTheShareOfTheBatch) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

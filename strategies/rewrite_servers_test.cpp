@@ -15,7 +15,7 @@
 #include "kernels/graph/text.h"
 #include "strategies/rewritten_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::count;
@@ -53,12 +53,12 @@ MemberTraffic traffic_of_servers(const std::string& strategy, int servers, const
 }
 
 Step thin(ElementType element) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = 64;
   recipe.train_examples = 512;
   recipe.total_examples = 1024;
   recipe.element = element;
-  return find_workload("resnet9_thin").training(recipe);
+  return workloads::find_workload("resnet9_thin").training(recipe);
 }
 
 TEST(ParameterServer, SendsWeightsAsBf16WhereTheyAreReadAsThat) {
@@ -90,11 +90,11 @@ std::string shards_of(const Step& step, const std::string& whole) {
 }
 
 TEST(ParameterServer, DealsBytesEvenlyAndCutsLargeParametersBetweenRows) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = 128;
   recipe.train_examples = 512;
   recipe.total_examples = 1024;
-  const Step step = find_workload("resnet9").training(recipe);
+  const Step step = workloads::find_workload("resnet9").training(recipe);
   StrategyOptions options = replicas(2);
   options.given["servers"] = 3;
   const Step placed = apply(find_strategies("parameter_server"), step, options);
@@ -127,11 +127,11 @@ TEST(ParameterServerAsync, IsALoopAWorker) {
 
 /// Once a rate is zero for good, its gradients are no longer computed, even if they travel.
 TEST(ParameterServer, BackwardRestsInEveryProcessWhenItsParameterHasLearnt) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = 256;
   recipe.train_examples = 512;
   recipe.total_examples = 20 * 256;
-  const Step step = find_workload("airbench94").training(recipe);
+  const Step step = workloads::find_workload("airbench94").training(recipe);
   const Binding binding{.processes = 3, .process_of = [](const Place& place) {
                           return place.role == Role::Server ? 0 : 1 + place.replica;
                         }};
@@ -188,15 +188,15 @@ TEST(ParameterServer, AddsPushesUpAsTheyArriveInTheOrderOfWorkers) {
 
 /// Two of three workers count; a step applies 30 examples and draws 45. Two servers.
 Step with_a_backup_worker(std::int64_t batch) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = batch;
   recipe.train_examples = 50;
   recipe.total_examples = 3000;
   StrategyOptions options = replicas(2);
   options.given["backup_workers"] = 1;
   options.given["servers"] = 2;
-  return apply(find_strategies("parameter_server"), find_workload("parabola").training(recipe),
-               options);
+  return apply(find_strategies("parameter_server"),
+               workloads::find_workload("parabola").training(recipe), options);
 }
 
 TEST(BackupWorkers, StandBetweenPushesAndUpdatesAndTheFirstServerTellsTheOthers) {
@@ -247,14 +247,14 @@ TEST(BackupWorkers, HaveTheSharesOfTheFirstWorkersOnceMore) {
 
 /// The servers decide even when some parameters have stopped learning.
 TEST(BackupWorkers, NeverRestAtTheQuorum) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = 256;
   recipe.train_examples = 512;
   recipe.total_examples = 20 * 256;
   StrategyOptions options = replicas(2);
   options.given["backup_workers"] = 1;
   const Step step = apply(find_strategies("parameter_server"),
-                          find_workload("airbench94").training(recipe), options);
+                          workloads::find_workload("airbench94").training(recipe), options);
   std::int64_t resting_updates = 0;
   const std::vector<std::int64_t> expiry = expiries(step);
   for (std::size_t id = 0; id < expiry.size(); ++id) {
@@ -266,4 +266,4 @@ TEST(BackupWorkers, NeverRestAtTheQuorum) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

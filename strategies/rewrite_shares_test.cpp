@@ -14,7 +14,7 @@
 #include "kernels/graph/text.h"
 #include "strategies/rewritten_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::count;
@@ -174,11 +174,11 @@ TEST(Sharded, GathersABucketsParametersWhileTheOneBeforeIsUsed) {
 /// airbench94's whitening bias is trained for some epochs only; then the backward nodes that make
 /// its gradient rest at all workers, whichever has its sums.
 TEST(Sharded, RestsWhereAllReduceDoes) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = 1024;
   recipe.train_examples = 50'000;
   recipe.total_examples = 500'000;
-  const Step step = find_workload("airbench94").training(recipe);
+  const Step step = workloads::find_workload("airbench94").training(recipe);
   const auto resting = [&](const char* strategy) {
     const Step placed = apply(find_strategies(strategy), step, replicas(3));
     const std::vector<std::int64_t> all = expiries(placed);
@@ -207,4 +207,4 @@ TEST(Sharded, IsTheOnlyOneThatDealsOutTheStep) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

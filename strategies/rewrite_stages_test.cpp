@@ -11,7 +11,7 @@
 #include "kernels/distribute/traffic.h"
 #include "strategies/rewritten_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::count;
@@ -110,4 +110,4 @@ TEST(Pipeline, RefusesWhatItCannotCutNamingWhatCanBe) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

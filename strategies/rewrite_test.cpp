@@ -14,7 +14,7 @@
 #include "kernels/graph/text.h"
 #include "strategies/rewritten_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::count;
@@ -223,4 +223,4 @@ TEST(GraphSize, GrowsWithWorkersInGraphAndNotPerProcessBetweenGraphs) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -18,24 +18,26 @@ inline constexpr std::int64_t kParabolaBytes = (5 + 5 + 5 + 1) * 4;  // two weig
 inline constexpr std::int64_t kParabolaInputBytes = 50 * 2 * 4;
 
 inline Step parabola() {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = 50;
   recipe.train_examples = 50;
   recipe.total_examples = 100'000;
-  return find_workload("parabola").training(recipe);
+  return workloads::find_workload("parabola").training(recipe);
 }
 
-inline Step rewritten(const std::string& name, StrategyOptions options) {
-  return apply(find_strategies(name), parabola(), options);
+inline Step rewritten(const std::string& name, strategies::StrategyOptions options) {
+  return strategies::apply(strategies::find_strategies(name), parabola(), options);
 }
 
-inline StrategyOptions replicas(std::int64_t n) {
-  StrategyOptions options;
+inline strategies::StrategyOptions replicas(std::int64_t n) {
+  strategies::StrategyOptions options;
   options.replicas = n;
   return options;
 }
 
-inline Graph part(const Step& step) { return partitioned(step, Binding{}).front().graph; }
+inline Graph part(const Step& step) {
+  return strategies::partitioned(step, Binding{}).front().graph;
+}
 
 inline std::int64_t count(const Graph& graph, Op op) {
   return std::count_if(graph.nodes().begin(), graph.nodes().end(),

@@ -14,7 +14,7 @@
 #include "kernels/graph/copier.h"
 #include "strategies/replicas.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 /// The rows of a parameter that one server holds.
@@ -239,4 +239,4 @@ Step shard(const Step& step, std::int64_t servers, std::string_view strategy) {
   return sharder.run();
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

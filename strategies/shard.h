@@ -11,7 +11,7 @@
 
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 /// Returns the divided step. All parameters, laid end to end, are divided into `servers` ranges of
 /// equal size, one for each server. A parameter of at least kSplitBytes is cut at the row border
@@ -23,4 +23,4 @@ Step shard(const Step& step, std::int64_t servers, std::string_view strategy);
 
 inline constexpr std::int64_t kSplitBytes = 16 * 1024;
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -23,7 +23,7 @@
 #include "strategies/strategy.h"
 #include "strategies/summed_replicas.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 Step sharded(const Step& step, const StrategyOptions& options) {
@@ -51,4 +51,4 @@ extern constinit const Strategy kSharded = {
                    {"zero3", "--shard parameters"},
                    {"fsdp", "--shard parameters"}}}};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -13,7 +13,7 @@
 #include "strategies/curve_by_adam_for_test.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::curve_by_adam;
@@ -54,7 +54,7 @@ class Sharded : public testing::TestWithParam<Case> {};
 
 TEST_P(Sharded, GivesTheBitsOfAllReduce) {
   const Case& test = GetParam();
-  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = cpu::why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
   Trial ring(step_of(test), data_of(test.workload), options_of(test, "all_reduce"));
   for (const char* shard : {"optimizer", "gradients", "parameters"}) {
     Trial shares(step_of(test), data_of(test.workload), sharded(test, shard));
@@ -207,4 +207,4 @@ TEST(ShardedMemory, OfGradientsAndGatheredParametersIsThatOfAFewBuckets) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -9,7 +9,7 @@
 #include "kernels/graph/collective.h"
 #include "strategies/option.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 inline constexpr Option kBucketBytes = {
     .name = "bucket_bytes",
@@ -77,4 +77,4 @@ inline constexpr Option kTorusSides = {
     .unit = "",
     .type = Sides{}};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -17,7 +17,7 @@
 #include "kernels/graph/copier.h"
 #include "kernels/graph/listed_types.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 /// Attribute of a sum to be divided: whether gradients are freed, whether gathered parameters are,
@@ -403,4 +403,4 @@ Step apply_sharding(const Step& step) {
   return Shares(step, {.gradients = freed_early[0] != 0, .parameters = freed_early[1] != 0}).run();
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

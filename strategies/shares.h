@@ -12,7 +12,7 @@
 #include "kernels/graph/builder.h"
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 /// The memory to free as soon as it is no longer needed, instead of at the end of the step.
 struct FreedEarly {
@@ -41,4 +41,4 @@ bool has_sums_to_share(const Graph& graph);
 /// into shares. Call it after bucket(). Precondition: has_sums_to_share().
 Step apply_sharding(const Step& step);
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -3,7 +3,7 @@
 // single: every node at replica 0. The baseline; synchronous strategies equal it within rounding.
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 Step single(const Step& step, const StrategyOptions&) { return step; }
@@ -20,4 +20,4 @@ extern constinit const Strategy kSingle = {.name = "single",
                                            .options = {},
                                            .rewrite = single};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

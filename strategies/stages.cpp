@@ -11,7 +11,7 @@
 #include "kernels/distribute/traffic.h"
 #include "strategies/shared_options.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 constexpr int kNoPart = -1;
@@ -280,4 +280,4 @@ Stages divide_model(const Graph& graph, const Division& division, std::string_vi
   return {.of_node = stages_of(parts.of_nodes()), .of_variable = stages_of(parts.of_variables())};
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

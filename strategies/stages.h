@@ -14,7 +14,7 @@
 
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 /// Divides a sequence of costs into `parts` contiguous, non-empty groups so that the most expensive
 /// group is as cheap as possible. Element i of the result is the group of costs[i]. There must be
@@ -51,4 +51,4 @@ void require_no_stages(const Graph& graph, std::string_view what);
 /// `division.parts`, or if the step already has stages.
 Stages divide_model(const Graph& graph, const Division& division, std::string_view what);
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <random>
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using Costs = std::vector<std::int64_t>;
@@ -76,4 +76,4 @@ TEST(Dealing, InTurnIsAsEvenAsStagesOfOneChunkAndMoreEvenWhereSingleMovesHelp) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -9,7 +9,7 @@
 #include "kernels/base/names.h"
 #include "kernels/graph/collective.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 // Each is defined in the file of its name.
 extern const Strategy kSingle;
@@ -196,4 +196,4 @@ Exchange exchange_of(std::span<const Strategy* const> strategies) {
   return Exchange::Synchronous;
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

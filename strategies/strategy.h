@@ -15,7 +15,7 @@
 #include "kernels/graph/graph.h"
 #include "strategies/option.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 using Rewrite = Step (*)(const Step& step, const StrategyOptions& options);
 
@@ -117,4 +117,4 @@ std::string_view to_string(Processes processes);
 /// Synchronous if all are.
 Exchange exchange_of(std::span<const Strategy* const> strategies);
 
-}  // namespace regatta
+}  // namespace regatta::strategies

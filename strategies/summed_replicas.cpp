@@ -5,7 +5,7 @@
 
 #include "strategies/replicas.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 Step summed_replicas(const Step& step, const SummedReplicas& wanted) {
   Replicas replicas(step, {.count = wanted.count,
@@ -33,4 +33,4 @@ Step summed_replicas(const Step& step, const SummedReplicas& wanted) {
   return replicas.finish();
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -11,7 +11,7 @@
 
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 struct SummedReplicas {
   std::int64_t count = 1;
@@ -24,4 +24,4 @@ struct SummedReplicas {
 /// same cases as Replicas.
 Step summed_replicas(const Step& step, const SummedReplicas& wanted);
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -8,7 +8,7 @@
 #include "kernels/graph/collective_messages.h"
 #include "strategies/shared_options.h"
 
-namespace regatta {
+namespace regatta::strategies {
 
 std::string algorithm_of(const StrategyOptions& options) {
   const std::string algorithm = options.choice(kAlgorithm);
@@ -28,4 +28,4 @@ std::string algorithm_of(const StrategyOptions& options) {
   return to_algorithm(*sides);
 }
 
-}  // namespace regatta
+}  // namespace regatta::strategies

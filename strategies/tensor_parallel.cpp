@@ -25,7 +25,7 @@
 #include "strategies/stages.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 /// Rewrites one step. A shard is a stage of its replica.
@@ -175,4 +175,4 @@ extern constinit const Strategy kTensorParallel = {
     .rewrite = tensor_parallel,
     .elsewhere = {{{"megatron"}}}};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

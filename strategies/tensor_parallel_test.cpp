@@ -11,7 +11,7 @@
 #include "strategies/equivalence_for_test.h"
 #include "strategies/passes.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::bounds_of;
@@ -106,4 +106,4 @@ TEST(TensorParallel, BeginsWithTheValuesOfTheWhole) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -29,18 +29,18 @@
 namespace regatta::testing_support {
 
 /// Returns a workload of the table, or a narrow one for tests.
-inline Workload workload_of(const std::string& name) {
-  for (const Workload& narrow :
+inline workloads::Workload workload_of(const std::string& name) {
+  for (const workloads::Workload& narrow :
        {resnet9_narrow(), airbench94_narrow(), mobilenet_v2_narrow(), mobilenet_v2_full_narrow()}) {
     if (narrow.name == name) return narrow;
   }
-  return find_workload(name);
+  return workloads::find_workload(name);
 }
 
 /// Returns the workload's data for tests: the curve or 512 images.
 inline const DataSet& data_of(const std::string& workload) {
-  static const DataSet curve = make_curve();
-  static const DataSet shapes = make_shapes(20, Split::Train, 512);
+  static const DataSet curve = workloads::make_curve();
+  static const DataSet shapes = workloads::make_shapes(20, workloads::Split::Train, 512);
   return workload == "parabola" ? curve : shapes;
 }
 
@@ -48,12 +48,12 @@ inline const DataSet& data_of(const std::string& workload) {
 inline Step training_of(const std::string& workload, std::int64_t global_batch, std::int64_t steps,
                         ElementType element = ElementType::F32) {
   const DataSet& data = data_of(workload);
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = global_batch;
   recipe.train_examples = data.count;
   recipe.total_examples = steps * global_batch;
   recipe.element = element;
-  recipe.data_weights = data_weights_of(workload_of(workload), data);
+  recipe.data_weights = workloads::data_weights_of(workload_of(workload), data);
   return workload_of(workload).training(recipe);
 }
 
@@ -65,7 +65,7 @@ inline std::string identifier_of(std::string strategy) {
 
 struct TrialOptions {
   std::string strategy = "single";
-  StrategyOptions options;
+  strategies::StrategyOptions options;
   std::int64_t steps = 20;
   std::int64_t most_steps = 0;  ///< limit of the executor, if more than `steps`
   int threads_per_worker = 1;
@@ -149,8 +149,9 @@ class Trial {
  public:
   Trial(const Step& step, const DataSet& data, const TrialOptions& run)
       : kernels_("cpu"), global_batch_(step.global_batch) {
-    const auto strategies = find_strategies(run.strategy);
-    part_ = partitioned(apply(strategies, step, run.options), Binding{}).front();
+    const auto strategies = strategies::find_strategies(run.strategy);
+    part_ = strategies::partitioned(strategies::apply(strategies, step, run.options), Binding{})
+                .front();
     add_cpu_kernels(kernels_);
     transport_.add_kernels(kernels_);
     if (run.watch != nullptr) run.watch->attach(kernels_);
@@ -187,7 +188,7 @@ class Trial {
   }
 
   KernelTable kernels_;
-  InProcessTransport transport_;
+  comm::InProcessTransport transport_;
   Step part_;
   std::int64_t global_batch_;
   std::unique_ptr<Executor> executor_;

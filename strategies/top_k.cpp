@@ -24,7 +24,7 @@
 #include "strategies/shares.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 constexpr Option kTopKShare = {
@@ -172,4 +172,4 @@ extern constinit const Strategy kTopK = {
     .rewrite = top_k,
     .elsewhere = {{{.name = "dgc", .is = OtherName::Is::Near}}}};
 
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -12,7 +12,7 @@
 #include "strategies/equivalence_for_test.h"
 #include "strategies/replica_values_for_test.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::bounds_of;
@@ -172,4 +172,4 @@ TEST(TopK, RefusesWhatItCannotCompress) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

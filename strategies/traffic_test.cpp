@@ -7,7 +7,7 @@
 #include "kernels/distribute/traffic.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::data_of;
@@ -184,4 +184,4 @@ TEST(TrafficFormula, InGraphSparesReplicaZeroItsOwnCopy) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

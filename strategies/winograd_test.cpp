@@ -11,7 +11,7 @@
 #include "kernels/rewrite/winograd.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::strategies {
 namespace {
 
 using testing_support::data_of;
@@ -76,4 +76,4 @@ TEST(Winograd, FollowsDirectConvolutionsAndLetsStrategiesDealOutTheBatch) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::strategies

@@ -9,7 +9,7 @@
 #include "workloads/model.h"
 #include "workloads/whitening.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 constexpr std::int64_t kClasses = 10;
@@ -215,4 +215,4 @@ Workload airbench94() {
           .evaluation = evaluate};
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -9,7 +9,7 @@
 
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 /// The parameters that set the size of the model.
 struct Airbench94Size {
@@ -22,4 +22,4 @@ Workload airbench94();
 Step airbench94_training(const Recipe& recipe, Airbench94Size size);
 Step airbench94_evaluation(const Recipe& recipe, const Airbench94Size& size);
 
-}  // namespace regatta
+}  // namespace regatta::workloads

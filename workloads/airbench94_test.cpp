@@ -17,7 +17,7 @@
 #include "kernels/runtime/initialize.h"
 #include "workloads/data/shapes.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 constexpr std::int64_t kBatch = 1024;
@@ -178,4 +178,4 @@ TEST(Airbench94, AsksForWholeGroups) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -8,7 +8,7 @@
 
 #include "workloads/model.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 constexpr std::int64_t kClasses = 10;
@@ -223,4 +223,4 @@ Workload mobilenet_v2_full() {
           .evaluation = evaluate};
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -11,7 +11,7 @@
 
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 /// The parameters that set the size of the model.
 struct MobileNetV2Size {
@@ -28,4 +28,4 @@ Step mobilenet_v2_training(const Recipe& recipe, const MobileNetV2Size& size);
 Step mobilenet_v2_full_training(const Recipe& recipe, const MobileNetV2Size& size);
 Step mobilenet_v2_evaluation(const Recipe& recipe, const MobileNetV2Size& size);
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -12,7 +12,7 @@
 #include "strategies/test_support.h"
 #include "workloads/data/shapes.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 Recipe recipe_of(std::int64_t batch) {
@@ -131,4 +131,4 @@ TEST(MobileNetV2, LearnsAFewShapesByHeart) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::workloads

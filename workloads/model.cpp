@@ -7,7 +7,7 @@
 #include "kernels/graph/gradient.h"
 #include "kernels/graph/verify.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 Initializer fan_in_uniform(std::int64_t fan_in) {
   return {.kind = Initializer::Kind::Uniform,
@@ -189,4 +189,4 @@ Step Model::finish_evaluation(std::vector<Value> outputs, std::int64_t batch) {
   return std::move(step_);
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

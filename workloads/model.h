@@ -19,7 +19,7 @@
 #include "kernels/graph/builder.h"
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 enum class Mode : std::uint8_t { Training, Evaluation };
 
@@ -126,4 +126,4 @@ class Model {
 /// nn.Conv2d, reset_parameters().
 Initializer fan_in_uniform(std::int64_t fan_in);
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -8,9 +8,9 @@
 
 namespace regatta::testing_support {
 
-Workload resnet9_narrow();  ///< 4 examples a group
-Workload airbench94_narrow();
-Workload mobilenet_v2_narrow();
-Workload mobilenet_v2_full_narrow();
+workloads::Workload resnet9_narrow();  ///< 4 examples a group
+workloads::Workload airbench94_narrow();
+workloads::Workload mobilenet_v2_narrow();
+workloads::Workload mobilenet_v2_full_narrow();
 
 }  // namespace regatta::testing_support

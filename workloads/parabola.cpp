@@ -3,7 +3,7 @@
 
 #include "workloads/model.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 constexpr std::int64_t kHidden = 5;
@@ -62,4 +62,4 @@ Workload parabola() {
           .evaluation = evaluation};
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -7,8 +7,8 @@
 
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 Workload parabola();
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -17,7 +17,7 @@
 #include "workloads/plain_parabola.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 constexpr std::int64_t kPoints = 50;
@@ -30,14 +30,15 @@ void engine(benchmark::State& state, const std::string& strategy, std::int64_t r
   recipe.train_examples = kPoints;
   constexpr std::int64_t kMaxSteps = 50'000'000;
   recipe.total_examples = kMaxSteps * kPoints;
-  StrategyOptions options;
+  strategies::StrategyOptions options;
   options.replicas = replicas;
-  const Step part = partitioned(apply(find_strategies(strategy),
-                                      find_workload("parabola").training(recipe), options),
-                                Binding{})
+  const Step part = strategies::partitioned(
+                        strategies::apply(strategies::find_strategies(strategy),
+                                          find_workload("parabola").training(recipe), options),
+                        Binding{})
                         .front();
   KernelTable kernels("cpu");
-  InProcessTransport transport;
+  comm::InProcessTransport transport;
   add_cpu_kernels(kernels);
   transport.add_kernels(kernels);
   ExecutorOptions executor_options;
@@ -75,6 +76,6 @@ BENCHMARK_CAPTURE(engine, in_graph_2, std::string("in_graph"), 2)->UseRealTime()
 BENCHMARK_CAPTURE(engine, async_shared_2, std::string("async_shared"), 2)->UseRealTime();
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::workloads
 
 BENCHMARK_MAIN();

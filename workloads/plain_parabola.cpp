@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace regatta {
+namespace regatta::workloads {
 
 float PLAIN_STEP(PlainParabola& state) {
   constexpr std::size_t kHidden = PlainParabola::kHidden;
@@ -48,4 +48,4 @@ float PLAIN_STEP(PlainParabola& state) {
   return loss;
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

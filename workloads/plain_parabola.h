@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-namespace regatta {
+namespace regatta::workloads {
 
 struct PlainParabola {
   static constexpr std::size_t kHidden = 5;
@@ -28,4 +28,4 @@ float plain_step_o2(PlainParabola& state);
 /// vectorise tanh (libmvec).
 float plain_step_fast_math(PlainParabola& state);
 
-}  // namespace regatta
+}  // namespace regatta::workloads

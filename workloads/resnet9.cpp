@@ -5,7 +5,7 @@
 
 #include "workloads/model.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 constexpr std::int64_t kClasses = 10;
@@ -147,4 +147,4 @@ Workload resnet9_thin() {
           .evaluation = evaluate_thin};
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -9,7 +9,7 @@
 
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 /// The parameters in which resnet9 and its smaller variants differ.
 struct Resnet9Size {
@@ -25,4 +25,4 @@ Workload resnet9_thin();
 Step resnet9_training(const Recipe& recipe, Resnet9Size size);
 Step resnet9_evaluation(const Recipe& recipe, const Resnet9Size& size);
 
-}  // namespace regatta
+}  // namespace regatta::workloads

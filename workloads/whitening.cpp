@@ -7,7 +7,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 constexpr int kMostSweeps = 100;
@@ -177,4 +177,4 @@ std::vector<float> whitening_filters(const DataSet& data, const Augmentation& au
   return filters;
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -12,7 +12,7 @@
 #include "kernels/data/data_set.h"
 #include "kernels/graph/builder.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 struct WhiteningOptions {
   std::int64_t kernel = 2;  ///< side of a patch, pixels
@@ -36,4 +36,4 @@ struct Eigensystem {
 };
 Eigensystem eigensystem(std::vector<double> matrix, std::int64_t n);
 
-}  // namespace regatta
+}  // namespace regatta::workloads

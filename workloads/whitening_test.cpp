@@ -7,7 +7,7 @@
 
 #include "workloads/data/shapes.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 // The second difference of 4 points has the eigenvalues 2 - 2 cos(k pi / 5), k = 1 … 4.
@@ -79,4 +79,4 @@ TEST(Whitening, AsksForImages) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::workloads

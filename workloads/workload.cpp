@@ -14,7 +14,7 @@
 #include "workloads/parabola.h"
 #include "workloads/resnet9.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 /// `shapes` is one fixed data set for all seeds of runs.
@@ -160,4 +160,4 @@ std::string digest_of(const DataSets& data) {
   return both.digits();
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -15,7 +15,7 @@
 #include "kernels/graph/graph.h"
 #include "workloads/data/cifar10.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 /// The parameters of a workload that a run may change. Units: examples.
 struct Recipe {
@@ -145,4 +145,4 @@ DataSets load_data(const Workload& workload, const std::string& name, const Data
 /// Returns one digest, computed from the digests of both parts.
 std::string digest_of(const DataSets& data);
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -8,7 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/runtime/schedule.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 TEST(Workloads, KnowTheSizesOfDataSetsThatTheyCanMake) {
@@ -135,4 +135,4 @@ TEST(Rates, MoveTheWeightsInTheFirstStepOfEveryWorkload) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -13,7 +13,7 @@
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -98,15 +98,15 @@ std::vector<double> step_times(const Executor& executor, const GpuStepOptions& o
 }
 
 /// The time spans of one step's kernels, from the begin of the first.
-std::vector<KernelSpan> spans_of(const TimedKernels& timed, std::size_t step) {
+std::vector<KernelSpan> spans_of(const run::TimedKernels& timed, std::size_t step) {
   const QueueMark* first = nullptr;
   std::vector<KernelSpan> spans;
   double end = 0;
-  for (const TimedKernels::NodeTimes& node : timed.nodes()) {
+  for (const run::TimedKernels::NodeTimes& node : timed.nodes()) {
     if (node.head != nullptr) continue;
     check(node.queue != nullptr && node.queue == timed.nodes().front().queue,
           "all kernels of single are in one queue");
-    const TimedKernels::Marks& marks = node.marks.at(step);
+    const run::TimedKernels::Marks& marks = node.marks.at(step);
     if (!marks.ran) {
       spans.push_back({.begin_ms = end, .end_ms = end});
       continue;
@@ -119,11 +119,11 @@ std::vector<KernelSpan> spans_of(const TimedKernels& timed, std::size_t step) {
   return spans;
 }
 
-std::vector<KernelTiming> rows_of(const TimedKernels& timed, const Graph& graph,
+std::vector<KernelTiming> rows_of(const run::TimedKernels& timed, const Graph& graph,
                                   const QueueSplit& split) {
   std::vector<KernelTiming> rows;
-  std::map<const TimedKernels::NodeTimes*, std::size_t> numbers;
-  for (const TimedKernels::NodeTimes& times : timed.nodes()) {
+  std::map<const run::TimedKernels::NodeTimes*, std::size_t> numbers;
+  for (const run::TimedKernels::NodeTimes& times : timed.nodes()) {
     if (times.head != nullptr) {
       KernelLoad& load = rows[numbers.at(times.head)].load;
       const KernelLoad more = load_of(graph, times.id);
@@ -157,7 +157,7 @@ double measure_captured(Device& device, const KernelTable& kernels, const Step& 
   Executor executor(part, {kernels, device}, how);
   executor.prepare();
   executor.run(how.max_examples);
-  return median_interval(step_times(executor, options)).median;
+  return judge::median_interval(step_times(executor, options)).median;
 }
 
 std::set<ElementType> elements_of(const std::vector<KernelTiming>& rows) {
@@ -192,7 +192,7 @@ Json gpu_step_report(const std::vector<KernelTiming>& rows, const QueueSplit& sp
 
 Json measure_gpu_step(Device& device, const KernelTable& kernels, const Step& part,
                       const DataSet& data, const GpuStepOptions& options) {
-  TimedKernels timed(kernels, "cuda", options.warm_up + options.steps);
+  run::TimedKernels timed(kernels, "cuda", options.warm_up + options.steps);
   QueueSplit split;
   std::vector<KernelTiming> rows;
   std::int64_t planned_bytes = 0;
@@ -277,4 +277,4 @@ void print_gpu_step(const Json& report, double batch, Rows rows) {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::bench

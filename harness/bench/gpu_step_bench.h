@@ -18,7 +18,7 @@
 #include "harness/bench/roofline_bench.h"
 #include "kernels/data/data_set.h"
 
-namespace regatta {
+namespace regatta::bench {
 
 struct GpuStepOptions {
   std::int64_t batch = 0;    ///< examples in a step
@@ -52,4 +52,4 @@ nlohmann::ordered_json measure_gpu_step(Device& device, const KernelTable& kerne
 enum class Rows : std::uint8_t { Ops, OpsAndKernels };
 void print_gpu_step(const nlohmann::ordered_json& report, double batch, Rows rows);
 
-}  // namespace regatta
+}  // namespace regatta::bench

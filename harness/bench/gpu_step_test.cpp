@@ -14,7 +14,7 @@
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"
 
-namespace regatta {
+namespace regatta::bench {
 namespace {
 
 using cuda::testing_support::kDevices;
@@ -141,14 +141,14 @@ class GpuStepOn : public testing::TestWithParam<On> {
   void SetUp() override { make_device(GetParam(), device_); }
 
   Json measure(const std::string& workload, const std::string& dtype, const DataSet& data) {
-    RaceRequest request;
+    plan::RaceRequest request;
     request.workload = workload;
     request.dtype = dtype;
     request.device = "cuda";
     request.global_batch = kBatch;
     request.steps = 1000;
-    Placement placement = place(request, data.count);
-    set_data_weights(placement, data_weights_of(*placement.workload, data));
+    plan::Placement placement = plan::place(request, data.count);
+    plan::set_data_weights(placement, workloads::data_weights_of(*placement.workload, data));
     part_ = placement.placed->parts.front();
     KernelTable kernels("cuda");
     add_cuda_kernels(kernels);
@@ -192,7 +192,7 @@ class GpuStepOn : public testing::TestWithParam<On> {
 INSTANTIATE_TEST_SUITE_P(On, GpuStepOn, kDevices, name_of_device);
 
 TEST_P(GpuStepOn, SplitsAStepOfTheParabola) {
-  const DataSet data = make_curve();
+  const DataSet data = workloads::make_curve();
   const Json report = measure("parabola", "f32", data);
   expect_sums(report);
   EXPECT_EQ(report["ops"]["dense"]["kernels"], 2);
@@ -200,7 +200,7 @@ TEST_P(GpuStepOn, SplitsAStepOfTheParabola) {
 }
 
 TEST_P(GpuStepOn, KnowsWhatTheConvolutionsOfAStepInBf16HaveToDo) {
-  const DataSet data = make_shapes(1, Split::Train, 64);
+  const DataSet data = workloads::make_shapes(1, workloads::Split::Train, 64);
   const Json report = measure("resnet9_thin", "bf16", data);
   expect_sums(report);
   EXPECT_GT(report["peaks"]["tflop_per_s"]["tensor cores"].get<double>(), 0);
@@ -224,4 +224,4 @@ TEST_P(GpuStepOn, KnowsWhatTheConvolutionsOfAStepInBf16HaveToDo) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::bench

@@ -5,7 +5,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::bench {
 namespace {
 
 /// The middle half of the steps by length; all of them if there are fewer than four.
@@ -51,4 +51,4 @@ QueueSplit split_of(std::vector<MeasuredStep> steps) {
   return split;
 }
 
-}  // namespace regatta
+}  // namespace regatta::bench

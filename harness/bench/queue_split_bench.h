@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace regatta {
+namespace regatta::bench {
 
 /// The begin and end of a kernel, relative to the begin of the step's first kernel. Units: ms.
 struct KernelSpan {
@@ -36,4 +36,4 @@ struct QueueSplit {
 /// The mean split of one or more steps, which must have the same kernels.
 QueueSplit split_of(std::vector<MeasuredStep> steps);
 
-}  // namespace regatta
+}  // namespace regatta::bench

@@ -12,7 +12,7 @@
 #include "kernels/graph/op.h"
 #include "kernels/runtime/lane.h"
 
-namespace regatta {
+namespace regatta::bench {
 namespace {
 
 constexpr int kRounds = 10;
@@ -157,4 +157,4 @@ Peaks measure_peaks(Device& device, const KernelTable& kernels,
   return peaks;
 }
 
-}  // namespace regatta
+}  // namespace regatta::bench

@@ -20,7 +20,7 @@
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::bench {
 
 /// A kernel that reaches at least this share of a measured peak is at that limit.
 inline constexpr double kNearShare = 0.6;
@@ -62,4 +62,4 @@ struct PeakSizes {
 Peaks measure_peaks(Device& device, const KernelTable& kernels,
                     const std::set<ElementType>& elements, const PeakSizes& sizes);
 
-}  // namespace regatta
+}  // namespace regatta::bench

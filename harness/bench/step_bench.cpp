@@ -29,7 +29,7 @@
 #include "kernels/runtime/gpu_facts.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -39,28 +39,28 @@ using Json = nlohmann::ordered_json;
 constexpr std::int64_t kLongRun = 100;
 
 struct Options {
-  RaceRequest request;
+  plan::RaceRequest request;
   std::int64_t rounds = 5;
   std::int64_t steps_a_round = 2;
   std::int64_t peak_side = PeakSizes().side;
   bool layers = false;
   bool json = false;
   std::string save;  ///< a file; empty: nothing is saved
-  IfThere if_there = IfThere::Refuse;
+  system::IfThere if_there = system::IfThere::Refuse;
 };
 
 double milliseconds(std::uint64_t span) { return static_cast<double>(span) * ns_per_tick() * 1e-6; }
 
 /// Medians over the steps after `first`: the time of all kernels of each kind of op, and the time
 /// outside kernels, `outside_kernels_ms`.
-Json split_by_op(const TimedKernels& kernels, const LoopReport& loop, std::size_t first) {
+Json split_by_op(const run::TimedKernels& kernels, const LoopReport& loop, std::size_t first) {
   const auto steps = static_cast<std::size_t>(loop.steps);
   std::map<std::string, std::vector<double>> by_op;
   std::vector<double> step_ms, outside_ms;
   for (std::size_t k = first; k < steps; ++k) {
     std::map<std::string, std::uint64_t> spent;
     std::uint64_t inside = 0;
-    for (const TimedKernels::NodeTimes& node : kernels.nodes()) {
+    for (const run::TimedKernels::NodeTimes& node : kernels.nodes()) {
       spent[std::string(to_string(node.op))] += node.ticks[k];
       inside += node.ticks[k];
     }
@@ -69,49 +69,50 @@ Json split_by_op(const TimedKernels& kernels, const LoopReport& loop, std::size_
     outside_ms.push_back(step_ms.back() - milliseconds(inside));
   }
   std::vector<std::pair<double, std::string>> sorted;
-  for (const auto& [op, times] : by_op) sorted.emplace_back(median_interval(times).median, op);
+  for (const auto& [op, times] : by_op)
+    sorted.emplace_back(judge::median_interval(times).median, op);
   std::sort(sorted.rbegin(), sorted.rend());
   Json ops = Json::object();
   for (const auto& [ms, op] : sorted) ops[op] = ms;
-  return {{"ms", median_interval(step_ms).median},
+  return {{"ms", judge::median_interval(step_ms).median},
           {"ops_ms", ops},
-          {"outside_kernels_ms", median_interval(outside_ms).median}};
+          {"outside_kernels_ms", judge::median_interval(outside_ms).median}};
 }
 
 /// The step and its data, as measured on either device.
 struct Subject {
-  DataSets data;
-  Placement placement;
+  workloads::DataSets data;
+  plan::Placement placement;
   Step part;
   std::int64_t batch = 0;
   std::vector<int> cores;
 };
 
 std::unique_ptr<Subject> subject_of(const Options& options) {
-  RaceRequest request = options.request;
-  const Workload& workload = find_workload(request.workload);
+  plan::RaceRequest request = options.request;
+  const workloads::Workload& workload = workloads::find_workload(request.workload);
   const bool made = std::find(workload.data_sets.begin(), workload.data_sets.end(), "shapes") !=
                     workload.data_sets.end();
   const std::string dataset = !request.dataset.empty() ? request.dataset
                               : made                   ? "shapes"
                                                        : std::string(workload.data_sets.front());
   auto subject = std::make_unique<Subject>();
-  subject->data = load_data(workload, dataset, files_of(request));
+  subject->data = workloads::load_data(workload, dataset, plan::files_of(request));
   const DataSet& train = subject->data.train;
   request.steps = kLongRun * (options.rounds + 1) * options.steps_a_round;
-  Placement& placement = subject->placement = place(request, train.count);
-  set_data_weights(placement, data_weights_of(workload, train));
+  plan::Placement& placement = subject->placement = plan::place(request, train.count);
+  plan::set_data_weights(placement, workloads::data_weights_of(workload, train));
   subject->batch = placement.recipe.global_batch;
   subject->part = placement.placed->parts.front();
-  subject->cores = available_cores(request.threads);
+  subject->cores = system::available_cores(request.threads);
   return subject;
 }
 
 Json measure_on_gpu(const Options& options) {
-  const RaceRequest& request = options.request;
+  const plan::RaceRequest& request = options.request;
   const std::unique_ptr<Subject> subject = subject_of(options);
-  const EngineRule engines = engines_of(subject->placement);
-  const std::unique_ptr<Backend> backend = make_backend("cuda", {.engines = engines});
+  const EngineRule engines = plan::engines_of(subject->placement);
+  const std::unique_ptr<run::Backend> backend = run::make_backend("cuda", {.engines = engines});
   Json report{{"workload", request.workload},
               {"dtype", request.dtype},
               {"device", "cuda"},
@@ -130,22 +131,22 @@ Json measure_on_gpu(const Options& options) {
 }
 
 Json measure(const Options& options) {
-  const RaceRequest& request = options.request;
+  const plan::RaceRequest& request = options.request;
   const std::unique_ptr<Subject> subject = subject_of(options);
   const std::vector<int>& cores = subject->cores;
   const std::int64_t batch = subject->batch;
   const std::int64_t steps = (options.rounds + 1) * options.steps_a_round;
   const auto threads = static_cast<int>(cores.size());
-  const std::unique_ptr<Backend> backend = make_backend("cpu");
-  TimedKernels timed(backend->kernels, "cpu", steps);
-  const std::int64_t rss_before = peak_rss_bytes();
+  const std::unique_ptr<run::Backend> backend = run::make_backend("cpu");
+  run::TimedKernels timed(backend->kernels, "cpu", steps);
+  const std::int64_t rss_before = system::peak_rss_bytes();
   Executor executor(subject->part, timed.table(),
                     {.cores = cores,
                      .threads_per_worker = threads,
                      .data = &subject->data.train,
                      .max_examples = steps * batch});
   executor.run(options.steps_a_round * batch);
-  const std::int64_t rss_after = peak_rss_bytes();
+  const std::int64_t rss_after = system::peak_rss_bytes();
   executor.run(steps * batch);
 
   Json step =
@@ -196,7 +197,7 @@ void print_on_gpu(const Json& report, bool layers) {
 }
 
 void declare(CLI::App& app, Options& options) {
-  RaceRequest& request = options.request;
+  plan::RaceRequest& request = options.request;
   app.add_option("--workload", request.workload)->required();
   app.add_option("--dtype", request.dtype)->capture_default_str();
   app.add_option("--batch", request.global_batch, "default: the workload's");
@@ -217,7 +218,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--layers", options.layers, "on a GPU: each kernel, too");
   app.add_flag("--json", options.json);
   app.add_option("--save", options.save, "file for the same JSON beside what is printed");
-  add_overwrite(app, options.if_there, "the file of --save");
+  plan::add_overwrite(app, options.if_there, "the file of --save");
 }
 
 int run(int argc, char** argv) {
@@ -227,10 +228,10 @@ int run(int argc, char** argv) {
   declare(app, options);
   CLI11_PARSE(app, argc, argv);
   try {
-    const bool on_gpu = is_gpu(options.request.device);
-    std::optional<OutputFile> saved;
+    const bool on_gpu = plan::is_gpu(options.request.device);
+    std::optional<system::OutputFile> saved;
     if (!options.save.empty()) {
-      saved.emplace(OutputOptions{options.save, "--save", options.if_there});
+      saved.emplace(system::OutputOptions{options.save, "--save", options.if_there});
     }
     const Json report = on_gpu ? measure_on_gpu(options) : measure(options);
     if (saved) {
@@ -252,6 +253,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::bench
 
 int main(int argc, char** argv) { return regatta::run(argc, argv); }

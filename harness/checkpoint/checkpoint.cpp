@@ -14,7 +14,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/random.h"
 
-namespace regatta {
+namespace regatta::checkpoint {
 namespace {
 
 using Bytes = std::span<const char>;
@@ -111,7 +111,7 @@ void refuse_nonsense(const Checkpoint& checkpoint, const std::string& name) {
   const auto damaged = [&](const std::string& what) {
     refuse(name, "a damaged checkpoint: " + what);
   };
-  const bool is_id = checkpoint.run_id.size() == 2 * kRunIdBytes &&
+  const bool is_id = checkpoint.run_id.size() == 2 * system::kRunIdBytes &&
                      checkpoint.run_id.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!is_id) damaged("its run has no id");
   if (checkpoint.examples < 0 || checkpoint.training_ns < 0 || checkpoint.full_ns < 0) {
@@ -119,7 +119,7 @@ void refuse_nonsense(const Checkpoint& checkpoint, const std::string& name) {
   }
   if (checkpoint.examples > 0 && checkpoint.evaluations.empty()) damaged("it has no evaluation");
   std::set<int> numbers;
-  for (const LoopHistory& loop : checkpoint.report.loops) {
+  for (const run::LoopHistory& loop : checkpoint.report.loops) {
     if (loop.number < 0 || !numbers.insert(loop.number).second) damaged("a loop is there twice");
   }
 }
@@ -129,19 +129,19 @@ void refuse_nonsense(const Checkpoint& checkpoint, const std::string& name) {
 void encode(Checkpoint checkpoint, const std::function<void(Bytes)>& write) {
   Payload payload;
   lay_out(checkpoint.variables, payload);
-  const std::string header = bytes_of(checkpoint);
+  const std::string header = system::bytes_of(checkpoint);
   std::uint64_t checksum = fnv1a("");
   const auto add = [&](Bytes bytes) {
     checksum = fnv1a(bytes.data(), bytes.size(), checksum);
     write(bytes);
   };
   add(kMagic);
-  add(bytes_of(Checkpoint::kFormat));
-  add(bytes_of(std::uint64_t{header.size()}));
-  add(bytes_of(payload.size()));
+  add(system::bytes_of(Checkpoint::kFormat));
+  add(system::bytes_of(std::uint64_t{header.size()}));
+  add(system::bytes_of(payload.size()));
   add(header);
   for (Bytes piece : payload.pieces()) add(piece);
-  write(bytes_of(checksum));
+  write(system::bytes_of(checksum));
 }
 
 Checkpoint decode(std::vector<char> file, const std::string& name) {
@@ -149,8 +149,8 @@ Checkpoint decode(std::vector<char> file, const std::string& name) {
   const Sections sections = sections_of(*kept, name);
   Checkpoint checkpoint;
   try {
-    checkpoint = value_in<Checkpoint>(sections.header);
-    require_whole(checkpoint.report);
+    checkpoint = system::value_in<Checkpoint>(sections.header);
+    run::require_whole(checkpoint.report);
   } catch (const RunError& error) {
     refuse(name, std::string("a damaged checkpoint: ") + error.what());
   }
@@ -164,9 +164,9 @@ Checkpoint decode(std::vector<char> file, const std::string& name) {
 
 Positions positions_of(const Checkpoint& checkpoint) {
   Positions positions{.loops = {},
-                      .steps = std::ssize(beginnings(checkpoint.report.loops)),
+                      .steps = std::ssize(run::beginnings(checkpoint.report.loops)),
                       .examples = checkpoint.examples};
-  for (const LoopHistory& loop : checkpoint.report.loops) {
+  for (const run::LoopHistory& loop : checkpoint.report.loops) {
     if (loop.examples.empty()) continue;
     positions.loops.push_back({.number = loop.number,
                                .steps = std::ssize(loop.examples),
@@ -175,4 +175,4 @@ Positions positions_of(const Checkpoint& checkpoint) {
   return positions;
 }
 
-}  // namespace regatta
+}  // namespace regatta::checkpoint

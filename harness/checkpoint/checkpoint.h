@@ -22,7 +22,7 @@
 #include "harness/record/record_fields.h"
 #include "harness/run/trainer.h"
 
-namespace regatta {
+namespace regatta::checkpoint {
 
 /// A range of the payload. Units: bytes.
 struct Extent {
@@ -57,17 +57,17 @@ struct Checkpoint {
 
   std::string run_id;   ///< id of the original run, however often it was resumed
   std::string command;  ///< command of the original run
-  Fingerprint fingerprint;
+  plan::Fingerprint fingerprint;
   std::int64_t examples = 0;  ///< trained on; asynchronous loops may have seen a few more
   std::int64_t training_ns = 0;
   std::int64_t full_ns = 0;
-  CheckpointsRecord checkpoints;  ///< the count includes this checkpoint, the time does not
-  std::vector<Evaluation> evaluations;
+  record::CheckpointsRecord checkpoints;  ///< the count includes this checkpoint, the time does not
+  std::vector<record::Evaluation> evaluations;
   std::optional<std::int64_t> training_time_to_target_ns;
   std::optional<std::int64_t> full_time_to_target_ns;
   std::optional<std::int64_t> result_time_to_target_ns;
   std::optional<std::int64_t> examples_to_target;
-  TrainingReport report;
+  run::TrainingReport report;
   std::vector<SavedVariable> variables;  ///< in the order of Trainer::variables(Copies::All)
   /// The file's bytes, to which `variables` refer, if the checkpoint was read from a file.
   std::shared_ptr<const std::vector<char>> file;
@@ -101,4 +101,4 @@ Checkpoint decode(std::vector<char> file, const std::string& name);
 /// Returns the positions (steps and examples) of the run's loops at the checkpoint.
 Positions positions_of(const Checkpoint& checkpoint);
 
-}  // namespace regatta
+}  // namespace regatta::checkpoint

@@ -16,7 +16,7 @@
 #include "harness/system/input_file.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,7 +123,7 @@ void CheckpointFolder::remove() {
 
 Checkpoint read_checkpoint(const fs::path& path) {
   const std::string flag = "--resume " + path.string() + ": ";
-  const fs::path name = is_folder(path) ? path / kFile : path;
+  const fs::path name = system::is_folder(path) ? path / kFile : path;
   const Descriptor file(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts {};
   if (file.number() < 0 || fstat(file.number(), &facts) != 0) {
@@ -139,4 +139,4 @@ Checkpoint read_checkpoint(const fs::path& path) {
   return decode(std::move(bytes), path.string());
 }
 
-}  // namespace regatta
+}  // namespace regatta::checkpoint

@@ -10,7 +10,7 @@
 
 #include "harness/checkpoint/checkpoint.h"
 
-namespace regatta {
+namespace regatta::checkpoint {
 
 class CheckpointFolder {
  public:
@@ -38,4 +38,4 @@ class CheckpointFolder {
 /// Throws: RunError(Usage), RunError(Data).
 Checkpoint read_checkpoint(const std::filesystem::path& path);
 
-}  // namespace regatta
+}  // namespace regatta::checkpoint

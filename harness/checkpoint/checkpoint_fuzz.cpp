@@ -8,7 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/random.h"
 
-namespace regatta {
+namespace regatta::checkpoint {
 namespace {
 
 constexpr std::size_t kWordBytes = 8;
@@ -60,7 +60,7 @@ std::vector<char> sealed(std::vector<char> file) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::checkpoint
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::vector<char> file(data, data + size);

@@ -20,7 +20,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/random.h"
 
-namespace regatta {
+namespace regatta::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,8 +28,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kWeights = "twelve bytes";
 constexpr std::string_view kOthers = "other twelve";
 
-TrainingReport sample_report() {
-  TrainingReport report;
+run::TrainingReport sample_report() {
+  run::TrainingReport report;
   report.workers = {{.rank = 1,
                      .report = {.place = {.replica = 1, .stage = 2, .role = Role::Worker},
                                 .steps = 3,
@@ -51,7 +51,8 @@ TrainingReport sample_report() {
                    .examples = {0, 50, 100}}};
   report.traffic[{.replica = 1, .stage = 2, .role = Role::Worker}] = {
       .sent = 7, .received = 8, .messages = 9};
-  ExchangeTimes& times = report.exchange_times[{.replica = 1, .stage = 2, .role = Role::Worker}];
+  comm::ExchangeTimes& times =
+      report.exchange_times[{.replica = 1, .stage = 2, .role = Role::Worker}];
   times.late.add(1'000);
   times.late.add(70);
   times.late_uncertainty_ns = 12;
@@ -212,7 +213,7 @@ TEST(Checkpoint, IsRefusedWithAHeaderThatIsNone) {
                               Extent{.offset = ~std::uint64_t{0}, .size = 8}}) {
     Checkpoint huge = sample();
     huge.variables[0].extent = extent;
-    EXPECT_NE(error_of(file_of(bytes_of(huge), std::string(1000, 'x'))).find("outside"),
+    EXPECT_NE(error_of(file_of(system::bytes_of(huge), std::string(1000, 'x'))).find("outside"),
               std::string::npos);
   }
 }
@@ -230,10 +231,10 @@ TEST(Checkpoint, IsReadWhateverItsHeaderIs) {
 }
 
 TEST(JoinedReports, AddUpAndFollowEachOther) {
-  TrainingReport later = sample_report();
+  run::TrainingReport later = sample_report();
   later.loops[0].losses = {9, 8, 7};
   later.planned_bytes = 77;
-  const TrainingReport all = joined(sample_report(), later);
+  const run::TrainingReport all = run::joined(sample_report(), later);
   EXPECT_EQ(all.loops.at(0).losses, (std::vector<float>{3.5F, 2.25F, 0.1F, 9, 8, 7}));
   EXPECT_EQ(all.loops.at(0).step_ns.size(), 6U);
   ASSERT_EQ(all.workers.size(), 1U);
@@ -328,4 +329,4 @@ TEST_F(CheckpointFolders, KeepsTheFormerOneWhereTheDiskIsFull) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::checkpoint

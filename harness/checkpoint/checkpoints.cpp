@@ -13,25 +13,25 @@
 #include "kernels/base/error.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::checkpoint {
 namespace {
 
 constexpr std::int64_t kNeverNext = std::numeric_limits<std::int64_t>::max();
 
 /// Adds the values, other than those that ranks agree on, on which bits and times depend.
-void add_lines(const Record& record, Fingerprint& fingerprint) {
+void add_lines(const record::Record& record, plan::Fingerprint& fingerprint) {
   std::set<std::string> names;
   for (const auto& [name, value] : fingerprint) names.insert(name);
-  for (const auto& [name, value] : lines_of(record.cell)) {
+  for (const auto& [name, value] : record::lines_of(record.cell)) {
     if (!names.contains(name)) fingerprint.emplace_back(name, value);
   }
   fingerprint.emplace_back("target", fmt::format("{:g}", record.target.value));
-  fingerprint.emplace_back("cpu", machine_facts().cpu);
+  fingerprint.emplace_back("cpu", system::machine_facts().cpu);
 }
 
 }  // namespace
 
-Checkpoints::Checkpoints(const RaceRequest& request) : request_(request) {
+Checkpoints::Checkpoints(const plan::RaceRequest& request) : request_(request) {
   if (!request_.resume.empty()) former_ = read_checkpoint(request_.resume);
   path_ = request_.resume;
 }
@@ -43,18 +43,19 @@ RunPosition Checkpoints::begin() const {
           .full_ns = former_->full_ns};
 }
 
-std::optional<Resumed> Checkpoints::resumed() const {
+std::optional<record::Resumed> Checkpoints::resumed() const {
   if (!former_) return std::nullopt;
-  return Resumed{.run_id = former_->run_id, .from = request_.resume, .examples = former_->examples};
+  return record::Resumed{
+      .run_id = former_->run_id, .from = request_.resume, .examples = former_->examples};
 }
 
-void Checkpoints::identify(Fingerprint asked_for, const Record& record) {
+void Checkpoints::identify(plan::Fingerprint asked_for, const record::Record& record) {
   fingerprint_ = std::move(asked_for);
   add_lines(record, fingerprint_);
   run_id_ = former_ ? former_->run_id : record.run_id;
   command_ = former_ ? former_->command : record.command;
   if (!former_) return;
-  if (const std::string differs = difference(fingerprint_, former_->fingerprint);
+  if (const std::string differs = plan::difference(fingerprint_, former_->fingerprint);
       !differs.empty()) {
     throw RunError(ErrorKind::Usage, "--resume " + request_.resume +
                                          ": the checkpoint is of another run than the one asked "
@@ -63,9 +64,9 @@ void Checkpoints::identify(Fingerprint asked_for, const Record& record) {
   }
 }
 
-void Checkpoints::restore(Trainer& trainer, Record& record) {
+void Checkpoints::restore(run::Trainer& trainer, record::Record& record) {
   if (!former_) return;
-  std::vector<VariableCopy> variables = trainer.variables(Copies::All);
+  std::vector<run::VariableCopy> variables = trainer.variables(run::Copies::All);
   bool fits = variables.size() == former_->variables.size();
   for (std::size_t i = 0; fits && i < variables.size(); ++i) {
     const SavedVariable& saved = former_->variables[i];
@@ -96,7 +97,8 @@ std::int64_t Checkpoints::next_after(std::int64_t examples, std::int64_t global_
   return (steps / *request_.checkpoint_every + 1) * *request_.checkpoint_every * global_batch;
 }
 
-void Checkpoints::write(const RunPosition& position, Trainer& trainer, Record& record) {
+void Checkpoints::write(const RunPosition& position, run::Trainer& trainer,
+                        record::Record& record) {
   const std::int64_t begin_ns = now_ns();
   ++record.checkpoints.written;
   Checkpoint checkpoint{.run_id = run_id_,
@@ -114,7 +116,7 @@ void Checkpoints::write(const RunPosition& position, Trainer& trainer, Record& r
                         .report = whole(trainer.report()),
                         .variables = {},
                         .file = {}};
-  for (const VariableCopy& copy : trainer.variables(Copies::All)) {
+  for (const run::VariableCopy& copy : trainer.variables(run::Copies::All)) {
     checkpoint.variables.push_back(
         {.name = copy.variable.name,
          .place = to_string(copy.variable.place),
@@ -125,10 +127,10 @@ void Checkpoints::write(const RunPosition& position, Trainer& trainer, Record& r
   record.checkpoints.time_ns += now_ns() - begin_ns;
 }
 
-void Checkpoints::write_first(Trainer& trainer, Record& record) {
+void Checkpoints::write_first(run::Trainer& trainer, record::Record& record) {
   if (!wanted()) return;
   const std::filesystem::path folder = std::filesystem::path(request_.checkpoints) / run_id_;
-  if (request_.checkpoint_every || is_there(folder)) {
+  if (request_.checkpoint_every || system::is_there(folder)) {
     folder_ = std::make_unique<CheckpointFolder>(folder);
   }
   if (request_.checkpoint_every) {
@@ -141,12 +143,12 @@ void Checkpoints::write_first(Trainer& trainer, Record& record) {
     }
     path_ = folder.string();
   }
-  message_ = std::make_unique<InterruptMessage>("the run is interrupted" + advice());
+  message_ = std::make_unique<system::InterruptMessage>("the run is interrupted" + advice());
 }
 
-TrainingReport Checkpoints::whole(TrainingReport later) const {
+run::TrainingReport Checkpoints::whole(run::TrainingReport later) const {
   if (!former_) return later;
-  return joined(former_->report, std::move(later));
+  return run::joined(former_->report, std::move(later));
 }
 
 std::string Checkpoints::advice() const {
@@ -159,4 +161,4 @@ void Checkpoints::remove() {
   if (folder_) folder_->remove();
 }
 
-}  // namespace regatta
+}  // namespace regatta::checkpoint

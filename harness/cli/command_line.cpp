@@ -13,7 +13,7 @@
 #include "kernels/base/names.h"
 #include "strategies/passes.h"
 
-namespace regatta {
+namespace regatta::cli {
 namespace {
 
 CLI::Validator one_of(const std::string& what, const std::vector<std::string>& names) {
@@ -25,31 +25,33 @@ CLI::Validator one_of(const std::string& what, const std::vector<std::string>& n
       "");
 }
 
-void declare_matrix(CLI::App& app, MatrixRequest& request) {
-  auto* file = add_value(app, "file", request.file, "TOML: which cells, how many seeds");
-  add_value(app, "--tier", request.tier,
-            "instead of a file: " + CLI::detail::join(tier_names(), ", ") + " (regatta list tiers)")
+void declare_matrix(CLI::App& app, matrix::MatrixRequest& request) {
+  auto* file = plan::add_value(app, "file", request.file, "TOML: which cells, how many seeds");
+  plan::add_value(app, "--tier", request.tier,
+                  "instead of a file: " + CLI::detail::join(matrix::tier_names(), ", ") +
+                      " (regatta list tiers)")
       ->excludes(file);
-  add_value(app, "--seeds", request.seeds, "seeds 1 to this many (default: the matrix' own)",
-            NumberRange<std::int64_t>{.least = 1, .most = kMostSeeds});
-  add_value(app, "--out", request.out, "folder whose records.jsonl the records are added to");
-  add_data_dir(app, request.data_dir);
-  const auto set = [&request](MatrixRequest::Mode mode) {
+  plan::add_value(app, "--seeds", request.seeds, "seeds 1 to this many (default: the matrix' own)",
+                  system::NumberRange<std::int64_t>{.least = 1, .most = plan::kMostSeeds});
+  plan::add_value(app, "--out", request.out, "folder whose records.jsonl the records are added to");
+  plan::add_data_dir(app, request.data_dir);
+  const auto set = [&request](matrix::MatrixRequest::Mode mode) {
     return [&request, mode] { request.mode = mode; };
   };
-  auto* dry = app.add_flag_callback("--dry-run", set(MatrixRequest::Mode::DryRun),
+  auto* dry = app.add_flag_callback("--dry-run", set(matrix::MatrixRequest::Mode::DryRun),
                                     "show cells, those that cannot be and why, and the time");
-  app.add_flag_callback("--resume", set(MatrixRequest::Mode::Resume),
+  app.add_flag_callback("--resume", set(matrix::MatrixRequest::Mode::Resume),
                         "run what the folder does not hold yet")
       ->excludes(dry);
   app.add_flag_callback(
-      "--tune", [&request] { request.tune = MatrixRequest::Tune::Always; },
+      "--tune", [&request] { request.tune = matrix::MatrixRequest::Tune::Always; },
       "choose learning rates on other seeds before the race, where the matrix has no [[tune]]");
-  add_value(app, "--within", request.within,
-            "time for it, such as 90s, 3min or 1h: runs go seed by seed, one that would end "
-            "later is not begun, and what was left out is said (default: as long as it takes)");
+  plan::add_value(
+      app, "--within", request.within,
+      "time for it, such as 90s, 3min or 1h: runs go seed by seed, one that would end "
+      "later is not begun, and what was left out is said (default: as long as it takes)");
   app.add_flag_callback(
-      "--draw", [&request] { request.figure = MatrixRequest::Figure::Growing; },
+      "--draw", [&request] { request.figure = matrix::MatrixRequest::Figure::Growing; },
       "draw OUT/race.svg anew between runs, by plots/race.py, in at most a twentieth of the time");
 }
 
@@ -59,106 +61,114 @@ struct CompareNames {
   std::string taken = "apart";
 };
 
-void declare_report(CLI::App& app, ReportRequest& request, std::string& format) {
+void declare_report(CLI::App& app, judge::ReportRequest& request, std::string& format) {
   app.add_option("folders", request.folders, "folders of records")->required();
-  add_value(app, "--out", request.out,
-            "folder for index.html, judgement.json and figures (default: FOLDER/report; of several "
-            "folders out/report)");
-  add_overwrite(app, request.if_there, "the page in --out");
-  add_value(app, "--format", format, "page, or json: the judgement on standard output")
+  plan::add_value(
+      app, "--out", request.out,
+      "folder for index.html, judgement.json and figures (default: FOLDER/report; of several "
+      "folders out/report)");
+  plan::add_overwrite(app, request.if_there, "the page in --out");
+  plan::add_value(app, "--format", format, "page, or json: the judgement on standard output")
       ->check(one_of("format", {"page", "json"}));
 }
 
 /// Valid range of the effect-size flags.
-constexpr NumberRange<double> kEffects{
-    .least = 0, .most = 10, .bound = NumberRange<double>::Least::Excluded};
-constexpr NumberRange<double> kLevels{
-    .least = 0, .most = 0.5, .bound = NumberRange<double>::Least::Excluded};
+constexpr system::NumberRange<double> kEffects{
+    .least = 0, .most = 10, .bound = system::NumberRange<double>::Least::Excluded};
+constexpr system::NumberRange<double> kLevels{
+    .least = 0, .most = 0.5, .bound = system::NumberRange<double>::Least::Excluded};
 
-void declare_compare(CLI::App& app, CompareRequest& request, CompareNames& names) {
-  add_value(app, "base", request.base,
-            "folder of the records to compare with, of JSON of Google Benchmark (in its "
-            "folder benchmarks, if it has records, too), or one such file")
+void declare_compare(CLI::App& app, judge::CompareRequest& request, CompareNames& names) {
+  plan::add_value(app, "base", request.base,
+                  "folder of the records to compare with, of JSON of Google Benchmark (in its "
+                  "folder benchmarks, if it has records, too), or one such file")
       ->required();
-  add_value(app, "head", request.head, "a folder of the runs to be judged")->required();
-  add_value(app, "--format", names.format, "text, markdown or json")
+  plan::add_value(app, "head", request.head, "a folder of the runs to be judged")->required();
+  plan::add_value(app, "--format", names.format, "text, markdown or json")
       ->check(one_of("format", {"text", "markdown", "json"}));
-  add_value(app, "--losses", names.losses,
-            "by_seed: a synchronous run whose first losses differ from those of its seed has "
-            "regressed; ignored: for a change that is meant to change them")
+  plan::add_value(app, "--losses", names.losses,
+                  "by_seed: a synchronous run whose first losses differ from those of its seed has "
+                  "regressed; ignored: for a change that is meant to change them")
       ->check(one_of("losses", {"by_seed", "ignored"}));
-  add_value(app, "--taken", names.taken,
-            "apart: by seconds per example; in_turn: base and head ran one after the other, "
-            "seed by seed, so the median steps of pairs are compared")
+  plan::add_value(app, "--taken", names.taken,
+                  "apart: by seconds per example; in_turn: base and head ran one after the other, "
+                  "seed by seed, so the median steps of pairs are compared")
       ->check(one_of("taken", {"apart", "in_turn"}));
-  add_value(app, "--speed-effect", request.options.speed_effect,
-            "change of the time per example, or of the median step, that matters, as a "
-            "fraction",
-            kEffects);
-  add_value(app, "--convergence-effect", request.options.convergence_effect,
-            "change of the examples to the target, or of the last loss, that matters, as a "
-            "fraction",
-            kEffects);
-  add_value(app, "--benchmark-effect", request.options.benchmark_effect,
-            "change of a benchmark's time that matters, as a fraction", kEffects);
-  add_value(app, "--alpha", request.options.alpha, "level of all tests together", kLevels);
+  plan::add_value(app, "--speed-effect", request.options.speed_effect,
+                  "change of the time per example, or of the median step, that matters, as a "
+                  "fraction",
+                  kEffects);
+  plan::add_value(app, "--convergence-effect", request.options.convergence_effect,
+                  "change of the examples to the target, or of the last loss, that matters, as a "
+                  "fraction",
+                  kEffects);
+  plan::add_value(app, "--benchmark-effect", request.options.benchmark_effect,
+                  "change of a benchmark's time that matters, as a fraction", kEffects);
+  plan::add_value(app, "--alpha", request.options.alpha, "level of all tests together", kLevels);
 }
 
-void declare_export(CLI::App& app, ExportRequest& request) {
+void declare_export(CLI::App& app, exports::ExportRequest& request) {
   std::vector<std::string> names;
   std::string help;
-  for (const ExportFormat& format : all_export_formats()) {
+  for (const exports::ExportFormat& format : exports::all_export_formats()) {
     names.emplace_back(format.name);
     help +=
         (help.empty() ? "" : "; ") + std::string(format.name) + ": " + std::string(format.summary);
   }
   help += "; a placed step as chakra: regatta graph";
-  add_value(app, "folder", request.folder, "of the records")->required();
-  add_value(app, "--format", request.format, help)->required()->check(one_of("format", names));
-  add_value(app, "--out", request.out,
-            "file, or new folder where the format is several files (default: stdout)");
-  add_overwrite(app, request.if_there, "the file of --out");
-  Submission& submission = request.submission;
-  add_value(app, "--author", submission.author,
-            "who submits: DAWNBench's author, MLPerf's submission_org");
-  add_value(app, "--author-email", submission.author_email, "DAWNBench's authorEmail");
-  add_value(app, "--cost-per-hour", submission.cost_per_hour,
-            "of the machine, in US dollars: DAWNBench's costPerHour (default: none)",
-            NumberRange<double>{.least = 0});
+  plan::add_value(app, "folder", request.folder, "of the records")->required();
+  plan::add_value(app, "--format", request.format, help)
+      ->required()
+      ->check(one_of("format", names));
+  plan::add_value(app, "--out", request.out,
+                  "file, or new folder where the format is several files (default: stdout)");
+  plan::add_overwrite(app, request.if_there, "the file of --out");
+  exports::Submission& submission = request.submission;
+  plan::add_value(app, "--author", submission.author,
+                  "who submits: DAWNBench's author, MLPerf's submission_org");
+  plan::add_value(app, "--author-email", submission.author_email, "DAWNBench's authorEmail");
+  plan::add_value(app, "--cost-per-hour", submission.cost_per_hour,
+                  "of the machine, in US dollars: DAWNBench's costPerHour (default: none)",
+                  system::NumberRange<double>{.least = 0});
 }
 
-void declare_calibrate(CLI::App& app, RaceRequest& request, CalibrateRequest& wanted) {
-  declare_cell(app, request);
-  declare_reach(app, request);
-  add_value(app, "--threads", wanted.threads, "of a worker's kernels",
-            NumberRange<std::int64_t>{.least = 1});
-  add_value(app, "--messages", wanted.messages,
-            "an earlier calibration of this machine, whose messages and sums are taken: kernels "
-            "alone are measured (default: none)");
-  add_data_dir(app, request.data_dir);
-  add_value(app, "--out", wanted.out, "file");
-  add_overwrite(app, wanted.if_there, "the file of --out");
+void declare_calibrate(CLI::App& app, plan::RaceRequest& request,
+                       simulate::CalibrateRequest& wanted) {
+  plan::declare_cell(app, request);
+  plan::declare_reach(app, request);
+  plan::add_value(app, "--threads", wanted.threads, "of a worker's kernels",
+                  system::NumberRange<std::int64_t>{.least = 1});
+  plan::add_value(
+      app, "--messages", wanted.messages,
+      "an earlier calibration of this machine, whose messages and sums are taken: kernels "
+      "alone are measured (default: none)");
+  plan::add_data_dir(app, request.data_dir);
+  plan::add_value(app, "--out", wanted.out, "file");
+  plan::add_overwrite(app, wanted.if_there, "the file of --out");
 }
 
 void declare_graph(CLI::App& app, Command& command, std::string& format) {
-  RaceRequest& request = command.request;
-  declare_cell(app, request);
-  add_value(app, "--format", format,
-            "text; dot: Graphviz; chakra: execution traces of MLCommons Chakra for ASTRA-sim, a "
-            "file for each process")
+  plan::RaceRequest& request = command.request;
+  plan::declare_cell(app, request);
+  plan::add_value(
+      app, "--format", format,
+      "text; dot: Graphviz; chakra: execution traces of MLCommons Chakra for ASTRA-sim, a "
+      "file for each process")
       ->check(one_of("format", {"text", "dot", "chakra"}));
-  add_value(app, "--out", command.traces, "new folder for the files of chakra (default: none)");
+  plan::add_value(app, "--out", command.traces,
+                  "new folder for the files of chakra (default: none)");
   std::vector<std::string> passes;
-  for (const StepPass& pass : all_passes()) passes.emplace_back(pass.name);
+  for (const strategies::StepPass& pass : strategies::all_passes()) passes.emplace_back(pass.name);
   command.after = passes.back();
-  add_value(app, "--after", command.after, "the pass behind which the graph is shown")
+  plan::add_value(app, "--after", command.after, "the pass behind which the graph is shown")
       ->check(one_of("pass", passes));
   app.add_flag_callback(
       "--passes", [&command] { command.shows = Command::GraphShows::Passes; },
       "the table of passes instead, each with its time, its graph and the reason for its position");
-  add_value(app, "--cluster", request.cluster,
-            "TOML of a cluster, as run has it: kernels of chakra take the times of its calibration "
-            "(default: their work and bytes only)");
+  plan::add_value(
+      app, "--cluster", request.cluster,
+      "TOML of a cluster, as run has it: kernels of chakra take the times of its calibration "
+      "(default: their work and bytes only)");
 }
 
 constexpr const char* kRunExamples =
@@ -182,9 +192,9 @@ GraphFormat graph_format(const std::string& name) {
   return name == "chakra" ? GraphFormat::Chakra : GraphFormat::Text;
 }
 
-CompareFormat compare_format(const std::string& name) {
-  if (name == "markdown") return CompareFormat::Markdown;
-  return name == "json" ? CompareFormat::Json : CompareFormat::Text;
+judge::CompareFormat compare_format(const std::string& name) {
+  if (name == "markdown") return judge::CompareFormat::Markdown;
+  return name == "json" ? judge::CompareFormat::Json : judge::CompareFormat::Text;
 }
 
 }  // namespace
@@ -213,13 +223,13 @@ Command parse_command_line(int argc, const char* const* argv) {
   app.formatter(help_format());
   app.require_subcommand(1);
   app.set_version_flag(
-      "--version", [] { return version_line(software_facts()); },
+      "--version", [] { return system::version_line(system::software_facts()); },
       "version, commit and libraries of this program");
-  RunTexts texts;
+  plan::RunTexts texts;
   std::string format = "text";
 
   CLI::App& run = *app.add_subcommand("run", "run one race and add its record to a folder");
-  declare_run(run, command.request, texts);
+  plan::declare_run(run, command.request, texts);
   run.footer(kRunExamples);
   CLI::App& matrix = *app.add_subcommand("matrix", "race many cells with several seeds each");
   declare_matrix(matrix, command.matrix);
@@ -234,10 +244,10 @@ Command parse_command_line(int argc, const char* const* argv) {
   CLI::App& exported = *app.add_subcommand("export", "records in the formats of others");
   declare_export(exported, command.exported);
   CLI::App& list = *app.add_subcommand("list", "what can race, and what this machine has");
-  add_value(list, "what", command.what, "workloads, strategies, tiers or devices")
+  plan::add_value(list, "what", command.what, "workloads, strategies, tiers or devices")
       ->check(one_of("list", {"workloads", "strategies", "tiers", "devices"}));
   std::string list_format = "text";
-  add_value(list, "--format", list_format, "text or json")
+  plan::add_value(list, "--format", list_format, "text or json")
       ->check(one_of("format", {"text", "json"}));
   CLI::App& graph = *app.add_subcommand("graph", "the rewritten graph, its bytes and messages");
   declare_graph(graph, command, format);
@@ -246,24 +256,25 @@ Command parse_command_line(int argc, const char* const* argv) {
   declare_calibrate(calibrate, command.request, command.calibrate);
   CLI::App& doctor =
       *app.add_subcommand("doctor", "what is missing for which feature, and what fixes it");
-  add_data_dir(doctor, command.request.data_dir);
+  plan::add_data_dir(doctor, command.request.data_dir);
 
   try {
-    parse_words(app, argc, argv);
-    complete(command.request, texts, argc, argv);
+    plan::parse_words(app, argc, argv);
+    plan::complete(command.request, texts, argc, argv);
     command.out = texts.out;
   } catch (const CLI::Success& asked) {
     app.exit(asked);
     return command;
   }
   command.format = graph_format(format);
-  command.report.format = report_format == "json" ? ReportFormat::Json : ReportFormat::Page;
+  command.report.format =
+      report_format == "json" ? judge::ReportFormat::Json : judge::ReportFormat::Page;
   command.list_format = list_format == "json" ? ListFormat::Json : ListFormat::Text;
   if (run.parsed()) command.kind = Command::Kind::Run;
   if (report.parsed()) command.kind = Command::Kind::Report;
   command.compare.format = compare_format(compare_names.format);
-  if (compare_names.taken == "in_turn") command.compare.options.taken = Taken::InTurn;
-  if (compare_names.losses == "ignored") command.compare.options.losses = LossPaths::Ignored;
+  if (compare_names.taken == "in_turn") command.compare.options.taken = judge::Taken::InTurn;
+  if (compare_names.losses == "ignored") command.compare.options.losses = judge::LossPaths::Ignored;
   if (compare.parsed()) command.kind = Command::Kind::Compare;
   if (exported.parsed()) command.kind = Command::Kind::Export;
   if (matrix.parsed()) command.kind = Command::Kind::Matrix;
@@ -274,4 +285,4 @@ Command parse_command_line(int argc, const char* const* argv) {
   return command;
 }
 
-}  // namespace regatta
+}  // namespace regatta::cli

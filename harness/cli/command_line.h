@@ -15,7 +15,7 @@
 #include "harness/plan/race_request.h"
 #include "harness/simulate/calibrate.h"
 
-namespace regatta {
+namespace regatta::cli {
 
 enum class GraphFormat { Text, Dot, Chakra };
 enum class ListFormat { Text, Json };
@@ -36,13 +36,13 @@ struct Command {
     Nothing
   };
   Kind kind = Kind::Nothing;
-  RaceRequest request;      ///< for run, graph and calibrate
-  std::string out = "out";  ///< for run: the folder of records.jsonl
-  MatrixRequest matrix;
-  ReportRequest report;
-  CompareRequest compare;
-  ExportRequest exported;
-  CalibrateRequest calibrate;
+  plan::RaceRequest request;  ///< for run, graph and calibrate
+  std::string out = "out";    ///< for run: the folder of records.jsonl
+  matrix::MatrixRequest matrix;
+  judge::ReportRequest report;
+  judge::CompareRequest compare;
+  exports::ExportRequest exported;
+  simulate::CalibrateRequest calibrate;
   std::string what;  ///< for list: workloads, strategies, tiers or devices; empty: all
   ListFormat list_format = ListFormat::Text;
   GraphFormat format = GraphFormat::Text;
@@ -58,4 +58,4 @@ Command parse_command_line(int argc, const char* const* argv);
 /// The commands that a new user may begin with, printed if no command is given.
 extern const char* const kFirstCommands;
 
-}  // namespace regatta
+}  // namespace regatta::cli

@@ -18,7 +18,7 @@
 #include "workloads/data/cifar10.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::cli {
 namespace {
 
 Diagnosis version_row(const std::string& feature, const std::string& version,
@@ -27,7 +27,7 @@ Diagnosis version_row(const std::string& feature, const std::string& version,
       .feature = feature, .finding = Finding::Ok, .detail = version, .purpose = purpose, .fix = ""};
 }
 
-Diagnosis diagnose_isa(const MachineFacts& machine, const std::string& name,
+Diagnosis diagnose_isa(const system::MachineFacts& machine, const std::string& name,
                        const std::string& purpose) {
   const bool found = std::find(machine.isa.begin(), machine.isa.end(), name) != machine.isa.end();
   return {.feature = "CPU " + name,
@@ -37,18 +37,18 @@ Diagnosis diagnose_isa(const MachineFacts& machine, const std::string& name,
           .fix = ""};
 }
 
-Diagnosis diagnose_mpirun(const SoftwareFacts& software) {
-  const std::string version = mpirun_version();
-  const std::string foreign = why_not_open_mpi(version);
+Diagnosis diagnose_mpirun(const system::SoftwareFacts& software) {
+  const std::string version = ranks::mpirun_version();
+  const std::string foreign = ranks::why_not_open_mpi(version);
   Diagnosis row{.feature = "mpirun",
                 .finding = Finding::Missing,
                 .detail = "not in PATH",
                 .purpose = "--processes: all_reduce and parameter servers over processes",
-                .fix = kGetOpenMpi};
+                .fix = ranks::kGetOpenMpi};
   if (version.empty()) return row;
   if (!foreign.empty()) {
     row.detail = foreign;
-    row.fix = kPreferOpenMpi;
+    row.fix = ranks::kPreferOpenMpi;
     return row;
   }
   row.finding = Finding::Ok;
@@ -58,8 +58,9 @@ Diagnosis diagnose_mpirun(const SoftwareFacts& software) {
 }
 
 Diagnosis diagnose_python(const std::string& package, const std::string& purpose) {
-  const std::string version = first_line_of(
-      {kPython, kIsolated, "-c", fmt::format("import {0}; print({0}.__version__)", package)});
+  const std::string version =
+      system::first_line_of({system::kPython, system::kIsolated, "-c",
+                             fmt::format("import {0}; print({0}.__version__)", package)});
   const bool found = !version.empty();
   return {.feature = "python3-" + package,
           .finding = found ? Finding::Ok : Finding::Missing,
@@ -69,19 +70,19 @@ Diagnosis diagnose_python(const std::string& package, const std::string& purpose
 }
 
 Diagnosis diagnose_cifar10(const std::string& folder) {
-  const std::vector<FileCheck> files = check_cifar10(folder);
-  const auto count = [&files](bool FileCheck::*property) {
+  const std::vector<workloads::FileCheck> files = workloads::check_cifar10(folder);
+  const auto count = [&files](bool workloads::FileCheck::*property) {
     return std::count_if(files.begin(), files.end(),
-                         [property](const FileCheck& file) { return file.*property; });
+                         [property](const workloads::FileCheck& file) { return file.*property; });
   };
-  const auto genuine = count(&FileCheck::genuine);
+  const auto genuine = count(&workloads::FileCheck::genuine);
   const bool ok = genuine == static_cast<std::ptrdiff_t>(files.size());
   return {.feature = "CIFAR-10",
           .finding = ok ? Finding::Ok : Finding::Missing,
           .detail = fmt::format("{}: {} of {} files, {} genuine", folder,
-                                count(&FileCheck::size_ok), files.size(), genuine),
+                                count(&workloads::FileCheck::size_ok), files.size(), genuine),
           .purpose = "--dataset cifar10 (--dataset shapes needs no file)",
-          .fix = ok ? "" : callable("ci/fetch_cifar10") + " " + folder};
+          .fix = ok ? "" : system::callable("ci/fetch_cifar10") + " " + folder};
 }
 
 constexpr std::size_t kMarkColumns = 11;
@@ -107,7 +108,8 @@ std::string distribution_in(std::istream& os_release) {
   return "unknown";
 }
 
-std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts& software,
+std::vector<Diagnosis> diagnose(const system::MachineFacts& machine,
+                                const system::SoftwareFacts& software,
                                 const std::string& data_dir) {
   std::ifstream os_release("/etc/os-release");
   return {version_row("distribution", distribution_in(os_release),
@@ -123,8 +125,9 @@ std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts
                        "--dtype bf16 at full speed; without it f32 may be the faster one"),
           diagnose_python("matplotlib", "figures"),
           diagnose_python("jinja2", "regatta report"),
-          diagnose_cifar10(data_dir.empty() ? std::string(find_data_source("cifar10")->folder)
-                                            : data_dir)};
+          diagnose_cifar10(data_dir.empty()
+                               ? std::string(workloads::find_data_source("cifar10")->folder)
+                               : data_dir)};
 }
 
 std::string verdict_of(std::span<const Diagnosis> rows) {
@@ -147,12 +150,12 @@ std::string verdict_of(std::span<const Diagnosis> rows) {
 }
 
 int doctor(std::ostream& out, const std::string& data_dir) {
-  const MachineFacts machine = machine_facts();
-  const SoftwareFacts software = software_facts();
+  const system::MachineFacts machine = system::machine_facts();
+  const system::SoftwareFacts software = system::software_facts();
   const auto show = [&out](const std::string& line, std::size_t indent = 0) {
-    out << in_columns(line, indent) << '\n';
+    out << system::in_columns(line, indent) << '\n';
   };
-  show(version_line(software));
+  show(system::version_line(software));
   show(fmt::format("{}: {} logical cores on {} physical, {:.1f} GB of memory\n", machine.cpu,
                    machine.cores_available, machine.cores_physical,
                    static_cast<double>(machine.memory_bytes) / 1e9));
@@ -176,4 +179,4 @@ int doctor(std::ostream& out, const std::string& data_dir) {
   return 0;
 }
 
-}  // namespace regatta
+}  // namespace regatta::cli

@@ -12,7 +12,7 @@
 
 #include "harness/system/machine.h"
 
-namespace regatta {
+namespace regatta::cli {
 
 enum class Finding {
   Ok,
@@ -33,8 +33,8 @@ struct Diagnosis {
 std::string distribution_in(std::istream& os_release);
 
 /// The rows of the table, except those about GPUs (doctor_gpu.h).
-std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts& software,
-                                const std::string& data_dir);
+std::vector<Diagnosis> diagnose(const system::MachineFacts& machine,
+                                const system::SoftwareFacts& software, const std::string& data_dir);
 
 /// The last line of the output, for example
 /// `ready; 2 features missing: mpirun, CIFAR-10; without NVIDIA driver`.
@@ -45,4 +45,4 @@ std::string verdict_of(std::span<const Diagnosis> rows);
 /// required.
 int doctor(std::ostream& out, const std::string& data_dir);
 
-}  // namespace regatta
+}  // namespace regatta::cli

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace regatta {
+namespace regatta::cli {
 namespace {
 
 constexpr char kDevice[] = "--device cuda";
@@ -19,7 +19,7 @@ Diagnosis diagnose_toolkit(const GpuFindings& found) {
       .fix = built ? "" : "put nvcc on PATH, cmake -DREGATTA_CUDA=ON BUILD_FOLDER, build again"};
 }
 
-Diagnosis diagnose_driver(const MachineFacts& machine, const GpuFindings& found) {
+Diagnosis diagnose_driver(const system::MachineFacts& machine, const GpuFindings& found) {
   const bool loaded = machine.driver || !found.driver.empty();
   std::string detail = loaded ? machine.driver.value_or("loaded") : "none is loaded";
   if (!found.driver.empty()) detail += "; knows CUDA " + found.driver;
@@ -31,7 +31,7 @@ Diagnosis diagnose_driver(const MachineFacts& machine, const GpuFindings& found)
 }
 
 /// The row for a machine without a usable GPU: none is there, or other software is missing.
-Diagnosis diagnose_no_gpu(const MachineFacts& machine, const GpuFindings& found) {
+Diagnosis diagnose_no_gpu(const system::MachineFacts& machine, const GpuFindings& found) {
   if (machine.gpus.empty()) {
     return {.feature = "CUDA GPU",
             .finding = Finding::Absent,
@@ -78,7 +78,7 @@ std::string to_text(const GpuFacts& gpu) {
                      gpu.links.empty() ? "" : ", ", gpu.links);
 }
 
-std::vector<Diagnosis> diagnose_gpus(const MachineFacts& machine, const GpuFindings& found,
+std::vector<Diagnosis> diagnose_gpus(const system::MachineFacts& machine, const GpuFindings& found,
                                      const std::vector<GpuLibrary>& libraries) {
   std::vector<Diagnosis> rows{diagnose_toolkit(found), diagnose_driver(machine, found)};
   for (std::size_t i = 0; i < found.gpus.size(); ++i) {
@@ -96,4 +96,4 @@ std::vector<Diagnosis> diagnose_gpus(const MachineFacts& machine, const GpuFindi
   return rows;
 }
 
-}  // namespace regatta
+}  // namespace regatta::cli

@@ -11,10 +11,10 @@
 #include "harness/cli/doctor_gpu.h"
 #include "kernels/runtime/gpu_facts.h"
 
-namespace regatta {
+namespace regatta::cli {
 namespace {
 
-Diagnosis find(const std::string& feature, const MachineFacts& machine) {
+Diagnosis find(const std::string& feature, const system::MachineFacts& machine) {
   for (const Diagnosis& row : diagnose(machine, {.onednn = "2.6.3"}, "/nowhere")) {
     if (row.feature == feature) return row;
   }
@@ -28,7 +28,7 @@ TEST(Doctor, TellsWhetherTheCpuComputesInBf16) {
 }
 
 TEST(Doctor, NamesTheVersionsOfWhatItIsMadeOf) {
-  const SoftwareFacts software{
+  const system::SoftwareFacts software{
       .compiler = "GNU 14.2.0", .onednn = "3.7.2", .open_mpi = "Open MPI v5.0.7", .grpc = "1.51.1"};
   const std::vector<Diagnosis> rows = diagnose({}, software, "/nowhere");
   std::set<std::string> found;
@@ -75,7 +75,7 @@ const GpuFindings kH200{.toolkit = "13.0",
                                   .links = "PCIe gen 5 x16, 18 NVLinks"}},
                         .missing = {}};
 
-Diagnosis find_gpu_row(const std::string& feature, const MachineFacts& machine,
+Diagnosis find_gpu_row(const std::string& feature, const system::MachineFacts& machine,
                        const GpuFindings& found, const std::vector<GpuLibrary>& libraries = {}) {
   for (const Diagnosis& row : diagnose_gpus(machine, found, libraries)) {
     if (row.feature == feature) return row;
@@ -85,7 +85,7 @@ Diagnosis find_gpu_row(const std::string& feature, const MachineFacts& machine,
 }
 
 TEST(Doctor, NamesGpuLinksAndDriver) {
-  const MachineFacts machine{.gpus = {"NVIDIA H200"}, .driver = "580.1"};
+  const system::MachineFacts machine{.gpus = {"NVIDIA H200"}, .driver = "580.1"};
   const Diagnosis gpu = find_gpu_row("CUDA GPU 0", machine, kH200);
   EXPECT_EQ(gpu.finding, Finding::Ok);
   EXPECT_EQ(gpu.detail, "NVIDIA H200, 151 GB, compute capability 9.0, PCIe gen 5 x16, 18 NVLinks");
@@ -155,4 +155,4 @@ TEST(Doctor, PrintsATable) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::cli

@@ -6,7 +6,7 @@
 
 #include "harness/system/terminal.h"
 
-namespace regatta {
+namespace regatta::cli {
 namespace {
 
 constexpr std::size_t kMostColumns = 100;  // longer lines are hard to read
@@ -16,7 +16,7 @@ constexpr std::size_t kIndent = 6;  // for a text below its name
 
 class HelpFormat final : public CLI::Formatter {
  public:
-  HelpFormat() : columns_(std::min(terminal_size().columns, kMostColumns) - 1) {}
+  HelpFormat() : columns_(std::min(system::terminal_size().columns, kMostColumns) - 1) {}
 
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
     return entry(make_option_name(option, is_positional) + make_option_opts(option),
@@ -33,7 +33,7 @@ class HelpFormat final : public CLI::Formatter {
     const bool beside = columns_ >= kNameColumns + kLeastTextColumns;
     const std::size_t indent = beside ? kNameColumns : kIndent;
     bool fits = beside && lines.size() + 2 <= indent;  // the text, beside the name
-    for (const std::string& line : wrapped(text, columns_ - indent)) {
+    for (const std::string& line : system::wrapped(text, columns_ - indent)) {
       lines += fits ? std::string(indent - lines.size(), ' ') : "\n" + std::string(indent, ' ');
       lines += line;
       fits = false;
@@ -48,4 +48,4 @@ class HelpFormat final : public CLI::Formatter {
 
 std::shared_ptr<CLI::FormatterBase> help_format() { return std::make_shared<HelpFormat>(); }
 
-}  // namespace regatta
+}  // namespace regatta::cli

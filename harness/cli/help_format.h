@@ -7,8 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-namespace regatta {
+namespace regatta::cli {
 
 std::shared_ptr<CLI::FormatterBase> help_format();
 
-}  // namespace regatta
+}  // namespace regatta::cli

@@ -25,7 +25,7 @@
 #include "kernels/graph/text.h"
 #include "kernels/runtime/gpu_facts.h"
 
-namespace regatta {
+namespace regatta::cli {
 namespace {
 
 constexpr std::size_t kIndent = 6;       // of lines below a name
@@ -34,50 +34,52 @@ constexpr std::size_t kFactsBegin = 19;  // after any other name
 
 /// Prints a text indented below a name.
 void list_below(std::ostream& out, const std::string& text) {
-  out << in_columns(std::string(kIndent, ' ') + text, kIndent) << '\n';
+  out << system::in_columns(std::string(kIndent, ' ') + text, kIndent) << '\n';
 }
 
 void list_workloads(std::ostream& out) {
   out << "workloads: tier, target, global batch, data sets\n";
-  for (const Workload& workload : all_workloads()) {
-    const std::string target = workload.metric == Metric::Accuracy
+  for (const workloads::Workload& workload : workloads::all_workloads()) {
+    const std::string target = workload.metric == workloads::Metric::Accuracy
                                    ? fmt::format("accuracy {:g} %", workload.target)
                                    : fmt::format("loss {:g}", workload.target);
-    const std::string facts = fmt::format(
-        "  {:18} {:8} {}; batch {}{}; {}", workload.name, workload.tier, target,
-        workload.global_batch, workload.batch_scope == BatchScope::Replica ? " a replica" : "",
-        fmt::join(workload.data_sets, ", "));
-    out << in_columns(facts, kFactsBegin) << '\n';
+    const std::string facts =
+        fmt::format("  {:18} {:8} {}; batch {}{}; {}", workload.name, workload.tier, target,
+                    workload.global_batch,
+                    workload.batch_scope == workloads::BatchScope::Replica ? " a replica" : "",
+                    fmt::join(workload.data_sets, ", "));
+    out << system::in_columns(facts, kFactsBegin) << '\n';
     list_below(out, std::string(workload.summary));
   }
 }
 
-void list_options(std::ostream& out, std::span<const Option* const> options) {
+void list_options(std::ostream& out, std::span<const strategies::Option* const> options) {
   const std::string name = "      options: ";
   std::string line = name;
-  for (const Option* option : options) line += option->flag() + ' ';
+  for (const strategies::Option* option : options) line += option->flag() + ' ';
   line.pop_back();
-  out << in_columns(line, name.size()) << '\n';
+  out << system::in_columns(line, name.size()) << '\n';
 }
 
 void list_strategies(std::ostream& out) {
   out << "strategies: exchange, term in the literature\n";
-  for (const Strategy* strategy : all_strategies()) {
+  for (const strategies::Strategy* strategy : strategies::all_strategies()) {
     const std::string facts = fmt::format("  {:22} {:13} {}", strategy->name,
                                           to_string(strategy->exchange), strategy->term);
-    out << in_columns(facts, kColumns) << '\n';
+    out << system::in_columns(facts, kColumns) << '\n';
     list_below(out, std::string(strategy->summary));
     if (!strategy->options.empty()) list_options(out, strategy->options);
   }
   const std::string both = fmt::format("  {:22} ", "a+b");
-  out << in_columns(both + "applies a, then b, such as all_reduce+model_parallel", both.size())
+  out << system::in_columns(both + "applies a, then b, such as all_reduce+model_parallel",
+                            both.size())
       << '\n';
 }
 
 /// The distinct values of a flag in the cells, in their order; cells without the flag add none.
-std::vector<std::string> values_of(const MatrixPlan& plan, const std::string& flag) {
+std::vector<std::string> values_of(const matrix::MatrixPlan& plan, const std::string& flag) {
   std::vector<std::string> values;
-  for (const MatrixCell& cell : plan.cells) {
+  for (const matrix::MatrixCell& cell : plan.cells) {
     const auto found = std::find(cell.arguments.begin(), cell.arguments.end(), flag);
     if (found == cell.arguments.end()) continue;
     const std::string& value = *(found + 1);
@@ -88,10 +90,12 @@ std::vector<std::string> values_of(const MatrixPlan& plan, const std::string& fl
 
 void list_tiers(std::ostream& out) {
   out << "tiers of matrices: cells x seeds, workloads, workers, strategies\n";
-  for (const std::string& name : tier_names()) {
-    const MatrixPlan plan = tier_plan(name);
+  for (const std::string& name : matrix::tier_names()) {
+    const matrix::MatrixPlan plan = matrix::tier_plan(name);
     const std::size_t cells = plan.cells.size(), seeds = plan.seeds.size();
-    out << in_columns(fmt::format("  {:18} {}", name, tier_summary(name)), kFactsBegin) << '\n';
+    out << system::in_columns(fmt::format("  {:18} {}", name, matrix::tier_summary(name)),
+                              kFactsBegin)
+        << '\n';
     const std::vector<std::string> facts = {
         fmt::format("{} cells x {} seeds = {} runs", cells, seeds, cells * seeds),
         fmt::format("of {}", fmt::join(values_of(plan, "--workload"), ", ")),
@@ -103,9 +107,9 @@ void list_tiers(std::ostream& out) {
 }
 
 void list_devices(std::ostream& out) {
-  const MachineFacts machine = machine_facts();
+  const system::MachineFacts machine = system::machine_facts();
   const auto show = [&out](const std::string_view device, const std::string& text) {
-    out << in_columns(fmt::format("  {:16} {}", device, text), kFactsBegin) << '\n';
+    out << system::in_columns(fmt::format("  {:16} {}", device, text), kFactsBegin) << '\n';
   };
   out << "devices\n";
   show("cpu", fmt::format("{}, {} cores, {}", machine.cpu, machine.cores_available,
@@ -137,7 +141,8 @@ void require_flags_that_fit(const Command& command) {
     if (command.traces.empty()) {
       refuse("--format chakra is several files; fix: name a new folder with --out");
     }
-    if (command.after != all_passes().back().name || command.shows != Command::GraphShows::Graph) {
+    if (command.after != strategies::all_passes().back().name ||
+        command.shows != Command::GraphShows::Graph) {
       refuse("--after and --passes show text or dot; fix: leave --format chakra out");
     }
     return;
@@ -148,21 +153,21 @@ void require_flags_that_fit(const Command& command) {
   }
 }
 
-void list_pass(std::ostream& out, const StepPass& pass, std::int64_t ns,
+void list_pass(std::ostream& out, const strategies::StepPass& pass, std::int64_t ns,
                std::span<const Step> steps) {
   std::size_t nodes = 0;
   for (const Step& step : steps) nodes += step.graph.nodes().size();
-  out << in_columns(fmt::format("  {:16} {:8.2f} ms, {} nodes: {}", pass.name,
-                                static_cast<double>(ns) * 1e-6, nodes, pass.why_here),
-                    kFactsBegin)
+  out << system::in_columns(fmt::format("  {:16} {:8.2f} ms, {} nodes: {}", pass.name,
+                                        static_cast<double>(ns) * 1e-6, nodes, pass.why_here),
+                            kFactsBegin)
       << '\n';
 }
 
-NodeTimes times_of(std::span<const Step> parts, const RaceRequest& request) {
+exports::NodeTimes times_of(std::span<const Step> parts, const plan::RaceRequest& request) {
   if (request.cluster.empty()) return {};
-  const ClusterFile file =
-      read_cluster(request.cluster, machine_facts().cpu, software_facts().git_commit);
-  return node_times_ns(parts, file, request);
+  const simulate::ClusterFile file = simulate::read_cluster(
+      request.cluster, system::machine_facts().cpu, system::software_facts().git_commit);
+  return simulate::node_times_ns(parts, file, request);
 }
 
 }  // namespace
@@ -181,9 +186,10 @@ void list(std::ostream& out, const std::string& what, ListFormat format) {
 void show_graph(std::ostream& out, const Command& command) {
   require_flags_that_fit(command);
   const bool tells_passes = command.shows == Command::GraphShows::Passes;
-  const bool is_last = command.after == all_passes().back().name;
-  Placement placement = place_without_data(
-      command.request, [&](const StepPass& pass, std::int64_t ns, std::span<const Step> steps) {
+  const bool is_last = command.after == strategies::all_passes().back().name;
+  plan::Placement placement = plan::place_without_data(
+      command.request,
+      [&](const strategies::StepPass& pass, std::int64_t ns, std::span<const Step> steps) {
         if (tells_passes) return list_pass(out, pass, ns, steps);
         if (is_last || pass.name != command.after) return;
         const Graph& graph = steps.front().graph;
@@ -196,7 +202,8 @@ void show_graph(std::ostream& out, const Command& command) {
   }
   const std::vector<Step>& parts = placement.placed->parts;
   if (command.format == GraphFormat::Chakra) {
-    write_folder(command.traces, chakra_traces(parts, times_of(parts, command.request)));
+    exports::write_folder(command.traces,
+                          exports::chakra_traces(parts, times_of(parts, command.request)));
     return;
   }
   for (std::size_t process = 0; process < parts.size(); ++process) {
@@ -205,4 +212,4 @@ void show_graph(std::ostream& out, const Command& command) {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::cli

@@ -9,7 +9,7 @@
 
 #include "harness/cli/command_line.h"
 
-namespace regatta {
+namespace regatta::cli {
 
 /// Prints the list `what`: workloads, strategies, tiers or devices; all if it is empty.
 void list(std::ostream& out, const std::string& what, ListFormat format);
@@ -18,4 +18,4 @@ void list(std::ostream& out, const std::string& what, ListFormat format);
 /// in DOT; or writes it as Chakra execution traces to a folder. Throws: RunError.
 void show_graph(std::ostream& out, const Command& command);
 
-}  // namespace regatta
+}  // namespace regatta::cli

@@ -10,14 +10,14 @@
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 Json workloads() {
   Json all = Json::array();
-  for (const Workload& each : all_workloads()) {
+  for (const workloads::Workload& each : workloads::all_workloads()) {
     all.push_back({{"name", each.name},
                    {"summary", each.summary},
                    {"tier", each.tier},
@@ -29,26 +29,26 @@ Json workloads() {
   return all;
 }
 
-Json json_of(const OptionValue& value) {
+Json json_of(const strategies::OptionValue& value) {
   return std::visit([](const auto& one) { return Json(one); }, value);
 }
 
-Json options_of(const Strategy& strategy) {
+Json options_of(const strategies::Strategy& strategy) {
   Json all = Json::array();
-  for (const Option* option : strategy.options) {
-    const std::optional<OptionValue> by_default = option->default_value();
+  for (const strategies::Option* option : strategy.options) {
+    const std::optional<strategies::OptionValue> by_default = option->default_value();
     Json json = {{"name", option->name},
                  {"help", option->help},
                  {"unit", option->unit},
                  {"default", by_default ? json_of(*by_default) : Json(nullptr)}};
-    if (const auto* choice = std::get_if<Choice>(&option->type)) {
+    if (const auto* choice = std::get_if<strategies::Choice>(&option->type)) {
       for (const std::string_view word : choice->words) json["words"].push_back(word);
     }
-    if (const auto* count = std::get_if<Count>(&option->type)) {
+    if (const auto* count = std::get_if<strategies::Count>(&option->type)) {
       json["least"] = count->least;
       json["most"] = count->most;
     }
-    if (const auto* real = std::get_if<Real>(&option->type)) {
+    if (const auto* real = std::get_if<strategies::Real>(&option->type)) {
       json["least"] = real->least;
       json["most"] = real->most;
     }
@@ -59,7 +59,7 @@ Json options_of(const Strategy& strategy) {
 
 Json strategies() {
   Json all = Json::array();
-  for (const Strategy* each : all_strategies()) {
+  for (const strategies::Strategy* each : strategies::all_strategies()) {
     all.push_back({{"name", each->name},
                    {"term", each->term},
                    {"summary", each->summary},
@@ -72,12 +72,12 @@ Json strategies() {
 
 Json tiers() {
   Json all = Json::array();
-  for (const std::string& name : tier_names()) {
-    const MatrixPlan plan = tier_plan(name);
+  for (const std::string& name : matrix::tier_names()) {
+    const matrix::MatrixPlan plan = matrix::tier_plan(name);
     Json cells = Json::array();
-    for (const MatrixCell& cell : plan.cells) cells.push_back(cell.arguments);
+    for (const matrix::MatrixCell& cell : plan.cells) cells.push_back(cell.arguments);
     all.push_back({{"name", name},
-                   {"summary", tier_summary(name)},
+                   {"summary", matrix::tier_summary(name)},
                    {"seeds", plan.seeds},
                    {"cells", std::move(cells)}});
   }
@@ -85,7 +85,7 @@ Json tiers() {
 }
 
 Json devices() {
-  const MachineFacts machine = machine_facts();
+  const system::MachineFacts machine = system::machine_facts();
   Json gpus = Json::array();
   for (const GpuFacts& gpu : find_gpus().gpus) gpus.push_back(to_text(gpu));
   return {{"cpu", machine.cpu},
@@ -105,4 +105,4 @@ void list_as_json(std::ostream& out, const std::string& what) {
   out << json.dump(2) << '\n';
 }
 
-}  // namespace regatta
+}  // namespace regatta::cli

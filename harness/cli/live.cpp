@@ -14,7 +14,7 @@
 #include "harness/system/terminal.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenDrawings{100};
@@ -35,14 +35,14 @@ std::string elapsed_text(double elapsed_s) {
   return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
-bool is_accuracy(const Target& target) { return target.metric == "accuracy"; }
+bool is_accuracy(const record::Target& target) { return target.metric == "accuracy"; }
 
-std::string metric_text(const Target& target, double metric) {
+std::string metric_text(const record::Target& target, double metric) {
   return is_accuracy(target) ? fmt::format("accuracy {:.2f} %", metric)
                              : fmt::format("loss {:.4g}", metric);
 }
 
-std::string target_text(const RaceProgress& progress) {
+std::string target_text(const race::RaceProgress& progress) {
   std::string text = fmt::format("target {:g}", progress.target.value);
   if (is_accuracy(progress.target)) text += " %";
   if (progress.reached_at_step)
@@ -50,7 +50,7 @@ std::string target_text(const RaceProgress& progress) {
   return text;
 }
 
-std::string verdict_text(const Record& record, const std::string& status,
+std::string verdict_text(const record::Record& record, const std::string& status,
                          const std::string& folder) {
   std::string text = status;
   if (record.failure) text += ": " + record.failure->text;
@@ -67,24 +67,24 @@ std::string verdict_text(const Record& record, const std::string& status,
                         metric_text(record.target, record.evaluations.back().metric),
                         seconds(record.training_ns), record.examples_per_s);
   }
-  const Kept kept = record.simulated ? Kept::Simulated : Kept::Real;
-  return text + fmt::format("; record in {}/{}", folder, file_of(kept));
+  const record::Kept kept = record.simulated ? record::Kept::Simulated : record::Kept::Real;
+  return text + fmt::format("; record in {}/{}", folder, record::file_of(kept));
 }
 
 /// The next command to type: the report, or after a failure a remedy for its kind.
-std::string next_command(const Record& record, const std::string& folder) {
+std::string next_command(const record::Record& record, const std::string& folder) {
   if (!record.failure) {
     const std::vector<std::string> report = {"regatta", "report", folder};
-    return "to see who came first, and why: " + command_text(report);
+    return "to see who came first, and why: " + system::command_text(report);
   }
   const std::string& kind = record.failure->kind;
   if (kind == to_string(ErrorKind::Diverged)) {
-    std::vector<std::string> again = words_of(record.command);
+    std::vector<std::string> again = system::words_of(record.command);
     const auto flag = std::find(again.begin(), again.end(), "--rate-scale");
     if (flag != again.end()) again.erase(flag, std::next(flag, 2));
     std::erase_if(again, [](const auto& word) { return word.starts_with("--rate-scale="); });
     again.insert(again.end(), {"--rate-scale", fmt::format("{:g}", record.cell.rate_scale / 2)});
-    return "to try a lower learning rate: " + command_text(again);
+    return "to try a lower learning rate: " + system::command_text(again);
   }
   if (kind == to_string(ErrorKind::PeerLost) || kind == to_string(ErrorKind::Timeout) ||
       kind == to_string(ErrorKind::Cancelled)) {
@@ -94,19 +94,19 @@ std::string next_command(const Record& record, const std::string& folder) {
 }
 
 /// The remaining time; empty if it is unknown or almost over.
-std::string left_text(const RaceProgress& progress) {
+std::string left_text(const race::RaceProgress& progress) {
   if (!progress.seconds_left || *progress.seconds_left < 0.05) return "";
-  return fmt::format("about {} left", rough_duration(*progress.seconds_left));
+  return fmt::format("about {} left", system::rough_duration(*progress.seconds_left));
 }
 
 }  // namespace
 
-std::string name_of_run(const RaceRequest& request) {
+std::string name_of_run(const plan::RaceRequest& request) {
   return fmt::format("{} {}, {}, seed {}", request.workload, request.strategy,
-                     plural(request.workers, "worker"), request.seed);
+                     system::plural(request.workers, "worker"), request.seed);
 }
 
-std::vector<std::string> live_pieces(const std::optional<RaceProgress>& progress,
+std::vector<std::string> live_pieces(const std::optional<race::RaceProgress>& progress,
                                      double elapsed_s) {
   std::vector<std::string> pieces = {elapsed_text(elapsed_s)};
   if (!progress) {
@@ -128,8 +128,8 @@ std::vector<std::string> live_pieces(const std::optional<RaceProgress>& progress
   return pieces;
 }
 
-LiveLine::LiveLine(const RaceRequest& request)
-    : name_(name_of_run(request)), terminal_(is_terminal()), color_(shows_color()) {
+LiveLine::LiveLine(const plan::RaceRequest& request)
+    : name_(name_of_run(request)), terminal_(system::is_terminal()), color_(system::shows_color()) {
   if (!terminal_) return;
   std::setvbuf(stdout, nullptr, _IOFBF, BUFSIZ);  // each drawing is written at once
   draw();
@@ -153,10 +153,11 @@ void LiveLine::clear() {
 }
 
 void LiveLine::draw() {
-  const std::size_t columns = terminal_size().columns - 1;  // a full line would move the cursor on
-  std::vector<std::string> lines = wrapped(name_, columns);
+  const std::size_t columns =
+      system::terminal_size().columns - 1;  // a full line would move the cursor on
+  std::vector<std::string> lines = system::wrapped(name_, columns);
   const double elapsed_s = std::chrono::duration<double>(Clock::now() - begin_).count();
-  for (const auto& line : wrapped(live_pieces(progress_, elapsed_s), "  ", columns)) {
+  for (const auto& line : system::wrapped(live_pieces(progress_, elapsed_s), "  ", columns)) {
     lines.push_back(line.substr(0, columns));
   }
   clear();
@@ -170,7 +171,7 @@ void LiveLine::draw() {
   drawn_at_ = Clock::now();
 }
 
-void LiveLine::show(const RaceProgress& progress) {
+void LiveLine::show(const race::RaceProgress& progress) {
   const std::lock_guard lock(mutex_);
   const bool begins = !progress_;
   progress_ = progress;
@@ -179,7 +180,7 @@ void LiveLine::show(const RaceProgress& progress) {
     return;
   }
   const std::int64_t tenth = progress.step * 10 / progress.steps;
-  if (progress.occasion != Occasion::Evaluation || tenth == last_tenth_) return;
+  if (progress.occasion != race::Occasion::Evaluation || tenth == last_tenth_) return;
   last_tenth_ = tenth;
   std::string line = fmt::format("{}: step {} of {}  loss {:.4f}", name_, progress.step,
                                  progress.steps, progress.evaluation.loss);
@@ -195,29 +196,29 @@ void LiveLine::show(const RaceProgress& progress) {
 void LiveLine::tell(const std::string& line) {
   const std::lock_guard lock(mutex_);
   clear();
-  if (!line.empty()) fmt::print("{}\n", one_line(line));
+  if (!line.empty()) fmt::print("{}\n", system::one_line(line));
   if (!line.empty() && terminal_) draw();
   std::fflush(stdout);
 }
 
-void LiveLine::conclude(const Record& record, const std::string& folder) {
+void LiveLine::conclude(const record::Record& record, const std::string& folder) {
   ticker_.reset();
   const std::lock_guard lock(mutex_);
   clear();
   const std::string verdict(to_string(record.status));
-  std::string text = one_line(name_ + ": " + verdict_text(record, verdict, folder));
+  std::string text = system::one_line(name_ + ": " + verdict_text(record, verdict, folder));
   if (const std::size_t begin = text.find(": " + verdict); color_ && begin != text.npos) {
     text.replace(begin + 2, verdict.size(),
-                 colored(verdict, record.status == Status::Reached ? "32" : "31"));
+                 colored(verdict, record.status == record::Status::Reached ? "32" : "31"));
   }
   if (!terminal_) {
     fmt::print("{}\n", text);
     return;
   }
-  for (const std::string& line : wrapped(text, terminal_size().columns - 1)) {
+  for (const std::string& line : system::wrapped(text, system::terminal_size().columns - 1)) {
     fmt::print("{}\n", line);
   }
   fmt::print("{}\n", next_command(record, folder));
 }
 
-}  // namespace regatta
+}  // namespace regatta::cli

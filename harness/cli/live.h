@@ -16,30 +16,31 @@
 #include "harness/race/race.h"
 #include "harness/run/ticker.h"
 
-namespace regatta {
+namespace regatta::cli {
 
 /// Formats the run's name as `resnet9_thin all_reduce, 2 workers, seed 1`.
-std::string name_of_run(const RaceRequest& request);
+std::string name_of_run(const plan::RaceRequest& request);
 
 /// The progress of a run as short texts, such as `step 10 of 80`, to be joined into lines.
 /// `elapsed_s` is the number of seconds since the run was started. `progress` is empty while the
 /// run is being prepared.
-std::vector<std::string> live_pieces(const std::optional<RaceProgress>& progress, double elapsed_s);
+std::vector<std::string> live_pieces(const std::optional<race::RaceProgress>& progress,
+                                     double elapsed_s);
 
 class LiveLine {
  public:
-  explicit LiveLine(const RaceRequest& request);
+  explicit LiveLine(const plan::RaceRequest& request);
   /// Erases the lines of progress.
   ~LiveLine();
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
 
-  void show(const RaceProgress& progress);
+  void show(const race::RaceProgress& progress);
   /// Prints a line that stays. If `line` is empty, only erases the lines of progress, so that other
   /// code can print.
   void tell(const std::string& line);
   /// Prints the outcome (reached, missed or failed), the record's file and the next command.
-  void conclude(const Record& record, const std::string& folder);
+  void conclude(const record::Record& record, const std::string& folder);
 
  private:
   void clear();
@@ -52,11 +53,12 @@ class LiveLine {
   bool color_ = false;
   Clock::time_point begin_ = Clock::now();
   std::mutex mutex_;  ///< guards the members below
-  std::optional<RaceProgress> progress_;
+  std::optional<race::RaceProgress> progress_;
   std::size_t drawn_ = 0;  ///< number of lines of progress now on the terminal
   Clock::time_point drawn_at_;
   std::int64_t last_tenth_ = -1;  ///< last tenth of the run with a line on the pipe; -1: none
-  std::optional<Ticker> ticker_;  ///< only on a terminal; last, because its thread uses the rest
+  std::optional<run::Ticker>
+      ticker_;  ///< only on a terminal; last, because its thread uses the rest
 };
 
-}  // namespace regatta
+}  // namespace regatta::cli

@@ -26,19 +26,19 @@ int execute(const regatta::Command& command) {
     case regatta::Command::Kind::Run: return regatta::run_command(command);
     case regatta::Command::Kind::Calibrate:
       regatta::run_calibrate(command.request, command.calibrate);
-      return kGood;
+      return cli::kGood;
     case regatta::Command::Kind::Matrix: return matrix(command);
     case regatta::Command::Kind::Report: return regatta::run_report(command.report);
     case regatta::Command::Kind::Compare: return regatta::run_compare(command.compare);
-    case regatta::Command::Kind::Export: regatta::run_export(command.exported); return kGood;
+    case regatta::Command::Kind::Export: regatta::run_export(command.exported); return cli::kGood;
     case regatta::Command::Kind::List:
       regatta::list(std::cout, command.what, command.list_format);
-      return kGood;
-    case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return kGood;
+      return cli::kGood;
+    case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return cli::kGood;
     case regatta::Command::Kind::Doctor:
       return regatta::doctor(std::cout, command.request.data_dir);
-    case regatta::Command::Kind::Start: std::cout << regatta::kFirstCommands; return kGood;
-    case regatta::Command::Kind::Nothing: return kGood;  // help or version
+    case regatta::Command::Kind::Start: std::cout << regatta::kFirstCommands; return cli::kGood;
+    case regatta::Command::Kind::Nothing: return cli::kGood;  // help or version
   }
   return regatta::kUsage;
 }

@@ -16,12 +16,12 @@
 #include "harness/system/terminal.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::cli {
 namespace {
 
 /// Prints an error, shortened in the middle: a given name or path may be long, and the fault and
 /// the fix are at the ends.
-void say(const std::string& text) { std::cerr << "regatta: " << short_line(text) << '\n'; }
+void say(const std::string& text) { std::cerr << "regatta: " << system::short_line(text) << '\n'; }
 
 /// Flushes standard output, where output may still be buffered; an error replaces the exit code.
 int checked(int exit_code) {
@@ -35,7 +35,7 @@ int checked(int exit_code) {
 /// The last handler, also for exceptions of streams and the file system.
 void say_current_error() {
   try {
-    say(current_run_error().what());
+    say(system::current_run_error().what());
   } catch (const std::exception& error) {
     say(std::string("an error of Regatta itself, which its authors want to know: ") + error.what());
   }
@@ -44,10 +44,10 @@ void say_current_error() {
 }  // namespace
 
 int run_regatta(int argc, char** argv, const std::function<int(const Command&)>& execute) {
-  restore_surroundings();
+  system::restore_surroundings();
   try {
-    if (is_keeper()) return keep({argv + 1, argv + argc});
-    if (measures_as_rank()) return measure_as_rank();
+    if (ranks::is_keeper()) return ranks::keep({argv + 1, argv + argc});
+    if (simulate::measures_as_rank()) return simulate::measure_as_rank();
     return checked(execute(parse_command_line(argc, argv)));
   } catch (const NotKept& error) {
     say(error.what());
@@ -58,4 +58,4 @@ int run_regatta(int argc, char** argv, const std::function<int(const Command&)>&
   return kUsage;
 }
 
-}  // namespace regatta
+}  // namespace regatta::cli

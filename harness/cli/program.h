@@ -9,10 +9,10 @@
 
 #include "harness/cli/command_line.h"
 
-namespace regatta {
+namespace regatta::cli {
 
 /// Parses the arguments and executes the command. In a helper process that this program started for
 /// itself (a keeper or a measuring rank), does that process's work instead. Returns the exit code.
 int run_regatta(int argc, char** argv, const std::function<int(const Command&)>& execute);
 
-}  // namespace regatta
+}  // namespace regatta::cli

@@ -20,80 +20,82 @@
 #include "kernels/base/error.h"
 #include "kernels/runtime/gpu_facts.h"
 
-namespace regatta {
+namespace regatta::cli {
 namespace {
 
 /// Runs one race and adds its record to the folder `out`.
-Status run_one(const RaceRequest& request, const std::string& out) {
+record::Status run_one(const plan::RaceRequest& request, const std::string& out) {
   LiveLine live(request);
-  const auto keep = [&](const Record& record) {
+  const auto keep = [&](const record::Record& record) {
     try {
-      append_record(out, record);
+      record::append_record(out, record);
     } catch (const RunError& error) {
-      throw NotKept(error.what());
+      throw record::NotKept(error.what());
     }
     live.conclude(record, out);
   };
   const auto get_ready = [&](const Graph& placed) {
-    require_writable(out, request.cluster.empty() ? Kept::Real : Kept::Simulated);
-    const std::string warning = warning_of(request, machine_facts(), placed);
+    record::require_writable(
+        out, request.cluster.empty() ? record::Kept::Real : record::Kept::Simulated);
+    const std::string warning = plan::warning_of(request, system::machine_facts(), placed);
     if (warning.empty()) return;
     live.tell("");
-    std::cerr << kWarning << short_line(warning) << std::endl;
+    std::cerr << system::kWarning << system::short_line(warning) << std::endl;
   };
-  return race(request, {.ready = get_ready,
-                        .progress = [&](const RaceProgress& progress) { live.show(progress); },
-                        .tell = [&](const std::string& line) { live.tell(line); },
-                        .ended = keep})
+  return race::race(request,
+                    {.ready = get_ready,
+                     .progress = [&](const race::RaceProgress& progress) { live.show(progress); },
+                     .tell = [&](const std::string& line) { live.tell(line); },
+                     .ended = keep})
       .status;
 }
 
 int simulate(const Command& command) {
-  require_writable(command.out, Kept::Simulated);
-  const Record record = simulated_race(command.request);
-  append_record(command.out, record);
-  print_simulated(std::cout, record, command.out);
+  record::require_writable(command.out, record::Kept::Simulated);
+  const record::Record record = race::simulated_race(command.request);
+  record::append_record(command.out, record);
+  race::print_simulated(std::cout, record, command.out);
   return kGood;
 }
 
 /// Throws if the build has no CUDA and the run needs it. Called first, because errors about other
 /// GPU flags would not help then.
-void require_device(const RaceRequest& request) {
-  if (!is_gpu(request.device) || !request.cluster.empty()) return;
+void require_device(const plan::RaceRequest& request) {
+  if (!plan::is_gpu(request.device) || !request.cluster.empty()) return;
   const GpuFindings found = find_gpus();
   if (found.toolkit.empty()) throw RunError(ErrorKind::Unsupported, found.missing);
 }
 
 /// True for a run in virtual time in which nothing is computed.
-bool takes_time_only(const RaceRequest& request) {
-  const VirtualMode mode = virtual_mode_of(request);
+bool takes_time_only(const plan::RaceRequest& request) {
+  const simulate::VirtualMode mode = simulate::virtual_mode_of(request);
   if (!request.cluster.empty()) require_alone("a run in virtual time is one");
-  return !request.cluster.empty() && mode == VirtualMode::Time;
+  return !request.cluster.empty() && mode == simulate::VirtualMode::Time;
 }
 
 }  // namespace
 
 int run_command(const Command& command) {
   if (takes_time_only(command.request)) return simulate(command);
-  if (is_rank()) return serve_as_rank(command.request);
+  if (ranks::is_rank()) return ranks::serve_as_rank(command.request);
   require_device(command.request);
-  const SlurmEndNotice notice;
-  const std::vector<RaceRequest> runs = runs_of(command.request);
+  const system::SlurmEndNotice notice;
+  const std::vector<plan::RaceRequest> runs = plan::runs_of(command.request);
   if (runs.size() > 1) require_alone("runs of several seeds are one, which starts others");
   int exit_code = kGood;
-  for (const RaceRequest& request : runs) {
-    if (run_one(request, command.out) == Status::Failed) exit_code = kRunFailed;
-    if (SlurmEndNotice::has_come()) break;
+  for (const plan::RaceRequest& request : runs) {
+    if (run_one(request, command.out) == record::Status::Failed) exit_code = kRunFailed;
+    if (system::SlurmEndNotice::has_come()) break;
   }
   return exit_code;
 }
 
 void require_alone(const std::string& because) {
-  const int started = allocated_processes();
+  const int started = ranks::allocated_processes();
   if (started <= 1) return;
   throw RunError(ErrorKind::Usage, "mpirun or srun has started " + std::to_string(started) +
                                        " processes, but " + because +
                                        "; fix: start it without them");
 }
 
-}  // namespace regatta
+}  // namespace regatta::cli

@@ -8,7 +8,7 @@
 
 #include "harness/cli/command_line.h"
 
-namespace regatta {
+namespace regatta::cli {
 
 /// Exit codes of commands that pass no verdict on results.
 inline constexpr int kGood = 0;
@@ -24,4 +24,4 @@ int run_command(const Command& command);
 /// reason `because`.
 void require_alone(const std::string& because);
 
-}  // namespace regatta
+}  // namespace regatta::cli

@@ -10,7 +10,7 @@
 
 /// Defined here because the export room is not linked.
 const std::vector<regatta::ExportFormat>& regatta::all_export_formats() {
-  static const std::vector<ExportFormat> none;
+  static const std::vector<exports::ExportFormat> none;
   return none;
 }
 

@@ -15,7 +15,7 @@
 #include "kernels/graph/period.h"
 #include "kernels/runtime/plan.h"
 
-namespace regatta {
+namespace regatta::exports {
 namespace {
 
 constexpr std::int64_t kMostNodes = 1'000'000;  // of all processes over the steps of a trace
@@ -234,4 +234,4 @@ std::vector<ExportedFile> chakra_traces(std::span<const Step> parts, const NodeT
   return files;
 }
 
-}  // namespace regatta
+}  // namespace regatta::exports

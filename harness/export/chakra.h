@@ -29,7 +29,7 @@
 #include "harness/export/exported_file.h"
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::exports {
 
 /// `times[p][n]` is the time of node n in the part of process p. Units: nanoseconds.
 using NodeTimes = std::vector<std::vector<double>>;
@@ -40,4 +40,4 @@ using NodeTimes = std::vector<std::vector<double>>;
 /// more than 1,000,000 nodes or messages.
 std::vector<ExportedFile> chakra_traces(std::span<const Step> parts, const NodeTimes& times);
 
-}  // namespace regatta
+}  // namespace regatta::exports

@@ -11,7 +11,7 @@
 #include "kernels/distribute/traffic.h"
 #include "kernels/graph/collective.h"
 
-namespace regatta::chakra {
+namespace regatta::exports::chakra {
 namespace {
 
 constexpr std::string_view kSchema = "1.0.0";
@@ -150,4 +150,4 @@ std::string node_bytes(const Graph& graph, NodeId id, const NodeFacts& facts, Gr
   return message.delimited();
 }
 
-}  // namespace regatta::chakra
+}  // namespace regatta::exports::chakra

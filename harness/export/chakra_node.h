@@ -11,7 +11,7 @@
 
 #include "kernels/graph/graph.h"
 
-namespace regatta::chakra {
+namespace regatta::exports::chakra {
 
 /// The number of a node in its file, counted from 1.
 using Id = std::uint64_t;
@@ -47,4 +47,4 @@ std::string metadata_bytes();
 /// Formats a node of the graph as a Node message, with its length.
 std::string node_bytes(const Graph& graph, NodeId node, const NodeFacts& facts, Groups& groups);
 
-}  // namespace regatta::chakra
+}  // namespace regatta::exports::chakra

@@ -16,7 +16,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
 
-namespace regatta {
+namespace regatta::exports {
 namespace {
 
 const ExportFormat& find_format(const std::string& name) {
@@ -62,7 +62,7 @@ void check_flags(const ExportFormat& format, const ExportRequest& request) {
     }
   }
   const bool is_file = format.output == ExportFormat::Output::File && !request.out.empty();
-  if (request.if_there == IfThere::Replace && !is_file) {
+  if (request.if_there == system::IfThere::Replace && !is_file) {
     throw RunError(ErrorKind::Usage,
                    "--overwrite replaces the one file of --out, and this export has none");
   }
@@ -81,7 +81,7 @@ void tell(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
     if (!told.insert(line).second) continue;
     const int count = counts[line];
-    std::cerr << "regatta: " << short_line(line)
+    std::cerr << "regatta: " << system::short_line(line)
               << (count > 1 ? fmt::format(" ({} times)", count) : "") << '\n';
   }
 }
@@ -130,7 +130,7 @@ const std::vector<ExportFormat>& all_export_formats() {
 void run_export(const ExportRequest& request) {
   const ExportFormat& format = find_format(request.format);
   check_flags(format, request);
-  const ReadRecords read = read_records(request.folder);
+  const record::ReadRecords read = record::read_records(request.folder);
   tell(read.warnings);
   const Export result = format.write(read.records, request.submission);
   tell(result.left_out);
@@ -141,15 +141,16 @@ void run_export(const ExportRequest& request) {
   if (format.output == ExportFormat::Output::Folder) {
     write_folder(request.out, result.files);
   } else if (!request.out.empty()) {
-    write_output({.path = request.out, .if_there = request.if_there}, result.files.front().text);
+    system::write_output({.path = request.out, .if_there = request.if_there},
+                         result.files.front().text);
   } else {
     std::cout << result.files.front().text;
   }
 }
 
-void require_one_machine(std::span<const Record> records) {
+void require_one_machine(std::span<const record::Record> records) {
   std::set<std::string> machines;
-  for (const Record& record : records) machines.insert(machine_name(record.machine));
+  for (const record::Record& record : records) machines.insert(judge::machine_name(record.machine));
   if (machines.size() <= 1) return;
   throw RunError(ErrorKind::Usage,
                  fmt::format("the records are of {} machines ({}), and this format has no place "
@@ -157,9 +158,12 @@ void require_one_machine(std::span<const Record> records) {
                              machines.size(), fmt::join(machines, "; ")));
 }
 
-std::vector<std::string> missing_medians(const CellRuns& cell, const CellMeasures& measures) {
+std::vector<std::string> missing_medians(const judge::CellRuns& cell,
+                                         const judge::CellMeasures& measures) {
   std::vector<std::string> lines;
-  const auto has_failed = [](const Record* run) { return run->status == Status::Failed; };
+  const auto has_failed = [](const record::Record* run) {
+    return run->status == record::Status::Failed;
+  };
   const auto failed = std::count_if(cell.runs.begin(), cell.runs.end(), has_failed);
   const std::size_t runs = cell.runs.size();
   if (failed > 0) {
@@ -192,4 +196,4 @@ std::string file_name_part(std::string_view text) {
   return part;
 }
 
-}  // namespace regatta
+}  // namespace regatta::exports

@@ -17,7 +17,7 @@
 #include "harness/record/record.h"
 #include "harness/system/output_file.h"
 
-namespace regatta {
+namespace regatta::exports {
 
 /// Values that entries in leaderboards need but no record has.
 struct Submission {
@@ -40,7 +40,7 @@ struct ExportFormat {
   Output output = Output::File;
   std::vector<std::string_view> needed;   ///< flags for fields of Submission that are required
   std::vector<std::string_view> offered;  ///< flags for fields of Submission that are optional
-  Export (*write)(std::span<const Record>, const Submission&) = nullptr;
+  Export (*write)(std::span<const record::Record>, const Submission&) = nullptr;
 };
 
 const std::vector<ExportFormat>& all_export_formats();
@@ -49,7 +49,7 @@ struct ExportRequest {
   std::string folder;  ///< folder of records
   std::string format;  ///< name of an ExportFormat
   std::string out;     ///< a file or a new folder, as the format requires; empty: stdout
-  IfThere if_there = IfThere::Refuse;  ///< whether to replace a file that exists
+  system::IfThere if_there = system::IfThere::Refuse;  ///< whether to replace a file that exists
   Submission submission;
 };
 
@@ -57,23 +57,24 @@ struct ExportRequest {
 /// flag, if no record fits the format, or if a file cannot be written.
 void run_export(const ExportRequest& request);
 
-Export export_dawnbench(std::span<const Record> records, const Submission& submission);
-Export export_mllog(std::span<const Record> records, const Submission& submission);
-Export export_gbench(std::span<const Record> records, const Submission& submission);
-Export export_github(std::span<const Record> records, const Submission& submission);
-Export export_bmf(std::span<const Record> records, const Submission& submission);
-Export export_csv(std::span<const Record> records, const Submission& submission);
+Export export_dawnbench(std::span<const record::Record> records, const Submission& submission);
+Export export_mllog(std::span<const record::Record> records, const Submission& submission);
+Export export_gbench(std::span<const record::Record> records, const Submission& submission);
+Export export_github(std::span<const record::Record> records, const Submission& submission);
+Export export_bmf(std::span<const record::Record> records, const Submission& submission);
+Export export_csv(std::span<const record::Record> records, const Submission& submission);
 
 // Shared by the formats.
 
 /// Checks that all records are from one machine, for a format that has no field for it.
 /// Throws: RunError(Usage) if there are several machines; the text lists them.
-void require_one_machine(std::span<const Record> records);
+void require_one_machine(std::span<const record::Record> records);
 
 /// Returns one line for each median that is missing, with the reason, for Export::left_out.
-std::vector<std::string> missing_medians(const CellRuns& cell, const CellMeasures& measures);
+std::vector<std::string> missing_medians(const judge::CellRuns& cell,
+                                         const judge::CellMeasures& measures);
 
 /// Reduces a text to letters, digits and single hyphens, so that it can be a part of a file name.
 std::string file_name_part(std::string_view text);
 
-}  // namespace regatta
+}  // namespace regatta::exports

@@ -12,13 +12,13 @@
 
 #include "harness/export/export.h"
 
-namespace regatta {
+namespace regatta::exports {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 /// Adds a measure if its median is finite.
-void add(Json& measures, const char* name, const std::optional<MedianInterval>& interval) {
+void add(Json& measures, const char* name, const std::optional<judge::MedianInterval>& interval) {
   if (!interval || !std::isfinite(interval->median)) return;
   Json metric{{"value", interval->median}};
   if (std::isfinite(interval->low)) metric["lower_value"] = interval->low;
@@ -28,12 +28,12 @@ void add(Json& measures, const char* name, const std::optional<MedianInterval>& 
 
 }  // namespace
 
-Export export_bmf(std::span<const Record> records, const Submission&) {
+Export export_bmf(std::span<const record::Record> records, const Submission&) {
   require_one_machine(records);
   Export result;
   Json benchmarks = Json::object();
-  for (const CellRuns& cell : runs_by_cell(records)) {
-    const CellMeasures measures = measures_of(cell);
+  for (const judge::CellRuns& cell : judge::runs_by_cell(records)) {
+    const judge::CellMeasures measures = judge::measures_of(cell);
     Json metrics = Json::object();
     add(metrics, "throughput", measures.examples_per_s);
     add(metrics, "training-time-to-target-s", measures.seconds_to_target);
@@ -47,4 +47,4 @@ Export export_bmf(std::span<const Record> records, const Submission&) {
   return result;
 }
 
-}  // namespace regatta
+}  // namespace regatta::exports

@@ -14,7 +14,7 @@
 #include "harness/export/export.h"
 #include "harness/record/record_fields.h"
 
-namespace regatta {
+namespace regatta::exports {
 namespace {
 
 template <typename T>
@@ -50,7 +50,7 @@ class Row {
 
  private:
   void add(const std::string& column, const std::string& value) { add_text(column, value); }
-  void add(const std::string& column, Status value) {
+  void add(const std::string& column, record::Status value) {
     add_text(column, std::string(to_string(value)));
   }
   template <Number T>
@@ -61,7 +61,7 @@ class Row {
   void add(const std::string& column, const std::vector<T>& words) {
     add_text(column, fmt::format("{}", fmt::join(words, "; ")));
   }
-  void add(const std::string& column, const std::vector<Straggler>& stragglers) {
+  void add(const std::string& column, const std::vector<record::Straggler>& stragglers) {
     add_text(column, straggler_text(stragglers));
   }
   void add(const std::string& column, const std::map<std::string, std::string>& pairs) {
@@ -69,9 +69,9 @@ class Row {
     for (const auto& [name, value] : pairs) texts.push_back(name + '=' + value);
     add_text(column, fmt::format("{}", fmt::join(texts, "; ")));
   }
-  void add(const std::string& column, const OptionValues& options) {
+  void add(const std::string& column, const strategies::OptionValues& options) {
     std::map<std::string, std::string> pairs;
-    for (const auto& [name, value] : options) pairs.emplace(name, to_text(value));
+    for (const auto& [name, value] : options) pairs.emplace(name, strategies::to_text(value));
     add(column, pairs);
   }
   void add(const std::string& column, const std::vector<KernelChoice>& kernels) {
@@ -79,23 +79,23 @@ class Row {
     for (const auto& [node, choice] : kernels) texts.push_back(node + '=' + choice);
     add_text(column, fmt::format("{}", fmt::join(texts, "; ")));
   }
-  void add(const std::string& column, const std::vector<SumRecord>& sums) {
+  void add(const std::string& column, const std::vector<record::SumRecord>& sums) {
     std::vector<std::string> texts;
     for (const auto& [algorithm, torus, members, bytes] : sums) {
       texts.push_back(fmt::format("{}={}{}", bytes, algorithm, torus ? " " + *torus : ""));
     }
     add_text(column, fmt::format("{}", fmt::join(texts, "; ")));
   }
-  void add(const std::string&, const std::vector<Evaluation>& evaluations) {
+  void add(const std::string&, const std::vector<record::Evaluation>& evaluations) {
     if (evaluations.empty()) {
-      add_blanks<Evaluation>("last_evaluation.");
+      add_blanks<record::Evaluation>("last_evaluation.");
     } else {
       add_fields("last_evaluation.", evaluations.back());
     }
   }
-  void add(const std::string&, const std::vector<WorkerRecord>&) {}
-  void add(const std::string&, const std::vector<ClockRecord>&) {}
-  void add(const std::string&, const std::vector<LossSample>&) {}
+  void add(const std::string&, const std::vector<record::WorkerRecord>&) {}
+  void add(const std::string&, const std::vector<record::ClockRecord>&) {}
+  void add(const std::string&, const std::vector<record::LossSample>&) {}
   template <HasFields T>
   void add(const std::string& column, const T& part) {
     add_fields(column + '.', part);
@@ -112,9 +112,9 @@ class Row {
   }
 };
 
-Row row_of(const Record& record) {
+Row row_of(const record::Record& record) {
   Row row;
-  row.add_text("schema", fmt::format("{}", Record::kSchema));
+  row.add_text("schema", fmt::format("{}", record::Record::kSchema));
   row.add_fields("", record);
   return row;
 }
@@ -135,10 +135,10 @@ std::string line_of(const std::vector<std::string>& values) {
 
 }  // namespace
 
-Export export_csv(std::span<const Record> records, const Submission&) {
-  std::string text = line_of(row_of(Record{}).columns);
-  for (const Record& record : records) text += line_of(row_of(record).values);
+Export export_csv(std::span<const record::Record> records, const Submission&) {
+  std::string text = line_of(row_of(record::Record{}).columns);
+  for (const record::Record& record : records) text += line_of(row_of(record).values);
   return {.files = {{.path = {}, .text = text}}, .left_out = {}};
 }
 
-}  // namespace regatta
+}  // namespace regatta::exports

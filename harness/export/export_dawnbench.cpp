@@ -19,7 +19,7 @@
 #include "harness/export/export.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::exports {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -27,20 +27,21 @@ using Json = nlohmann::ordered_json;
 constexpr double kTopOneAccuracy = 94;  // percent; set by the task
 constexpr double kHour = 3600e9;        // ns
 
-bool reaches_accuracy(const Record& record) {
+bool reaches_accuracy(const record::Record& record) {
   return std::any_of(record.evaluations.begin(), record.evaluations.end(), [](const auto& each) {
     return each.examples > 0 && each.metric >= kTopOneAccuracy;
   });
 }
 
 /// The reason why a run is no entry; empty if it is one.
-std::string why_no_entry(const Record& record) {
+std::string why_no_entry(const record::Record& record) {
   if (record.cell.dataset != "cifar10") {
     return fmt::format("a run on '{}' is left out: DAWNBench has no such task",
                        record.cell.dataset);
   }
-  if (!claims_target(record)) return "a run of independent is left out: it claims no accuracy";
-  if (record.status == Status::Failed) return "a failed run is left out";
+  if (!judge::claims_target(record))
+    return "a run of independent is left out: it claims no accuracy";
+  if (record.status == record::Status::Failed) return "a failed run is left out";
   if (record.target.metric != "accuracy" || !reaches_accuracy(record)) {
     return fmt::format("a run of {} is left out: it did not reach {} % accuracy",
                        record.cell.workload, kTopOneAccuracy);
@@ -49,14 +50,14 @@ std::string why_no_entry(const Record& record) {
   return "";
 }
 
-Json json_of(const Record& record, const Submission& submission) {
-  const Json whole = Json::parse(to_json_line(record));
+Json json_of(const record::Record& record, const Submission& submission) {
+  const Json whole = Json::parse(record::to_json_line(record));
   Json entry{{"version", "v1.0"},
              {"author", submission.author},
              {"authorEmail", submission.author_email},
              {"framework", "Regatta"},
              {"model", record.cell.workload},
-             {"hardware", machine_name(record.machine)}};
+             {"hardware", judge::machine_name(record.machine)}};
   if (submission.cost_per_hour) entry["costPerHour"] = *submission.cost_per_hour;
   entry["timestamp"] = record.timestamp.substr(0, 10);
   if (record.software.git_commit.size() == 40) entry["commitHash"] = record.software.git_commit;
@@ -67,9 +68,9 @@ Json json_of(const Record& record, const Submission& submission) {
   return entry;
 }
 
-std::string tsv_of(const Record& record) {
+std::string tsv_of(const record::Record& record) {
   std::string text = "epoch\thours\ttop1Accuracy\n";
-  for (const Evaluation& each : record.evaluations) {
+  for (const record::Evaluation& each : record.evaluations) {
     if (each.examples == 0) continue;
     text += fmt::format("{}\t{}\t{}\n", each.epoch,
                         static_cast<double>(each.training_time_ns) / kHour, each.metric);
@@ -78,21 +79,21 @@ std::string tsv_of(const Record& record) {
 }
 
 /// Returns author_model_hardware_framework. The model holds strategy and seed, so that runs differ.
-std::string name_of(const Record& record, const Submission& submission) {
-  const std::string model = fmt::format("{}, seed {}", cell_name(record), record.cell.seed);
+std::string name_of(const record::Record& record, const Submission& submission) {
+  const std::string model = fmt::format("{}, seed {}", judge::cell_name(record), record.cell.seed);
   return fmt::format("{}_{}_{}_regatta", file_name_part(submission.author), file_name_part(model),
-                     file_name_part(machine_name(record.machine)));
+                     file_name_part(judge::machine_name(record.machine)));
 }
 
 }  // namespace
 
-Export export_dawnbench(std::span<const Record> records, const Submission& submission) {
+Export export_dawnbench(std::span<const record::Record> records, const Submission& submission) {
   if (file_name_part(submission.author).empty()) {
     throw RunError(ErrorKind::Usage, "--author is a part of file names; it needs a letter");
   }
   Export result;
   std::map<std::string, int> uses;  // the same seed may have run twice
-  for (const Record& record : records) {
+  for (const record::Record& record : records) {
     if (std::string why = why_no_entry(record); !why.empty()) {
       result.left_out.push_back(std::move(why));
       continue;
@@ -107,4 +108,4 @@ Export export_dawnbench(std::span<const Record> records, const Submission& submi
   return result;
 }
 
-}  // namespace regatta
+}  // namespace regatta::exports

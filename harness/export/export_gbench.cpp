@@ -19,7 +19,7 @@
 
 #include "harness/export/export.h"
 
-namespace regatta {
+namespace regatta::exports {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -36,15 +36,15 @@ std::string with_offset(std::string timestamp) {
   return timestamp;
 }
 
-Json context_of(const Record& first) {
+Json context_of(const record::Record& first) {
   return {{"date", with_offset(first.timestamp)},
           {"executable", "regatta"},
           {"num_cpus", first.machine.cores_available},
           {"json_schema_version", 1},
-          {"machine", machine_name(first.machine)}};
+          {"machine", judge::machine_name(first.machine)}};
 }
 
-void add_error(Json& entry, const Record& run) {
+void add_error(Json& entry, const record::Record& run) {
   entry["error_occurred"] = true;
   entry["error_message"] =
       run.failure ? run.failure->kind + ": " + run.failure->text : "the record does not say why";
@@ -54,25 +54,27 @@ void add_error(Json& entry, const Record& run) {
   entry["time_unit"] = "ns";
 }
 
-void add_times(Json& entry, const Record& run) {
+void add_times(Json& entry, const record::Record& run) {
   const auto batch = static_cast<double>(run.cell.global_batch);
   const double step_ns = 1e9 * batch / run.examples_per_s;
   const double steps = std::max(1.0, std::round(static_cast<double>(run.training_ns) / step_ns));
   std::int64_t busy_ns = 0;
-  for (const WorkerRecord& worker : run.workers) busy_ns += worker.compute_ns + worker.update_ns;
+  for (const record::WorkerRecord& worker : run.workers)
+    busy_ns += worker.compute_ns + worker.update_ns;
   entry["iterations"] = static_cast<std::int64_t>(steps);
   entry["real_time"] = step_ns;
   entry["cpu_time"] = static_cast<double>(busy_ns) / steps;
   entry["time_unit"] = "ns";
   entry["items_per_second"] = run.examples_per_s;
   entry["bytes_per_step"] = run.graph.bytes_per_step_counted;
-  if (!claims_target(run) || !run.training_time_to_target_ns || !run.examples_to_target) return;
+  if (!judge::claims_target(run) || !run.training_time_to_target_ns || !run.examples_to_target)
+    return;
   entry["seconds_to_target"] = static_cast<double>(*run.training_time_to_target_ns) / 1e9;
   entry["examples_to_target"] = static_cast<double>(*run.examples_to_target);
 }
 
-Json entry_of(const CellRuns& cell, const Repetition& repetition) {
-  const Record& run = *cell.runs[repetition.index];
+Json entry_of(const judge::CellRuns& cell, const Repetition& repetition) {
+  const record::Record& run = *cell.runs[repetition.index];
   const std::string name = cell.name + "/real_time";  // selects real_time of the two times
   Json entry{{"name", name},
              {"family_index", repetition.family},
@@ -82,7 +84,7 @@ Json entry_of(const CellRuns& cell, const Repetition& repetition) {
              {"repetitions", cell.runs.size()},
              {"repetition_index", repetition.index},
              {"threads", run.cell.workers * run.cell.threads_per_worker}};
-  if (run.status == Status::Failed) {
+  if (run.status == record::Status::Failed) {
     add_error(entry, run);
   } else {
     add_times(entry, run);
@@ -93,20 +95,21 @@ Json entry_of(const CellRuns& cell, const Repetition& repetition) {
   return entry;
 }
 
-bool is_measured(const Record& run) {
-  return run.status == Status::Failed || (run.examples_per_s > 0 && run.cell.global_batch > 0);
+bool is_measured(const record::Record& run) {
+  return run.status == record::Status::Failed ||
+         (run.examples_per_s > 0 && run.cell.global_batch > 0);
 }
 
 }  // namespace
 
-Export export_gbench(std::span<const Record> records, const Submission&) {
+Export export_gbench(std::span<const record::Record> records, const Submission&) {
   require_one_machine(records);
   Export result;
   Json entries = Json::array();
   std::size_t family = 0;
-  for (CellRuns& cell : runs_by_cell(records)) {
+  for (judge::CellRuns& cell : judge::runs_by_cell(records)) {
     const std::size_t before = cell.runs.size();
-    std::erase_if(cell.runs, [](const Record* run) { return !is_measured(*run); });
+    std::erase_if(cell.runs, [](const record::Record* run) { return !is_measured(*run); });
     if (cell.runs.size() < before) {
       result.left_out.push_back(fmt::format("{}: {} of {} records hold no speed; left out",
                                             cell.name, before - cell.runs.size(), before));
@@ -123,4 +126,4 @@ Export export_gbench(std::span<const Record> records, const Submission&) {
   return result;
 }
 
-}  // namespace regatta
+}  // namespace regatta::exports

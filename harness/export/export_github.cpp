@@ -16,7 +16,7 @@
 
 #include "harness/export/export.h"
 
-namespace regatta {
+namespace regatta::exports {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -27,7 +27,8 @@ struct Measure {
   std::string extra;
 };
 
-void add(Json& entries, const Measure& measure, const std::optional<MedianInterval>& interval) {
+void add(Json& entries, const Measure& measure,
+         const std::optional<judge::MedianInterval>& interval) {
   if (!interval || !std::isfinite(interval->median)) return;
   entries.push_back(
       {{"name", measure.name},
@@ -38,22 +39,22 @@ void add(Json& entries, const Measure& measure, const std::optional<MedianInterv
        {"extra", measure.extra}});
 }
 
-std::string extra_of(const CellRuns& cell, const CellMeasures& measures) {
+std::string extra_of(const judge::CellRuns& cell, const judge::CellMeasures& measures) {
   std::set<std::string> commits;
-  for (const Record* run : cell.runs) commits.insert(run->software.git_commit);
+  for (const record::Record* run : cell.runs) commits.insert(run->software.git_commit);
   return fmt::format("{} of {} runs reached the target\ncommit {}", measures.reached,
                      cell.runs.size(), fmt::join(commits, ", "));
 }
 
 }  // namespace
 
-Export export_github(std::span<const Record> records, const Submission&) {
+Export export_github(std::span<const record::Record> records, const Submission&) {
   require_one_machine(records);
   Export result;
   Json smaller = Json::array();
   Json bigger = Json::array();
-  for (const CellRuns& cell : runs_by_cell(records)) {
-    const CellMeasures measures = measures_of(cell);
+  for (const judge::CellRuns& cell : judge::runs_by_cell(records)) {
+    const judge::CellMeasures measures = judge::measures_of(cell);
     const std::string extra = extra_of(cell, measures);
     add(smaller, {cell.name + ": training time to the target", "s", extra},
         measures.seconds_to_target);
@@ -69,4 +70,4 @@ Export export_github(std::span<const Record> records, const Submission&) {
   return result;
 }
 
-}  // namespace regatta
+}  // namespace regatta::exports

@@ -35,7 +35,7 @@
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::exports {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -102,13 +102,14 @@ class Log {
 
 /// The number of examples that a replica computes at once. Empty if shares differ, or if the
 /// workload or its normalisation group, the unit of shares, has changed since the run.
-std::optional<std::int64_t> share_of_replica(const Cell& cell, const DataSetSizes& sizes) {
+std::optional<std::int64_t> share_of_replica(const record::Cell& cell,
+                                             const workloads::DataSetSizes& sizes) {
   const std::int64_t replicas = cell.workers / std::max<std::int64_t>(cell.stages, 1);
   const bool possible = replicas > 0 && cell.global_batch > 0 && cell.global_batch <= sizes.train;
   if (!possible) return std::nullopt;
   if (replicas == 1) return cell.global_batch;
   try {
-    const Step step = find_workload(cell.workload)
+    const Step step = workloads::find_workload(cell.workload)
                           .training({.global_batch = cell.global_batch,
                                      .train_examples = sizes.train,
                                      .total_examples = sizes.train,
@@ -121,18 +122,19 @@ std::optional<std::int64_t> share_of_replica(const Cell& cell, const DataSetSize
 }
 
 /// Whether workers hold shards of layers; otherwise a replica's workers are stages.
-bool has_shards(const Cell& cell) {
+bool has_shards(const record::Cell& cell) {
   try {
-    const auto strategies = find_strategies(cell.strategy);
-    return std::any_of(strategies.begin(), strategies.end(),
-                       [](const Strategy* each) { return each->workers == WorkersAre::Shards; });
+    const auto strategies = strategies::find_strategies(cell.strategy);
+    return std::any_of(strategies.begin(), strategies.end(), [](const strategies::Strategy* each) {
+      return each->workers == strategies::WorkersAre::Shards;
+    });
   } catch (const RunError&) {  // unknown to this program
     return false;
   }
 }
 
 /// Logs the disclosures about numerics and parallelism that MLPerf requires.
-void log_disclosure(Log& log, const Cell& cell) {
+void log_disclosure(Log& log, const record::Cell& cell) {
   log.event("lowest_numerical_precision_in_linear", cell.dtype == "bf16" ? "bfloat16" : "fp32");
   if (cell.dtype == "f32") log.event("lowest_numerical_precision_in_comm", "fp32");
   const bool shards = has_shards(cell);
@@ -142,17 +144,17 @@ void log_disclosure(Log& log, const Cell& cell) {
   log.event("gradient_accumulation_steps", 1);
 }
 
-void log_facts(Log& log, const Record& record, const Submission& submission) {
+void log_facts(Log& log, const record::Record& record, const Submission& submission) {
   log.event("submission_benchmark", record.cell.workload);
   log.event("submission_org", submission.author);
   log.event("submission_division", "open");
-  log.event("submission_platform", machine_name(record.machine));
+  log.event("submission_platform", judge::machine_name(record.machine));
   log.event("cache_clear", false);
   log.start("init_start");
   log.event("seed", record.cell.seed);
   log.event("global_batch_size", record.cell.global_batch);
   log_disclosure(log, record.cell);
-  if (const auto sizes = data_set_sizes(record.cell.dataset)) {
+  if (const auto sizes = workloads::data_set_sizes(record.cell.dataset)) {
     log.event("train_samples", sizes->train);
     log.event("eval_samples", sizes->test);
     if (const auto share = share_of_replica(record.cell, *sizes)) {
@@ -163,11 +165,12 @@ void log_facts(Log& log, const Record& record, const Submission& submission) {
 
 /// The training between two consecutive evaluations.
 struct Block {
-  const Evaluation& before;
-  const Evaluation& after;
+  const record::Evaluation& before;
+  const record::Evaluation& after;
 };
 
-void log_block(Log& log, const Block& block, const Record& record, std::int64_t run_start_ns) {
+void log_block(Log& log, const Block& block, const record::Record& record,
+               std::int64_t run_start_ns) {
   const auto& [before, after] = block;
   const Json at{{"samples_count", after.examples}, {"epoch_num", after.epoch}};
   log.set_time(run_start_ns + before.full_time_ns);
@@ -184,7 +187,8 @@ void log_block(Log& log, const Block& block, const Record& record, std::int64_t 
   log.stop("eval_stop", at);
 }
 
-std::string log_of(const Record& record, const Submission& submission, std::int64_t begin_ms) {
+std::string log_of(const record::Record& record, const Submission& submission,
+                   std::int64_t begin_ms) {
   Log log(begin_ms);
   log_facts(log, record, submission);
   const std::int64_t run_start_ns = record.setup_ns + record.warmup_ns;
@@ -195,7 +199,7 @@ std::string log_of(const Record& record, const Submission& submission, std::int6
   for (std::size_t i = 1; i < record.evaluations.size() && !reached; ++i) {
     const Block block{.before = record.evaluations[i - 1], .after = record.evaluations[i]};
     log_block(log, block, record, run_start_ns);
-    reached = record.status == Status::Reached && record.examples_to_target &&
+    reached = record.status == record::Status::Reached && record.examples_to_target &&
               block.after.examples >= *record.examples_to_target;
   }
   if (!reached) log.set_time(run_start_ns + record.full_ns);
@@ -204,9 +208,10 @@ std::string log_of(const Record& record, const Submission& submission, std::int6
 }
 
 /// The reason why a run has no log; empty if it has one.
-std::string why_no_log(const Record& record) {
-  const std::string name = cell_name(record);
-  if (!claims_target(record)) return name + ": exchanges nothing, so it claims no time; left out";
+std::string why_no_log(const record::Record& record) {
+  const std::string name = judge::cell_name(record);
+  if (!judge::claims_target(record))
+    return name + ": exchanges nothing, so it claims no time; left out";
   if (record.full_ns == 0) return name + ": failed before training began; a run is left out";
   if (!milliseconds_of(record.timestamp)) return name + ": a record without a time is left out";
   return "";
@@ -214,21 +219,21 @@ std::string why_no_log(const Record& record) {
 
 }  // namespace
 
-Export export_mllog(std::span<const Record> records, const Submission& submission) {
+Export export_mllog(std::span<const record::Record> records, const Submission& submission) {
   Export result;
   std::map<std::string, int> logs;  // by folder
-  for (const Record& record : records) {
+  for (const record::Record& record : records) {
     if (std::string why = why_no_log(record); !why.empty()) {
       result.left_out.push_back(std::move(why));
       continue;
     }
-    if (!data_set_sizes(record.cell.dataset)) {
+    if (!workloads::data_set_sizes(record.cell.dataset)) {
       result.left_out.push_back(
           "train_samples and eval_samples are left out: this program does "
           "not know the data set " +
           record.cell.dataset);
     }
-    const std::string folder = file_name_part(cell_name(record));
+    const std::string folder = file_name_part(judge::cell_name(record));
     const std::string file = fmt::format("result_{}.txt", logs[folder]++);
     result.files.push_back(
         {.path = std::filesystem::path(folder) / file,
@@ -237,4 +242,4 @@ Export export_mllog(std::span<const Record> records, const Submission& submissio
   return result;
 }
 
-}  // namespace regatta
+}  // namespace regatta::exports

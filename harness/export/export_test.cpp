@@ -12,7 +12,7 @@
 #include "harness/record/sample_record.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::exports {
 namespace {
 
 using Json = nlohmann::json;
@@ -20,8 +20,8 @@ using Json = nlohmann::json;
 const Submission kSubmission{.author = "A. U. Thor", .author_email = "a@example.org"};
 
 /// A run of `single` on resnet9_thin that trained 100 examples a second, 10 s per thousand.
-Record run(std::uint64_t seed, std::optional<std::int64_t> examples_to_target) {
-  Record record;
+record::Record run(std::uint64_t seed, std::optional<std::int64_t> examples_to_target) {
+  record::Record record;
   record.timestamp = "2025-01-31T12:00:00Z";
   record.cell = {.workload = "resnet9_thin",
                  .recipe = 2,
@@ -31,7 +31,7 @@ Record run(std::uint64_t seed, std::optional<std::int64_t> examples_to_target) {
                  .straggler = {},
                  .seed = seed};
   record.target = {.metric = "accuracy", .value = 60};
-  record.status = examples_to_target ? Status::Reached : Status::Missed;
+  record.status = examples_to_target ? record::Status::Reached : record::Status::Missed;
   record.examples_to_target = examples_to_target;
   if (examples_to_target) record.training_time_to_target_ns = *examples_to_target * 10'000'000;
   record.examples_per_s = 100;
@@ -51,15 +51,15 @@ Record run(std::uint64_t seed, std::optional<std::int64_t> examples_to_target) {
   return record;
 }
 
-Record failed_run(std::uint64_t seed) {
-  Record record = run(seed, {});
-  record.status = Status::Failed;
-  record.failure = Failure{.kind = "diverged", .text = "step 7: \"nan\",\nnot finite"};
+record::Record failed_run(std::uint64_t seed) {
+  record::Record record = run(seed, {});
+  record.status = record::Status::Failed;
+  record.failure = record::Failure{.kind = "diverged", .text = "step 7: \"nan\",\nnot finite"};
   return record;
 }
 
-Record on_cifar10(std::uint64_t seed) {
-  Record record = run(seed, 4000);
+record::Record on_cifar10(std::uint64_t seed) {
+  record::Record record = run(seed, 4000);
   record.cell.workload = "airbench94";
   record.cell.recipe = 1;
   record.cell.dataset = "cifar10";
@@ -116,12 +116,12 @@ std::string usage_error(const ExportRequest& request) {
 }
 
 TEST(CellMeasures, CountMissedAndFailedRunsAsInfinite) {
-  std::vector<Record> records = {run(1, 1000), failed_run(2), run(3, {}), run(4, 2000),
-                                 run(5, 3000)};
+  std::vector<record::Record> records = {run(1, 1000), failed_run(2), run(3, {}), run(4, 2000),
+                                         run(5, 3000)};
   records[1].examples_per_s = 7;
-  const std::vector<CellRuns> cells = runs_by_cell(records);
+  const std::vector<judge::CellRuns> cells = judge::runs_by_cell(records);
   ASSERT_EQ(cells.size(), 1U);
-  const CellMeasures measures = measures_of(cells.front());
+  const judge::CellMeasures measures = judge::measures_of(cells.front());
   EXPECT_EQ(measures.reached, 3);
   EXPECT_DOUBLE_EQ(measures.seconds_to_target->median, 30);
   EXPECT_DOUBLE_EQ(measures.seconds_to_target->low, 10);
@@ -131,11 +131,11 @@ TEST(CellMeasures, CountMissedAndFailedRunsAsInfinite) {
 }
 
 TEST(ExportBmf, LeavesOutWhatIsInfinite) {
-  const std::vector<Record> some = {run(1, 1000), run(2, {}), run(3, 3000)};
+  const std::vector<record::Record> some = {run(1, 1000), run(2, {}), run(3, 3000)};
   const Json cell =
       Json::parse(export_bmf(some, {}).files.front().text)["resnet9_thin single (1 worker)"];
   EXPECT_EQ(cell["training-time-to-target-s"], Json({{"value", 30.0}, {"lower_value", 10.0}}));
-  const std::vector<Record> few = {run(1, 1000), run(2, {}), run(3, {})};
+  const std::vector<record::Record> few = {run(1, 1000), run(2, {}), run(3, {})};
   const Export result = export_bmf(few, {});
   const Json other = Json::parse(result.files.front().text)["resnet9_thin single (1 worker)"];
   EXPECT_EQ(other.size(), 1U);
@@ -145,7 +145,7 @@ TEST(ExportBmf, LeavesOutWhatIsInfinite) {
 }
 
 TEST(ExportBmf, MakesNoClaimForIndependent) {
-  std::vector<Record> records = {run(1, 1000)};
+  std::vector<record::Record> records = {run(1, 1000)};
   records.front().cell.strategy = "independent+model_parallel";
   const Json json = Json::parse(export_bmf(records, {}).files.front().text);
   EXPECT_EQ(json.begin()->size(), 1U);
@@ -153,13 +153,13 @@ TEST(ExportBmf, MakesNoClaimForIndependent) {
 }
 
 TEST(ExportBmf, RefusesRecordsOfSeveralMachines) {
-  std::vector<Record> records = {run(1, 1000), run(2, 1000)};
+  std::vector<record::Record> records = {run(1, 1000), run(2, 1000)};
   records[1].machine.cores_used = 1;
   EXPECT_THROW(export_bmf(records, {}), RunError);
 }
 
 TEST(ExportGithub, SplitsByWhichDirectionIsBetter) {
-  const std::vector<Record> records = {run(1, 1000), run(2, 2000), run(3, {})};
+  const std::vector<record::Record> records = {run(1, 1000), run(2, 2000), run(3, {})};
   const Export result = export_github(records, {});
   const Json smaller = Json::parse(text_of(result, "smaller_is_better.json"));
   const Json bigger = Json::parse(text_of(result, "bigger_is_better.json"));
@@ -172,7 +172,7 @@ TEST(ExportGithub, SplitsByWhichDirectionIsBetter) {
 }
 
 TEST(ExportGbench, ARunIsARepetitionAndAStepAnIteration) {
-  const std::vector<Record> records = {run(1, 1000), run(2, {})};
+  const std::vector<record::Record> records = {run(1, 1000), run(2, {})};
   const Json json = Json::parse(export_gbench(records, {}).files.front().text);
   const Json& first = json["benchmarks"][0];
   EXPECT_EQ(first["real_time"], 640e6);  // 64 examples at 100 a second
@@ -184,14 +184,14 @@ TEST(ExportGbench, ARunIsARepetitionAndAStepAnIteration) {
 }
 
 TEST(ExportGbench, MarksAFailedRun) {
-  const std::vector<Record> records = {failed_run(1)};
+  const std::vector<record::Record> records = {failed_run(1)};
   const Json json = Json::parse(export_gbench(records, {}).files.front().text);
   EXPECT_EQ(json["benchmarks"][0]["error_occurred"], true);
   EXPECT_EQ(json["benchmarks"][0]["error_message"], "diverged: step 7: \"nan\",\nnot finite");
 }
 
 TEST(ExportCsv, QuotesWhatNeedsIt) {
-  const std::vector<Record> records = {failed_run(1)};
+  const std::vector<record::Record> records = {failed_run(1)};
   const std::string text = export_csv(records, {}).files.front().text;
   EXPECT_NE(text.find(",failed,diverged,\"step 7: \"\"nan\"\",\nnot finite\",accuracy,60,"),
             std::string::npos)
@@ -199,7 +199,7 @@ TEST(ExportCsv, QuotesWhatNeedsIt) {
 }
 
 TEST(ExportCsv, TellsInOneColumnWhatKernelsComputeBy) {
-  std::vector<Record> records = {run(1, {})};
+  std::vector<record::Record> records = {run(1, {})};
   records.front().kernels = {{.node = "dense a", .choice = "tiles, ours"},
                              {.node = "dense b", .choice = "engine 4"}};
   const std::string text = export_csv(records, {}).files.front().text;
@@ -208,7 +208,8 @@ TEST(ExportCsv, TellsInOneColumnWhatKernelsComputeBy) {
 }
 
 TEST(ExportCsv, HasTheSameColumnsForEveryRun) {
-  const std::vector<Record> records = {sample_record(), sample_failed_record(), run(1, {})};
+  const std::vector<record::Record> records = {record::sample_record(),
+                                               record::sample_failed_record(), run(1, {})};
   const std::vector<std::string> rows = rows_of(export_csv(records, {}).files.front().text, "\r\n");
   ASSERT_EQ(rows.size(), 4U);
   const auto columns = [](const std::string& row) {
@@ -222,10 +223,10 @@ TEST(ExportCsv, HasTheSameColumnsForEveryRun) {
 }
 
 TEST(ExportDawnbench, HasAnEntryForEachRunAtItsTarget) {
-  std::vector<Record> records = {on_cifar10(1), run(2, 1000), on_cifar10(3), on_cifar10(4),
-                                 on_cifar10(1)};
+  std::vector<record::Record> records = {on_cifar10(1), run(2, 1000), on_cifar10(3), on_cifar10(4),
+                                         on_cifar10(1)};
   records[2].evaluations.back().metric = 93.99;  // above its own target
-  records[3].status = Status::Failed;
+  records[3].status = record::Status::Failed;
   const Export result = export_dawnbench(records, kSubmission);
   ASSERT_EQ(result.files.size(), 4U);
   EXPECT_EQ(result.left_out.size(), 3U);
@@ -247,7 +248,7 @@ TEST(ExportDawnbench, HasAnEntryForEachRunAtItsTarget) {
 }
 
 TEST(ExportMllog, StopsWhenTheTargetIsReached) {
-  const std::vector<Record> records = {run(1, 2000)};
+  const std::vector<record::Record> records = {run(1, 2000)};
   const Export result = export_mllog(records, kSubmission);
   const auto lines = lines_of(text_of(result, "resnet9-thin-single-1-worker/result_0.txt"));
   const Json start = with_key(lines, "run_start").front();
@@ -268,7 +269,7 @@ TEST(ExportMllog, StopsWhenTheTargetIsReached) {
 }
 
 TEST(ExportMllog, AbortsWhatMissedOrFailed) {
-  const std::vector<Record> records = {run(1, {}), failed_run(2)};
+  const std::vector<record::Record> records = {run(1, {}), failed_run(2)};
   const Export result = export_mllog(records, kSubmission);
   ASSERT_EQ(result.files.size(), 2U);
   for (const ExportedFile& file : result.files) {
@@ -279,7 +280,7 @@ TEST(ExportMllog, AbortsWhatMissedOrFailed) {
 }
 
 TEST(ExportMllog, HasNoLogWhereTrainingNeverBegan) {
-  std::vector<Record> records = {sample_failed_record(), run(1, 1000)};
+  std::vector<record::Record> records = {record::sample_failed_record(), run(1, 1000)};
   records[1].timestamp = "yesterday";
   const Export result = export_mllog(records, kSubmission);
   EXPECT_TRUE(result.files.empty());
@@ -299,4 +300,4 @@ TEST(Export, NeedsFlagsForWhatNoRecordHolds) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::exports

@@ -9,14 +9,14 @@
 #include "harness/system/output_file.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::exports {
 namespace {
 
 namespace fs = std::filesystem;
 
 /// Files of an earlier export in the folder would be mistaken for a part of this one.
 void require_new_or_empty(const fs::path& folder) {
-  create_folder(folder);
+  system::create_folder(folder);
   std::error_code error;
   if (fs::is_empty(folder, error) && !error) return;
   throw RunError(ErrorKind::Usage, "cannot write " + folder.string() + ": " +
@@ -30,10 +30,10 @@ void write_folder(const fs::path& folder, std::span<const ExportedFile> files) {
   require_new_or_empty(folder);
   for (const ExportedFile& file : files) {
     const fs::path path = folder / file.path;
-    create_folder(path.parent_path());
-    write_output({.path = path}, file.text);
+    system::create_folder(path.parent_path());
+    system::write_output({.path = path}, file.text);
   }
   std::cerr << fmt::format("regatta: {} files in {}\n", files.size(), folder.string());
 }
 
-}  // namespace regatta
+}  // namespace regatta::exports

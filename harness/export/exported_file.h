@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace regatta {
+namespace regatta::exports {
 
 struct ExportedFile {
   std::filesystem::path path;  ///< relative to the folder; empty if the format is one file
@@ -18,4 +18,4 @@ struct ExportedFile {
 /// cannot be written.
 void write_folder(const std::filesystem::path& folder, std::span<const ExportedFile> files);
 
-}  // namespace regatta
+}  // namespace regatta::exports

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/export/wire.h"
 
-namespace regatta {
+namespace regatta::exports {
 namespace {
 
 enum class WireKind : std::uint32_t { Varint = 0, Bytes = 2 };
@@ -41,4 +41,4 @@ std::string WireMessage::delimited() const {
   return bytes + bytes_;
 }
 
-}  // namespace regatta
+}  // namespace regatta::exports

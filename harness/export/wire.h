@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace regatta {
+namespace regatta::exports {
 
 /// The number of a field in its message's definition.
 enum class WireField : std::uint32_t {};
@@ -34,4 +34,4 @@ class WireMessage {
   std::string bytes_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::exports

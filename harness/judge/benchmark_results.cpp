@@ -8,7 +8,7 @@
 #include "harness/system/input_file.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
@@ -45,7 +45,7 @@ void add(const nlohmann::json& row, const std::string& program,
 
 void add_file(const std::filesystem::path& path, std::vector<BenchmarkResult>& results) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(text_of(path, kMostBytes));
+    const nlohmann::json json = nlohmann::json::parse(system::text_of(path, kMostBytes));
     const std::filesystem::path program = json.at("context").at("executable").get<std::string>();
     for (const nlohmann::json& row : json.at("benchmarks")) add(row, program.filename(), results);
   } catch (const std::exception& error) {
@@ -60,7 +60,7 @@ void add_file(const std::filesystem::path& path, std::vector<BenchmarkResult>& r
 
 std::vector<BenchmarkResult> read_benchmarks(const std::filesystem::path& path) {
   std::vector<std::filesystem::path> files;
-  if (is_folder(path)) {
+  if (system::is_folder(path)) {
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
       if (entry.path().extension() == ".json") files.push_back(entry.path());
@@ -75,4 +75,4 @@ std::vector<BenchmarkResult> read_benchmarks(const std::filesystem::path& path) 
   return results;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace regatta {
+namespace regatta::judge {
 
 struct BenchmarkResult {
   std::string program;          ///< the result file's name: `all_reduce_bench`
@@ -25,4 +25,4 @@ struct BenchmarkResult {
 /// Throws: RunError(Data) naming the file that is not a Google Benchmark result.
 std::vector<BenchmarkResult> read_benchmarks(const std::filesystem::path& path);
 
-}  // namespace regatta
+}  // namespace regatta::judge

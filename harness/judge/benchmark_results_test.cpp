@@ -9,7 +9,7 @@
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 /// The format of Google Benchmark 1.7, without the fields that are not read here.
@@ -89,4 +89,4 @@ TEST_F(BenchmarkResults, NameTheFileThatIsNone) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::judge

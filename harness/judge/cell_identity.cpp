@@ -11,20 +11,20 @@
 
 #include "harness/system/terminal.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 /// Finds the cell's workload; null if this program no longer has it.
-const Workload* workload_of(const Cell& cell) {
-  for (const Workload& workload : all_workloads()) {
+const workloads::Workload* workload_of(const record::Cell& cell) {
+  for (const workloads::Workload& workload : workloads::all_workloads()) {
     if (workload.name == cell.workload) return &workload;
   }
   return nullptr;
 }
 
 /// The cell with nothing but workload, strategy and workers requested.
-Cell default_cell(const Cell& cell, const Workload* workload) {
-  Cell defaults;
+record::Cell default_cell(const record::Cell& cell, const workloads::Workload* workload) {
+  record::Cell defaults;
   defaults.workload = cell.workload;
   defaults.strategy = cell.strategy;
   defaults.workers = cell.workers;
@@ -32,7 +32,7 @@ Cell default_cell(const Cell& cell, const Workload* workload) {
   if (workload != nullptr) {
     defaults.recipe = workload->recipe;
     defaults.dataset = workload->data_sets.front();
-    defaults.global_batch = default_global_batch(*workload, replicas);
+    defaults.global_batch = workloads::default_global_batch(*workload, replicas);
   }
   if (cell.cuda_graph) defaults.cuda_graph = "on";
   if (cell.cudnn_engine) defaults.cudnn_engine = "timed";
@@ -40,29 +40,29 @@ Cell default_cell(const Cell& cell, const Workload* workload) {
   return defaults;
 }
 
-void add_options(const Cell& cell, CellPart part, std::vector<Trait>& traits) {
-  const OptionValues unusual = unusual_options(cell);
+void add_options(const record::Cell& cell, CellPart part, std::vector<Trait>& traits) {
+  const strategies::OptionValues unusual = unusual_options(cell);
   for (const auto& [name, value] : cell.options) {
     traits.push_back({.name = name,
-                      .value = to_text(value),
+                      .value = strategies::to_text(value),
                       .part = part,
                       .is_default = !unusual.contains(name)});
   }
 }
 
 /// Names the cell by the traits that count and differ from the defaults.
-std::string name_of(const Record& record, const auto& counts) {
-  const Cell& cell = record.cell;
-  std::vector<std::string> settings = {plural(cell.workers, "worker")};
+std::string name_of(const record::Record& record, const auto& counts) {
+  const record::Cell& cell = record.cell;
+  std::vector<std::string> settings = {system::plural(cell.workers, "worker")};
   for (const Trait& trait : traits_of(record)) {
     if (trait.is_default || !counts(trait)) continue;
     settings.push_back(fmt::format("{}={}", trait.name, trait.value));
   }
-  return one_line(
+  return system::one_line(
       fmt::format("{} {} ({})", cell.workload, cell.strategy, fmt::join(settings, ", ")));
 }
 
-std::string key_of(const Record& record, const auto& counts) {
+std::string key_of(const record::Record& record, const auto& counts) {
   std::string key = machine_name(record.machine);
   for (const Trait& trait : traits_of(record)) {
     if (counts(trait)) key += fmt::format("|{}={}", trait.name, trait.value);
@@ -72,9 +72,9 @@ std::string key_of(const Record& record, const auto& counts) {
 
 }  // namespace
 
-std::vector<Trait> traits_of(const Record& record) {
-  const Workload* const workload = workload_of(record.cell);
-  const Cell defaults = default_cell(record.cell, workload);
+std::vector<Trait> traits_of(const record::Record& record) {
+  const workloads::Workload* const workload = workload_of(record.cell);
+  const record::Cell defaults = default_cell(record.cell, workload);
   const std::vector<CellText> usual = texts_of(defaults);
   std::vector<Trait> traits;
   auto same = usual.begin();
@@ -95,34 +95,35 @@ std::vector<Trait> traits_of(const Record& record) {
   return traits;
 }
 
-std::string cell_name(const Record& record) {
+std::string cell_name(const record::Record& record) {
   return name_of(record, [](const Trait& trait) {
     return trait.part.role != Trait::Role::Resource || trait.name == "gpus";
   });
 }
 
-std::string request_key(const Record& record) {
+std::string request_key(const record::Record& record) {
   return name_of(record,
                  [](const Trait& trait) { return trait.part.ranks == CellPart::Ranks::Agree; });
 }
 
-std::string cell_key(const Record& record) {
+std::string cell_key(const record::Record& record) {
   return key_of(record, [](const Trait&) { return true; });
 }
 
-std::string workload_key(const Record& record) {
+std::string workload_key(const record::Record& record) {
   return key_of(record,
                 [](const Trait& trait) { return trait.part.reach == CellPart::Reach::Workload; });
 }
 
-std::string work_key(const Record& record) {
+std::string work_key(const record::Record& record) {
   return key_of(record, [](const Trait& trait) {
     return trait.part.role != Trait::Role::Contestant || trait.name == "workers";
   });
 }
 
-std::string machine_name(const MachineFacts& machine) {
-  std::string name = fmt::format("{} of {}", plural(machine.cores_used, "core"), machine.cpu);
+std::string machine_name(const system::MachineFacts& machine) {
+  std::string name =
+      fmt::format("{} of {}", system::plural(machine.cores_used, "core"), machine.cpu);
   if (machine.cpu_quota && *machine.cpu_quota < static_cast<double>(machine.cores_available)) {
     name += fmt::format(" at a limit of {:g}", *machine.cpu_quota);
   }
@@ -130,13 +131,13 @@ std::string machine_name(const MachineFacts& machine) {
   return name;
 }
 
-OptionValues unusual_options(const Cell& cell) {
-  OptionValues unusual = cell.options;
-  for (const Option* option : all_options()) {
+strategies::OptionValues unusual_options(const record::Cell& cell) {
+  strategies::OptionValues unusual = cell.options;
+  for (const strategies::Option* option : strategies::all_options()) {
     const auto found = unusual.find(option->name);
     if (found != unusual.end() && found->second == option->default_value()) unusual.erase(found);
   }
   return unusual;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -8,11 +8,11 @@
 #include "harness/record/record_fields.h"
 #include "harness/record/sample_record.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
-Record usual() {
-  Record record;
+record::Record usual() {
+  record::Record record;
   record.cell = {.workload = "resnet9_thin",
                  .recipe = 2,
                  .dataset = "shapes",
@@ -29,7 +29,7 @@ TEST(CellName, IsShortWhereAllIsAsUsual) {
 }
 
 TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
-  Record record = sample_record();
+  record::Record record = record::sample_record();
   EXPECT_EQ(cell_name(record),
             "resnet9_thin all_reduce (2 workers, bucket_bytes=65536, winograd=on, "
             "global_batch=512, normalization_group=16, epochs=0.5, straggler=1:2.5, target=90)");
@@ -45,14 +45,14 @@ TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
 }
 
 TEST(CellName, OfAWorkloadThatIsNoMoreNamesDataAndBatch) {
-  Record record = usual();
+  record::Record record = usual();
   record.cell.workload = "gone";
   EXPECT_EQ(cell_name(record),
             "gone single (1 worker, recipe=2, dataset=shapes, global_batch=64, target=60)");
 }
 
 TEST(CellIdentity, HasATraitForEachFieldOfACellButTheSeed) {
-  const Record record = sample_record();
+  const record::Record record = record::sample_record();
   const std::vector<Trait> traits = traits_of(record);
   const auto is_trait = [&](const std::string& name) {
     return std::any_of(traits.begin(), traits.end(),
@@ -66,8 +66,8 @@ TEST(CellIdentity, HasATraitForEachFieldOfACellButTheSeed) {
 }
 
 TEST(CellIdentity, HasARequestsKeyOfKnownValuesOnly) {
-  const Record one = usual();
-  Record other = one;
+  const record::Record one = usual();
+  record::Record other = one;
   other.cell.seed = 2;
   other.cell.threads_per_worker = 2;
   other.cell.gpus = 8;
@@ -82,7 +82,7 @@ TEST(CellIdentity, HasARequestsKeyOfKnownValuesOnly) {
 }
 
 TEST(CellIdentity, TellsRunsOfAFormerRecipeApart) {
-  Record former = usual();
+  record::Record former = usual();
   former.cell.recipe = 1;
   EXPECT_EQ(cell_name(former), "resnet9_thin single (1 worker, recipe=1)");
   EXPECT_NE(cell_key(former), cell_key(usual()));
@@ -90,14 +90,14 @@ TEST(CellIdentity, TellsRunsOfAFormerRecipeApart) {
 }
 
 TEST(CellIdentity, TellsRunsApartThatAreEvaluatedAtTheEndAlone) {
-  Record late = usual();
+  record::Record late = usual();
   late.cell.evaluate = "end";
   EXPECT_EQ(cell_name(late), "resnet9_thin single (1 worker, evaluate=end)");
   EXPECT_NE(workload_key(late), workload_key(usual()));
 }
 
 TEST(CellIdentity, TellsMachinesApartByACpuLimitThatBinds) {
-  MachineFacts machine{.cpu = "A CPU", .cores_available = 2, .cores_used = 1};
+  system::MachineFacts machine{.cpu = "A CPU", .cores_available = 2, .cores_used = 1};
   EXPECT_EQ(machine_name(machine), "1 core of A CPU");
   machine.cpu_quota = 1.5;
   EXPECT_EQ(machine_name(machine), "1 core of A CPU at a limit of 1.5");
@@ -106,8 +106,8 @@ TEST(CellIdentity, TellsMachinesApartByACpuLimitThatBinds) {
 }
 
 TEST(CellIdentity, TellsCellsApartByTheirMachineAndResources) {
-  const Record one = usual();
-  Record other = one;
+  const record::Record one = usual();
+  record::Record other = one;
   other.cell.seed = 2;
   EXPECT_EQ(cell_key(other), cell_key(one));
   other.cell.threads_per_worker = 2;
@@ -119,4 +119,4 @@ TEST(CellIdentity, TellsCellsApartByTheirMachineAndResources) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -6,7 +6,7 @@
 
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 using Sample = std::vector<double>;
@@ -18,19 +18,19 @@ std::optional<MedianInterval> median_of(const Sample& sample) {
 
 }  // namespace
 
-bool claims_target(const Record& record) {
+bool claims_target(const record::Record& record) {
   std::istringstream names(record.cell.strategy);
   for (std::string name; std::getline(names, name, '+');) {
-    for (const Strategy* row : all_strategies()) {
-      if (row->name == name && row->exchange == Exchange::Nothing) return false;
+    for (const strategies::Strategy* row : strategies::all_strategies()) {
+      if (row->name == name && row->exchange == strategies::Exchange::Nothing) return false;
     }
   }
   return true;
 }
 
-std::vector<CellRuns> runs_by_cell(std::span<const Record> records) {
+std::vector<CellRuns> runs_by_cell(std::span<const record::Record> records) {
   std::vector<CellRuns> cells;
-  for (const Record& record : records) {
+  for (const record::Record& record : records) {
     const std::string name = cell_name(record);
     const auto same = [&](const CellRuns& cell) { return cell.name == name; };
     auto found = std::find_if(cells.begin(), cells.end(), same);
@@ -45,13 +45,13 @@ CellMeasures measures_of(const CellRuns& cell) {
   Sample seconds;
   Sample examples;
   Sample speeds;
-  for (const Record* run : cell.runs) {
-    if (run->status != Status::Failed && run->examples_per_s > 0) {
+  for (const record::Record* run : cell.runs) {
+    if (run->status != record::Status::Failed && run->examples_per_s > 0) {
       speeds.push_back(run->examples_per_s);
     }
     if (!claims_target(*run)) continue;
     const auto& time = run->training_time_to_target_ns;
-    const bool reached = run->status == Status::Reached && time && run->examples_to_target;
+    const bool reached = run->status == record::Status::Reached && time && run->examples_to_target;
     measures.reached += reached ? 1 : 0;
     seconds.push_back(reached ? static_cast<double>(*time) / 1e9 : kInfinity);
     examples.push_back(reached ? static_cast<double>(*run->examples_to_target) : kInfinity);
@@ -62,4 +62,4 @@ CellMeasures measures_of(const CellRuns& cell) {
   return measures;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

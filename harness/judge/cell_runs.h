@@ -13,22 +13,22 @@
 #include "harness/judge/statistics.h"
 #include "harness/record/record.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 inline constexpr std::int64_t kFewestSteps =
     10;  ///< with fewer steps a run has no meaningful speed
 
 /// Whether the run's time to the target counts. False for `independent`: its replicas train
 /// separate models, so it shows only the highest possible speed.
-bool claims_target(const Record& record);
+bool claims_target(const record::Record& record);
 
 struct CellRuns {
   std::string name;
-  std::vector<const Record*> runs;  ///< at least one, in the order of the records
+  std::vector<const record::Record*> runs;  ///< at least one, in the order of the records
 };
 
 /// Groups runs by cell, in order of first appearance. The result points into `records`.
-std::vector<CellRuns> runs_by_cell(std::span<const Record> records);
+std::vector<CellRuns> runs_by_cell(std::span<const record::Record> records);
 
 /// Medians over the runs of a cell; empty where no run has the value. A run that failed or missed
 /// its target counts as infinite in `seconds_to_target` and `examples_to_target`.
@@ -40,4 +40,4 @@ struct CellMeasures {
 };
 CellMeasures measures_of(const CellRuns& cell);
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -13,7 +13,7 @@
 #include "harness/system/number.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr std::size_t kMostSeeds = 50;  ///< the most that are worth asking for
@@ -21,13 +21,13 @@ constexpr std::size_t kMostSeeds = 50;  ///< the most that are worth asking for
 /// Settings by name that all runs of a field share.
 using Setting = std::vector<std::pair<std::string, std::string>>;
 
-Setting setting_of(const Record& record) {
+Setting setting_of(const record::Record& record) {
   Setting setting;
   for (const Trait& trait : traits_of(record)) {
     if (trait.part.role != Trait::Role::Setting || trait.name == "rate_scale") continue;
     setting.emplace_back(trait.name, trait.value);
   }
-  const SoftwareFacts& software = record.software;
+  const system::SoftwareFacts& software = record.software;
   setting.emplace_back("machine", machine_name(record.machine));
   setting.emplace_back("cores available", std::to_string(record.machine.cores_available));
   setting.emplace_back("compiler", software.compiler);
@@ -36,7 +36,7 @@ Setting setting_of(const Record& record) {
   return setting;
 }
 
-Contestant contestant_of(const Cell& cell) {
+Contestant contestant_of(const record::Cell& cell) {
   return {.strategy = cell.strategy,
           .options = unusual_options(cell),
           .workers = cell.workers,
@@ -61,8 +61,8 @@ std::string name_of(const Setting& setting, const std::vector<Setting>& all) {
   return name;
 }
 
-const Strategy* strategy_of(const std::string& name) {
-  for (const Strategy* strategy : all_strategies()) {
+const strategies::Strategy* strategy_of(const std::string& name) {
+  for (const strategies::Strategy* strategy : strategies::all_strategies()) {
     if (strategy->name == name) return strategy;
   }
   return nullptr;
@@ -74,7 +74,7 @@ std::map<std::uint64_t, Measured> by_seed(const Runs& runs, const Measure& measu
     std::vector<double> values, least;
   };
   std::map<std::uint64_t, Values> all;
-  for (const Record* run : runs) {
+  for (const record::Record* run : runs) {
     const auto measured = measure(*run);
     if (!measured) continue;
     all[run->cell.seed].values.push_back(measured->value);
@@ -95,7 +95,7 @@ std::string number(double value) {
 
 /// Formats worker counts: `2, 4, 8 workers`.
 std::string workers_text(const std::set<std::int64_t>& workers) {
-  if (workers.size() == 1) return plural(*workers.begin(), "worker");
+  if (workers.size() == 1) return system::plural(*workers.begin(), "worker");
   return fmt::format("{} workers", fmt::join(workers, ", "));
 }
 
@@ -103,8 +103,9 @@ std::string workers_text(const std::set<std::int64_t>& workers) {
 void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Wording& wording) {
   std::set<std::int64_t> workers;
   for (const RatioComparison& each : comparisons) workers.insert(each.workers);
-  claim.because = fmt::format("{} Of {} with {}:", wording.measure,
-                              plural(std::ssize(comparisons), "comparison"), workers_text(workers));
+  claim.because =
+      fmt::format("{} Of {} with {}:", wording.measure,
+                  system::plural(std::ssize(comparisons), "comparison"), workers_text(workers));
   std::string comma = " ";
   for (const auto& [side, word] :
        {std::pair(Side::Above, wording.above), std::pair(Side::Below, wording.below),
@@ -145,11 +146,11 @@ std::size_t seeds_that_decide(std::span<const RatioComparison> comparisons) {
 
 }  // namespace
 
-std::vector<Field> fields_of(std::span<const Record> records) {
+std::vector<Field> fields_of(std::span<const record::Record> records) {
   std::vector<Setting> order;
   std::map<Setting, Field> fields;
   std::set<std::string> seen;
-  for (const Record& record : records) {
+  for (const record::Record& record : records) {
     const bool twice = !record.run_id.empty() && !seen.insert(record.run_id).second;
     if (twice || !record.lost_processes.empty()) continue;
     const Setting setting = setting_of(record);
@@ -169,11 +170,11 @@ bool is_unusual(const Contestant& contestant, std::string_view option) {
   return contestant.options.contains(option);
 }
 
-OptionValues options_under(const std::string& strategy, const Contestant& contestant) {
-  OptionValues shared;
-  const Strategy* const other = strategy_of(strategy);
+strategies::OptionValues options_under(const std::string& strategy, const Contestant& contestant) {
+  strategies::OptionValues shared;
+  const strategies::Strategy* const other = strategy_of(strategy);
   if (other == nullptr) return shared;
-  for (const Option* option : other->options) {
+  for (const strategies::Option* option : other->options) {
     const auto found = contestant.options.find(option->name);
     if (found != contestant.options.end()) shared.insert(*found);
   }
@@ -181,21 +182,22 @@ OptionValues options_under(const std::string& strategy, const Contestant& contes
 }
 
 bool is_synchronous(const Contestant& contestant) {
-  const Strategy* strategy = strategy_of(contestant.strategy);
-  return strategy != nullptr && strategy->exchange == Exchange::Synchronous;
+  const strategies::Strategy* strategy = strategy_of(contestant.strategy);
+  return strategy != nullptr && strategy->exchange == strategies::Exchange::Synchronous;
 }
 
 bool is_asynchronous(const Contestant& contestant) {
-  const Strategy* strategy = strategy_of(contestant.strategy);
-  return strategy != nullptr && strategy->exchange == Exchange::Asynchronous &&
+  const strategies::Strategy* strategy = strategy_of(contestant.strategy);
+  return strategy != nullptr && strategy->exchange == strategies::Exchange::Asynchronous &&
          !is_unusual(contestant, "staleness_bound");
 }
 
 std::optional<Contestant> exchanging_always(Contestant contestant) {
-  const Strategy* strategy = strategy_of(contestant.strategy);
-  if (strategy == nullptr || strategy->exchange != Exchange::Periodic) return std::nullopt;
-  const OptionValue always = std::int64_t{1};
-  for (const Option* option : strategy->options) {
+  const strategies::Strategy* strategy = strategy_of(contestant.strategy);
+  if (strategy == nullptr || strategy->exchange != strategies::Exchange::Periodic)
+    return std::nullopt;
+  const strategies::OptionValue always = std::int64_t{1};
+  for (const strategies::Option* option : strategy->options) {
     if (option->name != "sync_every") continue;
     const auto period =
         contestant.options.try_emplace("sync_every", *option->default_value()).first;
@@ -207,14 +209,14 @@ std::optional<Contestant> exchanging_always(Contestant contestant) {
 bool is_compressed(const Contestant& contestant) {
   const std::size_t plus = contestant.strategy.rfind('+');
   if (plus == std::string::npos) return false;
-  const Strategy* strategy = strategy_of(contestant.strategy.substr(plus + 1));
-  return strategy != nullptr && strategy->exchange == Exchange::Compressed;
+  const strategies::Strategy* strategy = strategy_of(contestant.strategy.substr(plus + 1));
+  return strategy != nullptr && strategy->exchange == strategies::Exchange::Compressed;
 }
 
 std::string text_of(const Contestant& contestant) {
-  std::string text = contestant.strategy + " (" + plural(contestant.workers, "worker");
+  std::string text = contestant.strategy + " (" + system::plural(contestant.workers, "worker");
   for (const auto& [option, value] : contestant.options) {
-    text += fmt::format(", {}={}", option, to_text(value));
+    text += fmt::format(", {}={}", option, strategies::to_text(value));
   }
   if (contestant.rate_scale != 1) text += fmt::format(", rate x {}", contestant.rate_scale);
   if (!contestant.straggler.empty()) text += ", straggler " + contestant.straggler;
@@ -226,17 +228,19 @@ bool same_resources(const Contestant& a, const Contestant& b) {
          a.oversubscribed == b.oversubscribed && a.straggler == b.straggler;
 }
 
-std::optional<double> speed(const Record& record) {
-  const bool whole = record.status != Status::Failed && record.step_time_ns.count >= kFewestSteps;
+std::optional<double> speed(const record::Record& record) {
+  const bool whole =
+      record.status != record::Status::Failed && record.step_time_ns.count >= kFewestSteps;
   if (!whole || record.examples_per_s <= 0) return std::nullopt;
   return record.examples_per_s;
 }
 
-bool is_told(const Record& record) {
-  return record.status != Status::Failed || (record.failure && record.failure->kind == "diverged");
+bool is_told(const record::Record& record) {
+  return record.status != record::Status::Failed ||
+         (record.failure && record.failure->kind == "diverged");
 }
 
-std::optional<Measured> examples_to_target(const Record& record) {
+std::optional<Measured> examples_to_target(const record::Record& record) {
   if (!is_told(record)) return std::nullopt;
   if (!record.examples_to_target) return kInfinity;
   const auto examples = static_cast<double>(*record.examples_to_target);
@@ -245,7 +249,7 @@ std::optional<Measured> examples_to_target(const Record& record) {
   return Measured(examples, static_cast<double>(crossing->before->examples));
 }
 
-std::optional<Measured> seconds_to_target(const Record& record) {
+std::optional<Measured> seconds_to_target(const record::Record& record) {
   if (!is_told(record)) return std::nullopt;
   if (!record.training_time_to_target_ns) return kInfinity;
   const double seconds = static_cast<double>(*record.training_time_to_target_ns) * 1e-9;
@@ -312,7 +316,7 @@ void decide(std::vector<RatioComparison>& comparisons) {
 }
 
 std::string ratio_text(const RatioComparison& comparison) {
-  const std::string count = plural(static_cast<std::int64_t>(comparison.seeds), "seed");
+  const std::string count = system::plural(static_cast<std::int64_t>(comparison.seeds), "seed");
   constexpr double kWidest = 100;  // a wider interval is no information
   if (!comparison.interval || comparison.interval->high > kWidest * comparison.interval->low) {
     return fmt::format("{} ({})", number(comparison.ratio), count);
@@ -375,4 +379,4 @@ void conclude_facts(Claim& claim, const std::vector<Fact>& facts, const std::str
       workers_text(workers));
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

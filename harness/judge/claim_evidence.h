@@ -26,13 +26,13 @@
 #include "harness/judge/statistics.h"
 #include "harness/record/record.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 /// The settings in which the runs of a Field may differ, such as the strategy and the number of
 /// workers: one line of a figure. The seed is not one of them.
 struct Contestant {
   std::string strategy;
-  OptionValues options;  ///< the strategy's options that differ from their defaults
+  strategies::OptionValues options;  ///< the strategy's options that differ from their defaults
   std::int64_t workers = 1;
   std::int64_t stages = 1;
   std::int64_t processes = 1;
@@ -47,9 +47,9 @@ struct Contestant {
 bool is_unusual(const Contestant& contestant, std::string_view option);
 
 /// Returns the contestant's non-default options that `strategy` declares, too.
-OptionValues options_under(const std::string& strategy, const Contestant& contestant);
+strategies::OptionValues options_under(const std::string& strategy, const Contestant& contestant);
 
-using Runs = std::vector<const Record*>;
+using Runs = std::vector<const record::Record*>;
 
 /// Runs that may be compared: they share all settings, the machine, the compiler and the commit,
 /// and differ only in the contestant and the seed.
@@ -59,7 +59,7 @@ struct Field {
 };
 
 /// Groups records into fields, in order of first appearance. Runs that lost a process are left out.
-std::vector<Field> fields_of(std::span<const Record> records);
+std::vector<Field> fields_of(std::span<const record::Record> records);
 
 /// Whether the strategy table lists the contestant's strategy as synchronous. False for a
 /// composition.
@@ -90,16 +90,17 @@ struct Measured {
   Measured(double known) : value(known), least(known) {}  // NOLINT: a number is one
   Measured(double seen, double before) : value(seen), least(before) {}
 };
-using Measure = std::function<std::optional<Measured>(const Record&)>;
+using Measure = std::function<std::optional<Measured>(const record::Record&)>;
 
 /// Returns the run's speed; empty if it failed or has fewer than kFewestSteps steps.
 /// Units: examples/s.
-std::optional<double> speed(const Record& record);
+std::optional<double> speed(const record::Record& record);
 /// Whether the run counts as evidence about learning: it completed, or it failed by diverging. A
 /// run that crashed or lost a peer does not count.
-bool is_told(const Record& record);
-std::optional<Measured> examples_to_target(const Record& record);  ///< infinite: not reached
-std::optional<Measured> seconds_to_target(const Record& record);   ///< on the training clock
+bool is_told(const record::Record& record);
+std::optional<Measured> examples_to_target(
+    const record::Record& record);                                        ///< infinite: not reached
+std::optional<Measured> seconds_to_target(const record::Record& record);  ///< on the training clock
 
 /// The side of the boundary on which a ratio lies.
 enum class Side { Above, Below, Unclear };
@@ -169,4 +170,4 @@ struct Wording {
 void conclude(Claim& claim, std::vector<RatioComparison> comparisons, Side truth,
               const Wording& wording, const std::string& needs);
 
-}  // namespace regatta
+}  // namespace regatta::judge

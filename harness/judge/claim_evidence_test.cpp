@@ -12,7 +12,7 @@
 
 #include "harness/judge/claims_test.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 using testing::Contains;
@@ -23,26 +23,27 @@ TEST(ClaimEvidence, CompareOnlyWhatIsEqualInAllButTheStrategy) {
   const auto slower = runs("central_storage", 800);
   const auto other = [&](auto change) { return with(runs("in_graph", 1000), change) + slower; };
   for (const auto& records :
-       {other([](Record& r) { r.cell.workload = "parabola"; }),
-        other([](Record& r) { r.cell.dtype = "bf16"; }),
-        other([](Record& r) { r.cell.dataset = "cifar10"; }),
-        other([](Record& r) { r.cell.global_batch = 128; }),
-        other([](Record& r) { r.cell.workers = 3; }),
-        other([](Record& r) { r.cell.threads_per_worker = 2; }),
-        other([](Record& r) { r.machine.cpu = "Another CPU"; }),
-        other([](Record& r) { r.software.git_commit = "fedcba9876543210"; }),
-        other([](Record& r) { r.cell.steps = 64; }), other([](Record& r) { r.cell.seed += 10; }),
-        other([](Record& r) { r.status = Status::Failed; }),
-        other([](Record& r) { r.lost_processes = {"rank 1"}; })}) {
+       {other([](record::Record& r) { r.cell.workload = "parabola"; }),
+        other([](record::Record& r) { r.cell.dtype = "bf16"; }),
+        other([](record::Record& r) { r.cell.dataset = "cifar10"; }),
+        other([](record::Record& r) { r.cell.global_batch = 128; }),
+        other([](record::Record& r) { r.cell.workers = 3; }),
+        other([](record::Record& r) { r.cell.threads_per_worker = 2; }),
+        other([](record::Record& r) { r.machine.cpu = "Another CPU"; }),
+        other([](record::Record& r) { r.software.git_commit = "fedcba9876543210"; }),
+        other([](record::Record& r) { r.cell.steps = 64; }),
+        other([](record::Record& r) { r.cell.seed += 10; }),
+        other([](record::Record& r) { r.status = record::Status::Failed; }),
+        other([](record::Record& r) { r.lost_processes = {"rank 1"}; })}) {
     const Claim claim = judged(records, name);
     EXPECT_EQ(claim.verdict, ClaimVerdict::Undecided) << claim.because;
   }
 }
 
 /// Speeds that differ more by seed than by strategy; the second strategy has 0.9 times the first's.
-std::vector<Record> spread(int seeds) {
+std::vector<record::Record> spread(int seeds) {
   return with(runs("in_graph", 1000, seeds) + runs("central_storage", 900, seeds),
-              [](Record& record) {
+              [](record::Record& record) {
                 record.examples_per_s *= 1 + 0.1 * static_cast<double>(record.cell.seed);
               });
 }
@@ -54,13 +55,13 @@ TEST(ClaimEvidence, ComparesSeedBySeedFromTwoOn) {
 }
 
 TEST(ClaimEvidence, TakesAFailedRunForNoSpeedAndOnlyADivergedOneForAnInfiniteTime) {
-  Record failed = run("in_graph", 1, 1000);
-  failed.status = Status::Failed;
+  record::Record failed = run("in_graph", 1, 1000);
+  failed.status = record::Status::Failed;
   EXPECT_FALSE(speed(failed));
-  Record few = run("in_graph", 1, 1000);
+  record::Record few = run("in_graph", 1, 1000);
   few.step_time_ns.count = 4;
   EXPECT_FALSE(speed(few));
-  failed.failure = Failure{.kind = "peer_lost", .text = ""};
+  failed.failure = record::Failure{.kind = "peer_lost", .text = ""};
   EXPECT_FALSE(seconds_to_target(failed));
   EXPECT_FALSE(examples_to_target(failed));
   failed.failure->kind = "diverged";
@@ -69,10 +70,10 @@ TEST(ClaimEvidence, TakesAFailedRunForNoSpeedAndOnlyADivergedOneForAnInfiniteTim
 }
 
 TEST(ClaimEvidence, LeavesOutSeedsAtWhichBothAreInfinite) {
-  Record reached = run("all_reduce", 1, 1000);
+  record::Record reached = run("all_reduce", 1, 1000);
   reached.examples_to_target = 4096;
-  const Record missed = run("async_shared", 1, 1000);
-  const Record both[] = {run("all_reduce", 2, 1000), run("async_shared", 2, 1000)};
+  const record::Record missed = run("async_shared", 1, 1000);
+  const record::Record both[] = {run("all_reduce", 2, 1000), run("async_shared", 2, 1000)};
   const RatioComparison comparison =
       compare_runs("what", {&missed, &both[1]}, {&reached, &both[0]}, examples_to_target, 1);
   ASSERT_EQ(comparison.seeds, 1U);
@@ -144,7 +145,7 @@ TEST(ClaimEvidence, IsWrongInOneOfTwentyClaimsAtMostAtTheBoundary) {
 }
 
 TEST(ClaimEvidence, AsksForTheSeedsThatWouldDecide) {
-  const auto wavering = with(runs("central_storage", 930), [](Record& record) {
+  const auto wavering = with(runs("central_storage", 930), [](record::Record& record) {
     if (record.cell.seed % 2 == 0) record.examples_per_s = 960;
   });
   const Claim claim = judged(runs("in_graph", 1000) + wavering, "central_storage_pays_transfers");
@@ -156,7 +157,7 @@ TEST(ClaimEvidence, AsksForTheSeedsThatWouldDecide) {
 }
 
 TEST(ClaimEvidence, SaysHowLongTheMissingRunsTake) {
-  const auto timed = with(spread(1), [](Record& record) {
+  const auto timed = with(spread(1), [](record::Record& record) {
     record.setup_ns = 1'000'000'000;
     record.warmup_ns = 2'000'000'000;
     record.full_ns = 7'000'000'000;
@@ -168,7 +169,7 @@ TEST(ClaimEvidence, SaysHowLongTheMissingRunsTake) {
 
 TEST(ClaimEvidence, NameWhatTellsFieldsOfOneWorkloadApart) {
   const auto bf16 = with(runs("in_graph", 1000) + runs("central_storage", 800),
-                         [](Record& record) { record.cell.dtype = "bf16"; });
+                         [](record::Record& record) { record.cell.dtype = "bf16"; });
   const auto records = runs("in_graph", 1000) + runs("central_storage", 800) + bf16;
   const std::vector<Field> fields = fields_of(records);
   ASSERT_EQ(fields.size(), 2U);
@@ -177,4 +178,4 @@ TEST(ClaimEvidence, NameWhatTellsFieldsOfOneWorkloadApart) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::judge

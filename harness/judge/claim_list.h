@@ -8,7 +8,7 @@
 
 #include "harness/judge/claim_evidence.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 // claims_of_waiting.cpp
 
@@ -78,4 +78,4 @@ const std::pair<const Contestant, Runs>* counterpart(
     const Field& field, const Contestant& of, const std::string& strategy,
     std::optional<std::int64_t> processes = std::nullopt);
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -9,7 +9,7 @@
 #include "harness/system/command_text.h"
 #include "harness/system/duration.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 std::string_view to_string(ClaimVerdict verdict) {
   switch (verdict) {
@@ -28,7 +28,7 @@ std::string label(const Contestant& contestant, const Field& field) {
 const std::pair<const Contestant, Runs>* counterpart(const Field& field, const Contestant& of,
                                                      const std::string& strategy,
                                                      std::optional<std::int64_t> processes) {
-  const OptionValues options = options_under(strategy, of);
+  const strategies::OptionValues options = options_under(strategy, of);
   const std::pair<const Contestant, Runs>* found = nullptr;
   for (const auto& cell : field.runs) {
     const Contestant& other = cell.first;
@@ -50,7 +50,7 @@ double missing_seconds(std::span<const Field> fields, std::size_t seeds) {
     for (const auto& [contestant, runs] : field.runs) {
       std::set<std::uint64_t> there;
       std::int64_t spent_ns = 0;
-      for (const Record* run : runs) {
+      for (const record::Record* run : runs) {
         there.insert(run->cell.seed);
         spent_ns += run->setup_ns + run->warmup_ns + run->full_ns;
       }
@@ -67,19 +67,20 @@ void name_remedy(Claim& claim, std::span<const Field> fields, const std::string&
   const std::vector<std::string> words = {"regatta", "matrix",  "--tier",
                                           "claims",  "--seeds", std::to_string(claim.seeds),
                                           "--out",   folder,    "--resume"};
-  claim.missing = command_text(words);
+  claim.missing = system::command_text(words);
   const Balance& balance = claim.balance;
   if (balance.yes + balance.no + balance.unclear == 0) {
     claim.because += " With --dry-run the command shows how long it takes, as far as runs tell.";
   } else {
     claim.because += fmt::format(" To give each cell {} seeds takes about {}.", claim.seeds,
-                                 rough_duration(missing_seconds(fields, claim.seeds)));
+                                 system::rough_duration(missing_seconds(fields, claim.seeds)));
   }
 }
 
 }  // namespace
 
-std::vector<Claim> judge_claims(std::span<const Record> records, const std::string& folder) {
+std::vector<Claim> judge_claims(std::span<const record::Record> records,
+                                const std::string& folder) {
   const std::vector<Field> fields = fields_of(records);
   std::vector<Claim> claims = {waits_for_slowest(fields),
                                asynchronous_uses_hardware(fields),
@@ -99,4 +100,4 @@ std::vector<Claim> judge_claims(std::span<const Record> records, const std::stri
   return claims;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

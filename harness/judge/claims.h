@@ -11,7 +11,7 @@
 
 #include "harness/record/record.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 enum class ClaimVerdict {
   Holds,
@@ -45,7 +45,7 @@ struct Claim {
 /// set, element type, batch, target, length, machine, build and commit; failed runs count only
 /// where a missed target counts as infinitely late. `folder` is the folder to which the commands in
 /// Claim::missing add runs.
-std::vector<Claim> judge_claims(std::span<const Record> records,
+std::vector<Claim> judge_claims(std::span<const record::Record> records,
                                 const std::string& folder = "out/claims");
 
-}  // namespace regatta
+}  // namespace regatta::judge

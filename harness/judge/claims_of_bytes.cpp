@@ -8,7 +8,7 @@
 
 #include "harness/judge/claim_list.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr double kInProportion = 0.95;
@@ -18,9 +18,9 @@ constexpr double kNotSlower = 0.95;
 constexpr double kLoaded = 1.2;
 
 /// The bytes that the busiest place sends in a step.
-double busiest(const Record& record) {
+double busiest(const record::Record& record) {
   double most = 0;
-  for (const WorkerRecord& worker : record.workers) {
+  for (const record::WorkerRecord& worker : record.workers) {
     if (worker.steps == 0) continue;
     most =
         std::max(most, static_cast<double>(worker.bytes_sent) / static_cast<double>(worker.steps));
@@ -30,9 +30,9 @@ double busiest(const Record& record) {
 
 /// The bytes that one server receives in a step: from each worker the gradients, which are f32 even
 /// where weights travel as bf16.
-double most_received(const Record& record) {
+double most_received(const record::Record& record) {
   double most = 0;
-  for (const WorkerRecord& worker : record.workers) {
+  for (const record::WorkerRecord& worker : record.workers) {
     if (worker.steps == 0) continue;
     most = std::max(most,
                     static_cast<double>(worker.bytes_received) / static_cast<double>(worker.steps));
@@ -40,7 +40,7 @@ double most_received(const Record& record) {
   return most;
 }
 
-double nodes_of_largest(const Record& record) {
+double nodes_of_largest(const record::Record& record) {
   const auto& nodes = record.graph.nodes_per_process;
   return nodes.empty() ? 0 : static_cast<double>(*std::max_element(nodes.begin(), nodes.end()));
 }
@@ -49,13 +49,14 @@ using ByWorkers = std::map<std::int64_t, double>;
 
 /// One run's value for each number of workers. Failed runs are left out: their counts end early.
 template <typename Wanted>
-ByWorkers by_workers(const Field& field, Wanted wanted, double (*value)(const Record&)) {
+ByWorkers by_workers(const Field& field, Wanted wanted, double (*value)(const record::Record&)) {
   ByWorkers result;
   for (const auto& [contestant, runs] : field.runs) {
     if (!wanted(contestant) || is_unusual(contestant, "backup_workers")) continue;
-    for (const Record* run : runs) {
+    for (const record::Record* run : runs) {
       const double one = value(*run);
-      if (run->status != Status::Failed && one > 0) result.try_emplace(contestant.workers, one);
+      if (run->status != record::Status::Failed && one > 0)
+        result.try_emplace(contestant.workers, one);
     }
   }
   return result;
@@ -245,7 +246,8 @@ Claim reduction_loads_one_device(std::span<const Field> fields) {
     const auto to_one = [](const Contestant& contestant) {
       const auto algorithm = contestant.options.find("all_reduce");
       return contestant.strategy == "all_reduce" && contestant.workers > 1 &&
-             algorithm != contestant.options.end() && to_text(algorithm->second) == "reduce_to_one";
+             algorithm != contestant.options.end() &&
+             strategies::to_text(algorithm->second) == "reduce_to_one";
     };
     const ByWorkers one = by_workers(field, to_one, busiest);
     const ByWorkers ring = by_workers(field, is_ring, busiest);
@@ -265,4 +267,4 @@ Claim reduction_loads_one_device(std::span<const Field> fields) {
   return claim;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -11,7 +11,7 @@
 
 #include "harness/judge/claim_list.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr double kMoreExamples = 1.02;
@@ -38,10 +38,11 @@ bool is_sharded(const Contestant& contestant) {
 }
 
 /// The last evaluated run of each seed that did not fail.
-std::map<std::uint64_t, const Record*> by_seed(const Runs& runs) {
-  std::map<std::uint64_t, const Record*> result;
-  for (const Record* run : runs) {
-    if (run->status != Status::Failed && !run->evaluations.empty()) result[run->cell.seed] = run;
+std::map<std::uint64_t, const record::Record*> by_seed(const Runs& runs) {
+  std::map<std::uint64_t, const record::Record*> result;
+  for (const record::Record* run : runs) {
+    if (run->status != record::Status::Failed && !run->evaluations.empty())
+      result[run->cell.seed] = run;
   }
   return result;
 }
@@ -140,4 +141,4 @@ Claim sharding_costs_no_accuracy(std::span<const Field> fields) {
   return claim;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -17,7 +17,7 @@
 
 #include "harness/judge/claim_list.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr double kMoreJittery = 1.1;
@@ -48,9 +48,9 @@ double median_change(const std::vector<double>& losses) {
 
 /// Means over consecutive windows of `window` training losses; empty unless the record holds the
 /// loss of each step and a batch is only a part of the data set.
-std::vector<double> training_losses(const Record& record, std::size_t window) {
+std::vector<double> training_losses(const record::Record& record, std::size_t window) {
   if (record.evaluations.empty()) return {};
-  const Evaluation& last = record.evaluations.back();
+  const record::Evaluation& last = record.evaluations.back();
   const double data_set = static_cast<double>(last.examples) / last.epoch;
   const bool whole = std::cmp_equal(record.losses.size(), record.step_time_ns.count);
   if (!whole || !(data_set > static_cast<double>(record.cell.global_batch))) return {};
@@ -64,7 +64,7 @@ std::vector<double> training_losses(const Record& record, std::size_t window) {
 }
 
 /// The number of losses recorded for one global batch: one, or one for each worker.
-std::size_t losses_of_a_batch(const Record& record) {
+std::size_t losses_of_a_batch(const record::Record& record) {
   if (record.evaluations.empty() || record.evaluations.back().examples == 0) return 1;
   const double batches = static_cast<double>(record.evaluations.back().examples) /
                          static_cast<double>(record.cell.global_batch);
@@ -72,22 +72,22 @@ std::size_t losses_of_a_batch(const Record& record) {
   return static_cast<std::size_t>(std::max(1.0, losses));
 }
 
-std::optional<double> jitter_in_batches(const Record& record) {
-  if (record.status == Status::Failed) return std::nullopt;
+std::optional<double> jitter_in_batches(const record::Record& record) {
+  if (record.status == record::Status::Failed) return std::nullopt;
   const std::vector<double> losses = training_losses(record, losses_of_a_batch(record));
   const double jitter = median_change(losses);
   return jitter > 0 ? std::optional(jitter) : std::nullopt;
 }
 
-std::optional<double> jitter_of_updates(const Record& record) {
-  if (record.status == Status::Failed) return std::nullopt;
+std::optional<double> jitter_of_updates(const record::Record& record) {
+  if (record.status == record::Status::Failed) return std::nullopt;
   const double jitter = median_change(training_losses(record, 1));
   return jitter > 0 ? std::optional(jitter) : std::nullopt;
 }
 
 /// Jitter relative to the mean of both neighbours: evaluations are few, so their trend counts.
-std::optional<double> jitter_in_evaluations(const Record& record) {
-  if (record.status == Status::Failed) return std::nullopt;
+std::optional<double> jitter_in_evaluations(const record::Record& record) {
+  if (record.status == record::Status::Failed) return std::nullopt;
   std::vector<double> bends;
   for (std::size_t i = 1; i + 1 < record.evaluations.size(); ++i) {
     const double between = (record.evaluations[i - 1].loss + record.evaluations[i + 1].loss) / 2;
@@ -98,9 +98,9 @@ std::optional<double> jitter_in_evaluations(const Record& record) {
   return jitter > 0 ? std::optional(jitter) : std::nullopt;
 }
 
-std::optional<double> final_loss(const Record& record) {
+std::optional<double> final_loss(const record::Record& record) {
   if (!is_told(record)) return std::nullopt;
-  if (record.status == Status::Failed) return std::numeric_limits<double>::infinity();
+  if (record.status == record::Status::Failed) return std::numeric_limits<double>::infinity();
   if (record.evaluations.empty()) return std::nullopt;
   return record.evaluations.back().loss;
 }
@@ -192,4 +192,4 @@ Claim asynchronous_in_equal_time(std::span<const Field> fields) {
   return claim;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

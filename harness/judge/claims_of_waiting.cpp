@@ -8,21 +8,21 @@
 
 #include "harness/judge/claim_list.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr double kFully = 0.9;      ///< of the ceiling
 constexpr double kPoorly = 0.7;     ///< of the ceiling
 constexpr double kToldApart = 1.2;  ///< the least ratio of losing a share to waiting
 
-double compute_ns_of_a_step(const WorkerRecord& worker) {
+double compute_ns_of_a_step(const record::WorkerRecord& worker) {
   return static_cast<double>(worker.compute_ns) / static_cast<double>(worker.steps);
 }
 
 /// A worker's compute time per step relative to that of the other workers of its run.
-std::optional<double> times_others(const Record& record, std::int64_t replica) {
+std::optional<double> times_others(const record::Record& record, std::int64_t replica) {
   std::vector<double> own, others;
-  for (const WorkerRecord& worker : record.workers) {
+  for (const record::WorkerRecord& worker : record.workers) {
     if (worker.steps == 0 || worker.compute_ns == 0) continue;
     (worker.replica == replica ? own : others).push_back(compute_ns_of_a_step(worker));
   }
@@ -31,8 +31,8 @@ std::optional<double> times_others(const Record& record, std::int64_t replica) {
 }
 
 /// Its compute time with delays relative to that without; empty in older records.
-std::optional<double> factor_of(const Record& record, std::int64_t replica) {
-  for (const WorkerRecord& worker : record.workers) {
+std::optional<double> factor_of(const record::Record& record, std::int64_t replica) {
+  for (const record::WorkerRecord& worker : record.workers) {
     if (worker.replica == replica && worker.straggler_factor) return worker.straggler_factor;
   }
   return std::nullopt;
@@ -40,7 +40,8 @@ std::optional<double> factor_of(const Record& record, std::int64_t replica) {
 
 /// The share of its speed that a run keeps when each step waits for one worker with its compute
 /// time multiplied: T / (T + (times - 1) c) for the step's time T and that worker's compute time c.
-std::optional<double> kept_by_waiting(const Record& plain, std::int64_t replica, double times) {
+std::optional<double> kept_by_waiting(const record::Record& plain, std::int64_t replica,
+                                      double times) {
   const std::string place = "replica" + std::to_string(replica);
   const auto worker = std::find_if(plain.workers.begin(), plain.workers.end(),
                                    [&](const auto& each) { return each.place == place; });
@@ -53,7 +54,7 @@ std::optional<double> kept_by_waiting(const Record& plain, std::int64_t replica,
 template <typename Value, typename... More>
 std::optional<double> median_over(const Runs& runs, Value value, More... more) {
   std::vector<double> all;
-  for (const Record* run : runs) {
+  for (const record::Record* run : runs) {
     if (const std::optional<double> one = value(*run, more...)) all.push_back(*one);
   }
   if (all.empty()) return std::nullopt;
@@ -92,8 +93,8 @@ std::vector<std::string> idle_shares(std::span<const Field> fields, const std::s
     double all = 0;
     for (const auto& [contestant, runs] : field.runs) {
       if (contestant.strategy != strategy || contestant.oversubscribed) continue;
-      for (const Record* run : runs) {
-        for (const WorkerRecord& worker : run->workers) {
+      for (const record::Record* run : runs) {
+        for (const record::WorkerRecord& worker : run->workers) {
           wait += static_cast<double>(worker.wait_ns);
           transfer += static_cast<double>(worker.exposed_communication_ns);
           all += static_cast<double>(worker.compute_ns + worker.exposed_communication_ns +
@@ -119,7 +120,7 @@ Claim waits_for_slowest(std::span<const Field> fields) {
   std::vector<RatioComparison> comparisons;
   for (const Field& field : fields) {
     for (const auto& [contestant, runs] : field.runs) {
-      const std::vector<Straggler>& stragglers = runs.front()->cell.straggler;
+      const std::vector<record::Straggler>& stragglers = runs.front()->cell.straggler;
       if (stragglers.size() != 1 || !is_synchronous(contestant) || !has_replicas(contestant))
         continue;
       Contestant plain = contestant;
@@ -191,4 +192,4 @@ Claim model_parallel_scales_poorly(std::span<const Field> fields) {
   return claim;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -10,16 +10,16 @@
 
 #include "harness/judge/claims_test.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
 
 /// Worker 1 computes for three times its own time, and for `times_others` times that of the other.
-std::vector<Record> slowed(const std::string& strategy, double examples_per_s,
-                           double times_others = 3) {
-  return with(runs(strategy, examples_per_s), [&](Record& record) {
+std::vector<record::Record> slowed(const std::string& strategy, double examples_per_s,
+                                   double times_others = 3) {
+  return with(runs(strategy, examples_per_s), [&](record::Record& record) {
     record.cell.straggler = {{.worker = 1, .factor = 3}};
     record.workers = {{.place = "replica0", .replica = 0, .steps = 100, .compute_ns = 1'000'000},
                       {.place = "replica1",
@@ -31,9 +31,9 @@ std::vector<Record> slowed(const std::string& strategy, double examples_per_s,
 }
 
 /// Each worker computes for `share` of the step.
-std::vector<Record> computing(std::vector<Record> records, double share) {
-  return with(std::move(records), [&](Record& record) {
-    WorkerRecord worker{.place = "replica1", .replica = 1, .steps = 128};
+std::vector<record::Record> computing(std::vector<record::Record> records, double share) {
+  return with(std::move(records), [&](record::Record& record) {
+    record::WorkerRecord worker{.place = "replica1", .replica = 1, .steps = 128};
     worker.compute_ns = std::llround(128 * share * 64 / record.examples_per_s * 1e9);
     record.workers = {worker, worker};
     record.workers[1].replica = 0;
@@ -41,10 +41,11 @@ std::vector<Record> computing(std::vector<Record> records, double share) {
   });
 }
 
-std::vector<Record> reaching(std::vector<Record> records, std::int64_t examples, double seconds) {
-  return with(std::move(records), [&](Record& record) {
+std::vector<record::Record> reaching(std::vector<record::Record> records, std::int64_t examples,
+                                     double seconds) {
+  return with(std::move(records), [&](record::Record& record) {
     const auto seed = static_cast<std::int64_t>(record.cell.seed);
-    record.status = Status::Reached;
+    record.status = record::Status::Reached;
     record.examples_to_target = examples + 64 * seed;
     record.training_time_to_target_ns =
         std::llround(seconds * (1 + 0.001 * static_cast<double>(seed)) * 1e9);
@@ -103,7 +104,7 @@ TEST(Claims, HoldAsynchronousSpeedAgainstTheCeiling) {
   expect(runs("async_shared", 980), name, ClaimVerdict::Undecided);
   expect(ceiling + slowed("async_shared", 980), name, ClaimVerdict::Undecided);
   const auto on_one_gpu = with(ceiling + runs("async_shared", 980),
-                               [](Record& record) { record.cell.shared_gpu = true; });
+                               [](record::Record& record) { record.cell.shared_gpu = true; });
   expect(on_one_gpu, name, ClaimVerdict::Undecided);
 }
 
@@ -117,8 +118,8 @@ TEST(Claims, HoldModelParallelSpeedAgainstTheCeiling) {
 
 /// Losses that alternate by `jitter`. Asynchronous runs have two a batch, which differ by more but
 /// have means that alternate alike.
-std::vector<Record> jittery(const std::string& strategy, double jitter) {
-  return with(runs(strategy, 1000), [&](Record& record) {
+std::vector<record::Record> jittery(const std::string& strategy, double jitter) {
+  return with(runs(strategy, 1000), [&](record::Record& record) {
     const int each = strategy == "async_shared" ? 2 : 1;
     record.step_time_ns.count = 128 * each;
     record.evaluations = {{.epoch = 0, .loss = 2}, {.examples = 8192, .epoch = 2, .loss = 1}};
@@ -145,7 +146,7 @@ TEST(Claims, CompareJitterOverEqualExamples) {
 
 TEST(Claims, TakeEvaluationsForJitterWhereTrainingLossesWereThinnedOut) {
   const auto evaluated = [](const std::string& strategy, double bend) {
-    return with(runs(strategy, 1000), [&](Record& record) {
+    return with(runs(strategy, 1000), [&](record::Record& record) {
       for (int i = 0; i < 9; ++i) {
         const double noise = 1e-4 * static_cast<double>(record.cell.seed) + bend;
         record.evaluations.push_back(
@@ -164,7 +165,7 @@ TEST(Claims, CompareExamplesToTheTarget) {
   const std::string name = "asynchronous_needs_more_examples";
   expect(sync + reaching(runs("async_shared", 1000), 5120, 5), name, ClaimVerdict::Holds);
   expect(sync + reaching(runs("async_shared", 1000), 4096, 4), name, ClaimVerdict::DoesNotHold);
-  const auto missed = with(runs("async_shared", 1000), [](Record& record) {
+  const auto missed = with(runs("async_shared", 1000), [](record::Record& record) {
     record.evaluations = {{.loss = 2}, {.examples = 8192, .epoch = 2, .loss = 1}};
   });
   expect(sync + missed, name, ClaimVerdict::Holds);
@@ -175,7 +176,7 @@ TEST(Claims, CompareExamplesToTheTarget) {
 TEST(Claims, CompareATunedRateWithTheControlsOwn) {
   const auto reached = [](const std::string& strategy, std::int64_t examples, double rate) {
     return with(reaching(runs(strategy, 1000), examples, 4),
-                [&](Record& record) { record.cell.rate_scale = rate; });
+                [&](record::Record& record) { record.cell.rate_scale = rate; });
   };
   const std::string name = "asynchronous_needs_more_examples";
   const auto tuned = reached("all_reduce", 4096, 1) + reached("async_shared", 9000, 2);
@@ -186,7 +187,7 @@ TEST(Claims, CompareATunedRateWithTheControlsOwn) {
 TEST(Claims, CompareEachSeedWithItself) {
   // 4608 to 6656 by seed, so both samples overlap; but each needs 10 % more than its sibling.
   const auto spread = [](const std::string& strategy, double factor) {
-    return with(reaching(runs(strategy, 1000), 0, 4), [&](Record& record) {
+    return with(reaching(runs(strategy, 1000), 0, 4), [&](record::Record& record) {
       record.examples_to_target =
           std::llround(factor * (4096 + 512 * static_cast<double>(record.cell.seed)));
     });
@@ -204,18 +205,21 @@ TEST(Claims, CompareTimeToTheTarget) {
   expect(sync + reaching(runs(strategy, 1000), 5120, 3.5), name, ClaimVerdict::Holds);
   expect(sync + reaching(runs(strategy, 1000), 5120, 5), name, ClaimVerdict::DoesNotHold);
   expect(sync, name, ClaimVerdict::Undecided);
-  const auto bounded = with(reaching(runs(strategy, 1000), 5120, 3.5),
-                            [](Record& record) { record.cell.options["staleness_bound"] = 0; });
+  const auto bounded = with(reaching(runs(strategy, 1000), 5120, 3.5), [](record::Record& record) {
+    record.cell.options["staleness_bound"] = 0;
+  });
   expect(sync + bounded, name, ClaimVerdict::Undecided);  // the claim excludes lockstep
-  const auto by_two_servers = with(reaching(runs(strategy, 1000), 5120, 3.5),
-                                   [](Record& record) { record.cell.options["servers"] = 2; });
-  const auto by_one = with(sync, [](Record& record) { record.cell.options["servers"] = 1; });
+  const auto by_two_servers =
+      with(reaching(runs(strategy, 1000), 5120, 3.5),
+           [](record::Record& record) { record.cell.options["servers"] = 2; });
+  const auto by_one =
+      with(sync, [](record::Record& record) { record.cell.options["servers"] = 1; });
   expect(by_one + by_two_servers, name, ClaimVerdict::Undecided);  // not its sibling
 }
 
 TEST(Claims, KnowExamplesToTheTargetAsExactlyAsTheEvaluationsDo) {
   const auto seen = [](const std::string& strategy, std::int64_t examples, std::int64_t every) {
-    return with(reaching(runs(strategy, 1000), examples, 4), [&](Record& record) {
+    return with(reaching(runs(strategy, 1000), examples, 4), [&](record::Record& record) {
       record.examples_to_target = examples;
       record.evaluations = {{.metric = 0},
                             {.examples = examples - every, .metric = 50},
@@ -230,11 +234,11 @@ TEST(Claims, KnowExamplesToTheTargetAsExactlyAsTheEvaluationsDo) {
 }
 
 /// Runs with 2 and with 4 workers; their busiest place sends the given bytes in a step.
-std::vector<Record> sending(const std::string& strategy, double with_two, double with_four,
-                            const std::string& all_reduce = "ring") {
-  std::vector<Record> result;
+std::vector<record::Record> sending(const std::string& strategy, double with_two, double with_four,
+                                    const std::string& all_reduce = "ring") {
+  std::vector<record::Record> result;
   for (const auto& [workers, bytes] : {std::pair(2, with_two), std::pair(4, with_four)}) {
-    Record record = run(strategy, 1, 1000);
+    record::Record record = run(strategy, 1, 1000);
     record.cell.workers = workers;
     record.cell.oversubscribed = workers == 4;
     if (strategy == "all_reduce") record.cell.options["all_reduce"] = all_reduce;
@@ -255,7 +259,7 @@ TEST(Claims, CountBytesOfServerAndRingByWorkers) {
   expect(sending("all_reduce", 1000, 3000) + sending("parameter_server", 2000, 4000), name,
          ClaimVerdict::DoesNotHold);
   const auto in_bf16 = with(sending("parameter_server", 2000, 4000),
-                            [](Record& record) { record.workers[0].bytes_sent /= 2; });
+                            [](record::Record& record) { record.workers[0].bytes_sent /= 2; });
   expect(ring + in_bf16, name, ClaimVerdict::Holds);  // gradients travel as f32
   expect(ring, name, ClaimVerdict::Undecided);
   expect({ring[0], sending("parameter_server", 2000, 4000)[0]}, name, ClaimVerdict::Undecided);
@@ -274,7 +278,7 @@ TEST(Claims, CountBytesOfReductionToOneDevice) {
 TEST(Claims, CompareTheServerWithTheRingOverProcesses) {
   const auto over = [](const std::string& strategy, double examples_per_s, std::int64_t processes) {
     return with(runs(strategy, examples_per_s),
-                [&](Record& record) { record.cell.processes = processes; });
+                [&](record::Record& record) { record.cell.processes = processes; });
   };
   const auto ring = over("all_reduce", 1000, 2);
   const std::string name = "central_link_costs_time";
@@ -290,7 +294,7 @@ TEST(Claims, CountNodesByWorkers) {
     auto records = sending(strategy, 1, 1);
     records[0].graph.nodes_per_process = std::move(of_two);
     records[1].graph.nodes_per_process = std::move(of_four);
-    for (Record& record : records) {
+    for (record::Record& record : records) {
       record.cell.processes = static_cast<std::int64_t>(record.graph.nodes_per_process.size());
     }
     return records;
@@ -312,9 +316,9 @@ TEST(Claims, CompareCentralStorageWithParametersAtAWorker) {
 }
 
 /// Runs that end at `loss` and plan `bytes`.
-std::vector<Record> planning(const std::string& strategy, double loss, std::int64_t bytes,
-                             std::int64_t workers = 4) {
-  return with(runs(strategy, 1000), [&](Record& record) {
+std::vector<record::Record> planning(const std::string& strategy, double loss, std::int64_t bytes,
+                                     std::int64_t workers = 4) {
+  return with(runs(strategy, 1000), [&](record::Record& record) {
     record.cell.workers = workers;
     record.evaluations = {{.examples = 8192, .epoch = 2, .loss = loss}};
     record.memory.planned_bytes = bytes;
@@ -322,10 +326,10 @@ std::vector<Record> planning(const std::string& strategy, double loss, std::int6
 }
 
 /// Runs with an exchange in every `every`-th step.
-std::vector<Record> exchanging(const std::string& strategy, std::int64_t every,
-                               std::int64_t examples) {
+std::vector<record::Record> exchanging(const std::string& strategy, std::int64_t every,
+                                       std::int64_t examples) {
   return with(reaching(runs(strategy, 1000), examples, 2),
-              [&](Record& record) { record.cell.options["sync_every"] = every; });
+              [&](record::Record& record) { record.cell.options["sync_every"] = every; });
 }
 
 TEST(Claims, HoldFewerExchangesAgainstTheSameStrategyWithOneInEveryStep) {
@@ -373,4 +377,4 @@ TEST(Claims, HoldSharesAgainstLossAndMemoryOfAllReduce) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::judge

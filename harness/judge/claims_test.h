@@ -10,13 +10,13 @@
 
 #include "harness/judge/claims.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 inline constexpr int kSeeds = 5;
 
 /// A run with a speed that differs a little by seed.
-inline Record run(const std::string& strategy, std::uint64_t seed, double examples_per_s) {
-  Record record;
+inline record::Record run(const std::string& strategy, std::uint64_t seed, double examples_per_s) {
+  record::Record record;
   record.cell = {.workload = "resnet9_thin",
                  .recipe = 2,
                  .dataset = "shapes",
@@ -26,7 +26,7 @@ inline Record run(const std::string& strategy, std::uint64_t seed, double exampl
                  .straggler = {},
                  .seed = seed};
   if (strategy == "all_reduce") record.cell.options["all_reduce"] = "ring";
-  record.status = Status::Missed;
+  record.status = record::Status::Missed;
   record.target = {.metric = "accuracy", .value = 60};
   record.examples_per_s = examples_per_s * (1 + 0.001 * static_cast<double>(seed));
   record.step_time_ns.count = 128;
@@ -35,28 +35,29 @@ inline Record run(const std::string& strategy, std::uint64_t seed, double exampl
   return record;
 }
 
-inline std::vector<Record> runs(const std::string& strategy, double examples_per_s,
-                                int seeds = kSeeds) {
-  std::vector<Record> result;
+inline std::vector<record::Record> runs(const std::string& strategy, double examples_per_s,
+                                        int seeds = kSeeds) {
+  std::vector<record::Record> result;
   for (int seed = 1; seed <= seeds; ++seed) {
     result.push_back(run(strategy, static_cast<std::uint64_t>(seed), examples_per_s));
   }
   return result;
 }
 
-inline std::vector<Record> operator+(std::vector<Record> a, const std::vector<Record>& b) {
+inline std::vector<record::Record> operator+(std::vector<record::Record> a,
+                                             const std::vector<record::Record>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
 
 template <typename Change>
-std::vector<Record> with(std::vector<Record> records, Change change) {
-  for (Record& record : records) change(record);
+std::vector<record::Record> with(std::vector<record::Record> records, Change change) {
+  for (record::Record& record : records) change(record);
   return records;
 }
 
 /// Judges the records and returns the claim with this name.
-inline Claim judged(const std::vector<Record>& records, const std::string& name) {
+inline Claim judged(const std::vector<record::Record>& records, const std::string& name) {
   for (const Claim& claim : judge_claims(records)) {
     if (claim.name == name) return claim;
   }
@@ -64,7 +65,7 @@ inline Claim judged(const std::vector<Record>& records, const std::string& name)
   return {};
 }
 
-inline void expect(const std::vector<Record>& records, const std::string& name,
+inline void expect(const std::vector<record::Record>& records, const std::string& name,
                    ClaimVerdict verdict) {
   const Claim claim = judged(records, name);
   EXPECT_EQ(to_string(claim.verdict), to_string(verdict)) << claim.because;
@@ -73,4 +74,4 @@ inline void expect(const std::vector<Record>& records, const std::string& name,
   EXPECT_FALSE(claim.because.empty());
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

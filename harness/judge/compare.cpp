@@ -13,7 +13,7 @@
 #include "harness/judge/statistics.h"
 #include "harness/system/command_text.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 using Sample = std::vector<double>;
@@ -165,7 +165,7 @@ double examples_to_target(const FinishedRun* run) {
 
 /// The last loss; infinite for a run that failed or has none.
 double last_loss(const FinishedRun* run) {
-  const bool known = run->status != Status::Failed && run->last_loss && *run->last_loss > 0;
+  const bool known = run->status != record::Status::Failed && run->last_loss && *run->last_loss > 0;
   return known ? *run->last_loss : kInfinity;
 }
 
@@ -259,12 +259,12 @@ Sample finite(const Runs& runs, Measure measure) {
 }
 
 double seconds_per_example(const FinishedRun* run) {
-  const bool known = run->status != Status::Failed && run->examples_per_s > 0;
+  const bool known = run->status != record::Status::Failed && run->examples_per_s > 0;
   return known ? 1 / run->examples_per_s : kInfinity;
 }
 
 double median_step(const FinishedRun* run) {
-  return run->status == Status::Failed ? kInfinity : run->median_step_s.value_or(kInfinity);
+  return run->status == record::Status::Failed ? kInfinity : run->median_step_s.value_or(kInfinity);
 }
 
 /// Compares both runs of a pair or neither.
@@ -296,8 +296,9 @@ Runs runs_of(const std::vector<FinishedRun>& runs, const std::string& cell) {
 }
 
 std::size_t failed(const Runs& runs) {
-  return static_cast<std::size_t>(std::count_if(
-      runs.begin(), runs.end(), [](const auto* run) { return run->status == Status::Failed; }));
+  return static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [](const auto* run) {
+    return run->status == record::Status::Failed;
+  }));
 }
 
 std::string flags_of(const FinishedRun& run) {
@@ -309,7 +310,7 @@ std::string flags_of(const FinishedRun& run) {
       flags.push_back(run.arguments[i]);
     }
   }
-  return command_text(flags);
+  return system::command_text(flags);
 }
 
 bool same_benchmark(const BenchmarkResult& a, const BenchmarkResult& b) {
@@ -415,4 +416,4 @@ std::vector<CellComparison> compare(const Measurements& base, const Measurements
   return result;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

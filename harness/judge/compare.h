@@ -25,7 +25,7 @@
 #include "harness/judge/benchmark_results.h"
 #include "harness/judge/finished_runs.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 enum class Verdict { Regressed, Improved, Unchanged, NotEnoughData, NotMeasured };
 /// Returns the printed word: `regressed`, `improved`, ...
@@ -99,4 +99,4 @@ struct CompareRequest {
 /// RunError(Data) if a file cannot be read.
 int run_compare(const CompareRequest& request);
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -14,7 +14,7 @@
 #include "harness/system/terminal.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr int kRegressed = 3;
@@ -189,9 +189,9 @@ void print_json(const std::vector<CellComparison>& cells) {
 Measurements measurements_in(const std::string& path) {
   Measurements found;
   const std::filesystem::path folder(path);
-  if (is_folder(folder / "benchmarks")) {
+  if (system::is_folder(folder / "benchmarks")) {
     found.benchmarks = read_benchmarks(folder / "benchmarks");
-  } else if (is_there(folder) && record_files(folder).empty()) {
+  } else if (system::is_there(folder) && record::record_files(folder).empty()) {
     found.benchmarks = read_benchmarks(folder);
   }
   FinishedRuns records = finished_runs(folder);
@@ -203,7 +203,7 @@ Measurements measurements_in(const std::string& path) {
                        "run, regatta matrix or ci/regression wrote to");
   }
   for (const std::string& line : records.warnings)
-    fmt::print(stderr, "regatta: {}\n", short_line(line));
+    fmt::print(stderr, "regatta: {}\n", system::short_line(line));
   return found;
 }
 
@@ -220,4 +220,4 @@ int run_compare(const CompareRequest& request) {
   return exit_code(cells);
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

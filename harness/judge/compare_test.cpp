@@ -12,7 +12,7 @@
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 /// Runs of one cell, with seeds from 1; 0 examples stand for a run that missed its target.
@@ -21,11 +21,11 @@ std::vector<FinishedRun> runs(const std::string& cell,
                               const std::vector<double>& examples) {
   std::vector<FinishedRun> result;
   for (std::size_t i = 0; i < seconds_per_example.size(); ++i) {
-    FinishedRun run{.name = cell, .status = Status::Missed};
+    FinishedRun run{.name = cell, .status = record::Status::Missed};
     run.cell.seed = i + 1;
     run.examples_per_s = 1 / seconds_per_example[i];
     if (examples[i] > 0) {
-      run.status = Status::Reached;
+      run.status = record::Status::Reached;
       run.examples_to_target = examples[i];
     }
     result.push_back(run);
@@ -206,7 +206,7 @@ TEST(Compare, ComparesMedianStepsOfPairsThatWereTakenInTurn) {
   EXPECT_EQ(speed(head, base).verdict, Verdict::Improved);
   EXPECT_EQ(speed(base, base).verdict, Verdict::Unchanged);
   EXPECT_NEAR(*compared(base, head).speed.ratio, 1.5, 0.01);  // taken apart
-  head[0].status = Status::Failed;
+  head[0].status = record::Status::Failed;
   EXPECT_NEAR(*speed(base, head).ratio, 1.1, 1e-9);  // its pair is left out
 }
 
@@ -215,7 +215,7 @@ TEST(Compare, ListsWhatOneSideLacksAndWhatFailed) {
   for (const FinishedRun& run : runs("b", kTimes, kExamples)) base.push_back(run);
   auto head = runs("c", kTimes, kExamples);
   for (const FinishedRun& run : runs("a", kTimes, kExamples)) head.push_back(run);
-  head.back().status = Status::Failed;
+  head.back().status = record::Status::Failed;
   const std::vector<CellComparison> cells = compare({.runs = base}, {.runs = head}, {});
   ASSERT_EQ(cells.size(), 3U);
   EXPECT_EQ(cells[0].head_failed, 1U);
@@ -320,7 +320,7 @@ TEST(FinishedRuns, SkipsLinesThatAreNoRecordsAndCountsThem) {
   EXPECT_EQ(run.arguments, (std::vector<std::string>{"--workload", "parabola", "--seed", "3"}));
   EXPECT_TRUE(run.name.starts_with("parabola all_reduce (2 workers")) << run.name;
   EXPECT_EQ(run.name.find("seed"), std::string::npos);
-  EXPECT_EQ(run.status, Status::Reached);
+  EXPECT_EQ(run.status, record::Status::Reached);
   EXPECT_EQ(run.seconds_to_target, 2);
   EXPECT_EQ(run.examples_to_target, 50);
   EXPECT_EQ(run.metric, 0.5);
@@ -335,4 +335,4 @@ TEST(FinishedRuns, SkipsLinesThatAreNoRecordsAndCountsThem) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::judge

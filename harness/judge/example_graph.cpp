@@ -6,7 +6,7 @@
 #include "kernels/graph/dot.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 namespace {
 
@@ -14,15 +14,16 @@ const std::string kWorkload = "parabola";
 
 }  // namespace
 
-std::string example_graph(const Strategy& strategy) {
-  const Workload& workload = find_workload(kWorkload);
-  const std::optional<DataSetSizes> data = data_set_sizes(workload.data_sets.front());
+std::string example_graph(const strategies::Strategy& strategy) {
+  const workloads::Workload& workload = workloads::find_workload(kWorkload);
+  const std::optional<workloads::DataSetSizes> data =
+      workloads::data_set_sizes(workload.data_sets.front());
   check(data.has_value(), "every data set of the table has a size");
-  RaceRequest request;
+  plan::RaceRequest request;
   request.workload = workload.name;
-  request.strategy = runnable_name(strategy);
+  request.strategy = strategies::runnable_name(strategy);
   request.workers = strategy.name == "single" ? 1 : 2;
-  return to_dot(place(request, data->train).placed->step.graph);
+  return to_dot(plan::place(request, data->train).placed->step.graph);
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

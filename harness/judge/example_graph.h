@@ -7,10 +7,10 @@
 
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 /// Formats a step of the workload `parabola` under the strategy in the DOT language of Graphviz. It
 /// has two workers, or one under `single`.
-std::string example_graph(const Strategy& strategy);
+std::string example_graph(const strategies::Strategy& strategy);
 
-}  // namespace regatta
+}  // namespace regatta::judge

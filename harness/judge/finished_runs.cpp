@@ -8,12 +8,12 @@
 #include "harness/record/record_reader.h"
 #include "harness/system/command_text.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 /// The arguments of `regatta run ...`; empty for another command.
 std::vector<std::string> arguments_of(const std::string& command) {
-  const std::vector<std::string> all = words_of(command);
+  const std::vector<std::string> all = system::words_of(command);
   if (all.size() < 2 || all[1] != "run") return {};
   std::vector<std::string> kept;
   for (std::size_t i = 2; i < all.size(); ++i) {
@@ -29,14 +29,14 @@ std::vector<std::string> arguments_of(const std::string& command) {
 double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 /// The number of cores that the run used on each of its hosts.
-std::int64_t cores_of(const Record& record) {
+std::int64_t cores_of(const record::Record& record) {
   std::set<std::string> hosts;
-  for (const WorkerRecord& worker : record.workers) hosts.insert(worker.host);
+  for (const record::WorkerRecord& worker : record.workers) hosts.insert(worker.host);
   return record.machine.cores_used / std::max<std::int64_t>(std::ssize(hosts), 1);
 }
 
 /// The largest number of cores that a run on the machine could use.
-std::int64_t most_cores_of(const MachineFacts& machine) {
+std::int64_t most_cores_of(const system::MachineFacts& machine) {
   const auto quota = static_cast<std::int64_t>(
       machine.cpu_quota.value_or(static_cast<double>(machine.cores_available)));
   return std::clamp<std::int64_t>(quota, 1, std::max<std::int64_t>(machine.cores_available, 1));
@@ -44,7 +44,7 @@ std::int64_t most_cores_of(const MachineFacts& machine) {
 
 }  // namespace
 
-std::optional<FinishedRun> finished_run(Record record) {
+std::optional<FinishedRun> finished_run(record::Record record) {
   FinishedRun run{.arguments = arguments_of(record.command),
                   .cell = record.cell,
                   .name = cell_name(record),
@@ -55,8 +55,8 @@ std::optional<FinishedRun> finished_run(Record record) {
                   .has_quorum = record.step_examples.has_value(),
                   .checksums = record.checksums,
                   .status = record.status,
-                  .is_cancelled = is_cancelled(record),
-                  .is_to_run_again = is_to_run_again(record),
+                  .is_cancelled = record::is_cancelled(record),
+                  .is_to_run_again = record::is_to_run_again(record),
                   .losses = std::move(record.losses),
                   .examples_per_s = record.examples_per_s,
                   .seconds = seconds(record.setup_ns + record.warmup_ns + record.full_ns)};
@@ -77,9 +77,9 @@ std::optional<FinishedRun> finished_run(Record record) {
 }
 
 FinishedRuns finished_runs(const std::filesystem::path& folder) {
-  ReadRecords read = records_in(folder);
+  record::ReadRecords read = record::records_in(folder);
   FinishedRuns result{.runs = {}, .warnings = std::move(read.warnings)};
-  for (Record& record : read.records) {
+  for (record::Record& record : read.records) {
     const std::string command = record.command;
     if (auto run = finished_run(std::move(record))) {
       result.runs.push_back(std::move(*run));
@@ -91,4 +91,4 @@ FinishedRuns finished_runs(const std::filesystem::path& folder) {
   return result;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

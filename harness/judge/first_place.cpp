@@ -6,7 +6,7 @@
 
 #include "harness/judge/compare.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 using Sample = std::vector<double>;
@@ -16,7 +16,7 @@ double that_matters() { return std::log1p(CompareOptions().speed_effect); }
 
 Sample seconds_to_target(const CellJudgement& cell) {
   Sample sample;
-  for (const Record* run : cell.runs) {
+  for (const record::Record* run : cell.runs) {
     const auto& ns = run->training_time_to_target_ns;
     sample.push_back(ns ? static_cast<double>(*ns) * 1e-9 : kInfinity);
   }
@@ -163,4 +163,4 @@ void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -15,10 +15,10 @@
 
 #include "harness/judge/judgement.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 /// Sets `first` of each workload of a report and `against_first` of its cells, which must be ranked
 /// already.
 void judge_first_places(std::vector<WorkloadJudgement>& workloads);
 
-}  // namespace regatta
+}  // namespace regatta::judge

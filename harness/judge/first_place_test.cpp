@@ -9,7 +9,7 @@
 
 #include "harness/judge/first_place_test.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr int kMatrices = 100;
@@ -140,7 +140,7 @@ TEST(FirstPlace, CallsLevelWhatIsShownToDifferByLessThanMatters) {
 }
 
 /// Adds runs of one cell, evaluated so often that their crossings are known.
-void add_cell(std::vector<Record>& records, const std::string& strategy,
+void add_cell(std::vector<record::Record>& records, const std::string& strategy,
               const std::vector<double>& seconds) {
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     const double each = seconds[i] / kUsualExamples;
@@ -148,15 +148,15 @@ void add_cell(std::vector<Record>& records, const std::string& strategy,
   }
 }
 
-void make_missed(Record& record) {
-  record.status = Status::Missed;
+void make_missed(record::Record& record) {
+  record.status = record::Status::Missed;
   record.training_time_to_target_ns.reset();
   record.full_time_to_target_ns.reset();
   record.examples_to_target.reset();
 }
 
 FirstPlace first_of(const std::vector<double>& a, const std::vector<double>& b) {
-  std::vector<Record> records;
+  std::vector<record::Record> records;
   add_cell(records, "all_reduce", a);
   add_cell(records, "single", b);
   return judge(records).workloads.front().first;
@@ -169,7 +169,7 @@ TEST(FirstPlace, IsSureOfTwoRunsOnlyWhereTheyAreFarApart) {
 }
 
 TEST(FirstPlace, RanksCellsAsIfEachHadRunTheSeedsOfAll) {
-  std::vector<Record> records;
+  std::vector<record::Record> records;
   add_cell(records, "all_reduce", {1, 8});  // the second seed takes eight times as long
   add_cell(records, "single", {1.1, 8.8, 1.1});
   add_cell(records, "in_graph", {1.2});
@@ -186,7 +186,7 @@ TEST(FirstPlace, IsAloneWithoutAnother) {
 }
 
 TEST(FirstPlace, CountsAMissAsSlowerThanAnyRun) {
-  std::vector<Record> records;
+  std::vector<record::Record> records;
   add_cell(records, "all_reduce", {1, 1.1, 1.2, 1.3, 1.4});
   add_cell(records, "single", {1, 1, 1, 1, 1});
   for (std::size_t i = 5; i < 10; ++i) make_missed(records[i]);
@@ -200,7 +200,7 @@ TEST(FirstPlace, CountsAMissAsSlowerThanAnyRun) {
 }
 
 TEST(FirstPlace, ComparesRanksWhereOneOfARunsMissed) {
-  std::vector<Record> records;
+  std::vector<record::Record> records;
   add_cell(records, "all_reduce", {1, 1.1, 1.2, 1.3, 1.4});
   add_cell(records, "single", {2, 2.1, 2.2, 2.3, 2.4});
   make_missed(records[9]);
@@ -211,13 +211,13 @@ TEST(FirstPlace, ComparesRanksWhereOneOfARunsMissed) {
 }
 
 TEST(FirstPlace, CorrectsOverThePage) {
-  std::vector<Record> records;
+  std::vector<record::Record> records;
   for (const char* workload : {"parabola", "resnet9", "resnet9_thin"}) {
-    std::vector<Record> one;
+    std::vector<record::Record> one;
     const bool few = std::string(workload) == "resnet9";
     add_cell(one, "all_reduce", few ? std::vector{1.0, 2.0} : std::vector{1.0, 1.1, 1.2, 1.3, 1.4});
     add_cell(one, "single", few ? std::vector{4.0, 5.0} : std::vector{2.0, 2.3, 2.2, 2.1, 2.6});
-    for (Record& record : one) {
+    for (record::Record& record : one) {
       record.cell.workload = workload;
       record.run_id += workload;
       records.push_back(record);
@@ -234,4 +234,4 @@ TEST(FirstPlace, CorrectsOverThePage) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -11,7 +11,7 @@
 
 #include "harness/record/record.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 /// The effect of a strategy on the runs of a cell.
 struct MadeUpCell {
@@ -31,13 +31,13 @@ struct MadeUpRace {
 constexpr double kUsualExamples = 100'000;
 
 /// A run with linearly growing accuracy that reaches the target of 90 at `crossing` examples.
-inline Record made_up_run(const MadeUpCell& cell, std::uint64_t seed, double crossing,
-                          double seconds_each, double step) {
-  Record record;
+inline record::Record made_up_run(const MadeUpCell& cell, std::uint64_t seed, double crossing,
+                                  double seconds_each, double step) {
+  record::Record record;
   record.run_id = cell.strategy + std::to_string(seed);
   record.cell = {.workload = "resnet9_thin", .strategy = cell.strategy, .workers = 2, .seed = seed};
   record.target = {.metric = "accuracy", .value = 90};
-  record.status = Status::Reached;
+  record.status = record::Status::Reached;
   const auto every = static_cast<std::int64_t>(step * kUsualExamples);
   for (std::int64_t examples = 0; !record.examples_to_target; examples += every) {
     const auto made = static_cast<double>(examples);
@@ -56,10 +56,10 @@ inline Record made_up_run(const MadeUpCell& cell, std::uint64_t seed, double cro
 }
 
 /// Makes the records of a race, seeds outermost like a matrix.
-inline std::vector<Record> made_up_races(const std::vector<MadeUpCell>& cells,
-                                         const MadeUpRace& race, std::mt19937_64& chance) {
+inline std::vector<record::Record> made_up_races(const std::vector<MadeUpCell>& cells,
+                                                 const MadeUpRace& race, std::mt19937_64& chance) {
   std::normal_distribution<double> normal;
-  std::vector<Record> records;
+  std::vector<record::Record> records;
   for (int seed = 1; seed <= race.seeds; ++seed) {
     const double of_seed = kUsualExamples * std::exp(race.seed_noise * normal(chance));
     for (const MadeUpCell& cell : cells) {
@@ -73,4 +73,4 @@ inline std::vector<Record> made_up_races(const std::vector<MadeUpCell>& cells,
   return records;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

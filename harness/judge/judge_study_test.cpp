@@ -12,7 +12,7 @@
 #include "harness/judge/first_place_test.h"
 #include "harness/judge/judgement.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr int kStudied = 200;
@@ -47,7 +47,7 @@ Measurements made_up_runs(double factor, double noise, int seeds, std::mt19937_6
       FinishedRun run;
       run.name = fmt::format("c{}", cell);
       run.cell.seed = static_cast<std::uint64_t>(seed);
-      run.status = Status::Reached;
+      run.status = record::Status::Reached;
       run.examples_per_s = 1000 / (cell == 0 ? factor : 1) * std::exp(noise * normal(chance));
       run.examples_to_target = 1e5 + 1e3 * seed;
       side.runs.push_back(run);
@@ -102,4 +102,4 @@ TEST(JudgeStudy, FindsASlowerCellAmongEight) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::judge

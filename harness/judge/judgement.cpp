@@ -16,7 +16,7 @@
 #include "harness/system/number.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr double kMostOff = 0.1;         ///< relative deviation from the requested straggler factor
@@ -37,7 +37,7 @@ void balance_seeds(std::vector<CellJudgement>& cells) {
   std::vector<CellJudgement*> balanced;
   for (CellJudgement& cell : cells) {
     std::vector<std::pair<std::uint64_t, double>> own;
-    for (const Record* run : cell.runs) {
+    for (const record::Record* run : cell.runs) {
       const std::int64_t ns = run->training_time_to_target_ns.value_or(0);
       if (ns > 0) own.emplace_back(run->cell.seed, std::log(static_cast<double>(ns) * 1e-9));
     }
@@ -94,9 +94,9 @@ void rank(std::vector<CellJudgement>& cells) {
 
 bool is_race(const WorkloadJudgement& workload) {
   for (const CellJudgement& cell : workload.cells) {
-    for (const Record* run : cell.runs) {
+    for (const record::Record* run : cell.runs) {
       const std::int64_t steps = run->step_time_ns.count;  // 0: not known
-      if (run->status != Status::Missed || steps == 0 || steps >= kFewestSteps) return true;
+      if (run->status != record::Status::Missed || steps == 0 || steps >= kFewestSteps) return true;
     }
   }
   return false;
@@ -104,9 +104,9 @@ bool is_race(const WorkloadJudgement& workload) {
 
 /// Whether the run consumed every example of its length, each at its step. Loops that step apart
 /// need not, and a failed run did not.
-bool consumes_all(const Record& run) {
-  return run.status != Status::Failed && !run.step_examples && !run.checksums.data_order.empty() &&
-         steps_together(run.cell.strategy);
+bool consumes_all(const record::Record& run) {
+  return run.status != record::Status::Failed && !run.step_examples &&
+         !run.checksums.data_order.empty() && steps_together(run.cell.strategy);
 }
 
 /// Compares the checksums that runs of one seed and batch must share.
@@ -117,7 +117,7 @@ SameStart compare_starts(const WorkloadJudgement& workload) {
   };
   std::map<std::pair<std::uint64_t, std::int64_t>, Sums> by_seed;
   for (const CellJudgement& cell : workload.cells) {
-    for (const Record* run : cell.runs) {
+    for (const record::Record* run : cell.runs) {
       if (run->checksums.initial_weights.empty()) continue;
       Sums& sums = by_seed[{run->cell.seed, run->cell.global_batch}];
       sums.weights.insert(run->checksums.initial_weights);
@@ -139,9 +139,9 @@ SameStart compare_starts(const WorkloadJudgement& workload) {
 }
 
 /// Whether --straggler slowed a worker by another factor than requested.
-bool misses_factor(const Record& run) {
-  for (const WorkerRecord& worker : run.workers) {
-    for (const Straggler& asked : run.cell.straggler) {
+bool misses_factor(const record::Record& run) {
+  for (const record::WorkerRecord& worker : run.workers) {
+    for (const record::Straggler& asked : run.cell.straggler) {
       if (asked.worker != worker.replica || !worker.straggler_factor) continue;
       if (std::abs(*worker.straggler_factor / asked.factor - 1) > kMostOff) return true;
     }
@@ -152,8 +152,8 @@ bool misses_factor(const Record& run) {
 /// The fastest run's examples per second over the slowest's, of those that did not fail; else 1.
 double spread_of(const CellJudgement& cell) {
   double slowest = kInfinity, fastest = 0;
-  for (const Record* run : cell.runs) {
-    if (run->status == Status::Failed || run->examples_per_s <= 0) continue;
+  for (const record::Record* run : cell.runs) {
+    if (run->status == record::Status::Failed || run->examples_per_s <= 0) continue;
     slowest = std::min(slowest, run->examples_per_s);
     fastest = std::max(fastest, run->examples_per_s);
   }
@@ -169,7 +169,7 @@ std::string beaten_ceiling(const WorkloadJudgement& workload) {
     for (const CellJudgement& cell : workload.cells) {
       if (!cell.claims_time || !cell.seconds_per_example) continue;
       const double faster = ceiling.seconds_per_example->median / cell.seconds_per_example->median;
-      const Record &first = *ceiling.runs.front(), &other = *cell.runs.front();
+      const record::Record &first = *ceiling.runs.front(), &other = *cell.runs.front();
       if (faster <= most || work_key(first) != work_key(other)) continue;
       most = faster;
       text = fmt::format("{} was {:.0f} % faster than {}, which exchanges nothing; ",
@@ -186,9 +186,9 @@ void warn_of_noise(const WorkloadJudgement& workload, std::vector<std::string>& 
       std::max_element(workload.cells.begin(), workload.cells.end(),
                        [](const auto& a, const auto& b) { return spread_of(a) < spread_of(b); });
   if (ceiling.empty() && spread_of(*widest) < kNoisyRuns) return;
-  std::optional<LoadRecord> load;
+  std::optional<record::LoadRecord> load;
   for (const CellJudgement& cell : workload.cells) {
-    for (const Record* run : cell.runs) {
+    for (const record::Record* run : cell.runs) {
       if (!run->load) continue;
       if (!load) load.emplace();
       load->before = std::max(load->before, run->load->before);
@@ -213,7 +213,7 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
   std::int64_t shared_gpu = 0;
   std::int64_t off = 0;
   for (const CellJudgement& cell : workload.cells) {
-    for (const Record* run : cell.runs) {
+    for (const record::Record* run : cell.runs) {
       commits.insert(run->software.git_commit.substr(0, 10));
       compilers.insert(run->software.compiler);
       dirty += run->software.dirty ? 1 : 0;
@@ -250,21 +250,21 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
   if (off > 0) {
     warnings.push_back(fmt::format(
         "{} slowed a worker by another factor than --straggler asked for, by more than 10 %",
-        plural(off, "run")));
+        system::plural(off, "run")));
   }
   return warnings;
 }
 
 /// Runs by workload, then by cell, in the order of the records.
-using Groups = std::vector<std::vector<std::vector<const Record*>>>;
+using Groups = std::vector<std::vector<std::vector<const record::Record*>>>;
 
-Groups grouped(std::span<const Record> records, std::vector<std::string>& warnings) {
+Groups grouped(std::span<const record::Record> records, std::vector<std::string>& warnings) {
   Groups groups;
   std::map<std::string, std::size_t> workloads;
   std::map<std::string, std::size_t> cells;
   std::set<std::string> seen;
   std::int64_t twice = 0;
-  for (const Record& record : records) {
+  for (const record::Record& record : records) {
     if (!record.run_id.empty() && !seen.insert(record.run_id).second) {
       ++twice;
       continue;
@@ -310,7 +310,7 @@ std::string_view to_string(Standing standing) {
   return "unknown";
 }
 
-Judgement judge(std::span<const Record> records, const std::string& folder) {
+Judgement judge(std::span<const record::Record> records, const std::string& folder) {
   Judgement judgement;
   for (auto& cells : grouped(records, judgement.warnings)) {
     WorkloadJudgement workload;
@@ -321,14 +321,14 @@ Judgement judge(std::span<const Record> records, const std::string& folder) {
     (is_race(workload) ? judgement.workloads : judgement.measurements)
         .push_back(std::move(workload));
   }
-  std::stable_partition(judgement.workloads.begin(), judgement.workloads.end(),
-                        [](const WorkloadJudgement& each) {
-                          const Record& run = *each.cells.front().runs.front();
-                          return shows_of(run.cell.workload) == Shows::Learning;
-                        });
+  std::stable_partition(
+      judgement.workloads.begin(), judgement.workloads.end(), [](const WorkloadJudgement& each) {
+        const record::Record& run = *each.cells.front().runs.front();
+        return workloads::shows_of(run.cell.workload) == workloads::Shows::Learning;
+      });
   judge_first_places(judgement.workloads);
   judgement.claims = judge_claims(records, folder);
   return judgement;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

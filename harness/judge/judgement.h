@@ -20,17 +20,17 @@
 #include "harness/judge/statistics.h"
 #include "harness/record/record.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 /// The evaluations between which a run reached its target.
 struct Crossing {
-  std::optional<Evaluation> before;  ///< the one that precedes `at`; empty if there is none
-  Evaluation at;                     ///< the first that met the target
-  bool held = false;                 ///< all later evaluations met the target, too
+  std::optional<record::Evaluation> before;  ///< the one that precedes `at`; empty if there is none
+  record::Evaluation at;                     ///< the first that met the target
+  bool held = false;                         ///< all later evaluations met the target, too
 };
 
 /// Finds the evaluations at which a run crossed its target; empty if it did not reach it.
-std::optional<Crossing> crossing_of(const Record& record);
+std::optional<Crossing> crossing_of(const record::Record& record);
 
 /// Staleness of updates: the number of versions of the parameters between read and update.
 struct Staleness {
@@ -97,10 +97,10 @@ struct AgainstFirst {
 
 /// The runs of one cell. Medians are empty where no run has the value.
 struct CellJudgement {
-  std::vector<const Record*> runs;  ///< the runs, each with its own seed
-  bool claims_time = true;          ///< false for `independent`, see claims_target()
-  std::int64_t reached = 0;         ///< runs that reached the target
-  std::int64_t held = 0;            ///< runs that also met it at all later evaluations
+  std::vector<const record::Record*> runs;  ///< the runs, each with its own seed
+  bool claims_time = true;                  ///< false for `independent`, see claims_target()
+  std::int64_t reached = 0;                 ///< runs that reached the target
+  std::int64_t held = 0;                    ///< runs that also met it at all later evaluations
   std::int64_t failed = 0;
   std::optional<MedianInterval> seconds_to_target;         ///< on the training clock
   std::optional<MedianInterval> full_seconds_to_target;    ///< on the full clock
@@ -126,7 +126,7 @@ struct CellJudgement {
 };
 
 /// Computes the numbers of one cell from its runs, of which there must be at least one.
-CellJudgement judge_cell(std::vector<const Record*> runs);
+CellJudgement judge_cell(std::vector<const record::Record*> runs);
 
 /// Certainty of a workload's first place, corrected over all comparisons of the report.
 enum class Certainty {
@@ -182,10 +182,10 @@ struct Judgement {
 
 /// Judges `records`, which must outlive the result. Records with the same run_id count once.
 /// `folder` is the folder to which the commands in Claim::missing add runs.
-Judgement judge(std::span<const Record> records, const std::string& folder = "out/claims");
+Judgement judge(std::span<const record::Record> records, const std::string& folder = "out/claims");
 
 /// Formats the judgement as JSON for plots/, with the table of strategies. Infinite numbers are
 /// null. Ends with a newline.
 std::string to_json(const Judgement& judgement, const std::vector<std::string>& folders);
 
-}  // namespace regatta
+}  // namespace regatta::judge

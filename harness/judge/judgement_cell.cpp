@@ -10,7 +10,7 @@
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/judgement.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr double kNs = 1e-9;
@@ -21,7 +21,7 @@ using Number = std::optional<double>;
 template <typename Value>
 std::optional<MedianInterval> median_over(const CellJudgement& cell, const Value& value) {
   Sample sample;
-  for (const Record* run : cell.runs) {
+  for (const record::Record* run : cell.runs) {
     if (const std::optional<double> number = value(*run)) sample.push_back(*number);
   }
   if (sample.empty()) return std::nullopt;
@@ -34,10 +34,10 @@ double scaled(const std::optional<std::int64_t>& value, double unit) {
 
 /// The geometric mean of times to the target, because ratios of cells are ratios of such means; the
 /// median if a run missed the target.
-double typical_seconds_of(const std::vector<const Record*>& runs) {
+double typical_seconds_of(const std::vector<const record::Record*>& runs) {
   Sample sample;
   double logarithms = 0;
-  for (const Record* run : runs) {
+  for (const record::Record* run : runs) {
     sample.push_back(scaled(run->training_time_to_target_ns, kNs));
     logarithms += std::log(sample.back());
   }
@@ -46,25 +46,26 @@ double typical_seconds_of(const std::vector<const Record*>& runs) {
 }
 
 void measure_target(CellJudgement& cell) {
-  for (const Record* run : cell.runs) {
-    if (run->status == Status::Reached) ++cell.reached;
-    if (run->status == Status::Failed) ++cell.failed;
+  for (const record::Record* run : cell.runs) {
+    if (run->status == record::Status::Reached) ++cell.reached;
+    if (run->status == record::Status::Failed) ++cell.failed;
     if (const auto crossing = crossing_of(*run); crossing && crossing->held) ++cell.held;
   }
   if (!cell.claims_time) return;
   cell.typical_seconds = typical_seconds_of(cell.runs);
-  cell.seconds_to_target = median_over(cell, [](const Record& run) -> Number {
+  cell.seconds_to_target = median_over(cell, [](const record::Record& run) -> Number {
     return scaled(run.training_time_to_target_ns, kNs);
   });
-  cell.full_seconds_to_target = median_over(
-      cell, [](const Record& run) -> Number { return scaled(run.full_time_to_target_ns, kNs); });
-  cell.result_seconds_to_target = median_over(cell, [](const Record& run) -> Number {
+  cell.full_seconds_to_target = median_over(cell, [](const record::Record& run) -> Number {
+    return scaled(run.full_time_to_target_ns, kNs);
+  });
+  cell.result_seconds_to_target = median_over(cell, [](const record::Record& run) -> Number {
     const bool unknown = run.training_time_to_target_ns && !run.result_time_to_target_ns;
     return unknown ? Number() : scaled(run.result_time_to_target_ns, kNs);
   });
   cell.examples_to_target = median_over(
-      cell, [](const Record& run) -> Number { return scaled(run.examples_to_target, 1); });
-  cell.seconds_before_target = median_over(cell, [](const Record& run) -> Number {
+      cell, [](const record::Record& run) -> Number { return scaled(run.examples_to_target, 1); });
+  cell.seconds_before_target = median_over(cell, [](const record::Record& run) -> Number {
     const auto crossing = crossing_of(run);
     if (!crossing) return kInfinity;
     return crossing->before ? static_cast<double>(crossing->before->training_time_ns) * kNs : 0;
@@ -72,29 +73,29 @@ void measure_target(CellJudgement& cell) {
 }
 
 void measure_speed(CellJudgement& cell) {
-  cell.seconds_per_example = median_over(cell, [](const Record& run) -> Number {
-    if (run.status == Status::Failed || run.examples_per_s <= 0) return std::nullopt;
+  cell.seconds_per_example = median_over(cell, [](const record::Record& run) -> Number {
+    if (run.status == record::Status::Failed || run.examples_per_s <= 0) return std::nullopt;
     return 1 / run.examples_per_s;
   });
-  cell.metric = median_over(cell, [](const Record& run) -> Number {
-    if (run.status == Status::Failed || run.evaluations.empty()) return std::nullopt;
+  cell.metric = median_over(cell, [](const record::Record& run) -> Number {
+    if (run.status == record::Status::Failed || run.evaluations.empty()) return std::nullopt;
     return run.evaluations.back().metric;
   });
 }
 
 /// Adds points at the example counts at which every run that did not fail was evaluated.
 void trace_curve(CellJudgement& cell) {
-  std::map<std::int64_t, std::vector<const Evaluation*>> points;
+  std::map<std::int64_t, std::vector<const record::Evaluation*>> points;
   std::size_t whole = 0;
-  for (const Record* run : cell.runs) {
-    if (run->status == Status::Failed) continue;
+  for (const record::Record* run : cell.runs) {
+    if (run->status == record::Status::Failed) continue;
     ++whole;
-    for (const Evaluation& each : run->evaluations) points[each.examples].push_back(&each);
+    for (const record::Evaluation& each : run->evaluations) points[each.examples].push_back(&each);
   }
   for (const auto& [examples, evaluations] : points) {
     if (evaluations.size() != whole) continue;
     Sample seconds, metrics;
-    for (const Evaluation* each : evaluations) {
+    for (const record::Evaluation* each : evaluations) {
       seconds.push_back(static_cast<double>(each->training_time_ns) * kNs);
       metrics.push_back(each->metric);
     }
@@ -109,13 +110,13 @@ void trace_curve(CellJudgement& cell) {
 }
 
 /// False for servers, peers and the host of central_storage: they only wait for workers.
-bool computes(const WorkerRecord& worker) {
+bool computes(const record::WorkerRecord& worker) {
   const bool serves = worker.place.starts_with("server") || worker.place.starts_with("peer");
   return !serves && worker.place != "host";
 }
 
 /// Divides the worker's training clock by purpose.
-std::array<std::int64_t, kStepParts.size()> parts_of(const WorkerRecord& worker,
+std::array<std::int64_t, kStepParts.size()> parts_of(const record::WorkerRecord& worker,
                                                      std::int64_t training_ns) {
   const std::int64_t known = worker.compute_ns + worker.exposed_communication_ns + worker.wait_ns +
                              worker.input_ns + worker.update_ns;
@@ -132,9 +133,9 @@ std::array<std::int64_t, kStepParts.size()> parts_of(const WorkerRecord& worker,
 void measure_workers(CellJudgement& cell) {
   std::int64_t steps = 0;
   double missed = 0;
-  for (const Record* run : cell.runs) {
+  for (const record::Record* run : cell.runs) {
     cell.lost_updates += run->lost_updates;
-    for (const WorkerRecord& worker : run->workers) {
+    for (const record::WorkerRecord& worker : run->workers) {
       const auto parts = parts_of(worker, run->training_ns);
       if (computes(worker)) steps += worker.steps;
       for (std::size_t i = 0; i < parts.size() && computes(worker); ++i) {
@@ -166,7 +167,7 @@ struct Spans {
   std::int64_t count = 0;
   std::int64_t sum = 0;
 
-  void add(const SpanRecord& one) {
+  void add(const record::SpanRecord& one) {
     count += one.count;
     sum += one.sum;
   }
@@ -181,8 +182,8 @@ void measure_arrivals(CellJudgement& cell) {
   std::int64_t p99 = 0;
   Spans waited;
   Spans barrier, queue, wire;
-  for (const Record* run : cell.runs) {
-    for (const WorkerRecord& worker : run->workers) {
+  for (const record::Record* run : cell.runs) {
+    for (const record::WorkerRecord& worker : run->workers) {
       if (worker.late_ns) late[worker.place].add(*worker.late_ns);
       uncertainty = std::max(uncertainty, worker.late_uncertainty_ns.value_or(0));
       if (worker.exchange_wait_ns) {
@@ -215,20 +216,20 @@ void measure_arrivals(CellJudgement& cell) {
 
 void measure_bytes(CellJudgement& cell) {
   Sample counted;
-  for (const Record* run : cell.runs) {
+  for (const record::Record* run : cell.runs) {
     cell.bytes_per_step_computed = std::max(
         cell.bytes_per_step_computed, static_cast<double>(run->graph.bytes_per_step_computed));
-    if (run->status != Status::Failed) counted.push_back(run->graph.bytes_per_step_counted);
+    if (run->status != record::Status::Failed) counted.push_back(run->graph.bytes_per_step_counted);
   }
   if (!counted.empty()) cell.bytes_per_step_counted = median_interval(counted).median;
 }
 
 }  // namespace
 
-std::optional<Crossing> crossing_of(const Record& record) {
-  if (record.status != Status::Reached) return std::nullopt;
+std::optional<Crossing> crossing_of(const record::Record& record) {
+  if (record.status != record::Status::Reached) return std::nullopt;
   const bool lower = record.target.metric == "loss";
-  const auto there = [&](const Evaluation& each) {
+  const auto there = [&](const record::Evaluation& each) {
     return lower ? each.metric <= record.target.value : each.metric >= record.target.value;
   };
   const auto& all = record.evaluations;
@@ -239,8 +240,8 @@ std::optional<Crossing> crossing_of(const Record& record) {
   return crossing;
 }
 
-CellJudgement judge_cell(std::vector<const Record*> runs) {
-  const Record& record = *runs.front();
+CellJudgement judge_cell(std::vector<const record::Record*> runs) {
+  const record::Record& record = *runs.front();
   CellJudgement cell{.runs = std::move(runs), .claims_time = claims_target(record)};
   measure_target(cell);
   measure_speed(cell);
@@ -251,4 +252,4 @@ CellJudgement judge_cell(std::vector<const Record*> runs) {
   return cell;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

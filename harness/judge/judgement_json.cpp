@@ -15,7 +15,7 @@
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -43,9 +43,9 @@ Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 Json finite(const std::optional<double>& value) { return value ? finite(*value) : Json(nullptr); }
 
 /// Converts the run's cell to JSON as in the record, without the seed.
-Json cell_json(const Record& run) {
+Json cell_json(const record::Record& run) {
   Json cell = Json::object();
-  for (const auto& [name, value] : lines_of(run.cell)) {
+  for (const auto& [name, value] : record::lines_of(run.cell)) {
     if (name != "seed") cell.emplace(name, Json::parse(value));
   }
   return cell;
@@ -72,7 +72,7 @@ Json to_json(const std::optional<MedianInterval>& interval) {
           {"coverage", interval->coverage}};
 }
 
-Json to_json(const Evaluation& evaluation) {
+Json to_json(const record::Evaluation& evaluation) {
   return {{"examples", evaluation.examples},
           {"epoch", evaluation.epoch},
           {"seconds", static_cast<double>(evaluation.training_time_ns) * 1e-9},
@@ -88,25 +88,25 @@ Json to_json(const std::optional<Crossing>& crossing) {
 }
 
 /// Bytes per step by sender; a place without steps is left out.
-Json sent_by_place(const Record& run) {
+Json sent_by_place(const record::Record& run) {
   Json sent = Json::object();
-  for (const WorkerRecord& worker : run.workers) {
+  for (const record::WorkerRecord& worker : run.workers) {
     if (worker.steps == 0) continue;
     sent[worker.place] = static_cast<double>(worker.bytes_sent) / static_cast<double>(worker.steps);
   }
   return sent;
 }
 
-Json loss_samples(const Record& run) {
+Json loss_samples(const record::Record& run) {
   Json samples = Json::array();
-  for (const LossSample& each : run.losses) samples.push_back({each.examples, each.loss});
+  for (const record::LossSample& each : run.losses) samples.push_back({each.examples, each.loss});
   return samples;
 }
 
 /// The samples of a run that figures draw.
-Json samples_of(const Record& run) {
+Json samples_of(const record::Record& run) {
   Json evaluations = Json::array();
-  for (const Evaluation& each : run.evaluations) evaluations.push_back(to_json(each));
+  for (const record::Evaluation& each : run.evaluations) evaluations.push_back(to_json(each));
   return {{"evaluations", evaluations},
           {"losses", loss_samples(run)},
           {"updates", run.step_time_ns.count},
@@ -114,7 +114,7 @@ Json samples_of(const Record& run) {
           {"nodes_per_process", run.graph.nodes_per_process}};
 }
 
-Json run_json(const Record& run) {
+Json run_json(const record::Record& run) {
   Json json = {
       {"run_id", run.run_id},
       {"timestamp", run.timestamp},
@@ -193,7 +193,7 @@ Json to_json(const FirstPlace& first) {
 
 Json to_json(const CellJudgement& cell) {
   Json runs = Json::array();
-  for (const Record* run : cell.runs) runs.push_back(run_json(*run));
+  for (const record::Record* run : cell.runs) runs.push_back(run_json(*run));
   return {{"cell", cell_json(*cell.runs.front())},
           {"claims_time", cell.claims_time},
           {"count", cell.runs.size()},
@@ -232,7 +232,7 @@ Json software_of(const WorkloadJudgement& workload) {
   std::set<std::string> seen;
   Json all = Json::array();
   for (const CellJudgement& cell : workload.cells) {
-    for (const Record* run : cell.runs) {
+    for (const record::Record* run : cell.runs) {
       const Json one = {{"software", object_of(run->software)}, {"environment", run->environment}};
       if (seen.insert(one.dump()).second) all.push_back(one);
     }
@@ -241,7 +241,7 @@ Json software_of(const WorkloadJudgement& workload) {
 }
 
 Json to_json(const WorkloadJudgement& workload) {
-  const Record& record = *workload.cells.front().runs.front();
+  const record::Record& record = *workload.cells.front().runs.front();
   Json cells = Json::array();
   for (const CellJudgement& cell : workload.cells) cells.push_back(to_json(cell));
   Json matrices = Json::array();
@@ -252,7 +252,7 @@ Json to_json(const WorkloadJudgement& workload) {
                         {"tuned", each.tuned}});
   }
   return {{"workload", record.cell.workload},
-          {"shows", to_string(shows_of(record.cell.workload))},
+          {"shows", to_string(workloads::shows_of(record.cell.workload))},
           {"dataset", record.cell.dataset},
           {"target", object_of(record.target)},
           {"machine", object_of(record.machine)},
@@ -277,7 +277,7 @@ Json to_json(const Claim& claim) {
 /// The program's strategies, each with the graph that it makes from a step of the parabola.
 Json strategies_json() {
   Json rows = Json::array();
-  for (const Strategy* each : all_strategies()) {
+  for (const strategies::Strategy* each : strategies::all_strategies()) {
     rows.push_back({{"name", each->name},
                     {"summary", each->summary},
                     {"exchange", to_string(each->exchange)},
@@ -292,7 +292,7 @@ Json strategies_json() {
 /// words of its label.
 Json cell_fields_json() {
   Json fields = Json::object();
-  for (const CellText& each : texts_of(Cell{})) {
+  for (const CellText& each : texts_of(record::Cell{})) {
     const bool varies =
         each.part.role == CellPart::Role::Contestant ||
         (each.part.role == CellPart::Role::Setting && each.part.reach == CellPart::Reach::Cell);
@@ -325,4 +325,4 @@ std::string to_json(const Judgement& judgement, const std::vector<std::string>& 
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

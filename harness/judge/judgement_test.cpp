@@ -7,14 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 /// A run that reaches its target after `seconds`, at 1,000 examples a second; never if that is 0.
-Record made_up(const std::string& strategy, std::uint64_t seed, double seconds) {
-  Record record;
+record::Record made_up(const std::string& strategy, std::uint64_t seed, double seconds) {
+  record::Record record;
   record.run_id = strategy + std::to_string(seed);
   record.cell = {.workload = "parabola",
                  .dataset = "curve",
@@ -26,7 +26,7 @@ Record made_up(const std::string& strategy, std::uint64_t seed, double seconds) 
   record.checksums = {.initial_weights = "w" + std::to_string(seed), .data_order = "o"};
   record.evaluations = {{.metric = 1}};
   if (seconds > 0) {
-    record.status = Status::Reached;
+    record.status = record::Status::Reached;
     record.training_time_to_target_ns = static_cast<std::int64_t>(seconds * 1e9);
     record.full_time_to_target_ns = 2 * *record.training_time_to_target_ns;
     record.result_time_to_target_ns = 3 * *record.training_time_to_target_ns;
@@ -39,7 +39,7 @@ Record made_up(const std::string& strategy, std::uint64_t seed, double seconds) 
   return record;
 }
 
-using Records = std::vector<Record>;
+using Records = std::vector<record::Record>;
 
 void add(Records& records, const std::string& strategy, const std::vector<double>& seconds) {
   for (std::size_t i = 0; i < seconds.size(); ++i) {
@@ -57,20 +57,20 @@ std::vector<std::string> order(const WorkloadJudgement& workload) {
 
 TEST(Judgement, TellsWhoIsLastToExchangesAndWherePushesSpendTheirTime) {
   const auto spans = [](std::int64_t count, std::int64_t sum, std::int64_t p99) {
-    return SpanRecord{.count = count, .sum = sum, .p99 = p99};
+    return record::SpanRecord{.count = count, .sum = sum, .p99 = p99};
   };
   Records records = {made_up("all_reduce", 1, 1), made_up("all_reduce", 2, 1)};
   EXPECT_FALSE(judge(records).workloads[0].cells[0].last_worker);
-  for (Record& record : records) {
+  for (record::Record& record : records) {
     const bool first = record.cell.seed == 1;
-    WorkerRecord early{.place = "replica0", .late_ns = spans(10, 10, 1)};
-    WorkerRecord late{.place = "replica1",
-                      .late_ns = spans(10, first ? 30'000 : 10'000, 1),
-                      .late_uncertainty_ns = first ? 50 : 20,
-                      .exchange_wait_ns = spans(4, 8'000, first ? 5'000 : 3'000),
-                      .pushes = PushRecord{.barrier_ns = spans(2, 200, 0),
-                                           .queue_ns = spans(2, 400, 0),
-                                           .wire_ns = spans(2, 600, 0)}};
+    record::WorkerRecord early{.place = "replica0", .late_ns = spans(10, 10, 1)};
+    record::WorkerRecord late{.place = "replica1",
+                              .late_ns = spans(10, first ? 30'000 : 10'000, 1),
+                              .late_uncertainty_ns = first ? 50 : 20,
+                              .exchange_wait_ns = spans(4, 8'000, first ? 5'000 : 3'000),
+                              .pushes = record::PushRecord{.barrier_ns = spans(2, 200, 0),
+                                                           .queue_ns = spans(2, 400, 0),
+                                                           .wire_ns = spans(2, 600, 0)}};
     record.workers = {early, late};
   }
   const CellJudgement cell = judge(records).workloads[0].cells[0];
@@ -87,7 +87,7 @@ TEST(Judgement, TellsWhoIsLastToExchangesAndWherePushesSpendTheirTime) {
 TEST(Judgement, DrawsACurveWhereAllRunsWereEvaluated) {
   Records records;
   add(records, "single", {1, 3, 2, 0});
-  records[3].status = Status::Failed;
+  records[3].status = record::Status::Failed;
   records[3].evaluations = {{.metric = 9}};
   for (std::size_t i = 0; i < 3; ++i) {
     records[i].evaluations[1].examples = 1000;
@@ -133,12 +133,12 @@ TEST(Judgement, RanksByMedianAndCountsAMissAsInfinite) {
 TEST(Judgement, OfRecordsWithoutTheResultClockTellsNothingOfIt) {
   Records records;
   add(records, "single", {6, 4, 5});
-  for (Record& record : records) record.result_time_to_target_ns.reset();
+  for (record::Record& record : records) record.result_time_to_target_ns.reset();
   EXPECT_FALSE(judge(records).workloads.front().cells[0].result_seconds_to_target);
 }
 
 TEST(Judgement, BracketsTheCrossingAndSaysWhetherItHeld) {
-  Record run = made_up("single", 1, 3);
+  record::Record run = made_up("single", 1, 3);
   run.evaluations = {{.examples = 0, .metric = 1},
                      {.examples = 2000, .training_time_ns = 2 * kSecond, .metric = 0.06},
                      {.examples = 3000, .training_time_ns = 3 * kSecond, .metric = 0.05},
@@ -181,7 +181,7 @@ TEST(Judgement, KeepsMeasurementsOutOfRaces) {
   Records records;
   add(records, "single", {1, 2});
   add(records, "in_graph", {0, 0});
-  for (Record& record : records) record.step_time_ns.count = 4;
+  for (record::Record& record : records) record.step_time_ns.count = 4;
   for (std::size_t i = 2; i < 4; ++i) records[i].cell.steps = 4;
   const Judgement judgement = judge(records);
   ASSERT_EQ(judgement.workloads.size(), 1U);
@@ -193,8 +193,8 @@ TEST(Judgement, KeepsMeasurementsOutOfRaces) {
 }
 
 TEST(Judgement, HoldsAllClaimsAgainstTheRecords) {
-  const auto json =
-      nlohmann::json::parse(to_json(judge(std::vector<Record>{made_up("single", 1, 2)}), {}));
+  const auto json = nlohmann::json::parse(
+      to_json(judge(std::vector<record::Record>{made_up("single", 1, 2)}), {}));
   ASSERT_EQ(json["claims"].size(), judge_claims({}).size());
   EXPECT_EQ(json["claims"][0]["verdict"], "undecided");
   EXPECT_FALSE(json["claims"][0]["missing"].empty());
@@ -241,7 +241,7 @@ TEST(Judgement, SaysWhetherSynchronousRunsConsumedTheSame) {
 }
 
 TEST(Judgement, LeavesServersAndTheHostOutOfAWorkersStep) {
-  Record run = made_up("parameter_server", 1, 1);
+  record::Record run = made_up("parameter_server", 1, 1);
   run.workers = {{.place = "replica0", .steps = 10, .compute_ns = 8 * kSecond},
                  {.place = "server0", .steps = 10, .wait_ns = 9 * kSecond},
                  {.place = "peer1.replica0", .steps = 10, .wait_ns = 9 * kSecond},
@@ -252,7 +252,7 @@ TEST(Judgement, LeavesServersAndTheHostOutOfAWorkersStep) {
 }
 
 TEST(Judgement, SplitsAStepIntoPartsThatAddUpWithBubblesApartFromOtherWaiting) {
-  Record run = made_up("pipeline", 1, 1);
+  record::Record run = made_up("pipeline", 1, 1);
   run.training_ns = 20 * kSecond;
   run.workers = {
       {.place = "replica0", .steps = 10, .wait_ns = 9 * kSecond, .bubble_ns = 7 * kSecond}};
@@ -285,11 +285,11 @@ TEST(Judgement, SaysWhenEqualRunsOrABeatenCeilingShowANoisyMachine) {
 }
 
 TEST(Judgement, SumsUpWhatWorkersDid) {
-  Record run = made_up("async_shared", 1, 1);
-  const WorkerRecord worker{.steps = 10,
-                            .compute_ns = 8 * kSecond,
-                            .exposed_communication_ns = kSecond,
-                            .staleness_histogram = {6, 2, 2, 0}};
+  record::Record run = made_up("async_shared", 1, 1);
+  const record::WorkerRecord worker{.steps = 10,
+                                    .compute_ns = 8 * kSecond,
+                                    .exposed_communication_ns = kSecond,
+                                    .staleness_histogram = {6, 2, 2, 0}};
   run.workers = {worker, worker};
   run.graph = {.bytes_per_step_computed = 100, .bytes_per_step_counted = 101.5};
   const CellJudgement cell = judge_cell({&run});
@@ -305,7 +305,7 @@ TEST(Judgement, SumsUpWhatWorkersDid) {
 TEST(Judgement, WarnsOfAStragglerThatMissedItsFactor) {
   Records records;
   add(records, "single", {1, 2});
-  for (Record& record : records) {
+  for (record::Record& record : records) {
     record.cell.straggler = {{.worker = 1, .factor = 4}};
     record.workers = {{.place = "replica1", .replica = 1, .straggler_factor = 4.3}};
   }
@@ -321,7 +321,7 @@ TEST(Judgement, WarnsOfMixturesAndFailures) {
   add(records, "single", {1, 2, 0});
   records[0].software.git_commit = "0123456789abcdef";
   records[1].software = {.git_commit = "fedcba9876543210", .dirty = true};
-  records[2].status = Status::Failed;
+  records[2].status = record::Status::Failed;
   records[2].cell.oversubscribed = true;
   records[2].cell.shared_gpu = true;
   records[2].examples_per_s = 9;
@@ -335,8 +335,8 @@ TEST(Judgement, WarnsOfMixturesAndFailures) {
 TEST(Judgement, IsJsonWithoutInfinities) {
   Records records;
   add(records, "all_reduce", {1, 0, 2});
-  records[1].status = Status::Failed;
-  records[1].failure = Failure{.kind = "diverged", .text = "step 70: \xff"};
+  records[1].status = record::Status::Failed;
+  records[1].failure = record::Failure{.kind = "diverged", .text = "step 70: \xff"};
   const auto json = nlohmann::json::parse(to_json(judge(records), {"a", "b"}));
   EXPECT_EQ(json["folders"].size(), 2U);
   const auto& cell = json["workloads"][0]["cells"][0];
@@ -350,4 +350,4 @@ TEST(Judgement, IsJsonWithoutInfinities) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -9,7 +9,7 @@
 #include "kernels/base/error.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 /// The largest relative difference of 1,000 reorderings after 0, 1, 2, ... steps.
@@ -30,7 +30,7 @@ double bound(const std::array<double, n>& rounding, std::int64_t steps) {
 /// False if a run failed, because it consumed only a part, and for older records without digests.
 bool consumed_others(const FinishedRun& base, const FinishedRun& head) {
   const std::string &before = base.checksums.data_order, &after = head.checksums.data_order;
-  const bool whole = base.status != Status::Failed && head.status != Status::Failed;
+  const bool whole = base.status != record::Status::Failed && head.status != record::Status::Failed;
   return whole && !before.empty() && !after.empty() && before != after;
 }
 
@@ -45,14 +45,14 @@ struct PathPoint {
 /// Losses come before norms: a step's loss reflects the steps before it.
 std::vector<PathPoint> path_of(const FinishedRun& run) {
   std::vector<PathPoint> path;
-  for (const LossSample& sample : run.losses) {
+  for (const record::LossSample& sample : run.losses) {
     const std::int64_t steps =
         (sample.examples - run.losses.front().examples) / run.cell.global_batch;
     if (steps < 0 || steps > kComparedLosses) break;
     path.push_back(
         {.steps = steps, .what = "loss", .value = sample.loss, .bound = loss_bound(steps)});
   }
-  for (const Evaluation& evaluation : run.evaluations) {
+  for (const record::Evaluation& evaluation : run.evaluations) {
     const std::int64_t steps = evaluation.examples / run.cell.global_batch;
     if (steps < 0 || steps > kComparedNorms || evaluation.parameter_norm == 0) continue;
     path.push_back({.steps = steps,
@@ -72,15 +72,16 @@ double norm_bound(std::int64_t steps) { return bound(kNormRounding, steps); }
 
 bool steps_together(const std::string& strategy) {
   try {
-    return exchange_of(find_strategies(strategy)) == Exchange::Synchronous;
+    return strategies::exchange_of(strategies::find_strategies(strategy)) ==
+           strategies::Exchange::Synchronous;
   } catch (const RunError&) {
     return false;
   }
 }
 
 bool must_follow(const FinishedRun& base, const FinishedRun& head) {
-  const Checksums& before = base.checksums;
-  const Checksums& after = head.checksums;
+  const record::Checksums& before = base.checksums;
+  const record::Checksums& after = head.checksums;
   return base.name == head.name && base.cell.seed == head.cell.seed && base.cell.dtype == "f32" &&
          !base.has_quorum && steps_together(base.cell.strategy) &&
          !before.initial_weights.empty() && before.initial_weights == after.initial_weights;
@@ -105,4 +106,4 @@ PathComparison compare_paths(const FinishedRun& base, const FinishedRun& head) {
   return result;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

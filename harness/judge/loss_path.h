@@ -20,7 +20,7 @@
 
 #include "harness/judge/finished_runs.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 /// The first step at which the runs differ by more than rounding explains.
 struct Departure {
@@ -55,4 +55,4 @@ bool must_follow(const FinishedRun& base, const FinishedRun& head);
 /// Compares losses and norms of two runs for which must_follow() is true.
 PathComparison compare_paths(const FinishedRun& base, const FinishedRun& head);
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -7,7 +7,7 @@
 
 #include "harness/judge/reordered_run_for_test.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 using testing_support::path_run;
@@ -74,7 +74,7 @@ TEST(LossPath, DoesWithoutNormsThatOlderRecordsLack) {
   const PathSetting setting{.workload = "parabola", .steps = 20};
   const FinishedRun run = path_run(setting, {});
   FinishedRun older = run;
-  for (Evaluation& evaluation : older.evaluations) evaluation.parameter_norm = 0;
+  for (record::Evaluation& evaluation : older.evaluations) evaluation.parameter_norm = 0;
   const PathComparison path = compare_paths(older, run);
   EXPECT_FALSE(path.departure);
   EXPECT_EQ(path.steps, kComparedLosses);
@@ -96,4 +96,4 @@ TEST(LossPath, NamesTheFirstStepThatDiffers) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -7,7 +7,7 @@
 #include "harness/system/output_file.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr const char* kNotesFile = "matrix.json";
@@ -23,14 +23,15 @@ void write_notes(const std::filesystem::path& folder, const MatrixNotes& notes) 
                       {"command", each.command},
                       {"tuned", each.tuned}};
   }
-  write_output({.path = folder / kNotesFile, .if_there = IfThere::Replace}, json.dump(2) + "\n");
+  system::write_output({.path = folder / kNotesFile, .if_there = system::IfThere::Replace},
+                       json.dump(2) + "\n");
 }
 
 MatrixNotes notes_in(const std::filesystem::path& folder) {
   MatrixNotes notes;
   if (!std::filesystem::exists(folder / kNotesFile)) return notes;
   try {
-    const auto json = nlohmann::json::parse(text_of(folder / kNotesFile, kMostNotes));
+    const auto json = nlohmann::json::parse(system::text_of(folder / kNotesFile, kMostNotes));
     for (const auto& [workload, each] : json.items()) {
       notes[workload] = {.missing = each.at("missing"),
                          .seconds = each.at("seconds"),
@@ -45,4 +46,4 @@ MatrixNotes notes_in(const std::filesystem::path& folder) {
   return notes;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-namespace regatta {
+namespace regatta::judge {
 
 struct WorkloadNotes {
   std::int64_t missing = 0;  ///< number of missing runs
@@ -28,4 +28,4 @@ void write_notes(const std::filesystem::path& folder, const MatrixNotes& notes);
 /// Reads the notes; empty if the file is absent or is not a matrix's.
 MatrixNotes notes_in(const std::filesystem::path& folder);
 
-}  // namespace regatta
+}  // namespace regatta::judge

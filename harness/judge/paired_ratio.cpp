@@ -13,7 +13,7 @@
 #include "harness/judge/statistics.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr double kSameMetric = 1e-2;  // relative: rounding moves an accuracy by a few examples
@@ -26,7 +26,7 @@ struct Arrival {
   double at = 0;
 };
 
-std::optional<Arrival> arrival_of(const Record& run) {
+std::optional<Arrival> arrival_of(const record::Record& run) {
   if (!run.training_time_to_target_ns || !run.examples_to_target) return std::nullopt;
   Arrival arrival{.examples = static_cast<double>(*run.examples_to_target),
                   .at = static_cast<double>(*run.training_time_to_target_ns) * 1e-9};
@@ -37,13 +37,13 @@ std::optional<Arrival> arrival_of(const Record& run) {
   return arrival;
 }
 
-bool same(const Evaluation& a, const Evaluation& b) {
+bool same(const record::Evaluation& a, const record::Evaluation& b) {
   return a.examples == b.examples &&
          std::abs(a.metric - b.metric) <= kSameMetric * std::abs(a.metric);
 }
 
 /// Whether both reached the target at the same example, as far as their evaluations show.
-bool cross_together(const Record& one, const Record& other) {
+bool cross_together(const record::Record& one, const record::Record& other) {
   const auto a = crossing_of(one), b = crossing_of(other);
   if (!a || !b || !same(a->at, b->at) || a->before.has_value() != b->before.has_value()) {
     return false;
@@ -51,15 +51,15 @@ bool cross_together(const Record& one, const Record& other) {
   return !a->before || same(*a->before, *b->before);
 }
 
-using Pair = std::pair<const Record*, const Record*>;
+using Pair = std::pair<const record::Record*, const record::Record*>;
 
-std::vector<Pair> pairs_of(std::span<const Record* const> runs,
-                           std::span<const Record* const> others) {
-  std::map<std::uint64_t, std::vector<const Record*>> by_seed;
-  for (const Record* run : others) by_seed[run->cell.seed].push_back(run);
+std::vector<Pair> pairs_of(std::span<const record::Record* const> runs,
+                           std::span<const record::Record* const> others) {
+  std::map<std::uint64_t, std::vector<const record::Record*>> by_seed;
+  for (const record::Record* run : others) by_seed[run->cell.seed].push_back(run);
   std::map<std::uint64_t, std::size_t> taken;
   std::vector<Pair> pairs;
-  for (const Record* run : runs) {
+  for (const record::Record* run : runs) {
     const auto& of_seed = by_seed[run->cell.seed];
     std::size_t& next = taken[run->cell.seed];
     if (next < of_seed.size()) pairs.emplace_back(run, of_seed[next++]);
@@ -105,8 +105,8 @@ MeanRatio mean_ratio(std::span<const LogRatio> ratios) {
           .bracket_high = std::exp(mean.high)};
 }
 
-std::optional<PairedRatio> paired_ratio(std::span<const Record* const> runs,
-                                        std::span<const Record* const> others) {
+std::optional<PairedRatio> paired_ratio(std::span<const record::Record* const> runs,
+                                        std::span<const record::Record* const> others) {
   const std::vector<Pair> pairs = pairs_of(runs, others);
   if (pairs.size() < 2) return std::nullopt;
   std::vector<LogRatio> times;
@@ -184,4 +184,4 @@ std::optional<std::size_t> pairs_for(const MeanRatio& ratio, double distance,
   return found == counts.end() ? std::nullopt : std::optional(*found);
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

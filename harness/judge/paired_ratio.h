@@ -24,7 +24,7 @@
 
 #include "harness/record/record.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 inline constexpr double kAlpha = 0.05;  ///< error rate of all comparisons of a report, or a claim
 inline constexpr std::size_t kFewestPairs = 2;  ///< the fewest pairs with a spread
@@ -60,8 +60,8 @@ struct PairedRatio {
 /// Pairs the runs by seed; if a seed has several runs, the first with the first, and so on. Seeds
 /// that one side lacks are left out. Empty if there are fewer than two pairs, or if a run of a pair
 /// missed its target or met it before the first step.
-std::optional<PairedRatio> paired_ratio(std::span<const Record* const> runs,
-                                        std::span<const Record* const> others);
+std::optional<PairedRatio> paired_ratio(std::span<const record::Record* const> runs,
+                                        std::span<const record::Record* const> others);
 
 /// Moderates each ratio's spread by the median spread of the other ratios, which counts as up to
 /// four degrees of freedom. A ratio keeps its own spread if that is larger. A single ratio is not
@@ -94,4 +94,4 @@ double p_of(const MeanRatio& ratio, double boundary = 1, std::size_t cells = 2);
 std::optional<std::size_t> pairs_for(const MeanRatio& ratio, double distance,
                                      const Certain& certain);
 
-}  // namespace regatta
+}  // namespace regatta::judge

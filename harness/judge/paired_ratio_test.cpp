@@ -7,18 +7,19 @@
 
 #include "harness/judge/first_place_test.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
-std::vector<const Record*> runs_of(const std::vector<Record>& records, const std::string& name) {
-  std::vector<const Record*> runs;
-  for (const Record& record : records) {
+std::vector<const record::Record*> runs_of(const std::vector<record::Record>& records,
+                                           const std::string& name) {
+  std::vector<const record::Record*> runs;
+  for (const record::Record& record : records) {
     if (record.cell.strategy == name) runs.push_back(&record);
   }
   return runs;
 }
 
-std::optional<PairedRatio> ratio_of(const std::vector<Record>& records) {
+std::optional<PairedRatio> ratio_of(const std::vector<record::Record>& records) {
   return paired_ratio(runs_of(records, "a"), runs_of(records, "b"));
 }
 
@@ -48,8 +49,8 @@ TEST(PairedRatio, PairsRunsOfASeedAndLeavesOutOthers) {
   const auto run = [](const char* strategy, std::uint64_t seed, double seconds_each) {
     return made_up_run({.strategy = strategy}, seed, 1000, seconds_each, 0.01);
   };
-  const std::vector<Record> records = {run("a", 3, 0.3), run("a", 1, 0.2), run("b", 1, 0.1),
-                                       run("b", 2, 9),   run("b", 3, 0.1), run("a", 4, 9)};
+  const std::vector<record::Record> records = {run("a", 3, 0.3), run("a", 1, 0.2), run("b", 1, 0.1),
+                                               run("b", 2, 9),   run("b", 3, 0.1), run("a", 4, 9)};
   const auto ratio = ratio_of(records);
   ASSERT_TRUE(ratio);
   EXPECT_EQ(ratio->time.pairs, 2U);
@@ -120,4 +121,4 @@ TEST(PairedRatio, BorrowsASpreadThatIsSmallerThanThoseOfTheOthers) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -13,7 +13,7 @@
 
 #include "harness/judge/statistics.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 using Sample = std::vector<double>;
@@ -51,7 +51,7 @@ void answer(const std::string& line) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::judge
 
 int main() {
   std::cout.precision(17);

@@ -33,7 +33,7 @@ struct PathSetting {
 };
 
 inline std::int64_t computed_steps(const PathSetting& setting) {
-  return std::min(setting.steps, kComparedNorms);
+  return std::min(setting.steps, judge::kComparedNorms);
 }
 
 /// A run's differences from `single`. With several workers, the strategy is all_reduce.
@@ -91,13 +91,13 @@ inline Step with_variant(const Step& placed, const PathVariant& variant) {
 }
 
 inline const DataSet& path_data(const std::string& workload) {
-  static std::map<std::string, DataSets> loaded;
+  static std::map<std::string, workloads::DataSets> loaded;
   const auto found = loaded.find(workload);
   if (found != loaded.end()) return found->second.train;
-  const Workload& known = find_workload(workload);
+  const workloads::Workload& known = workloads::find_workload(workload);
   const std::string data =
-      is_made(known.data_sets.front()) ? std::string(known.data_sets.front()) : "shapes";
-  return loaded.emplace(workload, load_data(known, data, {})).first->second.train;
+      workloads::is_made(known.data_sets.front()) ? std::string(known.data_sets.front()) : "shapes";
+  return loaded.emplace(workload, workloads::load_data(known, data, {})).first->second.train;
 }
 
 inline double norm_of_parameters(Executor& executor) {
@@ -115,30 +115,31 @@ inline double norm_of_parameters(Executor& executor) {
 }
 
 /// Returns the losses of the first steps, and an evaluation after each with only the norm.
-inline FinishedRun path_run(const PathSetting& setting, const PathVariant& variant) {
-  const Workload& workload = find_workload(setting.workload);
+inline judge::FinishedRun path_run(const PathSetting& setting, const PathVariant& variant) {
+  const workloads::Workload& workload = workloads::find_workload(setting.workload);
   const DataSet& data = path_data(setting.workload);
   const std::int64_t batch = workload.global_batch;
-  const Recipe recipe{.global_batch = batch,
-                      .train_examples = data.count,
-                      .total_examples = batch * setting.steps,
-                      .data_weights = data_weights_of(workload, data)};
-  StrategyOptions options;
+  const workloads::Recipe recipe{.global_batch = batch,
+                                 .train_examples = data.count,
+                                 .total_examples = batch * setting.steps,
+                                 .data_weights = workloads::data_weights_of(workload, data)};
+  strategies::StrategyOptions options;
   options.replicas = variant.workers;
   if (variant.workers > 1) options.given["all_reduce"] = variant.algorithm;
-  const Step placed = apply(find_strategies(variant.workers > 1 ? "all_reduce" : "single"),
-                            workload.training(recipe), options);
-  const Step part = partitioned(with_variant(placed, variant), Binding{}).front();
+  const Step placed =
+      strategies::apply(strategies::find_strategies(variant.workers > 1 ? "all_reduce" : "single"),
+                        workload.training(recipe), options);
+  const Step part = strategies::partitioned(with_variant(placed, variant), Binding{}).front();
   KernelTable kernels("cpu");
   add_cpu_kernels(kernels);
-  InProcessTransport transport;
+  comm::InProcessTransport transport;
   transport.add_kernels(kernels);
   ExecutorOptions run;
   run.seed = setting.seed;
   run.data = &data;
   run.max_examples = batch * computed_steps(setting);
   Executor executor(part, kernels, run);
-  FinishedRun path;
+  judge::FinishedRun path;
   path.cell.global_batch = batch;
   path.cell.seed = setting.seed;
   for (std::int64_t done = 1; done <= computed_steps(setting); ++done) {

@@ -17,7 +17,7 @@
 #include "harness/system/terminal.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,12 +25,12 @@ namespace fs = std::filesystem;
 constexpr int kUsage = 1;
 
 fs::path find_page_maker() {
-  if (const auto script = find_program_file("plots/report.py")) return *script;
-  throw RunError(
-      ErrorKind::Unsupported,
-      fmt::format("neither {} nor a folder above {} has plots/report.py, which makes "
-                  "the page; install Regatta again, or run it inside its checkout",
-                  installed_folder().string(), fs::read_symlink("/proc/self/exe").string()));
+  if (const auto script = system::find_program_file("plots/report.py")) return *script;
+  throw RunError(ErrorKind::Unsupported,
+                 fmt::format("neither {} nor a folder above {} has plots/report.py, which makes "
+                             "the page; install Regatta again, or run it inside its checkout",
+                             system::installed_folder().string(),
+                             fs::read_symlink("/proc/self/exe").string()));
 }
 
 /// The page's folder; inside the only folder, so that reports of two folders stay apart.
@@ -40,13 +40,13 @@ fs::path folder_of_page(const ReportRequest& request) {
 }
 
 /// Checks before the work that no output is in the way.
-void require_free_page(const fs::path& out, IfThere if_there) {
+void require_free_page(const fs::path& out, system::IfThere if_there) {
   for (const char* const name : {"index.html", "judgement.json"}) {
-    require_free({.path = out / name, .if_there = if_there});
+    system::require_free({.path = out / name, .if_there = if_there});
   }
 }
 
-std::string link_text(const HardwareRecord& hardware) {
+std::string link_text(const record::HardwareRecord& hardware) {
   const auto limit = [](const char* name, std::optional<double> bytes_per_s) {
     return bytes_per_s ? fmt::format("{} of {:g} Mbit/s, ", name, *bytes_per_s * 8e-6) : "";
   };
@@ -56,28 +56,28 @@ std::string link_text(const HardwareRecord& hardware) {
 
 /// Describes a cluster in virtual time as a machine, so that only runs with equal links and equal
 /// costs are compared.
-MachineFacts virtual_machine(const Simulated& simulated) {
+system::MachineFacts virtual_machine(const record::Simulated& simulated) {
   std::string text = "cluster " + simulated.cluster.substr(0, 8);  // all that older records have
   if (const auto& hardware = simulated.hardware) {
     text = fmt::format("{}, kernels as on {}, compute times {}", link_text(*hardware),
                        hardware->cpu, hardware->compute_times);
     if (hardware->spread > 0) text += fmt::format(" with a spread of {:g}", hardware->spread);
-    text += fmt::format(", servers of {}", plural(hardware->server_cores, "core"));
+    text += fmt::format(", servers of {}", system::plural(hardware->server_cores, "core"));
     if (const std::int64_t cores = hardware->machine_cores.value_or(0); cores > 0) {
-      text += fmt::format(", hosts that share {}", plural(cores, "core"));
+      text += fmt::format(", hosts that share {}", system::plural(cores, "core"));
     }
     if (const double bytes = hardware->queue_bytes.value_or(0); bytes > 0) {
       text += fmt::format(", queues of {:g} kB", bytes * 1e-3);
     }
   }
-  MachineFacts machine;
+  system::MachineFacts machine;
   machine.cpu = fmt::format("{} ({}; costs: {})", text, simulated.mode, simulated.source);
   return machine;
 }
 
 /// Judges the runs in virtual time apart from all others, whose certainty they leave as it is.
-std::vector<WorkloadJudgement> judge_virtual_time(std::vector<Record>& records) {
-  for (Record& record : records) record.machine = virtual_machine(*record.simulated);
+std::vector<WorkloadJudgement> judge_virtual_time(std::vector<record::Record>& records) {
+  for (record::Record& record : records) record.machine = virtual_machine(*record.simulated);
   Judgement judgement = judge(records);
   std::move(judgement.measurements.begin(), judgement.measurements.end(),
             std::back_inserter(judgement.workloads));
@@ -97,13 +97,14 @@ void add_notes(Judgement& judgement, const std::vector<std::string>& folders) {
 
 /// Runs Python and copies its output to that of this program.
 int run_python(std::vector<std::string> arguments) {
-  const ChildEnd end = run_program(
-      kPython, std::move(arguments), [](const std::string& line) { fmt::print("{}\n", line); },
+  const system::ChildEnd end = system::run_program(
+      system::kPython, std::move(arguments),
+      [](const std::string& line) { fmt::print("{}\n", line); },
       [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
-  if (end.exit_code == kNoProgram) {
-    throw RunError(
-        ErrorKind::Unsupported,
-        fmt::format("cannot start {}, which makes the page; apt-get install python3", kPython));
+  if (end.exit_code == system::kNoProgram) {
+    throw RunError(ErrorKind::Unsupported,
+                   fmt::format("cannot start {}, which makes the page; apt-get install python3",
+                               system::kPython));
   }
   if (end.signal != 0) {
     throw RunError(ErrorKind::Io,
@@ -117,15 +118,15 @@ int run_python(std::vector<std::string> arguments) {
 int run_report(const ReportRequest& request) {
   const fs::path out = folder_of_page(request);
   if (request.format == ReportFormat::Page) require_free_page(out, request.if_there);
-  if (request.format == ReportFormat::Json && request.if_there == IfThere::Replace) {
+  if (request.format == ReportFormat::Json && request.if_there == system::IfThere::Replace) {
     throw RunError(ErrorKind::Usage, "--overwrite replaces a page, and --format json writes none");
   }
   const fs::path page_maker = request.format == ReportFormat::Page ? find_page_maker() : fs::path();
-  std::vector<Record> records, simulated;
+  std::vector<record::Record> records, simulated;
   std::vector<std::string> warnings;
   for (const std::string& folder : request.folders) {
-    ReadRecords read = read_all_records(folder);
-    for (Record& record : read.records) {
+    record::ReadRecords read = record::read_all_records(folder);
+    for (record::Record& record : read.records) {
       (record.simulated ? simulated : records).push_back(std::move(record));
     }
     warnings.insert(warnings.end(), read.warnings.begin(), read.warnings.end());
@@ -135,7 +136,7 @@ int run_report(const ReportRequest& request) {
   add_notes(judgement, request.folders);
   judgement.warnings.insert(judgement.warnings.begin(), warnings.begin(), warnings.end());
   for (const std::string& warning : judgement.warnings) {
-    fmt::print(stderr, "regatta: warning: {}\n", short_line(warning));
+    fmt::print(stderr, "regatta: warning: {}\n", system::short_line(warning));
   }
   judgement.virtual_time = judge_virtual_time(simulated);
   const std::string json = to_json(judgement, request.folders);
@@ -143,13 +144,13 @@ int run_report(const ReportRequest& request) {
     std::cout << json;
     return 0;
   }
-  create_folder(out);
+  system::create_folder(out);
   const fs::path file = out / "judgement.json";
-  write_output({.path = file, .if_there = request.if_there}, json);
-  std::vector<std::string> command{kPython, kIsolated, "-B", page_maker.string()};
-  if (request.if_there == IfThere::Replace) command.emplace_back("--overwrite");
+  system::write_output({.path = file, .if_there = request.if_there}, json);
+  std::vector<std::string> command{system::kPython, system::kIsolated, "-B", page_maker.string()};
+  if (request.if_there == system::IfThere::Replace) command.emplace_back("--overwrite");
   command.push_back(file.string());
   return run_python(std::move(command));
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

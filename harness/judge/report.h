@@ -10,7 +10,7 @@
 
 #include "harness/system/output_file.h"
 
-namespace regatta {
+namespace regatta::judge {
 
 enum class ReportFormat {
   Page,
@@ -20,7 +20,7 @@ enum class ReportFormat {
 struct ReportRequest {
   std::vector<std::string> folders;  ///< each with a records.jsonl, a simulated.jsonl, or both
   std::string out;  ///< folder; empty: FOLDER/report for one folder, else out/report
-  IfThere if_there = IfThere::Refuse;  ///< whether to replace a page that exists
+  system::IfThere if_there = system::IfThere::Refuse;  ///< whether to replace a page that exists
   ReportFormat format = ReportFormat::Page;
 };
 
@@ -29,4 +29,4 @@ struct ReportRequest {
 /// written, RunError(Unsupported) where Python or plots/ is missing.
 int run_report(const ReportRequest& request);
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -10,7 +10,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 constexpr double kCoverage = 0.95;
@@ -329,4 +329,4 @@ std::vector<double> holm(std::span<const double> p_values) {
   return adjusted;
 }
 
-}  // namespace regatta
+}  // namespace regatta::judge

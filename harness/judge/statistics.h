@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace regatta {
+namespace regatta::judge {
 
 /// The time to the target of a run that never reached it.
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -74,4 +74,4 @@ double studentized_range_quantile(double p, std::size_t means, std::size_t freed
 /// `p_values`. Source: Holm, Scandinavian Journal of Statistics 6 (1979).
 std::vector<double> holm(std::span<const double> p_values);
 
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace regatta {
+namespace regatta::judge {
 namespace {
 
 std::vector<double> numbers(int from, int to) {
@@ -180,4 +180,4 @@ TEST(SignedRank, OfManyDifferencesIsTheNormalApproximation) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::judge

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-namespace regatta {
+namespace regatta::matrix {
 
 Glyphs glyphs_of_locale() {
   for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {  // the first one set decides
@@ -33,4 +33,4 @@ std::string bar(double share, std::size_t width, Glyphs glyphs) {
   return text + kEighths[filled % parts];
 }
 
-}  // namespace regatta
+}  // namespace regatta::matrix

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string>
 
-namespace regatta {
+namespace regatta::matrix {
 
 enum class Glyphs { Ascii, Unicode };
 
@@ -18,4 +18,4 @@ Glyphs glyphs_of_locale();
 /// glyph.
 std::string bar(double share, std::size_t width, Glyphs glyphs);
 
-}  // namespace regatta
+}  // namespace regatta::matrix

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 TEST(Bar, IsAsLongAsItsShareInEighthsOfAColumn) {
@@ -36,4 +36,4 @@ TEST(Bar, IsOfBlocksWhereTheLocaleIsOfUnicode) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::matrix

@@ -31,7 +31,7 @@
 #include "harness/system/terminal.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 constexpr int kUsage = 1;
@@ -65,10 +65,10 @@ class Matrix {
  public:
   Matrix(const MatrixRequest& request, Leg leg);
   int dry_run();
-  int run(const FolderLock& lock);
+  int run(const system::FolderLock& lock);
   bool is_complete() const { return missing_.empty(); }
   /// The finished runs; none of a cell that the plan does not have.
-  std::vector<FinishedRun> runs_of(const MatrixCell& cell) const;
+  std::vector<judge::FinishedRun> runs_of(const MatrixCell& cell) const;
 
  private:
   bool races() const { return leg_.purpose == Leg::Purpose::Race; }
@@ -83,9 +83,9 @@ class Matrix {
   double seconds_left() const {
     return within_s_ - seconds_gone() - (figure_ ? figure_->cost() : 0);
   }
-  const FinishedRun* record_of(const PlannedRun& run) const;
-  const FinishedRun* done(const PlannedRun& run) const;
-  void add(std::size_t cell, const FinishedRun& run);
+  const judge::FinishedRun* record_of(const PlannedRun& run) const;
+  const judge::FinishedRun* done(const PlannedRun& run) const;
+  void add(std::size_t cell, const judge::FinishedRun& run);
   std::vector<MissingRun> missing_by_time() const;
   /// Returns the expected time of a run of the cell in seconds; empty before its first run.
   std::optional<double> expected(std::size_t cell) const;
@@ -101,7 +101,7 @@ class Matrix {
   /// Writes notes for reports about the missing runs.
   void leave_notes() const;
 
-  Interrupts interrupts_;
+  system::Interrupts interrupts_;
   MatrixRequest request_;
   double within_s_;  ///< infinity: no budget
   Leg leg_;
@@ -109,8 +109,8 @@ class Matrix {
   MatrixTable table_;
   std::optional<GrowingFigure> figure_;
   std::string figure_failure_;
-  NewRecords new_records_;
-  std::vector<FinishedRun> here_;                     ///< in the folder
+  record::NewRecords new_records_;
+  std::vector<judge::FinishedRun> here_;              ///< in the folder
   std::vector<PlannedRun> missing_;                   ///< seeds outermost
   std::vector<std::size_t> runs_of_cell_;             ///< finished runs
   std::vector<std::vector<double>> seconds_of_cell_;  ///< of each run that did not fail
@@ -122,18 +122,18 @@ class Matrix {
 
 Matrix::Matrix(const MatrixRequest& request, Leg leg)
     : request_(request),
-      within_s_(request.within ? parse_duration("--within", *request.within)
+      within_s_(request.within ? system::parse_duration("--within", *request.within)
                                : std::numeric_limits<double>::infinity()),
       leg_(std::move(leg)),
       table_(plan_),
       new_records_(leg_.folder),
-      here_(finished_runs(leg_.folder).runs),
+      here_(judge::finished_runs(leg_.folder).runs),
       runs_of_cell_(plan_.cells.size()),
       seconds_of_cell_(plan_.cells.size()) {
   if (races() && request.figure == MatrixRequest::Figure::Growing) figure_.emplace(request.out);
   for (std::uint64_t seed : plan_.seeds) {
     for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
-      if (const FinishedRun* run = done({.cell = cell, .seed = seed})) {
+      if (const judge::FinishedRun* run = done({.cell = cell, .seed = seed})) {
         add(cell, *run);
       } else {
         missing_.push_back({.cell = cell, .seed = seed});
@@ -143,42 +143,44 @@ Matrix::Matrix(const MatrixRequest& request, Leg leg)
 }
 
 /// Finds the last run of the cell with this seed. Cells with and without --threads may share a key.
-const FinishedRun* Matrix::record_of(const PlannedRun& run) const {
+const judge::FinishedRun* Matrix::record_of(const PlannedRun& run) const {
   const MatrixCell& cell = plan_.cells[run.cell];
-  const auto has_cores = [&](const FinishedRun& each) {
+  const auto has_cores = [&](const judge::FinishedRun& each) {
     if (cell.threads > 0) return each.cores == cell.threads;
     return each.has_all_cores ||
            std::none_of(plan_.cells.begin(), plan_.cells.end(), [&](const MatrixCell& other) {
              return other.key == cell.key && other.threads == each.cores;
            });
   };
-  const auto found = std::find_if(here_.rbegin(), here_.rend(), [&](const FinishedRun& each) {
-    return each.key == cell.key && each.cell.seed == run.seed && has_cores(each);
-  });
+  const auto found =
+      std::find_if(here_.rbegin(), here_.rend(), [&](const judge::FinishedRun& each) {
+        return each.key == cell.key && each.cell.seed == run.seed && has_cores(each);
+      });
   return found == here_.rend() ? nullptr : &*found;
 }
 
-const FinishedRun* Matrix::done(const PlannedRun& run) const {
-  const FinishedRun* found = record_of(run);
+const judge::FinishedRun* Matrix::done(const PlannedRun& run) const {
+  const judge::FinishedRun* found = record_of(run);
   return found == nullptr || found->is_to_run_again ? nullptr : found;
 }
 
-std::vector<FinishedRun> Matrix::runs_of(const MatrixCell& cell) const {
-  std::vector<FinishedRun> runs;
+std::vector<judge::FinishedRun> Matrix::runs_of(const MatrixCell& cell) const {
+  std::vector<judge::FinishedRun> runs;
   const auto found = std::find(plan_.cells.begin(), plan_.cells.end(), cell);
   if (found == plan_.cells.end()) return runs;
   for (const std::uint64_t seed : plan_.seeds) {
     const auto index = static_cast<std::size_t>(found - plan_.cells.begin());
-    if (const FinishedRun* run = record_of({.cell = index, .seed = seed})) runs.push_back(*run);
+    if (const judge::FinishedRun* run = record_of({.cell = index, .seed = seed}))
+      runs.push_back(*run);
   }
   return runs;
 }
 
-void Matrix::add(std::size_t cell, const FinishedRun& run) {
+void Matrix::add(std::size_t cell, const judge::FinishedRun& run) {
   table_.add(cell, run);
   ++runs_of_cell_[cell];
   begun_.insert(cell);
-  if (run.status == Status::Failed) {
+  if (run.status == record::Status::Failed) {
     ++failed_;
   } else {
     seconds_of_cell_[cell].push_back(run.seconds);
@@ -196,7 +198,7 @@ std::vector<MissingRun> Matrix::missing_by_time() const {
 std::optional<double> Matrix::expected(std::size_t cell) const {
   const std::vector<double>& seconds = seconds_of_cell_[cell];
   if (seconds.empty()) return std::nullopt;
-  return median_interval(seconds).median;
+  return judge::median_interval(seconds).median;
 }
 
 std::string Matrix::left_text() const {
@@ -211,7 +213,7 @@ std::string Matrix::left_text() const {
   if (missing_.empty()) return runs;
   if (unknown == missing_.size()) return runs + "; a cell's first run tells the time of the others";
   return fmt::format("{}, {} {}{}", runs, unknown > 0 ? "more than" : "about",
-                     rough_duration(seconds),
+                     system::rough_duration(seconds),
                      unknown > 0 ? fmt::format(", {} of cells without a run", unknown) : "");
 }
 
@@ -221,12 +223,12 @@ void Matrix::describe() {
              leg_.folder);
   for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
     const std::size_t runs = runs_of_cell_[cell];
-    fmt::print("  {}{}\n", one_line(plan_.cells[cell].name),
+    fmt::print("  {}{}\n", system::one_line(plan_.cells[cell].name),
                runs == 0 ? "" : fmt::format(": {} of {} seeds", runs, plan_.seeds.size()));
   }
   if (!leg_.rejected.empty()) fmt::print("cannot run, and why:\n");
   for (const RejectedCell& each : leg_.rejected) {
-    fmt::print("  {}\n", one_line(each.cell.name + ": " + each.reason));
+    fmt::print("  {}\n", system::one_line(each.cell.name + ": " + each.reason));
   }
   if (missing_.size() < planned()) {
     fmt::print("{} runs are there already\n", planned() - missing_.size());
@@ -240,7 +242,7 @@ int Matrix::dry_run() {
   return 0;
 }
 
-int Matrix::run(const FolderLock& lock) {
+int Matrix::run(const system::FolderLock& lock) {
   if (request_.mode == MatrixRequest::Mode::Run && missing_.size() < planned()) {
     throw RunError(
         ErrorKind::Usage,
@@ -293,22 +295,23 @@ void Matrix::run_one(const PlannedRun& planned) {
   arguments.insert(arguments.end(), {"--out", leg_.folder});
   const std::string left = left_text();
   std::string said;
-  const ChildEnd end = run_child(arguments, [&](const std::string& line) {
+  const system::ChildEnd end = system::run_child(arguments, [&](const std::string& line) {
     said = line;
     table_.progress(line, request_.within
                               ? fmt::format("{:.0f} s of {} left", std::max(0.0, seconds_left()),
                                             *request_.within)
                               : left);
   });
-  for (Record& record : new_records_.read()) {
-    if (auto finished = finished_run(std::move(record))) here_.push_back(std::move(*finished));
+  for (record::Record& record : new_records_.read()) {
+    if (auto finished = judge::finished_run(std::move(record)))
+      here_.push_back(std::move(*finished));
   }
-  if (const FinishedRun* run = record_of(planned)) {
+  if (const judge::FinishedRun* run = record_of(planned)) {
     has_lost_machines_ = run->is_cancelled;
     if (!run->is_cancelled) add(planned.cell, *run);
     table_.show(fmt::format("[{}/{}] {}", number, this->planned(), said));
   } else if (interrupts_.received() == 0) {
-    if (end.exit_code == kNotKept) stop_for(end.last_error);
+    if (end.exit_code == record::kNotKept) stop_for(end.last_error);
     ++failed_;
     table_.add_crash(planned.cell);
     const std::string how = end.signal != 0 ? std::string(strsignal(end.signal))
@@ -321,7 +324,7 @@ void Matrix::run_one(const PlannedRun& planned) {
 
 void Matrix::require_folder() const {
   try {
-    require_writable(leg_.folder);
+    record::require_writable(leg_.folder);
   } catch (const RunError& error) {
     stop_for(error.what());
   }
@@ -329,12 +332,12 @@ void Matrix::require_folder() const {
 
 /// Stops, because no later run could be kept.
 void Matrix::stop_for(const std::string& reason) const {
-  throw NotKept(fmt::format("{}; {} of {} runs are kept. To go on: {}", reason, there(), planned(),
-                            resume_command(request_, request_.within)));
+  throw record::NotKept(fmt::format("{}; {} of {} runs are kept. To go on: {}", reason, there(),
+                                    planned(), resume_command(request_, request_.within)));
 }
 
 void Matrix::stop_without_the_folder() {
-  here_ = finished_runs(leg_.folder).runs;  // a run may have made the folder again
+  here_ = judge::finished_runs(leg_.folder).runs;  // a run may have made the folder again
   for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
     runs_of_cell_[cell] = static_cast<std::size_t>(std::count_if(
         plan_.seeds.begin(), plan_.seeds.end(),
@@ -369,16 +372,16 @@ void Matrix::say_what_was_left_out() const {
 
 void Matrix::leave_notes() const {
   if (!races()) return;
-  MatrixNotes notes;
+  judge::MatrixNotes notes;
   for (const MatrixCell& cell : plan_.cells) {
-    WorkloadNotes& own = notes[cell.workload];
+    judge::WorkloadNotes& own = notes[cell.workload];
     own.command = resume_command(request_, std::nullopt);
     if (const auto tuned = leg_.tuned.find(cell.workload); tuned != leg_.tuned.end()) {
       own.tuned = tuned->second;
     }
   }
   for (const PlannedRun& run : missing_) {
-    WorkloadNotes& own = notes[plan_.cells[run.cell].workload];
+    judge::WorkloadNotes& own = notes[plan_.cells[run.cell].workload];
     ++own.missing;
     own.seconds += expected(run.cell).value_or(0);
   }
@@ -386,7 +389,7 @@ void Matrix::leave_notes() const {
     if (!expected(run.cell)) notes[plan_.cells[run.cell].workload].seconds = 0;
   }
   try {
-    write_notes(leg_.folder, notes);
+    judge::write_notes(leg_.folder, notes);
   } catch (const RunError& error) {  // records are more important
     fmt::print("no notes for reports: {}\n", error.what());
   }
@@ -394,7 +397,7 @@ void Matrix::leave_notes() const {
 
 /// Chooses the race's settings. Returns an exit code if the matrix ends before the race:
 /// interrupted, or out of time. `lock`: null for a dry run.
-std::optional<int> tune(const MatrixRequest& request, const FolderLock* lock, Leg& race) {
+std::optional<int> tune(const MatrixRequest& request, const system::FolderLock* lock, Leg& race) {
   const Tuning tuning(race.plan);
   Leg leg{.purpose = Leg::Purpose::Tune,
           .folder = request.out + "/tuning",
@@ -421,7 +424,7 @@ std::optional<int> tune(const MatrixRequest& request, const FolderLock* lock, Le
   return std::nullopt;
 }
 
-int race(const MatrixRequest& request, const FolderLock* lock) {
+int race(const MatrixRequest& request, const system::FolderLock* lock) {
   Leg leg{.folder = request.out,
           .plan = plan_of(request),
           .rejected = {},
@@ -437,9 +440,9 @@ int race(const MatrixRequest& request, const FolderLock* lock) {
 
 int run_matrix(const MatrixRequest& request) {
   if (request.mode == MatrixRequest::Mode::DryRun) return race(request, nullptr);
-  require_writable(request.out);
-  const FolderLock lock(request.out);
+  record::require_writable(request.out);
+  const system::FolderLock lock(request.out);
   return race(request, &lock);
 }
 
-}  // namespace regatta
+}  // namespace regatta::matrix

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-namespace regatta {
+namespace regatta::matrix {
 
 /// A request to run, resume or preview a matrix.
 struct MatrixRequest {
@@ -33,4 +33,4 @@ struct MatrixRequest {
 /// Throws: RunError(Usage), RunError(Io).
 int run_matrix(const MatrixRequest& request);
 
-}  // namespace regatta
+}  // namespace regatta::matrix

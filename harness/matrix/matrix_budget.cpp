@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 /// Cells by their number of runs, most first.
@@ -63,4 +63,4 @@ std::vector<std::string> lines_of_fewer(const MatrixPlan& plan,
   return lines;
 }
 
-}  // namespace regatta
+}  // namespace regatta::matrix

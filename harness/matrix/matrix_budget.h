@@ -16,7 +16,7 @@
 
 #include "harness/matrix/matrix_plan.h"
 
-namespace regatta {
+namespace regatta::matrix {
 
 inline constexpr std::size_t kMostColumns = 100;  ///< longest line with names of cells
 
@@ -41,4 +41,4 @@ std::vector<std::string> lines_of_fewer(const MatrixPlan& plan,
                                         std::span<const std::size_t> runs_of_cell,
                                         std::size_t wanted);
 
-}  // namespace regatta
+}  // namespace regatta::matrix

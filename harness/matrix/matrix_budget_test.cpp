@@ -6,7 +6,7 @@
 
 #include <limits>
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 using testing::ElementsAre;
@@ -81,4 +81,4 @@ TEST(MatrixBudget, NamesAFewOfManyCells) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::matrix

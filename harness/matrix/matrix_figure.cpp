@@ -9,7 +9,7 @@
 #include "harness/system/program_files.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 constexpr double kLeastPause = 5;  // s
@@ -20,7 +20,7 @@ double seconds(std::chrono::steady_clock::duration span) {
 }
 
 std::string find_script() {
-  if (const auto script = find_program_file("plots/race.py")) return script->string();
+  if (const auto script = system::find_program_file("plots/race.py")) return script->string();
   throw RunError(
       ErrorKind::Unsupported,
       "--draw: this program has no plots/race.py beside it, which draws; fix: leave the flag "
@@ -42,9 +42,9 @@ bool GrowingFigure::is_due() const {
 
 std::string GrowingFigure::draw() {
   const Clock::time_point begin = Clock::now();
-  const ChildEnd end =
-      run_program(kPython, {kPython, kIsolated, "-B", script_, "--growing", folder_},
-                  [](const std::string&) {});
+  const system::ChildEnd end = system::run_program(
+      system::kPython, {system::kPython, system::kIsolated, "-B", script_, "--growing", folder_},
+      [](const std::string&) {});
   last_ = Clock::now();
   cost_ = seconds(last_ - begin);
   if (end.exit_code == 0 || end.signal != 0) return "";
@@ -52,4 +52,4 @@ std::string GrowingFigure::draw() {
   return end.last_error.empty() ? fmt::format("exit code {}", end.exit_code) : end.last_error;
 }
 
-}  // namespace regatta
+}  // namespace regatta::matrix

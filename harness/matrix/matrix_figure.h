@@ -7,7 +7,7 @@
 #include <chrono>
 #include <string>
 
-namespace regatta {
+namespace regatta::matrix {
 
 /// Whether to draw again. `since_last` is the time since the last drawing, or since the start;
 /// `cost` is the time that the last drawing took. Units: seconds.
@@ -36,4 +36,4 @@ class GrowingFigure {
   bool broken_ = false;
 };
 
-}  // namespace regatta
+}  // namespace regatta::matrix

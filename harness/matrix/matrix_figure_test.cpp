@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 TEST(GrowingFigure, IsDueAfterAPauseThatLimitsItsShareOfTheTime) {
@@ -14,4 +14,4 @@ TEST(GrowingFigure, IsDueAfterAPauseThatLimitsItsShareOfTheTime) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::matrix

@@ -20,7 +20,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 constexpr std::uintmax_t kMostBytes = 64 << 10;  // in a file
@@ -67,7 +67,7 @@ class Reader {
   }
 
   TunePlan tune(const toml::table& table, const MatrixPlan& race) {
-    TunePlan plan{.blocks = {}, .seeds = seeds(table, "tune_seeds", kMostSeeds + 1, 2)};
+    TunePlan plan{.blocks = {}, .seeds = seeds(table, "tune_seeds", plan::kMostSeeds + 1, 2)};
     const auto budget = table["tune_budget"].value_or<std::int64_t>(20);
     for (const Block& block : blocks(table, "tune")) {
       TuneBlock tune;
@@ -102,11 +102,11 @@ class Reader {
   std::vector<std::uint64_t> seeds(const toml::table& table, const std::string& key,
                                    std::uint64_t first, std::int64_t by_default) const {
     const std::string seeds_are = fmt::format(
-        "{} is a number from 1 to {}, or a list of up to as many seeds", key, kMostSeeds);
+        "{} is a number from 1 to {}, or a list of up to as many seeds", key, plan::kMostSeeds);
     const toml::node* node = table.get(key);
     std::vector<std::uint64_t> result;
     if (const auto count = node == nullptr ? by_default : node->value_exact<std::int64_t>()) {
-      if (*count < 1 || *count > kMostSeeds) throw error(seeds_are);
+      if (*count < 1 || *count > plan::kMostSeeds) throw error(seeds_are);
       result.resize(static_cast<std::size_t>(*count));
       std::iota(result.begin(), result.end(), first);
       return result;
@@ -118,7 +118,7 @@ class Reader {
         result.push_back(static_cast<std::uint64_t>(*seed));
       }
     }
-    if (result.empty() || std::ssize(result) > kMostSeeds) throw error(seeds_are);
+    if (result.empty() || std::ssize(result) > plan::kMostSeeds) throw error(seeds_are);
     return result;
   }
 
@@ -148,7 +148,7 @@ class Reader {
 
   /// The only spelling of each cell flag: with two, a block could have a flag twice.
   static std::vector<std::string> keys_of_cells() {
-    std::vector<std::string> keys = cell_flags();
+    std::vector<std::string> keys = plan::cell_flags();
     for (std::string& key : keys) {
       key = key.substr(2);
       std::replace(key.begin(), key.end(), '-', '_');
@@ -290,7 +290,7 @@ MatrixPlan named_plan(const MatrixRequest& request) {
   }
   const bool is_tier = request.file.empty();
   const std::string text =
-      is_tier ? tier_text(request.tier) : text_of(request.file, kMostBytes) + '\n';
+      is_tier ? tier_text(request.tier) : system::text_of(request.file, kMostBytes) + '\n';
   const std::string source = is_tier ? "tier " + request.tier : request.file;
   MatrixPlan plan = parse_matrix(text, source);
   const bool adds = request.tune == MatrixRequest::Tune::Always && plan.tune.blocks.empty();
@@ -351,4 +351,4 @@ MatrixPlan parse_matrix(const std::string& text, const std::string& source) {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::matrix

@@ -29,7 +29,7 @@
 
 #include "harness/plan/race_request.h"
 
-namespace regatta {
+namespace regatta::matrix {
 
 /// One cell of the matrix, given by arguments of `regatta run` without seed and folders.
 struct MatrixCell {
@@ -94,4 +94,4 @@ std::vector<RejectedCell> reject_invalid(MatrixPlan& plan);
 /// data sets that are read from files. Throws: RunError(Data) if one is missing or damaged.
 void require_data(std::span<const MatrixCell> cells, const std::string& data_dir);
 
-}  // namespace regatta
+}  // namespace regatta::matrix

@@ -9,7 +9,7 @@
 #include "kernels/base/error.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 using testing::ElementsAre;
@@ -105,10 +105,10 @@ TEST(MatrixPlan, KeepsTheCellsThatFitIntoTheSlurmJobThatItIsIn) {
 
 TEST(MatrixPlan, HasTiersWhoseQuickOneIsValid) {
   MatrixPlan quick = tier_plan("quick");
-  const auto race_alone = [](const Strategy* each) {
-    return each->workers != WorkersAre::ThoseOfPrevious;
+  const auto race_alone = [](const strategies::Strategy* each) {
+    return each->workers != strategies::WorkersAre::ThoseOfPrevious;
   };
-  const auto strategies = all_strategies();
+  const auto strategies = strategies::all_strategies();
   EXPECT_EQ(std::ssize(quick.cells),
             2 * std::count_if(strategies.begin(), strategies.end(), race_alone));
   EXPECT_EQ(quick.cells[0].name, "parabola single (1 worker)");
@@ -146,4 +146,4 @@ TEST(MatrixPlan, HasATierForClaimsOfWhichEveryCellIsValid) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::matrix

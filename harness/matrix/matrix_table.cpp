@@ -11,7 +11,7 @@
 #include "harness/system/terminal.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 constexpr std::size_t kLeastNameWidth = 16;
@@ -29,18 +29,19 @@ std::string time_text(double seconds) {
   return seconds < 1 ? fmt::format("{:.1f} ms", seconds * 1e3) : fmt::format("{:.2f} s", seconds);
 }
 
-std::string median_of(const std::vector<FinishedRun>& runs, double FinishedRun::*field) {
+std::string median_of(const std::vector<judge::FinishedRun>& runs,
+                      double judge::FinishedRun::*field) {
   std::vector<double> values;
-  for (const FinishedRun& run : runs) values.push_back(run.*field);
-  return values.empty() ? "" : fmt::format("{:.0f}", median_interval(values).median);
+  for (const judge::FinishedRun& run : runs) values.push_back(run.*field);
+  return values.empty() ? "" : fmt::format("{:.0f}", judge::median_interval(values).median);
 }
 
-std::string median_metric(const std::vector<FinishedRun>& runs) {
+std::string median_metric(const std::vector<judge::FinishedRun>& runs) {
   std::vector<double> values;
-  for (const FinishedRun& run : runs) {
+  for (const judge::FinishedRun& run : runs) {
     if (run.metric) values.push_back(*run.metric);
   }
-  return values.empty() ? "" : fmt::format("{:.4g}", median_interval(values).median);
+  return values.empty() ? "" : fmt::format("{:.4g}", judge::median_interval(values).median);
 }
 
 /// Cuts out the middle of a name that is too long, because names differ at both ends.
@@ -51,7 +52,7 @@ std::string shortened(const std::string& name, std::size_t width) {
 }
 
 bool has_one_worker(const MatrixCell& cell) {
-  return find_strategies(cell.strategy).front()->workers == WorkersAre::One;
+  return strategies::find_strategies(cell.strategy).front()->workers == strategies::WorkersAre::One;
 }
 
 /// Aligns the first column to the left, numbers to the right.
@@ -69,8 +70,8 @@ std::string aligned(const std::vector<std::string>& columns,
 MatrixTable::MatrixTable(const MatrixPlan& plan)
     : plan_(plan),
       rows_(plan.cells.size()),
-      terminal_(is_terminal()),
-      color_(shows_color()),
+      terminal_(system::is_terminal()),
+      color_(system::shows_color()),
       glyphs_(glyphs_of_locale()) {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> by_workload;
   for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
@@ -115,35 +116,37 @@ MatrixTable::Group MatrixTable::group_of(const std::string& workload,
   return group;
 }
 
-void MatrixTable::add(std::size_t cell, const FinishedRun& run) { rows_[cell].runs.push_back(run); }
+void MatrixTable::add(std::size_t cell, const judge::FinishedRun& run) {
+  rows_[cell].runs.push_back(run);
+}
 
 void MatrixTable::add_crash(std::size_t cell) { ++rows_[cell].crashes; }
 
-std::ptrdiff_t MatrixTable::Row::count(Status status) const {
+std::ptrdiff_t MatrixTable::Row::count(record::Status status) const {
   return std::count_if(runs.begin(), runs.end(),
-                       [&](const FinishedRun& run) { return run.status == status; });
+                       [&](const judge::FinishedRun& run) { return run.status == status; });
 }
 
 /// A run that missed its target counts as infinitely slow.
 double MatrixTable::Row::seconds_to_target() const {
   std::vector<double> seconds;
-  for (const FinishedRun& run : runs) {
-    seconds.push_back(run.seconds_to_target.value_or(kInfinity));
+  for (const judge::FinishedRun& run : runs) {
+    seconds.push_back(run.seconds_to_target.value_or(judge::kInfinity));
   }
-  return seconds.empty() ? kInfinity : median_interval(seconds).median;
+  return seconds.empty() ? judge::kInfinity : judge::median_interval(seconds).median;
 }
 
 MatrixTable::Columns MatrixTable::columns_of(const Row& row) const {
   const double seconds = row.seconds_to_target();
   return {row.label,
           fmt::format("{}/{}", row.runs.size(), plan_.seeds.size()),
-          std::to_string(row.count(Status::Reached)),
+          std::to_string(row.count(record::Status::Reached)),
           row.failed() == 0 ? "" : std::to_string(row.failed()),
           row.runs.empty()      ? ""
           : std::isinf(seconds) ? "missed"
                                 : time_text(seconds),
           median_metric(row.runs),
-          median_of(row.runs, &FinishedRun::examples_per_s)};
+          median_of(row.runs, &judge::FinishedRun::examples_per_s)};
 }
 
 void MatrixTable::begin(std::size_t cell, std::uint64_t seed) {
@@ -197,7 +200,7 @@ MatrixTable::Widths MatrixTable::widths_for(std::size_t terminal_columns) const 
 }
 
 std::vector<std::string> MatrixTable::lines_of(const Group& group, const Widths& widths) const {
-  double fastest = kInfinity, slowest = 0;
+  double fastest = judge::kInfinity, slowest = 0;
   for (const std::size_t cell : group.cells) {
     const double seconds = rows_[cell].seconds_to_target();
     fastest = std::min(fastest, seconds);
@@ -224,11 +227,11 @@ std::string MatrixTable::bar_of(double seconds, double fastest, double slowest,
 }
 
 void MatrixTable::redraw() {
-  const TerminalSize size = terminal_size();
+  const system::TerminalSize size = system::terminal_size();
   const Widths widths = widths_for(size.columns);
   std::vector<std::string> table = {aligned(kHeads, widths.columns).substr(0, widths.line)};
   for (const Group& group : groups_) {
-    const std::vector<std::string> lines = lines_of(group, widths);
+    const std::vector<std::string> lines = record::lines_of(group, widths);
     table.insert(table.end(), lines.begin(), lines.end());
   }
   const std::size_t room = size.rows > 5 ? size.rows - 2 : 3;
@@ -245,4 +248,4 @@ void MatrixTable::redraw() {
   std::fflush(stdout);
 }
 
-}  // namespace regatta
+}  // namespace regatta::matrix

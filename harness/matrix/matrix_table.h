@@ -13,14 +13,14 @@
 #include "harness/matrix/bar.h"
 #include "harness/matrix/matrix_plan.h"
 
-namespace regatta {
+namespace regatta::matrix {
 
 class MatrixTable {
  public:
   explicit MatrixTable(const MatrixPlan& plan);
 
   /// Adds a finished run. `cell` is its index in MatrixPlan::cells.
-  void add(std::size_t cell, const FinishedRun& run);
+  void add(std::size_t cell, const judge::FinishedRun& run);
   /// Adds a run of the cell that crashed without a record.
   void add_crash(std::size_t cell);
 
@@ -33,11 +33,11 @@ class MatrixTable {
  private:
   struct Row {
     std::string label;  ///< the cell's name without the group's title
-    std::vector<FinishedRun> runs;
+    std::vector<judge::FinishedRun> runs;
     int crashes = 0;
 
-    std::ptrdiff_t count(Status status) const;
-    std::ptrdiff_t failed() const { return count(Status::Failed) + crashes; }
+    std::ptrdiff_t count(record::Status status) const;
+    std::ptrdiff_t failed() const { return count(record::Status::Failed) + crashes; }
     double seconds_to_target() const;  ///< the median; infinity: missed its target, or no run yet
   };
   /// The cells of a workload, which are compared with each other.
@@ -70,4 +70,4 @@ class MatrixTable {
   std::size_t drawn_ = 0;  ///< lines of the table on the terminal now
 };
 
-}  // namespace regatta
+}  // namespace regatta::matrix

@@ -15,16 +15,17 @@
 #include "harness/plan/training_options.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::matrix {
 
 void identify(MatrixCell& cell) {
-  const RaceRequest request = parse_run(cell.arguments);
-  const Placement placement = place_without_data(request);
-  require_room(request, placement);
-  Record run;
-  run.cell = cell_of(request, placement, {.dataset = dataset_of(request, *placement.workload)});
+  const plan::RaceRequest request = plan::parse_run(cell.arguments);
+  const plan::Placement placement = plan::place_without_data(request);
+  plan::require_room(request, placement);
+  record::Record run;
+  run.cell = plan::cell_of(request, placement,
+                           {.dataset = plan::dataset_of(request, *placement.workload)});
   run.target.value = request.target.value_or(placement.workload->target);
-  cell.key = request_key(run);
+  cell.key = judge::request_key(run);
   cell.threads = request.threads;
 }
 
@@ -58,13 +59,13 @@ std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
 void require_data(std::span<const MatrixCell> cells, const std::string& data_dir) {
   std::set<std::pair<std::string, std::string>> loaded;
   for (const MatrixCell& cell : cells) {
-    RaceRequest request = parse_run(cell.arguments);
+    plan::RaceRequest request = plan::parse_run(cell.arguments);
     request.data_dir = data_dir;
-    const Workload& workload = find_workload(request.workload);
-    const std::string dataset = dataset_of(request, workload);
+    const workloads::Workload& workload = workloads::find_workload(request.workload);
+    const std::string dataset = plan::dataset_of(request, workload);
     if (!loaded.emplace(dataset, request.data).second) continue;
-    load_data(workload, dataset, files_of(request));
+    workloads::load_data(workload, dataset, plan::files_of(request));
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::matrix

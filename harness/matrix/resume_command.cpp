@@ -5,7 +5,7 @@
 
 #include "harness/system/command_text.h"
 
-namespace regatta {
+namespace regatta::matrix {
 
 namespace {
 
@@ -22,7 +22,7 @@ std::string command_with(const MatrixRequest& request, const std::vector<std::st
   add({"--out", request.out});
   if (request.tune == MatrixRequest::Tune::Always) add({"--tune"});
   words.insert(words.end(), flags.begin(), flags.end());
-  return command_text(words);
+  return system::command_text(words);
 }
 
 }  // namespace
@@ -39,4 +39,4 @@ std::string dry_run_command(const MatrixRequest& request) {
   return command_with(request, {"--dry-run"});
 }
 
-}  // namespace regatta
+}  // namespace regatta::matrix

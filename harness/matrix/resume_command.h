@@ -8,7 +8,7 @@
 
 #include "harness/matrix/matrix.h"
 
-namespace regatta {
+namespace regatta::matrix {
 
 /// Formats the command that performs the missing runs. `within` is their time limit; empty: none.
 std::string resume_command(const MatrixRequest& request, const std::optional<std::string>& within);
@@ -16,4 +16,4 @@ std::string resume_command(const MatrixRequest& request, const std::optional<std
 /// Formats the command that lists the cells, each with its number of runs.
 std::string dry_run_command(const MatrixRequest& request);
 
-}  // namespace regatta
+}  // namespace regatta::matrix

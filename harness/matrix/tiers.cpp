@@ -6,7 +6,7 @@
 #include "kernels/base/names.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 /// A tier of races of `single` and every strategy with several workers.
@@ -101,8 +101,9 @@ processes = [2, 3]
 
 std::string parallel_strategies() {
   std::vector<std::string> names;
-  for (const Strategy* strategy : all_strategies()) {
-    if (strategy->workers == WorkersAre::Replicas || share_a_replica(strategy->workers)) {
+  for (const strategies::Strategy* strategy : strategies::all_strategies()) {
+    if (strategy->workers == strategies::WorkersAre::Replicas ||
+        strategies::share_a_replica(strategy->workers)) {
       names.push_back('"' + std::string(strategy->name) + '"');
     }
   }
@@ -169,4 +170,4 @@ strategy = ["local_sgd", "diloco", "gossip", "parameter_server_async", "async_sh
 rate_scale = [0.5, 1, 2]
 )";
 
-}  // namespace regatta
+}  // namespace regatta::matrix

@@ -9,7 +9,7 @@
 
 #include "harness/matrix/matrix_plan.h"
 
-namespace regatta {
+namespace regatta::matrix {
 
 /// Lists the names of the tiers, the shortest matrix first.
 std::vector<std::string> tier_names();
@@ -29,4 +29,4 @@ MatrixPlan tier_plan(const std::string& name);
 /// because the workload's learning rate suits them.
 extern const char* const kTuneText;
 
-}  // namespace regatta
+}  // namespace regatta::matrix

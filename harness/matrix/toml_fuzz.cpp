@@ -9,7 +9,7 @@
 #include "harness/matrix/matrix_plan.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 /// Quotes a basic string of TOML, about as long as its source: a line must not be too long.
@@ -56,7 +56,7 @@ void read(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::matrix
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   regatta::read({reinterpret_cast<const char*>(data), size});

@@ -13,7 +13,7 @@
 #include "harness/system/duration.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 constexpr const char* kStraggler = "--straggler";
@@ -48,18 +48,20 @@ std::vector<FlagValues> settings_for(const MatrixCell& cell, const TuneBlock& bl
 }
 
 /// Ranks runs, less is better: the number of misses, then time or metric.
-std::pair<std::size_t, double> rank_of(const std::vector<FinishedRun>& runs, std::size_t seeds,
-                                       Metric metric) {
+std::pair<std::size_t, double> rank_of(const std::vector<judge::FinishedRun>& runs,
+                                       std::size_t seeds, workloads::Metric metric) {
   double seconds = 0;
-  double last = runs.size() < seeds ? kInfinity : 0;
+  double last = runs.size() < seeds ? judge::kInfinity : 0;
   std::size_t reached = 0;
-  for (const FinishedRun& run : runs) {
-    if (run.status == Status::Reached && run.seconds_to_target) {
+  for (const judge::FinishedRun& run : runs) {
+    if (run.status == record::Status::Reached && run.seconds_to_target) {
       seconds += std::log(*run.seconds_to_target);
       ++reached;
     }
-    const bool is_told = run.status != Status::Failed && run.metric;
-    last += !is_told ? kInfinity : metric == Metric::Loss ? *run.metric : -*run.metric;
+    const bool is_told = run.status != record::Status::Failed && run.metric;
+    last += !is_told                            ? judge::kInfinity
+            : metric == workloads::Metric::Loss ? *run.metric
+                                                : -*run.metric;
   }
   return {seeds - reached, reached > 0 ? seconds / static_cast<double>(reached) : last};
 }
@@ -80,7 +82,8 @@ Tuning::Tuning(const MatrixPlan& plan) : seeds_(plan.tune.seeds) {
     const auto block = std::find_if(plan.tune.blocks.begin(), plan.tune.blocks.end(),
                                     [&](const TuneBlock& each) { return is_for(each, cell); });
     if (block == plan.tune.blocks.end()) continue;
-    if (parse_run(cell.arguments).steps.value_or(kFewestSteps) < kFewestSteps) continue;
+    if (plan::parse_run(cell.arguments).steps.value_or(judge::kFewestSteps) < judge::kFewestSteps)
+      continue;
     MatrixCell base = without_straggler(cell);
     std::vector<FlagValues> settings = settings_for(base, *block);
     if (settings.size() < 2) continue;
@@ -105,7 +108,7 @@ MatrixPlan Tuning::trials() const {
 
 std::map<std::string, std::string> Tuning::choose(
     MatrixPlan& plan,
-    const std::function<std::vector<FinishedRun>(const MatrixCell&)>& runs_of) const {
+    const std::function<std::vector<judge::FinishedRun>(const MatrixCell&)>& runs_of) const {
   struct Chosen {
     std::size_t runs = 0;
     double seconds = 0;
@@ -117,11 +120,12 @@ std::map<std::string, std::string> Tuning::choose(
     const FlagValues* best = nullptr;
     std::pair<std::size_t, double> least;
     for (const FlagValues& setting : group.settings) {
-      const std::vector<FinishedRun> runs = runs_of(with_flags(group.base, setting));
+      const std::vector<judge::FinishedRun> runs = plan::runs_of(with_flags(group.base, setting));
       if (runs.empty()) continue;
       chosen.runs += runs.size();
-      for (const FinishedRun& run : runs) chosen.seconds += run.seconds;
-      const auto rank = rank_of(runs, seeds_.size(), find_workload(group.base.workload).metric);
+      for (const judge::FinishedRun& run : runs) chosen.seconds += run.seconds;
+      const auto rank =
+          rank_of(runs, seeds_.size(), workloads::find_workload(group.base.workload).metric);
       if (best == nullptr || rank < least) {
         best = &setting;
         least = rank;
@@ -141,10 +145,10 @@ std::map<std::string, std::string> Tuning::choose(
       parts.push_back(fmt::format("{} for {}", setting, fmt::join(cells, ", ")));
     }
     texts[workload] = fmt::format("settings chosen by {} runs on seeds {} ({}): {}", chosen.runs,
-                                  fmt::join(seeds_, ", "), rough_duration(chosen.seconds),
+                                  fmt::join(seeds_, ", "), system::rough_duration(chosen.seconds),
                                   fmt::join(parts, "; "));
   }
   return texts;
 }
 
-}  // namespace regatta
+}  // namespace regatta::matrix

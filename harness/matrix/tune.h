@@ -18,7 +18,7 @@
 #include "harness/judge/finished_runs.h"
 #include "harness/matrix/matrix_plan.h"
 
-namespace regatta {
+namespace regatta::matrix {
 
 class Tuning {
  public:
@@ -34,7 +34,7 @@ class Tuning {
   /// `settings chosen by 24 runs on seeds 1001, 1002 (3 min): rate-scale=2 for diloco (2 workers)`.
   std::map<std::string, std::string> choose(
       MatrixPlan& plan,
-      const std::function<std::vector<FinishedRun>(const MatrixCell&)>& runs_of) const;
+      const std::function<std::vector<judge::FinishedRun>(const MatrixCell&)>& runs_of) const;
 
  private:
   struct Group {
@@ -46,4 +46,4 @@ class Tuning {
   std::vector<std::uint64_t> seeds_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::matrix

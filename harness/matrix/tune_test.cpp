@@ -6,7 +6,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::matrix {
 namespace {
 
 using testing::ElementsAre;
@@ -28,17 +28,19 @@ constexpr const char* kRace = R"(
 )";
 
 /// A run of a trial: `seconds` to the target, or the last metric of a run that missed it.
-FinishedRun run(double seconds, double metric = 0) {
-  FinishedRun run{.arguments = {}, .status = Status::Missed, .metric = metric, .seconds = 10};
+judge::FinishedRun run(double seconds, double metric = 0) {
+  judge::FinishedRun run{
+      .arguments = {}, .status = record::Status::Missed, .metric = metric, .seconds = 10};
   if (seconds > 0) {
-    run.status = Status::Reached;
+    run.status = record::Status::Reached;
     run.seconds_to_target = seconds;
   }
   return run;
 }
 
 /// The rate chosen for diloco with two workers after these trials of rates 0.5, 1 and 2.
-std::string chosen(const std::vector<std::vector<FinishedRun>>& runs, std::string* text = nullptr) {
+std::string chosen(const std::vector<std::vector<judge::FinishedRun>>& runs,
+                   std::string* text = nullptr) {
   MatrixPlan plan = parse_matrix(kRace, "m.toml");
   const auto texts = Tuning(plan).choose(plan, [&](const MatrixCell& cell) {
     const std::string& rate = cell.arguments.back();
@@ -98,4 +100,4 @@ TEST(Tuning, RefusesABlockWithoutCellsAndOneThatCostsTooMuch) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::matrix

@@ -6,7 +6,7 @@
 #include "kernels/graph/collective.h"
 #include "strategies/shared_options.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 std::string why_not_captured(const RaceRequest& request, const Placement& placement) {
   if (!is_gpu(request.device)) return "it is for --device cuda";
@@ -21,7 +21,7 @@ std::string why_not_captured(const RaceRequest& request, const Placement& placem
     return "the run's places are on " + std::to_string(placement.gpus) +
            " GPUs, and a captured step is of one (CUDA_VISIBLE_DEVICES=0 shows a single one)";
   }
-  const std::string algorithm = placement.options.choice(kAlgorithm);
+  const std::string algorithm = placement.options.choice(strategies::kAlgorithm);
   const bool gpu_sums = placement.processes == 1 && has_addition_orders(algorithm);
   if (placement.facts.sums_gradients && !placement.by_nccl && !gpu_sums) {
     return "the host sums by --all-reduce " + algorithm +
@@ -44,9 +44,10 @@ LaunchSteps launch_of_steps(const RaceRequest& request, const Placement& placeme
   return captures ? LaunchSteps::AsOne : LaunchSteps::ByKernel;
 }
 
-Recipe evaluated_recipe(const RaceRequest& request, const Recipe& recipe, std::int64_t examples) {
+workloads::Recipe evaluated_recipe(const RaceRequest& request, const workloads::Recipe& recipe,
+                                   std::int64_t examples) {
   constexpr std::int64_t kOfGpu = 2000;
-  Recipe evaluated = recipe;
+  workloads::Recipe evaluated = recipe;
   if (is_gpu(request.device) && kOfGpu > recipe.evaluation_batch && examples % kOfGpu == 0) {
     evaluated.evaluation_batch = kOfGpu;
   }
@@ -58,4 +59,4 @@ LaunchSteps launch_of_evaluations(const RaceRequest& request) {
   return captures ? LaunchSteps::AsOne : LaunchSteps::ByKernel;
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -18,7 +18,7 @@
 
 #include "harness/plan/placement.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Returns the reason why the run's steps cannot be captured as CUDA graphs; empty if they can.
 std::string why_not_captured(const RaceRequest& request, const Placement& placement);
@@ -33,6 +33,7 @@ LaunchSteps launch_of_evaluations(const RaceRequest& request);
 /// Returns the recipe with an evaluation batch that suits the device. A small batch leaves most of
 /// a GPU idle, so on a GPU it is enlarged to 2,000 if that divides `examples`, the number of
 /// examples to evaluate. Results do not change.
-Recipe evaluated_recipe(const RaceRequest& request, const Recipe& recipe, std::int64_t examples);
+workloads::Recipe evaluated_recipe(const RaceRequest& request, const workloads::Recipe& recipe,
+                                   std::int64_t examples);
 
-}  // namespace regatta
+}  // namespace regatta::plan

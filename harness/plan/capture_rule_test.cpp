@@ -21,11 +21,11 @@
 #include "strategies/strategy.h"
 #include "workloads/data/curve.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 const DataSet& data() {
-  static const DataSet points = make_curve();
+  static const DataSet points = workloads::make_curve();
   return points;
 }
 
@@ -41,7 +41,7 @@ RaceRequest request_of(const std::string& strategy) {
 
 Placement placement_of(const RaceRequest& request) {
   Placement placement = place(request, data().count);
-  set_data_weights(placement, data_weights_of(*placement.workload, data()));
+  set_data_weights(placement, workloads::data_weights_of(*placement.workload, data()));
   return placement;
 }
 
@@ -49,11 +49,11 @@ Placement placement_of(const RaceRequest& request) {
 std::string why_not_recorded(const RaceRequest& request) {
   const Placement placement = placement_of(request);
   const Step part = placement.placed->parts.front();
-  Backend backend("cuda");
+  run::Backend backend("cuda");
   backend.gpus.push_back(cuda::make_emulated_device());
   add_cuda_kernels(backend.kernels);
   add_cpu_kernels(backend.host_kernels);
-  auto in_process = std::make_unique<InProcessTransport>();
+  auto in_process = std::make_unique<comm::InProcessTransport>();
   backend.add(std::move(in_process));
   ExecutorOptions options = executor_options(request, placement, data(), 0);
   options.launch = LaunchSteps::AsOne;
@@ -73,8 +73,9 @@ TEST(CaptureRule, AllowsWhatCanBeRecordedAndRefusesWhatCannot) {
         "all_reduce", "all_reduce+powersgd", "all_reduce+top_k", "all_reduce+bf16_compress",
         "sharded", "sharded+powersgd", "local_sgd", "diloco", "gossip", "parameter_server"}) {
     RaceRequest request = request_of(strategy);
-    const std::vector<const Option*> declared = options_of(find_strategies(strategy));
-    if (std::find(declared.begin(), declared.end(), &kAlgorithm) != declared.end()) {
+    const std::vector<const strategies::Option*> declared =
+        strategies::options_of(strategies::find_strategies(strategy));
+    if (std::find(declared.begin(), declared.end(), &strategies::kAlgorithm) != declared.end()) {
       request.options["all_reduce"] = "reduce_to_one";
     }
     if (request.strategy == "parameter_server") request.processes = 1;
@@ -154,7 +155,7 @@ TEST(Evaluations, HaveALargerBatchOnAGpuWhereItDividesTheExamples) {
   const auto batch = [](const std::string& device, std::int64_t examples) {
     RaceRequest request;
     request.device = device;
-    Recipe recipe;
+    workloads::Recipe recipe;
     recipe.evaluation_batch = 500;
     return evaluated_recipe(request, recipe, examples).evaluation_batch;
   };
@@ -164,4 +165,4 @@ TEST(Evaluations, HaveALargerBatchOnAGpuWhereItDividesTheExamples) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::plan

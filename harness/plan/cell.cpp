@@ -8,14 +8,15 @@
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/gpu_rule.h"
 
-namespace regatta {
+namespace regatta::plan {
 
-Cell cell_of(const RaceRequest& request, const Placement& placement, const CellFacts& facts) {
-  Cell cell = request;
+record::Cell cell_of(const RaceRequest& request, const Placement& placement,
+                     const CellFacts& facts) {
+  record::Cell cell = request;
   cell.recipe = placement.workload->recipe;
   cell.dataset = facts.dataset;
   cell.options.clear();
-  for (const Option* option : options_of(placement.strategies)) {
+  for (const strategies::Option* option : strategies::options_of(placement.strategies)) {
     if (const auto value = placement.options.find(*option)) {
       cell.options.emplace(option->name, *value);
     }
@@ -44,7 +45,7 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   return cell;
 }
 
-void count_cores(const std::vector<HostCores>& hosts, Cell& cell) {
+void count_cores(const std::vector<HostCores>& hosts, record::Cell& cell) {
   cell.threads_per_worker = std::numeric_limits<std::int64_t>::max();
   cell.oversubscribed = false;
   cell.shared_gpu = false;
@@ -59,4 +60,4 @@ void count_cores(const std::vector<HostCores>& hosts, Cell& cell) {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -11,7 +11,7 @@
 #include "harness/plan/placement.h"
 #include "harness/record/record.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Facts for a cell that are neither in the request nor in the placement.
 struct CellFacts {
@@ -19,11 +19,12 @@ struct CellFacts {
   int cores = 1;        ///< number of cores that the run may use
 };
 
-Cell cell_of(const RaceRequest& request, const Placement& placement, const CellFacts& facts);
+record::Cell cell_of(const RaceRequest& request, const Placement& placement,
+                     const CellFacts& facts);
 
 /// Sets the cell's `threads_per_worker`, `gpus`, `oversubscribed` and `shared_gpu` from all hosts
 /// of the run. If hosts differ, `threads_per_worker` is the smallest, and `oversubscribed` or
 /// `shared_gpu` is true if it is true of one host.
-void count_cores(const std::vector<HostCores>& hosts, Cell& cell);
+void count_cores(const std::vector<HostCores>& hosts, record::Cell& cell);
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -18,7 +18,7 @@
 #include "kernels/base/error.h"
 #include "strategies/equivalence_for_test.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 constexpr const char* kReadme = "strategies/compositions.md";
@@ -28,26 +28,30 @@ constexpr std::int64_t kExamples = 1'000;
 
 /// One strategy after another; each that has workers has two.
 struct Pair {
-  const Strategy* first = nullptr;
-  const Strategy* second = nullptr;
+  const strategies::Strategy* first = nullptr;
+  const strategies::Strategy* second = nullptr;
 
   std::string name() const { return std::string(first->name) + "+" + std::string(second->name); }
-  bool has(WorkersAre workers) const {
+  bool has(strategies::WorkersAre workers) const {
     return first->workers == workers || second->workers == workers;
   }
-  std::int64_t replicas() const { return has(WorkersAre::Replicas) ? 2 : 1; }
+  std::int64_t replicas() const { return has(strategies::WorkersAre::Replicas) ? 2 : 1; }
   std::int64_t stages() const {
-    return share_a_replica(first->workers) || share_a_replica(second->workers) ? 2 : 1;
+    return strategies::share_a_replica(first->workers) ||
+                   strategies::share_a_replica(second->workers)
+               ? 2
+               : 1;
   }
   bool is_synchronous() const {
-    return exchange_of(std::vector{first, second}) == Exchange::Synchronous;
+    return strategies::exchange_of(std::vector{first, second}) == strategies::Exchange::Synchronous;
   }
 };
 
 std::vector<Pair> pairs() {
   std::vector<Pair> all;
-  for (const Strategy* first : all_strategies()) {
-    for (const Strategy* second : all_strategies()) all.push_back({first, second});
+  for (const strategies::Strategy* first : strategies::all_strategies()) {
+    for (const strategies::Strategy* second : strategies::all_strategies())
+      all.push_back({first, second});
   }
   return all;
 }
@@ -157,10 +161,12 @@ std::string rule_in(const std::string& why) {
 std::string tables() {
   std::ostringstream out;
   out << "| a | b, where a+b runs |\n| --- | --- |\n";
-  for (const Strategy* first : all_strategies()) {
+  for (const strategies::Strategy* first : strategies::all_strategies()) {
     std::string second;
-    for (const Strategy* each : all_strategies()) {
-      if (first->workers == WorkersAre::One || each->workers == WorkersAre::One) continue;
+    for (const strategies::Strategy* each : strategies::all_strategies()) {
+      if (first->workers == strategies::WorkersAre::One ||
+          each->workers == strategies::WorkersAre::One)
+        continue;
       if (runs({first, each})) second += (second.empty() ? "" : ", ") + std::string(each->name);
     }
     if (!second.empty()) out << "| " << first->name << " | " << second << " |\n";
@@ -193,4 +199,4 @@ TEST(Compositions, StandInTheReadme) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::plan

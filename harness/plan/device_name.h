@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-namespace regatta {
+namespace regatta::plan {
 
 inline constexpr std::string_view kCpu = "cpu";
 inline constexpr std::string_view kCuda = "cuda";
@@ -14,4 +14,4 @@ inline constexpr std::array kDeviceNames = {kCpu, kCuda};
 
 inline bool is_gpu(std::string_view device) { return device == kCuda; }
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -8,7 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 std::optional<EngineRule> engine_rule_of(const RaceRequest& request) {
   const std::vector<std::string> valid = {to_string(EngineRule::Timed),
@@ -33,4 +33,4 @@ EngineRule engines_of(const Placement& placement) {
 
 std::string to_string(EngineRule rule) { return rule == EngineRule::Timed ? "timed" : "heuristic"; }
 
-}  // namespace regatta
+}  // namespace regatta::plan

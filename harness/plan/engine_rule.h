@@ -12,7 +12,7 @@
 #include "harness/plan/placement.h"
 #include "kernels/runtime/devices.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Returns the rule of --cudnn-engine, or the default; empty if the device is a CPU.
 /// Throws: RunError(Usage) for an unknown rule, and for any rule if the device is a CPU.
@@ -25,4 +25,4 @@ EngineRule engines_of(const Placement& placement);
 /// Returns `timed` or `heuristic`.
 std::string to_string(EngineRule rule);
 
-}  // namespace regatta
+}  // namespace regatta::plan

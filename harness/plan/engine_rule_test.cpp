@@ -9,7 +9,7 @@
 #include "harness/plan/cell.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 RaceRequest request_on(const std::string& device) {
@@ -20,8 +20,8 @@ RaceRequest request_on(const std::string& device) {
   return request;
 }
 
-Record record_of(const RaceRequest& request) {
-  Record record;
+record::Record record_of(const RaceRequest& request) {
+  record::Record record;
   record.cell = cell_of(request, place(request, 50), {.dataset = "curve", .cores = 1});
   return record;
 }
@@ -40,13 +40,14 @@ TEST(EngineRule, IsTimedUnlessARunAsksForTheHeuristics) {
   RaceRequest request = request_on("cuda");
   EXPECT_EQ(engines_of(place(request, 50)), EngineRule::Timed);
   EXPECT_EQ(record_of(request).cell.cudnn_engine, "timed");
-  EXPECT_EQ(cell_name(record_of(request)).find("cudnn_engine"), std::string::npos);
+  EXPECT_EQ(judge::cell_name(record_of(request)).find("cudnn_engine"), std::string::npos);
   request.cudnn_engine = "timed";
   EXPECT_EQ(engines_of(place(request, 50)), EngineRule::Timed);
   request.cudnn_engine = "heuristic";
   EXPECT_EQ(engines_of(place(request, 50)), EngineRule::Heuristic);
   EXPECT_EQ(record_of(request).cell.cudnn_engine, "heuristic");
-  EXPECT_NE(cell_name(record_of(request)).find(" cudnn_engine=heuristic"), std::string::npos);
+  EXPECT_NE(judge::cell_name(record_of(request)).find(" cudnn_engine=heuristic"),
+            std::string::npos);
 }
 
 TEST(EngineRule, IsNoneOfTheCpus) {
@@ -68,4 +69,4 @@ TEST(EngineRule, IsOneOfTwo) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::plan

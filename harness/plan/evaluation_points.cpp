@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ranges>
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 constexpr std::int64_t kFiner = 4;
@@ -12,22 +12,23 @@ constexpr double kAhead = 2;        // periods
 constexpr std::int64_t kPaces = 3;  // latest periods
 constexpr std::int64_t kNear = 3;   // periods, in a usual run
 
-bool reaches(const Target& target, double metric) {
+bool reaches(const record::Target& target, double metric) {
   return target.metric == "loss" ? metric <= target.value : metric >= target.value;
 }
 
 /// True if the metric would reach the target soon after this period began, at the fastest pace of
 /// the last kPaces periods. The last alone would not do: an accuracy that has just fallen has no
 /// pace.
-bool is_near(const EvaluationPoints& points, const Target& target,
-             std::span<const Evaluation> evaluations, std::int64_t examples) {
-  const auto reached = [&](const Evaluation& each) { return reaches(target, each.metric); };
+bool is_near(const EvaluationPoints& points, const record::Target& target,
+             std::span<const record::Evaluation> evaluations, std::int64_t examples) {
+  const auto reached = [&](const record::Evaluation& each) { return reaches(target, each.metric); };
   if (std::any_of(evaluations.begin(), evaluations.end(), reached)) return false;
   const std::int64_t began = examples / points.period * points.period;
   const auto mark = [&](std::int64_t periods_ago) {  // the first evaluation from there on
-    return std::find_if(evaluations.begin(), evaluations.end(), [&](const Evaluation& each) {
-      return each.examples >= began - periods_ago * points.period;
-    });
+    return std::find_if(evaluations.begin(), evaluations.end(),
+                        [&](const record::Evaluation& each) {
+                          return each.examples >= began - periods_ago * points.period;
+                        });
   };
   const auto last = mark(0);
   if (last == evaluations.end()) return false;
@@ -58,12 +59,13 @@ std::int64_t most_evaluations(const EvaluationPoints& points) {
   return points.total / points.fine + 3;
 }
 
-std::int64_t next_evaluation(const EvaluationPoints& points, const Target& target,
-                             std::span<const Evaluation> evaluations, std::int64_t examples) {
+std::int64_t next_evaluation(const EvaluationPoints& points, const record::Target& target,
+                             std::span<const record::Evaluation> evaluations,
+                             std::int64_t examples) {
   const std::int64_t next = (examples / points.period + 1) * points.period;
   if (!is_near(points, target, evaluations, examples)) return std::min(next, points.total);
   const std::int64_t fine = (examples / points.fine + 1) * points.fine;
   return std::min({fine, next, points.total});
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

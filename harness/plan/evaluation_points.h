@@ -13,7 +13,7 @@
 
 #include "harness/record/record.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// The values of --evaluate.
 enum class Evaluate : std::uint8_t { Often, AtEnd };
@@ -39,7 +39,8 @@ std::int64_t most_evaluations(const EvaluationPoints& points);
 /// Returns the number of examples, above `examples`, after which the next evaluation is due, given
 /// the evaluations so far. It does not depend on where the run was started, so a resumed run is
 /// evaluated at the same points as an uninterrupted one.
-std::int64_t next_evaluation(const EvaluationPoints& points, const Target& target,
-                             std::span<const Evaluation> evaluations, std::int64_t examples);
+std::int64_t next_evaluation(const EvaluationPoints& points, const record::Target& target,
+                             std::span<const record::Evaluation> evaluations,
+                             std::int64_t examples);
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -5,17 +5,17 @@
 
 #include <vector>
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
-const Target kAccuracy{.metric = "accuracy", .value = 90};
-const Target kLoss{.metric = "loss", .value = 0.05};
+const record::Target kAccuracy{.metric = "accuracy", .value = 90};
+const record::Target kLoss{.metric = "loss", .value = 0.05};
 
 /// The evaluation points of a run whose metric after n examples is `curve(n)`.
 template <typename Curve>
-std::vector<std::int64_t> points_of(const EvaluationPoints& points, const Target& target,
+std::vector<std::int64_t> points_of(const EvaluationPoints& points, const record::Target& target,
                                     const Curve& curve) {
-  std::vector<Evaluation> evaluations = {{.examples = 0, .metric = curve(0)}};
+  std::vector<record::Evaluation> evaluations = {{.examples = 0, .metric = curve(0)}};
   std::vector<std::int64_t> at;
   for (std::int64_t examples = 0; examples < points.total;) {
     examples = next_evaluation(points, target, evaluations, examples);
@@ -69,9 +69,9 @@ TEST(EvaluationPoints, AreCloseAlthoughAnAccuracyHasJustFallen) {
 
 TEST(EvaluationPoints, AreThoseOfAResumedRunToo) {
   const EvaluationPoints points = evaluation_points(800, 100, 4000);
-  const std::vector<Evaluation> evaluations = {{.examples = 0, .metric = 0},
-                                               {.examples = 800, .metric = 50},
-                                               {.examples = 1000, .metric = 55}};
+  const std::vector<record::Evaluation> evaluations = {{.examples = 0, .metric = 0},
+                                                       {.examples = 800, .metric = 50},
+                                                       {.examples = 1000, .metric = 55}};
   EXPECT_EQ(next_evaluation(points, kAccuracy, evaluations, 1000), 1200);
   EXPECT_EQ(next_evaluation(points, kAccuracy, evaluations, 1100), 1200);  // from a checkpoint
 }
@@ -82,4 +82,4 @@ TEST(EvaluationPoints, AreCountedForRoom) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::plan

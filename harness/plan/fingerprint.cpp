@@ -11,7 +11,7 @@
 #include "kernels/graph/collective.h"
 #include "kernels/graph/text.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 std::string digits(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
@@ -33,7 +33,8 @@ std::string buckets_of(const Graph& graph) {
 }  // namespace
 
 Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,
-                           const Step& placed, const DataSet& data, const SoftwareFacts& software) {
+                           const Step& placed, const DataSet& data,
+                           const system::SoftwareFacts& software) {
   Fingerprint lines = {{"protocol", kProtocolVersion},
                        {"regatta", software.git_commit + (software.dirty ? ", changed" : "")},
                        {"compiler", software.compiler},
@@ -48,7 +49,7 @@ Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placemen
   lines.emplace_back("buckets", buckets_of(placed.graph));
   lines.emplace_back("graph", fmt::format("{} nodes, {}", placed.graph.nodes().size(),
                                           digits(hash(placed.graph))));
-  if (placement.by_nccl) lines.emplace_back("NCCL", version_of_nccl().value_or("none"));
+  if (placement.by_nccl) lines.emplace_back("NCCL", comm::version_of_nccl().value_or("none"));
   return lines;
 }
 
@@ -69,4 +70,4 @@ std::string difference(const Fingerprint& here, const Fingerprint& there) {
   return text;
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -14,7 +14,7 @@
 #include "kernels/data/data_set.h"
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Version of the protocol between coordinator and ranks (ranks/control.proto).
 inline constexpr char kProtocolVersion[] = "2";
@@ -24,10 +24,11 @@ using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
 /// Computes the facts of this process.
 Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,
-                           const Step& placed, const DataSet& data, const SoftwareFacts& software);
+                           const Step& placed, const DataSet& data,
+                           const system::SoftwareFacts& software);
 
 /// Describes the facts that differ or that one side lacks: `seed (1 here, 2 there)`. Empty if both
 /// sides agree.
 std::string difference(const Fingerprint& here, const Fingerprint& there);
 
-}  // namespace regatta
+}  // namespace regatta::plan

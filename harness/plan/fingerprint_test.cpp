@@ -16,7 +16,7 @@
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 using Lines = std::set<std::string>;
@@ -25,11 +25,11 @@ using Lines = std::set<std::string>;
 struct Side {
   RaceRequest request;
   DataSet data;
-  SoftwareFacts software;
+  system::SoftwareFacts software;
 };
 
 Side images() {
-  static const DataSet data = make_shapes(20, Split::Train, 128);
+  static const DataSet data = workloads::make_shapes(20, workloads::Split::Train, 128);
   RaceRequest request;
   request.workload = "resnet9_thin";
   request.strategy = "all_reduce";
@@ -37,7 +37,7 @@ Side images() {
   request.processes = 2;
   request.global_batch = 64;
   request.steps = 10;
-  return {.request = request, .data = data, .software = software_facts()};
+  return {.request = request, .data = data, .software = system::software_facts()};
 }
 
 /// Winograd is off, because with AMX bf16 runs without it, and its line would differ, too.
@@ -51,7 +51,7 @@ Side points() {
   Side side = images();
   side.request.workload = "parabola";
   side.request.global_batch = 50;
-  side.data = make_curve();
+  side.data = workloads::make_curve();
   return side;
 }
 
@@ -84,7 +84,7 @@ Side stages() {
 
 Fingerprint fingerprint_of(const Side& side) {
   Placement placement = place(side.request, side.data.count);
-  set_data_weights(placement, data_weights_of(*placement.workload, side.data));
+  set_data_weights(placement, workloads::data_weights_of(*placement.workload, side.data));
   return fingerprint_of(side.request, placement, placement.placed->step, side.data, side.software);
 }
 
@@ -288,4 +288,4 @@ TEST(Fingerprint, ShowsBothSidesOfEachDifference) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -6,7 +6,7 @@
 
 #include "kernels/base/names.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 /// Offers the nearest subcommand for one that does not exist.
@@ -36,4 +36,4 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return unknown_name("flag", given, names).what();
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

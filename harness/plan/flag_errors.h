@@ -6,10 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Returns the text for a parse error. For an unknown flag or subcommand it suggests the nearest
 /// valid one.
 std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
-}  // namespace regatta
+}  // namespace regatta::plan

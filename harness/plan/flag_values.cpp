@@ -8,7 +8,7 @@
 #include "kernels/base/error.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 /// Refuses empty words: `--tls "$UNSET"` must be an error, not a run without TLS.
@@ -87,7 +87,7 @@ void require_no_flag_behind_mark(int argc, const char* const* argv) {
 
 void add_data_dir(CLI::App& app, std::string& folder) {
   std::string own;
-  for (const DataSource& source : all_data_sources()) {
+  for (const workloads::DataSource& source : workloads::all_data_sources()) {
     if (source.folder.empty()) continue;
     own += fmt::format("{}{} for {}", own.empty() ? "" : ", ", source.folder, source.name);
   }
@@ -95,9 +95,9 @@ void add_data_dir(CLI::App& app, std::string& folder) {
             "folder of the data set, if it is files (default: " + own + ")");
 }
 
-void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what) {
+void add_overwrite(CLI::App& app, system::IfThere& if_there, const std::string& what) {
   app.add_flag_callback(
-      "--overwrite", [&if_there] { if_there = IfThere::Replace; },
+      "--overwrite", [&if_there] { if_there = system::IfThere::Replace; },
       "replace " + what + " if it is there; records are never replaced");
 }
 
@@ -115,4 +115,4 @@ void parse_words(CLI::App& app, int argc, const char* const* argv) {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -18,7 +18,7 @@
 #include "harness/system/number.h"
 #include "harness/system/output_file.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 template <typename T>
 concept FlagNumber =
@@ -49,9 +49,9 @@ inline CLI::Option* add_value(CLI::App& app, const std::string& name,
 template <typename Value,
           FlagNumber T = typename decltype(std::optional(std::declval<Value>()))::value_type>
 CLI::Option* add_value(CLI::App& app, const std::string& name, Value& value,
-                       const std::string& help, NumberRange<T> range = {}) {
+                       const std::string& help, system::NumberRange<T> range = {}) {
   const auto take = [&value, name, range](const std::string& text) {
-    value = parse_number<T>(name, text, range);
+    value = system::parse_number<T>(name, text, range);
   };
   CLI::Option* option =
       app.add_option_function<std::string>(name, take, help)->type_name(type_text<T>());
@@ -64,11 +64,11 @@ void add_data_dir(CLI::App& app, std::string& folder);
 
 /// Declares --overwrite, which sets `if_there`. `what` names the file or folder to replace, for the
 /// help.
-void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what);
+void add_overwrite(CLI::App& app, system::IfThere& if_there, const std::string& what);
 
 /// Parses the command line, whose first word is the program's name.
 /// Throws: RunError(Usage) for an empty word or value and for all parse errors, with the text of
 /// explain(); CLI::Success if the help or the version was requested.
 void parse_words(CLI::App& app, int argc, const char* const* argv);
 
-}  // namespace regatta
+}  // namespace regatta::plan

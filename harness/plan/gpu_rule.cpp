@@ -12,7 +12,7 @@
 #include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/runtime/gpu_facts.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 /// The GPUs of this machine. Cached: the query is slow, and a matrix places many cells.
@@ -50,9 +50,9 @@ namespace {
 bool nccl_is_here() {
   static const bool is_here = [] {
     const std::vector<GpuLibrary> all = find_gpu_libraries();
-    return version_of_nccl() && std::any_of(all.begin(), all.end(), [](const GpuLibrary& library) {
-             return library.name == "NCCL";
-           });
+    return comm::version_of_nccl() &&
+           std::any_of(all.begin(), all.end(),
+                       [](const GpuLibrary& library) { return library.name == "NCCL"; });
   }();
   return is_here;
 }
@@ -92,4 +92,4 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
                   nccl, placement.options.replicas, kInstead));
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -10,7 +10,7 @@
 #include "harness/plan/placement.h"
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Sets `gpus` and `by_nccl` of the placement, given the GPUs of this machine.
 /// Throws: RunError(Usage) if NCCL would have to sum between workers or stages of one process, or
@@ -42,4 +42,4 @@ std::optional<int> gpu_of(const Place& place, const GpuDeal& deal);
 /// Returns the number of workers on the GPU with the most workers.
 int most_on_a_gpu(int workers, int gpus);
 
-}  // namespace regatta
+}  // namespace regatta::plan

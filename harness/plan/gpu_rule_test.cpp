@@ -16,26 +16,27 @@
 #include "strategies/passes.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 Placement placement_of(const std::string& strategy, std::int64_t replicas,
                        std::int64_t stages = 1) {
   Placement placement;
-  placement.strategies = find_strategies(strategy);
+  placement.strategies = strategies::find_strategies(strategy);
   placement.options.replicas = replicas;
   placement.options.stages = stages;
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = recipe.train_examples = recipe.total_examples = 48;
-  placement.workload = &find_workload("parabola");
+  placement.workload = &workloads::find_workload("parabola");
   const Step step = placement.workload->training(recipe);
-  placement.facts = facts_of(apply(placement.strategies, step, placement.options).graph);
+  placement.facts =
+      facts_of(strategies::apply(placement.strategies, step, placement.options).graph);
   return placement;
 }
 
 /// The cell of a run of `strategy` on a machine with `gpus` GPUs.
-Cell cell_on(const std::string& strategy, int workers, int gpus,
-             const std::string& device = "cuda") {
+record::Cell cell_on(const std::string& strategy, int workers, int gpus,
+                     const std::string& device = "cuda") {
   RaceRequest request;
   request.strategy = strategy;
   request.device = device;
@@ -193,4 +194,4 @@ TEST(GpuRule, CapturesNoStepThatIsOnSeveralGpusOrOnTheHost) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -13,7 +13,7 @@
 #include "kernels/graph/collective.h"
 #include "strategies/shared_options.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 namespace {
 
@@ -83,7 +83,7 @@ void check_deal(const Placement& placement) {
 
 Binding binding_of(const Placement& placement) {
   Binding binding;
-  binding.message_bytes = placement.options.count(kBucketBytes);
+  binding.message_bytes = placement.options.count(strategies::kBucketBytes);
   if (placement.processes == 1) return binding;
   std::map<std::pair<int, int>, int> process_of;  // by replica and stage
   for (int replica = 0; replica < placement.facts.replicas; ++replica) {
@@ -203,4 +203,4 @@ int threads_per_worker(const HostCores& host) {
   return std::max(1, host.cores / std::max(1, host.workers));
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -16,7 +16,7 @@
 #include "kernels/distribute/partition.h"
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Returns the assignment of places to processes, for partition().
 Binding binding_of(const Placement& placement);
@@ -79,4 +79,4 @@ std::string device_of(const Placement& placement, int process, const std::string
 /// Returns the host's number of cores divided by its number of workers, at least 1.
 int threads_per_worker(const HostCores& host);
 
-}  // namespace regatta
+}  // namespace regatta::plan

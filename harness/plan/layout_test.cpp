@@ -9,7 +9,7 @@
 #include "harness/run/merge_reports.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 Placement placement_of(std::int64_t replicas, int servers, int worker_processes,
@@ -111,7 +111,7 @@ TEST(Layout, GivesEachWorkerTheCoresItWouldHaveInOneProcess) {
 }
 
 TEST(Layout, TakesTheThreadsOfACellFromTheHostThatIsWorstOff) {
-  Cell cell;
+  record::Cell cell;
   count_cores({{.workers = 2, .cores = 8}, {.workers = 1, .cores = 3}, {.workers = 0}}, cell);
   EXPECT_EQ(cell.threads_per_worker, 3);
   EXPECT_FALSE(cell.oversubscribed);
@@ -121,7 +121,7 @@ TEST(Layout, TakesTheThreadsOfACellFromTheHostThatIsWorstOff) {
 }
 
 TEST(Layout, TellsWhereWorkersShareAGpu) {
-  Cell cell{.device = "cuda"};
+  record::Cell cell{.device = "cuda"};
   const HostCores apart{.workers = 4, .cores = 8, .gpus = 4, .most_on_a_gpu = 1};
   const HostCores together{.workers = 4, .cores = 8, .gpus = 2, .most_on_a_gpu = 2};
   count_cores({apart, apart}, cell);
@@ -147,7 +147,7 @@ TEST(Layout, LetsServersFloat) {
 }
 
 TEST(Reports, OfOneLoopInTwoProcessesBecomeOne) {
-  std::vector<TrainingReport> parts(2);
+  std::vector<run::TrainingReport> parts(2);
   parts[0].loops = {{.number = 0,
                      .share_of_batch = 1,
                      .step_ns = {10, 20},
@@ -158,7 +158,7 @@ TEST(Reports, OfOneLoopInTwoProcessesBecomeOne) {
                      .step_ns = {15, 5},
                      .losses = {3, 4},
                      .examples = {0, 50}}};
-  const TrainingReport all = merged(parts);
+  const run::TrainingReport all = run::merged(parts);
   ASSERT_EQ(all.loops.size(), 1U);
   EXPECT_EQ(all.loops[0].step_ns, (std::vector<std::int64_t>{15, 20}));
   EXPECT_EQ(all.loops[0].losses, (std::vector<float>{4, 6}));
@@ -167,31 +167,31 @@ TEST(Reports, OfOneLoopInTwoProcessesBecomeOne) {
 }
 
 TEST(Reports, TellOnceWhatKernelsOfAllProcessesHaveChosen) {
-  std::vector<TrainingReport> parts(2);
+  std::vector<run::TrainingReport> parts(2);
   parts[0].kernels = {{.node = "dense a", .choice = "x"}, {.node = "dense b", .choice = "x"}};
   parts[1].kernels = {{.node = "dense a", .choice = "x"}, {.node = "dense b", .choice = "y"}};
   const std::set<KernelChoice> expected = {{.node = "dense a", .choice = "x"},
                                            {.node = "dense b", .choice = "x"},
                                            {.node = "dense b", .choice = "y"}};
-  const TrainingReport all = merged(parts);
+  const run::TrainingReport all = run::merged(parts);
   EXPECT_EQ(all.kernels, expected);
 }
 
 TEST(Reports, OfWorkersStandInTheOrderOfPlaces) {
-  std::vector<TrainingReport> parts(2);
+  std::vector<run::TrainingReport> parts(2);
   parts[0].workers.push_back({.rank = 0, .report = {}});
   parts[1].workers.push_back({.rank = 1, .report = {}});
   parts[0].workers[0].report.place.replica = 1;
   parts[0].traffic[{.replica = 1}] = {.sent = 1, .received = 2, .messages = 1};
   parts[1].traffic[{.replica = 1}] = {.sent = 10, .received = 20, .messages = 1};
-  const TrainingReport all = merged(parts);
+  const run::TrainingReport all = run::merged(parts);
   EXPECT_EQ(all.workers[0].rank, 1);
   EXPECT_EQ(all.workers[1].rank, 0);
   EXPECT_EQ(all.traffic.at({.replica = 1}).received, 22);
 }
 
 TEST(Reports, OfOnePlaceFollowTheRulesOfTheirFields) {
-  std::vector<TrainingReport> parts(2);
+  std::vector<run::TrainingReport> parts(2);
   const Place place{.replica = 1};
   parts[0].exchange_times[place] = {.late_uncertainty_ns = 7, .pushes = 3};
   parts[0].exchange_times[place].late.add(100);
@@ -199,16 +199,16 @@ TEST(Reports, OfOnePlaceFollowTheRulesOfTheirFields) {
   parts[1].exchange_times[place].late.add(50);
   parts[0].clocks[0] = {.offset_ns = 1};
   parts[1].clocks[1] = {.offset_ns = 2};
-  const TrainingReport all = merged(parts);
+  const run::TrainingReport all = run::merged(parts);
   EXPECT_EQ(all.exchange_times.at(place).late.sum(), 150);
   EXPECT_EQ(all.exchange_times.at(place).late_uncertainty_ns, 7);
   EXPECT_EQ(all.exchange_times.at(place).pushes, 2);
   EXPECT_EQ(all.clocks.at(1).offset_ns, 2);
-  const TrainingReport longer = joined(all, all);
+  const run::TrainingReport longer = run::joined(all, all);
   EXPECT_EQ(longer.exchange_times.at(place).late_uncertainty_ns, 7);
   EXPECT_EQ(longer.exchange_times.at(place).pushes, 4);
   EXPECT_EQ(longer.clocks, all.clocks);
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::plan

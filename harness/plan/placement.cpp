@@ -20,7 +20,7 @@
 #include "kernels/graph/collective.h"
 #include "strategies/shared_options.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 constexpr std::int64_t kMostSteps = 100'000'000;  // the harness keeps 12 bytes of each
@@ -38,30 +38,32 @@ void check_name(const std::string& what, const std::string& given,
 
 /// Splits `--workers` into replicas and stages.
 void deal_workers(const RaceRequest& request, Placement& placement) {
-  StrategyOptions& options = placement.options;
+  strategies::StrategyOptions& options = placement.options;
   const auto& strategies = placement.strategies;
-  const bool replicas = std::any_of(strategies.begin(), strategies.end(), [](const Strategy* each) {
-    return each->workers == WorkersAre::Replicas;
-  });
-  const bool stages = std::any_of(strategies.begin(), strategies.end(), [](const Strategy* each) {
-    return share_a_replica(each->workers);
-  });
+  const bool replicas =
+      std::any_of(strategies.begin(), strategies.end(), [](const strategies::Strategy* each) {
+        return each->workers == strategies::WorkersAre::Replicas;
+      });
+  const bool stages = std::any_of(
+      strategies.begin(), strategies.end(),
+      [](const strategies::Strategy* each) { return strategies::share_a_replica(each->workers); });
   if (request.workers < 1) {
     throw usage("--workers is " + std::to_string(request.workers) + "; at least 1 is needed");
   }
-  if (stages &&
-      std::any_of(placement.strategies.begin(), placement.strategies.end(),
-                  [](const Strategy* each) { return each->processes == Processes::WithServers; })) {
+  if (stages && std::any_of(placement.strategies.begin(), placement.strategies.end(),
+                            [](const strategies::Strategy* each) {
+                              return each->processes == strategies::Processes::WithServers;
+                            })) {
     throw usage(
         "strategy '" + request.strategy +
         "' cannot be: the parameters of stages and shards have no servers; fix: leave one of the "
         "strategies out");
   }
   if (!replicas && !stages && request.workers != 1) {
-    if (strategies.back()->workers == WorkersAre::ThoseOfPrevious) {
+    if (strategies.back()->workers == strategies::WorkersAre::ThoseOfPrevious) {
       throw usage("strategy '" + request.strategy +
                   "' compresses the exchange of another strategy; fix: --strategy " +
-                  runnable_name(*strategies.back()));
+                  strategies::runnable_name(*strategies.back()));
     }
     throw usage(
         "strategy 'single' runs on one worker; fix: leave --workers out or choose a strategy "
@@ -87,8 +89,8 @@ void deal_workers(const RaceRequest& request, Placement& placement) {
 }
 
 void set_length(const RaceRequest& request, std::int64_t train_examples, Placement& placement) {
-  const Workload& workload = *placement.workload;
-  Recipe& recipe = placement.recipe;
+  const workloads::Workload& workload = *placement.workload;
+  workloads::Recipe& recipe = placement.recipe;
   recipe.train_examples = train_examples;
   recipe.evaluation_batch = workload.evaluation_batch;
   if (!std::isfinite(request.rate_scale) || request.rate_scale <= 0) {
@@ -100,8 +102,8 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   }
   recipe.normalization_group = request.normalization_group;
   recipe.element = request.dtype == "bf16" ? ElementType::BF16 : ElementType::F32;
-  recipe.global_batch =
-      request.global_batch.value_or(default_global_batch(workload, placement.options.replicas));
+  recipe.global_batch = request.global_batch.value_or(
+      workloads::default_global_batch(workload, placement.options.replicas));
   if (recipe.global_batch < 1 || recipe.global_batch > train_examples) {
     throw usage("--global-batch is " + std::to_string(recipe.global_batch) + "; the data set has " +
                 std::to_string(train_examples) + " examples, so 1 to that many are possible");
@@ -124,9 +126,9 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
 void check_drawn(const Placement& placement, std::int64_t group) {
   const std::int64_t backups = backup_workers_of(placement);
   if (backups == 0) return;
-  const Recipe& recipe = placement.recipe;
+  const workloads::Recipe& recipe = placement.recipe;
   const std::int64_t replicas = placement.options.replicas;
-  const auto groups = dealt_groups(recipe.global_batch / group, replicas, backups);
+  const auto groups = strategies::dealt_groups(recipe.global_batch / group, replicas, backups);
   const std::int64_t drawn = group * std::accumulate(groups.begin(), groups.end(), std::int64_t{0});
   if (drawn <= recipe.train_examples) return;
   throw usage(fmt::format(
@@ -138,11 +140,12 @@ void check_drawn(const Placement& placement, std::int64_t group) {
 /// True if the run can lose a worker: servers do not wait for every one of their workers.
 bool goes_on_after_a_loss(const Placement& placement) {
   if (placement.facts.servers == 0) return false;
-  return placement.facts.has_quorum || exchange_of(placement.strategies) == Exchange::Asynchronous;
+  return placement.facts.has_quorum ||
+         strategies::exchange_of(placement.strategies) == strategies::Exchange::Asynchronous;
 }
 
 void check_algorithm(const RaceRequest& request, const Placement& placement) {
-  const std::string algorithm = placement.options.choice(kAlgorithm);
+  const std::string algorithm = placement.options.choice(strategies::kAlgorithm);
   if (algorithm == kMpi && request.processes.value_or(1) <= 1) {
     throw usage("--all-reduce mpi works between processes; fix: give --processes 2 or more");
   }
@@ -190,7 +193,7 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
                 "--device cpu");
   }
   placement.worker_processes = static_cast<int>(std::min<std::int64_t>(processes, kMostProcesses));
-  placement.stages_per_process = placement.options.count_if_any(kStagesPerProcess);
+  placement.stages_per_process = placement.options.count_if_any(strategies::kStagesPerProcess);
   check_deal(placement);
   if (has_servers && (processes > 1 || !request.processes)) {
     placement.servers = static_cast<int>(placement.facts.servers);
@@ -223,7 +226,7 @@ void check_checkpoints(const RaceRequest& request) {
 }
 
 void check_trace(const RaceRequest& request) {
-  if (request.if_there == IfThere::Refuse || !request.trace.empty()) return;
+  if (request.if_there == system::IfThere::Refuse || !request.trace.empty()) return;
   throw usage("--overwrite replaces the file of --trace, and this run has none; fix: leave it out");
 }
 
@@ -237,8 +240,8 @@ void check_stragglers(const RaceRequest& request, std::int64_t backups) {
 }
 
 /// The passes' input, as far as the placement is planned.
-PassInput input_of(const Placement& placement) {
-  PassInput input;
+strategies::PassInput input_of(const Placement& placement) {
+  strategies::PassInput input;
   input.build = [&placement] { return placement.workload->training(placement.recipe); };
   input.fuse = placement.fuse_steps == FuseSteps::Yes;
   input.strategies = placement.strategies;
@@ -250,10 +253,11 @@ PassInput input_of(const Placement& placement) {
 
 }  // namespace
 
-Placement place(const RaceRequest& request, std::int64_t train_examples, const PassWatch& watch) {
+Placement place(const RaceRequest& request, std::int64_t train_examples,
+                const strategies::PassWatch& watch) {
   Placement placement;
-  placement.workload = &find_workload(request.workload);
-  placement.strategies = find_strategies(request.strategy);
+  placement.workload = &workloads::find_workload(request.workload);
+  placement.strategies = strategies::find_strategies(request.strategy);
   check_name("dtype", request.dtype, {"f32", "bf16"});
   const auto& dtypes = placement.workload->dtypes;
   check_name("dtype for workload '" + request.workload + "'", request.dtype,
@@ -264,7 +268,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples, const P
   check_name("device", request.device, {kDeviceNames.begin(), kDeviceNames.end()});
   check_name("cuda_graph", request.cuda_graph, {"auto", "on", "off"});
   check_name("evaluate", request.evaluate, {"often", "end"});
-  check_options(request.strategy, request.options);
+  strategies::check_options(request.strategy, request.options);
   placement.options.given = request.options;
   check_algorithm(request, placement);
   deal_workers(request, placement);
@@ -272,11 +276,12 @@ Placement place(const RaceRequest& request, std::int64_t train_examples, const P
   set_length(request, train_examples, placement);
   auto placed = std::make_shared<PlacedStep>();
   const auto run = [&](std::string_view first, std::string_view last) {
-    return run_passes(first, last, placed->step, input_of(placement),
-                      [&](const StepPass& pass, std::int64_t ns, std::span<const Step> steps) {
-                        placed->build_ns += ns;
-                        if (watch) watch(pass, ns, steps);
-                      });
+    return strategies::run_passes(
+        first, last, placed->step, input_of(placement),
+        [&](const strategies::StepPass& pass, std::int64_t ns, std::span<const Step> steps) {
+          placed->build_ns += ns;
+          if (watch) watch(pass, ns, steps);
+        });
   };
   placed->step = std::move(run("build", "build").front());
   placement.winograd = use_of_winograd(request, placement, placed->step.graph);
@@ -315,22 +320,23 @@ void set_data_weights(Placement& placement, std::vector<float> weights) {
 }
 
 std::optional<std::string> nccl_algorithm(const RaceRequest& request) {
-  const std::string algorithm = StrategyOptions{.given = request.options}.choice(kAlgorithm);
-  if (!is_gpu(request.device) || !is_nccl_algorithm(algorithm)) return std::nullopt;
+  const std::string algorithm =
+      strategies::StrategyOptions{.given = request.options}.choice(strategies::kAlgorithm);
+  if (!is_gpu(request.device) || !comm::is_nccl_algorithm(algorithm)) return std::nullopt;
   return algorithm;
 }
 
 EvaluationPoints evaluation_points_of(const Placement& placement) {
-  const Recipe& recipe = placement.recipe;
+  const workloads::Recipe& recipe = placement.recipe;
   if (placement.evaluate == Evaluate::AtEnd) return evaluation_at(recipe.total_examples);
   return evaluation_points(placement.workload->evaluation_every, recipe.global_batch,
                            recipe.total_examples);
 }
 
 Step as_computed(const Placement& placement, const Step& step) {
-  const PassInput input = input_of(placement);
-  const Step fused = run_passes("fuse", "fuse", step, input).front();
-  return run_passes("winograd", "winograd", fused, input).front();
+  const strategies::PassInput input = input_of(placement);
+  const Step fused = strategies::run_passes("fuse", "fuse", step, input).front();
+  return strategies::run_passes("winograd", "winograd", fused, input).front();
 }
 
 std::int64_t workers_of(const Placement& placement) {
@@ -341,4 +347,4 @@ std::int64_t backup_workers_of(const Placement& placement) {
   return placement.facts.replicas - placement.options.replicas;
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -21,7 +21,7 @@
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Whether fuse() is applied to a step before it is placed.
 enum class FuseSteps : std::uint8_t { No, Yes };
@@ -38,11 +38,11 @@ struct PlacedStep {
 
 /// The plan of a run: everything about it that is known without loading data.
 struct Placement {
-  const Workload* workload = nullptr;
+  const workloads::Workload* workload = nullptr;
   StepFacts facts;
-  std::vector<const Strategy*> strategies;
-  StrategyOptions options;
-  Recipe recipe;
+  std::vector<const strategies::Strategy*> strategies;
+  strategies::StrategyOptions options;
+  workloads::Recipe recipe;
   FuseSteps fuse_steps = FuseSteps::Yes;
   UseWinograd winograd = UseWinograd::No;
   bool on_gpus = false;      ///< workers are on GPUs; server processes and the host are not
@@ -64,7 +64,7 @@ struct Placement {
 /// `train_examples` is the number of training examples in the data set; `watch` is called after
 /// each pass. Throws: RunError(Usage), RunError(Unsupported).
 Placement place(const RaceRequest& request, std::int64_t train_examples,
-                const PassWatch& watch = {});
+                const strategies::PassWatch& watch = {});
 
 /// Sets the placed step's initial weights that are computed from the data (data_weights_of()).
 void set_data_weights(Placement& placement, std::vector<float> weights);
@@ -85,4 +85,4 @@ std::int64_t workers_of(const Placement& placement);
 /// Returns the number of backup workers: replicas beyond those whose gradients a step needs.
 std::int64_t backup_workers_of(const Placement& placement);
 
-}  // namespace regatta
+}  // namespace regatta::plan

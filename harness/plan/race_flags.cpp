@@ -11,27 +11,27 @@
 #include "kernels/base/error.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 template <typename T>
-CLI::Option* declare_number(CLI::App& app, const Option& option, OptionValues& given,
-                            const std::string& text) {
+CLI::Option* declare_number(CLI::App& app, const strategies::Option& option,
+                            strategies::OptionValues& given, const std::string& text) {
   return app
       .add_option_function<std::string>(
           option.flag(),
           [&given, name = std::string(option.name), flag = option.flag()](
-              const std::string& digits) { given[name] = parse_number<T>(flag, digits); },
+              const std::string& digits) { given[name] = system::parse_number<T>(flag, digits); },
           text)
       ->type_name(type_text<T>());
 }
 
-CLI::Option* declare_flag(CLI::App& app, const Option& option, OptionValues& given,
-                          const std::string& text) {
-  if (std::holds_alternative<Real>(option.type)) {
+CLI::Option* declare_flag(CLI::App& app, const strategies::Option& option,
+                          strategies::OptionValues& given, const std::string& text) {
+  if (std::holds_alternative<strategies::Real>(option.type)) {
     return declare_number<double>(app, option, given, text);
   }
-  if (std::holds_alternative<Count>(option.type)) {
+  if (std::holds_alternative<strategies::Count>(option.type)) {
     return declare_number<std::int64_t>(app, option, given, text);
   }
   return app.add_option_function<std::string>(
@@ -41,12 +41,13 @@ CLI::Option* declare_flag(CLI::App& app, const Option& option, OptionValues& giv
 }
 
 /// Declares a strategy's option; its help begins with the strategies that declare it.
-void declare(CLI::App& app, const Option& option, OptionValues& given) {
-  const std::string help = "for " + names_of_declarers(option) + ": " + std::string(option.help);
-  const std::optional<OptionValue> by_default = option.default_value();
+void declare(CLI::App& app, const strategies::Option& option, strategies::OptionValues& given) {
+  const std::string help =
+      "for " + strategies::names_of_declarers(option) + ": " + std::string(option.help);
+  const std::optional<strategies::OptionValue> by_default = option.default_value();
   CLI::Option* flag =
       declare_flag(app, option, given, by_default ? help : help + " (default: none)");
-  if (by_default) flag->default_str(to_text(*by_default));
+  if (by_default) flag->default_str(strategies::to_text(*by_default));
 }
 
 /// Options declared from here on belong to the group in the help.
@@ -65,7 +66,7 @@ constexpr const char* kOutput = "Output";
 constexpr const char* kOwn = "Options";  // for a subcommand with some of these flags, and --help
 
 /// Declares the flags that set a field of the cell as it is.
-void declare_fields(CLI::App& app, Cell& cell, CellFlag::Of of) {
+void declare_fields(CLI::App& app, record::Cell& cell, CellFlag::Of of) {
   for_each_field(cell, [&](std::string name, auto& value, const About&, const CellPart& part) {
     if (part.flag.group == nullptr || part.flag.of != of) return;
     std::replace(name.begin(), name.end(), '_', '-');
@@ -169,10 +170,11 @@ std::vector<std::string> without(const std::vector<std::string>& arguments,
 
 /// True if the run reads its data set from files.
 bool reads_files(const RaceRequest& request) {
-  const auto& workloads = all_workloads();
-  return std::any_of(workloads.begin(), workloads.end(), [&request](const Workload& each) {
-    return each.name == request.workload && !is_made(dataset_of(request, each));
-  });
+  const auto& workloads = workloads::all_workloads();
+  return std::any_of(
+      workloads.begin(), workloads.end(), [&request](const workloads::Workload& each) {
+        return each.name == request.workload && !workloads::is_made(dataset_of(request, each));
+      });
 }
 
 /// Sets the arguments and the command for the record, which names --data-dir only if the run reads
@@ -182,27 +184,29 @@ void set_arguments(RaceRequest& request, const std::vector<std::string>& argumen
   std::vector<std::string> words =
       reads_files(request) ? arguments : without(arguments, {"--data-dir"});
   words.insert(words.begin(), "regatta");
-  request.command = command_text(words);
+  request.command = system::command_text(words);
 }
 
 /// True if only strategies of the kind declare the option.
 template <typename Kind>
-bool is_only_of(const Option& option, Kind&& is_of_kind) {
-  const auto strategies = all_strategies();
-  return std::all_of(strategies.begin(), strategies.end(), [&](const Strategy* each) {
+bool is_only_of(const strategies::Option& option, Kind&& is_of_kind) {
+  const auto strategies = strategies::all_strategies();
+  return std::all_of(strategies.begin(), strategies.end(), [&](const strategies::Strategy* each) {
     return is_of_kind(*each) ||
            std::find(each->options.begin(), each->options.end(), &option) == each->options.end();
   });
 }
 
-const char* group_of(const Option& option) {
-  const auto has_stages = [](const Strategy& each) { return share_a_replica(each.workers); };
-  const auto exchanges = [](Exchange how) {
-    return [how](const Strategy& each) { return each.exchange == how; };
+const char* group_of(const strategies::Option& option) {
+  const auto has_stages = [](const strategies::Strategy& each) {
+    return strategies::share_a_replica(each.workers);
+  };
+  const auto exchanges = [](strategies::Exchange how) {
+    return [how](const strategies::Strategy& each) { return each.exchange == how; };
   };
   if (is_only_of(option, has_stages)) return kOptionsOfStages;
-  if (is_only_of(option, exchanges(Exchange::Periodic))) return kOptionsOfMeans;
-  if (is_only_of(option, exchanges(Exchange::Compressed))) return kOptionsOfCompression;
+  if (is_only_of(option, exchanges(strategies::Exchange::Periodic))) return kOptionsOfMeans;
+  if (is_only_of(option, exchanges(strategies::Exchange::Compressed))) return kOptionsOfCompression;
   return kOptionsOfReplicas;
 }
 
@@ -212,7 +216,7 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
   declare_fields(app, request, CellFlag::Of::AllGraphs);
   app.get_option("--workload")->required();
   declare_stages(app, request);
-  for (const Option* option : all_options()) {
+  for (const strategies::Option* option : strategies::all_options()) {
     begin_group(app, group_of(*option));
     declare(app, *option, request.options);
   }
@@ -235,7 +239,7 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   begin_group(app, kCell);
   add_value(app, "--seeds", request.seeds,
             "runs, one after the other in this process: of --seed and of the seeds behind it",
-            NumberRange<std::int64_t>{.least = 1, .most = kMostSeeds});
+            system::NumberRange<std::int64_t>{.least = 1, .most = kMostSeeds});
   begin_group(app, kLength);
   add_value(app, "--target", request.target,
             "value of the metric that has to be reached (default: the workload's)");
@@ -257,7 +261,7 @@ void complete(RaceRequest& request, const RunTexts& texts, int argc, const char*
   request.checkpoints = texts.out + "/checkpoints";
 }
 
-std::string dataset_of(const RaceRequest& request, const Workload& workload) {
+std::string dataset_of(const RaceRequest& request, const workloads::Workload& workload) {
   return request.dataset.empty() ? std::string(workload.data_sets.front()) : request.dataset;
 }
 
@@ -313,4 +317,4 @@ std::vector<std::string> cell_flags() {
   return flags;
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

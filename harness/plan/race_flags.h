@@ -11,7 +11,7 @@
 #include "harness/plan/race_request.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Declares the flags that `run` and `graph` share. `request` must outlive parsing.
 void declare_cell(CLI::App& app, RaceRequest& request);
@@ -34,7 +34,7 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts);
 void complete(RaceRequest& request, const RunTexts& texts, int argc, const char* const* argv);
 
 /// Returns the name of the request's data set, or of the workload's first if the request has none.
-std::string dataset_of(const RaceRequest& request, const Workload& workload);
+std::string dataset_of(const RaceRequest& request, const workloads::Workload& workload);
 
 /// Parses the arguments of `regatta run` into a request.
 /// Throws: RunError(Usage) with the text that `regatta run` would print.
@@ -48,4 +48,4 @@ std::vector<RaceRequest> runs_of(const RaceRequest& request);
 /// Lists the flags of `regatta run` that a matrix may vary, because they are part of the cell.
 std::vector<std::string> cell_flags();
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -13,7 +13,7 @@
 #include "harness/system/output_file.h"
 #include "kernels/runtime/executor.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// The largest number of runs that one command may start.
 inline constexpr std::int64_t kMostSeeds = 1000;
@@ -21,7 +21,7 @@ inline constexpr std::int64_t kMostSeeds = 1000;
 /// The values of the flags of `regatta run`: the fields of the cell as they were asked for, and
 /// other values. An empty std::optional means the workload's value, unless a comment gives another
 /// meaning. Where place() completes a field, the member here hides that of Cell.
-struct RaceRequest : Cell {
+struct RaceRequest : record::Cell {
   RaceRequest() {
     strategy = "single";
     seed = 1;
@@ -36,11 +36,11 @@ struct RaceRequest : Cell {
   std::int64_t seeds = 1;  ///< number of consecutive seeds from `seed`, one run each
   std::optional<std::int64_t> global_batch;
   std::optional<double> target;
-  std::int64_t threads = 0;            ///< number of cores for the run; 0: all available
-  std::map<int, double> stragglers;    ///< slowdown factor of each slow worker
-  std::string trace;                   ///< file for the trace; empty: none
-  IfThere if_there = IfThere::Refuse;  ///< whether to replace a trace that exists
-  std::string command;                 ///< the command line, for the record
+  std::int64_t threads = 0;          ///< number of cores for the run; 0: all available
+  std::map<int, double> stragglers;  ///< slowdown factor of each slow worker
+  std::string trace;                 ///< file for the trace; empty: none
+  system::IfThere if_there = system::IfThere::Refuse;  ///< whether to replace a trace that exists
+  std::string command;                                 ///< the command line, for the record
   std::vector<std::string> arguments;  ///< the command line without the program's name, for ranks
   OnLoss on_loss = OnLoss::End;        ///< reaction to the loss of a worker's process
   std::string rank_logs;               ///< folder for the ranks' output; empty: none
@@ -54,4 +54,4 @@ struct RaceRequest : Cell {
   std::string tls;                    ///< folder of certificates; empty: no TLS
 };
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -4,14 +4,14 @@
 #include "harness/system/slurm_job.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 void require_room(const RaceRequest& request, const Placement& placement) {
-  const std::optional<SlurmJob> job = slurm_job();
+  const std::optional<system::SlurmJob> job = system::slurm_job();
   if (!job || !request.hosts.empty()) return;
   const std::string why =
-      why_no_room_in(*job, {.processes = placement.processes, .cores = request.threads});
+      system::why_no_room_in(*job, {.processes = placement.processes, .cores = request.threads});
   if (!why.empty()) throw RunError(ErrorKind::Usage, why);
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

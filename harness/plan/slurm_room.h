@@ -7,11 +7,11 @@
 #include "harness/plan/placement.h"
 #include "harness/plan/race_request.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Checks that the Slurm job is large enough for the run's processes and cores. Does nothing
 /// outside of Slurm or with `--hosts`. Throws: RunError(Usage) if the job is too small; the message
 /// gives the size needed, the job's size and the remedy.
 void require_room(const RaceRequest& request, const Placement& placement);
 
-}  // namespace regatta
+}  // namespace regatta::plan

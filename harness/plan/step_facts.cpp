@@ -5,7 +5,7 @@
 
 #include "kernels/graph/period.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 namespace {
 
@@ -59,4 +59,4 @@ StepFacts facts_of(const Graph& placed) {
       .servers = servers};
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

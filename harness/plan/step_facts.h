@@ -8,7 +8,7 @@
 
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Facts about a placed step.
 struct StepFacts {
@@ -27,4 +27,4 @@ struct StepFacts {
 /// Reads the facts from `placed`, the whole graph of the step after the strategies' rewrites.
 StepFacts facts_of(const Graph& placed);
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -12,16 +12,17 @@
 #include "strategies/passes.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 std::string facts_of_strategy(const std::string& name) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = recipe.train_examples = recipe.total_examples = 48;
-  StrategyOptions options;
+  strategies::StrategyOptions options;
   options.replicas = 2;
-  const Step step = find_workload("parabola").training(recipe);
-  const StepFacts facts = facts_of(apply(find_strategies(name), step, options).graph);
+  const Step step = workloads::find_workload("parabola").training(recipe);
+  const StepFacts facts =
+      facts_of(strategies::apply(strategies::find_strategies(name), step, options).graph);
   return std::string(facts.sums_gradients ? "sums " : "") +
          (facts.carries_shares ? "carries " : "") + (facts.shares_variables ? "shares " : "") +
          (facts.shares_memory ? "memory " : "") + (facts.needs_the_host ? "host" : "");
@@ -57,4 +58,4 @@ TEST(StageParts, AreOfTheStepAsItIsComputed) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::plan

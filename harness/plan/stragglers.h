@@ -6,10 +6,10 @@
 #include <map>
 #include <string>
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Parses `W:F[,W:F...]`, where worker W takes F times as long. Returns the factor of each slow
 /// worker. Throws: RunError(Usage).
 std::map<int, double> parse_stragglers(const std::string& text);
 
-}  // namespace regatta
+}  // namespace regatta::plan

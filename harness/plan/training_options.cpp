@@ -7,7 +7,7 @@
 #include "harness/plan/race_flags.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 constexpr std::size_t kTraceEvents = 200'000;  // per lane
@@ -28,16 +28,17 @@ std::map<int, double> stragglers_in(const RaceRequest& request, const Placement&
 
 }  // namespace
 
-DataFiles files_of(const RaceRequest& request) {
+workloads::DataFiles files_of(const RaceRequest& request) {
   return {.folder = request.data_dir,
-          .check = request.data == "unverified" ? DataCheck::Unverified : DataCheck::Verified};
+          .check = request.data == "unverified" ? workloads::DataCheck::Unverified
+                                                : workloads::DataCheck::Verified};
 }
 
-Placement place_without_data(const RaceRequest& request, const PassWatch& watch) {
-  const Workload& workload = find_workload(request.workload);
+Placement place_without_data(const RaceRequest& request, const strategies::PassWatch& watch) {
+  const workloads::Workload& workload = workloads::find_workload(request.workload);
   const std::string dataset = dataset_of(request, workload);
-  require_usable(workload, dataset);
-  const std::optional<DataSetSizes> sizes = data_set_sizes(dataset);
+  workloads::require_usable(workload, dataset);
+  const std::optional<workloads::DataSetSizes> sizes = workloads::data_set_sizes(dataset);
   check(sizes.has_value(), "the sizes of every data set of the table are known");
   return place(request, sizes->train, watch);
 }
@@ -57,4 +58,4 @@ ExecutorOptions executor_options(const RaceRequest& request, const Placement& pl
   return options;
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

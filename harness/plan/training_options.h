@@ -9,18 +9,18 @@
 #include "harness/plan/placement.h"
 #include "kernels/runtime/executor.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Returns the folder of the data set's files, and whether unverified files are accepted.
-DataFiles files_of(const RaceRequest& request);
+workloads::DataFiles files_of(const RaceRequest& request);
 
 /// Plans a run like place(), with the size of the data set from the table of data sets, without
 /// loading it. Throws: RunError(Usage), RunError(Unsupported).
-Placement place_without_data(const RaceRequest& request, const PassWatch& watch = {});
+Placement place_without_data(const RaceRequest& request, const strategies::PassWatch& watch = {});
 
 /// Returns the executor's options for the process with number `process`, including its stragglers.
 /// The caller must set the cores.
 ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,
                                  const DataSet& train, int process);
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -12,19 +12,21 @@
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 /// True if replicas in several processes stay in step without servers.
 bool sums_over_processes(const RaceRequest& request) {
-  const std::vector<const Strategy*> strategies = find_strategies(request.strategy);
-  return std::any_of(strategies.begin(), strategies.end(), [](const Strategy* each) {
-    return each->processes == Processes::OfWorkers && each->exchange == Exchange::Synchronous;
+  const std::vector<const strategies::Strategy*> strategies =
+      strategies::find_strategies(request.strategy);
+  return std::any_of(strategies.begin(), strategies.end(), [](const strategies::Strategy* each) {
+    return each->processes == strategies::Processes::OfWorkers &&
+           each->exchange == strategies::Exchange::Synchronous;
   });
 }
 
 /// The warning about idle GPUs; empty if none is idle.
-std::string warning_of_gpus(const RaceRequest& request, const MachineFacts& machine) {
+std::string warning_of_gpus(const RaceRequest& request, const system::MachineFacts& machine) {
   const bool one_process = request.processes.value_or(1) == 1;
   if (!is_gpu(request.device) || !one_process || request.workers < 2) return "";
   if (machine.gpus.size() < 2 || !sums_over_processes(request)) return "";
@@ -33,7 +35,7 @@ std::string warning_of_gpus(const RaceRequest& request, const MachineFacts& mach
       request.strategy, machine.gpus.size(), request.workers);
 }
 
-std::string warning_of_bf16(const RaceRequest& request, const MachineFacts& machine) {
+std::string warning_of_bf16(const RaceRequest& request, const system::MachineFacts& machine) {
   const auto has = [&](const char* extension) {
     return std::find(machine.isa.begin(), machine.isa.end(), extension) != machine.isa.end();
   };
@@ -47,8 +49,9 @@ constexpr std::int64_t kFewestBuckets = 3;
 
 /// The warning about --shard with too few buckets for memory to be freed within a step.
 std::string warning_of_shares(const RaceRequest& request, const Graph& placed) {
-  const auto asked = request.options.find(kShard.name);
-  if (asked == request.options.end() || asked->second == kShard.default_value()) return "";
+  const auto asked = request.options.find(strategies::kShard.name);
+  if (asked == request.options.end() || asked->second == strategies::kShard.default_value())
+    return "";
   std::map<Place, std::int64_t> buckets_at;
   for (const Node& node : placed.nodes()) {
     if (node.op == Op::ReduceScatter) ++buckets_at[node.place];
@@ -57,13 +60,13 @@ std::string warning_of_shares(const RaceRequest& request, const Graph& placed) {
   if (buckets == 0 || buckets >= kFewestBuckets) return "";
   return fmt::format(
       "{} {} plans as much memory as {}, as the parameters make {} only; a smaller {} makes more",
-      kShard.flag(), to_text(asked->second), kShards[0], plural(buckets, "bucket"),
-      kBucketBytes.flag());
+      strategies::kShard.flag(), strategies::to_text(asked->second), strategies::kShards[0],
+      system::plural(buckets, "bucket"), strategies::kBucketBytes.flag());
 }
 
 }  // namespace
 
-std::string warning_of(const RaceRequest& request, const MachineFacts& machine,
+std::string warning_of(const RaceRequest& request, const system::MachineFacts& machine,
                        const Graph& placed) {
   for (std::string warning : {warning_of_gpus(request, machine), warning_of_bf16(request, machine),
                               warning_of_shares(request, placed)}) {
@@ -72,4 +75,4 @@ std::string warning_of(const RaceRequest& request, const MachineFacts& machine,
   return "";
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -10,11 +10,11 @@
 #include "harness/system/machine.h"
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Returns the first warning for a request on this machine; empty if there is none. `placed` is the
 /// request's graph after all strategies have placed it, before it is partitioned among processes.
-std::string warning_of(const RaceRequest& request, const MachineFacts& machine,
+std::string warning_of(const RaceRequest& request, const system::MachineFacts& machine,
                        const Graph& placed);
 
-}  // namespace regatta
+}  // namespace regatta::plan

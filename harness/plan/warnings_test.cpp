@@ -6,11 +6,11 @@
 
 #include "harness/plan/training_options.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 /// The warning for a request whose graph does not matter.
-std::string warning_of(const RaceRequest& request, const MachineFacts& machine) {
+std::string warning_of(const RaceRequest& request, const system::MachineFacts& machine) {
   return regatta::warning_of(request, machine, Graph());
 }
 
@@ -18,8 +18,8 @@ std::string warning_of_placed(const RaceRequest& request) {
   return regatta::warning_of(request, {}, place_without_data(request).placed->step.graph);
 }
 
-const MachineFacts kWithoutAmx{.isa = {"avx2", "avx512f", "avx512_bf16"}};
-const MachineFacts kWithAmx{.isa = {"avx2", "avx512f", "avx512_bf16", "amx_bf16"}};
+const system::MachineFacts kWithoutAmx{.isa = {"avx2", "avx512f", "avx512_bf16"}};
+const system::MachineFacts kWithAmx{.isa = {"avx2", "avx512f", "avx512_bf16", "amx_bf16"}};
 
 TEST(Warnings, AreOfBf16WhereTheProcessorHasNoAmx) {
   RaceRequest request;
@@ -31,7 +31,7 @@ TEST(Warnings, AreOfBf16WhereTheProcessorHasNoAmx) {
 }
 
 TEST(Warnings, AreOfGpusThatWorkersOfOneProcessLeaveIdle) {
-  const MachineFacts two{.gpus = {"one", "another"}};
+  const system::MachineFacts two{.gpus = {"one", "another"}};
   RaceRequest request;
   request.strategy = "all_reduce";
   request.workers = 4;
@@ -62,4 +62,4 @@ TEST(Warnings, AreOfSharesInTooFewBucketsToFreeAny) {
 TEST(Warnings, AreNoneOfF32) { EXPECT_EQ(warning_of({}, kWithoutAmx), ""); }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::plan

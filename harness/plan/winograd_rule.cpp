@@ -6,7 +6,7 @@
 #include "kernels/rewrite/winograd.h"
 #include "kernels/runtime/devices.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 std::string why_not_winograd(const RaceRequest& request, const Graph& built) {
   if (is_gpu(request.device)) return "it is for --device cpu";
@@ -29,4 +29,4 @@ UseWinograd use_of_winograd(const RaceRequest& request, const Placement& placeme
   return on ? UseWinograd::Yes : UseWinograd::No;
 }
 
-}  // namespace regatta
+}  // namespace regatta::plan

@@ -8,7 +8,7 @@
 
 #include "harness/plan/placement.h"
 
-namespace regatta {
+namespace regatta::plan {
 
 /// Returns the reason why no convolution of the run can use Winograd's algorithm; empty if some
 /// can. `built` is the graph after the pass `build`.
@@ -20,4 +20,4 @@ std::string why_not_winograd(const RaceRequest& request, const Graph& built);
 UseWinograd use_of_winograd(const RaceRequest& request, const Placement& placement,
                             const Graph& built);
 
-}  // namespace regatta
+}  // namespace regatta::plan

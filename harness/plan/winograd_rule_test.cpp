@@ -9,7 +9,7 @@
 #include "kernels/rewrite/winograd.h"
 #include "kernels/runtime/devices.h"
 
-namespace regatta {
+namespace regatta::plan {
 namespace {
 
 RaceRequest wide() {
@@ -49,7 +49,8 @@ TEST(WinogradRule, IsWhatAutoDoesAndWhatTheCellSays) {
 }
 
 TEST(WinogradRule, LeavesBf16ToAmxUnlessAsked) {
-  if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = cpu::why_cpu_lacks(ElementType::BF16); !why.empty())
+    GTEST_SKIP() << why;
   RaceRequest request = wide();
   request.dtype = "bf16";
   EXPECT_EQ(cell_says(request), cpu_favours_direct_convolutions(ElementType::BF16) ? "off" : "on");
@@ -85,4 +86,4 @@ TEST(WinogradRule, HoldsForTheStepAndForTheEvaluation) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::plan

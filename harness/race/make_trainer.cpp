@@ -21,39 +21,40 @@
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/comm/nccl/nccl_transport.h"
 
-namespace regatta {
+namespace regatta::race {
 namespace {
 
 constexpr int kTokenBytes = 32;
 constexpr std::uintmax_t kMostHostfile = 1 << 20;  // bytes
 
-std::unique_ptr<Trainer> local_trainer(const TrainerRequest& wanted, const Step& part) {
-  ExecutorOptions options = executor_options(wanted.request, wanted.placement, wanted.data, 0);
+std::unique_ptr<run::Trainer> local_trainer(const TrainerRequest& wanted, const Step& part) {
+  ExecutorOptions options =
+      plan::executor_options(wanted.request, wanted.placement, wanted.data, 0);
   options.cores = wanted.cores;
   options.threads_per_worker = static_cast<int>(wanted.threads_per_worker);
-  const Placement& placement = wanted.placement;
-  std::unique_ptr<Backend> backend = make_backend(
+  const plan::Placement& placement = wanted.placement;
+  std::unique_ptr<run::Backend> backend = run::make_backend(
       wanted.request.device, {.deal = {.gpus = placement.gpus, .stages = placement.options.stages},
-                              .engines = engines_of(placement)});
+                              .engines = plan::engines_of(placement)});
   if (wanted.placement.by_nccl) {
-    backend->add(std::make_unique<NcclTransport>(std::make_unique<RendezvousAlone>()));
+    backend->add(std::make_unique<comm::NcclTransport>(std::make_unique<comm::RendezvousAlone>()));
   }
-  auto trainer = std::make_unique<LocalTrainer>(part, std::move(backend), options, 0);
+  auto trainer = std::make_unique<run::LocalTrainer>(part, std::move(backend), options, 0);
   trainer->connect();
   return trainer;
 }
 
 /// The address given by --listen, else this host's towards another host of the Slurm job, else
 /// loopback. Empty for a Unix socket: all processes are on this host, and no option asks for TCP.
-std::string listening_address(const RaceRequest& request) {
+std::string listening_address(const plan::RaceRequest& request) {
   if (!request.listen.empty() || !request.hosts.empty()) return request.listen;
-  const std::string other = other_host_of_slurm_job();
+  const std::string other = system::other_host_of_slurm_job();
   if (other.empty()) {
-    const bool at_socket = request.tls.empty() && reach_of_run(request) == Reach::ThisHost;
-    return at_socket ? "" : kLoopback;
+    const bool at_socket = request.tls.empty() && reach_of_run(request) == ranks::Reach::ThisHost;
+    return at_socket ? "" : ranks::kLoopback;
   }
   try {
-    return address_towards(other + ":1");
+    return ranks::address_towards(other + ":1");
   } catch (const RunError& error) {
     throw RunError(error.kind(),
                    "of Slurm's job, whose hosts are several: " + std::string(error.what()) +
@@ -61,22 +62,22 @@ std::string listening_address(const RaceRequest& request) {
   }
 }
 
-RemoteOptions remote_options(const TrainerRequest& wanted) {
-  const RaceRequest& request = wanted.request;
-  const Placement& placement = wanted.placement;
-  RemoteOptions remote;
-  if (!request.hosts.empty()) open_input(request.hosts, kMostHostfile);
+ranks::RemoteOptions remote_options(const TrainerRequest& wanted) {
+  const plan::RaceRequest& request = wanted.request;
+  const plan::Placement& placement = wanted.placement;
+  ranks::RemoteOptions remote;
+  if (!request.hosts.empty()) system::open_input(request.hosts, kMostHostfile);
   remote.launch = launch_of(wanted);
-  remote.identity = {.run_id = wanted.run_id, .token = random_hexadecimal(kTokenBytes)};
+  remote.identity = {.run_id = wanted.run_id, .token = system::random_hexadecimal(kTokenBytes)};
   remote.listen = listening_address(request);
-  remote.tls = exchange::tls_files_in(request.tls);
-  exchange::check_tls(remote.tls, remote.listen);  // before a rank starts
+  remote.tls = comm::tls_files_in(request.tls);
+  comm::check_tls(remote.tls, remote.listen);  // before a rank starts
   remote.fingerprint = wanted.fingerprint;
-  if (!request.trace.empty()) remote.traces = RemoteOptions::Traces::Kept;
+  if (!request.trace.empty()) remote.traces = ranks::RemoteOptions::Traces::Kept;
   remote.started = wanted.started;
   remote.tell = wanted.tell;
   for (int p = 0; p < placement.processes; ++p) {
-    remote.workers.push_back(workers_in(placement, p));
+    remote.workers.push_back(plan::workers_in(placement, p));
   }
   remote.servers = placement.servers;
   if (placement.facts.has_quorum) remote.needed_workers = placement.options.replicas;
@@ -85,28 +86,29 @@ RemoteOptions remote_options(const TrainerRequest& wanted) {
 
 }  // namespace
 
-Reach reach_of_run(const RaceRequest& request) {
-  if (!request.hosts.empty() || !other_host_of_slurm_job().empty()) return Reach::Hosts;
-  return reach_of_ranks();
+ranks::Reach reach_of_run(const plan::RaceRequest& request) {
+  if (!request.hosts.empty() || !system::other_host_of_slurm_job().empty())
+    return ranks::Reach::Hosts;
+  return ranks::reach_of_ranks();
 }
 
-LaunchOptions launch_of(const TrainerRequest& wanted) {
-  LaunchOptions launch;
+ranks::LaunchOptions launch_of(const TrainerRequest& wanted) {
+  ranks::LaunchOptions launch;
   // Ranks of other hosts do not inherit the environment.
-  if (wanted.placement.by_nccl) launch.environment = nccl_variables();
+  if (wanted.placement.by_nccl) launch.environment = comm::nccl_variables();
   launch.hosts = wanted.request.hosts;
   launch.reach = reach_of_run(wanted.request);
-  if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = OnDeath::GoOn;
-  if (allocated_processes() > 0) launch.start = Start::RankZero;
+  if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = ranks::OnDeath::GoOn;
+  if (ranks::allocated_processes() > 0) launch.start = ranks::Start::RankZero;
   launch.arguments = wanted.request.arguments;
   launch.logs = std::filesystem::path(wanted.request.rank_logs) / wanted.run_id;
   return launch;
 }
 
-std::unique_ptr<Trainer> make_trainer(const TrainerRequest& wanted,
-                                      const std::vector<Step>& parts) {
+std::unique_ptr<run::Trainer> make_trainer(const TrainerRequest& wanted,
+                                           const std::vector<Step>& parts) {
   if (wanted.placement.processes == 1) return local_trainer(wanted, parts.front());
-  return std::make_unique<RemoteTrainer>(parts, remote_options(wanted));
+  return std::make_unique<ranks::RemoteTrainer>(parts, remote_options(wanted));
 }
 
-}  // namespace regatta
+}  // namespace regatta::race

@@ -16,17 +16,17 @@
 #include "kernels/runtime/gpu_facts.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::race {
 
-Record Race::run() {
+record::Record Race::run() {
   try {
     train();
   } catch (...) {
-    fail(current_run_error());
+    fail(system::current_run_error());
   }
   finish();
   if (hooks_.ended) hooks_.ended(record_);
-  if (record_.status != Status::Failed) checkpoints_.remove();
+  if (record_.status != record::Status::Failed) checkpoints_.remove();
   if (trainer_) trace_.write(*trainer_);  // last, because a full disk must not cost the record
   return std::move(record_);
 }
@@ -41,10 +41,10 @@ std::int64_t Race::examples_after(std::int64_t planned) const {
 void Race::train() {
   if (early_failure_) throw RunError(*early_failure_);
   const std::int64_t total = placement_.recipe.total_examples;
-  const RunPosition begin = checkpoints_.begin();
+  const checkpoint::RunPosition begin = checkpoints_.begin();
   training_clock_.begin_at(begin.training_ns);
   const std::int64_t warmup_begin = now_ns();
-  const EvaluationResult first = judge();  // also warms up the evaluator
+  const run::EvaluationResult first = judge();  // also warms up the evaluator
   record_.warmup_ns = now_ns() - warmup_begin;
   run_begin_ns_ = now_ns() - begin.full_ns;
   if (begin.examples == 0) {
@@ -52,16 +52,16 @@ void Race::train() {
         {.loss = first.loss, .metric = first.metric, .parameter_norm = first.parameter_norm});
   }
   report(begin.examples, Occasion::Evaluation);
-  const Ticker ticker([this, is_told = false]() mutable {
-    if (SlurmEndNotice::has_come() && !std::exchange(is_told, true)) {
-      trainer_->interrupt(*slurm_end());
+  const run::Ticker ticker([this, is_told = false]() mutable {
+    if (system::SlurmEndNotice::has_come() && !std::exchange(is_told, true)) {
+      trainer_->interrupt(*system::slurm_end());
     }
     report(trainer_->examples_seen(), Occasion::Tick);
   });
   for (std::int64_t examples = begin.examples; examples < total;) {
     const std::int64_t due = checkpoints_.next_after(examples, placement_.recipe.global_batch);
     const std::int64_t next =
-        next_evaluation(evaluation_points_, record_.target, record_.evaluations, examples);
+        plan::next_evaluation(evaluation_points_, record_.target, record_.evaluations, examples);
     const std::int64_t planned = std::min(next, due);
     advance_to(planned);
     examples = examples_after(planned);
@@ -72,7 +72,7 @@ void Race::train() {
         *trainer_, record_);
   }
   check_replicas_agree(*trainer_, placement_);
-  record_.status = record_.examples_to_target ? Status::Reached : Status::Missed;
+  record_.status = record_.examples_to_target ? record::Status::Reached : record::Status::Missed;
 }
 
 void Race::advance_to(std::int64_t examples) {
@@ -97,7 +97,7 @@ std::int64_t Race::full_ns() const {
 }
 
 /// Evaluates; errors get the training step, because the evaluator counts steps of its own.
-EvaluationResult Race::judge() {
+run::EvaluationResult Race::judge() {
   try {
     return evaluator_->judge(*trainer_);
   } catch (const RunError& error) {
@@ -108,20 +108,22 @@ EvaluationResult Race::judge() {
 }
 
 void Race::evaluate(std::int64_t examples) {
-  const EvaluationResult judgement = judge();
+  const run::EvaluationResult judgement = judge();
   const std::int64_t trained_ns = training_clock_.elapsed_ns();
-  Evaluation evaluation{.examples = trainer_->examples_seen(),
-                        .epoch = static_cast<double>(examples) /
-                                 static_cast<double>(placement_.recipe.train_examples),
-                        .training_time_ns = trained_ns,
-                        .full_time_ns = full_ns(),
-                        .result_time_ns = virtual_ != nullptr ? trained_ns
-                                                              : record_.data_weights_ns +
-                                                                    trained_ns + judgement.took_ns,
-                        .loss = judgement.loss,
-                        .metric = judgement.metric,
-                        .parameter_norm = judgement.parameter_norm};
-  const bool reached = reaches(placement_.workload->metric, judgement.metric, record_.target.value);
+  record::Evaluation evaluation{
+      .examples = trainer_->examples_seen(),
+      .epoch =
+          static_cast<double>(examples) / static_cast<double>(placement_.recipe.train_examples),
+      .training_time_ns = trained_ns,
+      .full_time_ns = full_ns(),
+      .result_time_ns = virtual_ != nullptr
+                            ? trained_ns
+                            : record_.data_weights_ns + trained_ns + judgement.took_ns,
+      .loss = judgement.loss,
+      .metric = judgement.metric,
+      .parameter_norm = judgement.parameter_norm};
+  const bool reached =
+      workloads::reaches(placement_.workload->metric, judgement.metric, record_.target.value);
   {
     const std::lock_guard lock(progress_mutex_);  // report() reads these
     if (reached && !record_.examples_to_target) {
@@ -140,7 +142,7 @@ void Race::report(std::int64_t examples, Occasion occasion) {
   const std::lock_guard lock(progress_mutex_);
   const std::int64_t total = placement_.recipe.total_examples;
   const std::int64_t batch = placement_.recipe.global_batch;
-  const Evaluation& last = record_.evaluations.back();
+  const record::Evaluation& last = record_.evaluations.back();
   RaceProgress progress;
   progress.occasion = occasion;
   progress.step = examples / batch;
@@ -164,7 +166,7 @@ std::optional<double> Race::training_loss() const {
   const std::optional<double> sum = trainer_->latest_loss();
   if (!sum) return std::nullopt;
   const auto replicas = static_cast<double>(placement_.options.replicas);
-  return *sum * replicas / (replicas + static_cast<double>(backup_workers_of(placement_)));
+  return *sum * replicas / (replicas + static_cast<double>(plan::backup_workers_of(placement_)));
 }
 
 void Race::tell(const std::string& line) {
@@ -174,7 +176,7 @@ void Race::tell(const std::string& line) {
 
 /// The trainer's report. A rank may be lost even now: then the run has failed, and the ranks that
 /// live report.
-TrainingReport Race::last_report() {
+run::TrainingReport Race::last_report() {
   if (!trainer_) return {};
   try {
     return checkpoints_.whole(trainer_->report());
@@ -185,9 +187,9 @@ TrainingReport Race::last_report() {
 }
 
 void Race::fail(const RunError& error) {
-  record_.status = Status::Failed;
-  record_.failure = Failure{.kind = std::string(to_string(error.kind())),
-                            .text = error.what() + checkpoints_.advice()};
+  record_.status = record::Status::Failed;
+  record_.failure = record::Failure{.kind = std::string(to_string(error.kind())),
+                                    .text = error.what() + checkpoints_.advice()};
   record_.training_time_to_target_ns.reset();
   record_.full_time_to_target_ns.reset();
   record_.result_time_to_target_ns.reset();
@@ -198,28 +200,30 @@ void Race::finish() {
   record_.training_ns = training_clock_.elapsed_ns();
   record_.full_ns = run_begin_ns_ == 0 ? 0 : full_ns();
   if (trainer_) record_.examples_per_s = training_clock_.examples_per_s(trainer_->examples_seen());
-  const TrainingReport report = last_report();
+  const run::TrainingReport report = last_report();
   summarize(report, trainer_ ? trainer_->examples_seen() : 0, record_);
-  for (WorkerRecord& worker : record_.workers) worker.host = trainer_->host_of(worker.rank);
+  for (record::WorkerRecord& worker : record_.workers) worker.host = trainer_->host_of(worker.rank);
   record_.memory = {.planned_bytes = report.planned_bytes,
                     .evaluation_planned_bytes = evaluator_->planned_bytes(),
                     .data_bytes = data_.train.bytes() + data_.test.bytes(),
                     .peak_rss_bytes = report.peak_rss_bytes};
-  record_.machine = machine_facts();
+  record_.machine = system::machine_facts();
   if (virtual_ != nullptr) {
-    record_.simulated = simulated_facts(virtual_->cell(), VirtualMode::Train, virtual_->events());
+    record_.simulated =
+        simulated_facts(virtual_->cell(), simulate::VirtualMode::Train, virtual_->events());
   } else if (placement_.processes > 1 || placement_.by_nccl) {
-    record_.machine.link = link_between(placement_);
+    record_.machine.link = plan::link_between(placement_);
   }
   record_.machine.cores_used = cores_used_;
-  record_.software = software_facts();
-  if (is_gpu(request_.device)) add_gpu_libraries(find_gpu_libraries(), record_.software);
-  record_.environment = environment_facts();
-  if (record_.load) record_.load->after = load_of_others().value_or(0);
+  record_.software = system::software_facts();
+  if (plan::is_gpu(request_.device))
+    system::add_gpu_libraries(find_gpu_libraries(), record_.software);
+  record_.environment = system::environment_facts();
+  if (record_.load) record_.load->after = system::load_of_others().value_or(0);
 }
 
-Record race(const RaceRequest& request, const RaceHooks& hooks) {
+record::Record race(const plan::RaceRequest& request, const RaceHooks& hooks) {
   return Race(request, hooks).run();
 }
 
-}  // namespace regatta
+}  // namespace regatta::race

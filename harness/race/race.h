@@ -15,7 +15,7 @@
 #include "harness/record/record.h"
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::race {
 
 /// The latest evaluation of a run in progress.
 struct LastEvaluation {
@@ -34,7 +34,7 @@ struct RaceProgress {
   std::int64_t steps = 0;               ///< planned steps of the whole run
   std::optional<double> training_loss;  ///< loss of the last step; empty before the first
   LastEvaluation evaluation;
-  Target target;
+  record::Target target;
   std::optional<std::int64_t> reached_at_step;
   double examples_per_s = 0;           ///< mean so far, by the training clock, as in the record
   std::optional<double> seconds_left;  ///< estimate with evaluations; empty while unknown
@@ -45,13 +45,13 @@ struct RaceHooks {
   /// Called with the placed graph after the request has been checked, just before the clocks start.
   std::function<void(const Graph& placed)> ready;
   std::function<void(const RaceProgress&)> progress;
-  std::function<void(const std::string&)> tell;  ///< receives a line about the run's processes
-  std::function<void(const Record&)> ended;      ///< called before the trace is written
+  std::function<void(const std::string&)> tell;      ///< receives a line about the run's processes
+  std::function<void(const record::Record&)> ended;  ///< called before the trace is written
 };
 
 /// Runs the race. If the run cannot go on (diverged, timed out), its record has the status failed.
 /// Throws: RunError for errors before the clocks start (usage, data, unsupported, io); later only
 /// for a trace that cannot be written.
-Record race(const RaceRequest& request, const RaceHooks& hooks);
+record::Record race(const plan::RaceRequest& request, const RaceHooks& hooks);
 
-}  // namespace regatta
+}  // namespace regatta::race

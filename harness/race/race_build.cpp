@@ -24,22 +24,23 @@
 #include "harness/system/task_room.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::race {
 
-Race::Race(const RaceRequest& request, const RaceHooks& hooks)
+Race::Race(const plan::RaceRequest& request, const RaceHooks& hooks)
     : request_(request), hooks_(hooks), begin_ns_(now_ns()), checkpoints_(request) {
-  const Workload& workload = find_workload(request.workload);
-  find_strategies(request.strategy);  // reject unknown names before measuring
-  const std::string dataset = dataset_of(request, workload);
-  cores_ = available_cores(request.threads);
+  const workloads::Workload& workload = workloads::find_workload(request.workload);
+  strategies::find_strategies(request.strategy);  // reject unknown names before measuring
+  const std::string dataset = plan::dataset_of(request, workload);
+  cores_ = system::available_cores(request.threads);
   if (request.cluster.empty()) record_.load = load_before();
   cores_used_ = std::ssize(cores_);
-  placement_ = place_without_data(request);
+  placement_ = plan::place_without_data(request);
   check_room();
-  data_ = load_data(workload, dataset, files_of(request));
+  data_ = workloads::load_data(workload, dataset, plan::files_of(request));
   if (placement_.by_nccl) {
-    pinned_.emplace(*nccl_algorithm(request));
-    if (reach_of_run(request) == Reach::ThisHost) interface_.emplace(interface_with(kLoopback));
+    pinned_.emplace(*plan::nccl_algorithm(request));
+    if (reach_of_run(request) == ranks::Reach::ThisHost)
+      interface_.emplace(ranks::interface_with(ranks::kLoopback));
   }
   compute_data_weights();
   describe(dataset);
@@ -53,20 +54,20 @@ Race::Race(const RaceRequest& request, const RaceHooks& hooks)
 }
 
 /// The load by other processes before the run; it is measured before the run's time begins.
-std::optional<LoadRecord> Race::load_before() {
-  const std::optional<double> load = load_of_others();
+std::optional<record::LoadRecord> Race::load_before() {
+  const std::optional<double> load = system::load_of_others();
   begin_ns_ = now_ns();
   if (!load) return std::nullopt;
-  return LoadRecord{.before = *load};
+  return record::LoadRecord{.before = *load};
 }
 
 /// Checks that the run's processes have room, or that mpirun or srun has started as many. In
 /// virtual time there are none.
 void Race::check_room() {
-  if (!request_.cluster.empty()) return require_virtual(request_, placement_);
-  if (allocated_processes() == 0 && !slurm_job()) return;
-  check_allocation(placement_.processes);
-  if (allocated_processes() == 0) return require_room(request_, placement_);
+  if (!request_.cluster.empty()) return simulate::require_virtual(request_, placement_);
+  if (ranks::allocated_processes() == 0 && !system::slurm_job()) return;
+  ranks::check_allocation(placement_.processes);
+  if (ranks::allocated_processes() == 0) return plan::require_room(request_, placement_);
   members_.emplace(request_.arguments);
 }
 
@@ -76,78 +77,83 @@ void Race::check_room() {
 void Race::require_tasks() {
   constexpr int kOfAProcess = 4, kOfAWorker = 3, kOfLibraries = 16;
   if (!request_.cluster.empty()) return;
-  const auto workers = static_cast<int>(workers_of(placement_));
+  const auto workers = static_cast<int>(plan::workers_of(placement_));
   if (placement_.processes == 1) {
     const int team = static_cast<int>(record_.cell.threads_per_worker);
     const int lanes = kOfAProcess + workers * kOfAWorker;
-    return require_room_for({.all = lanes + workers * team, .in_a_process = lanes});
+    return system::require_room_for({.all = lanes + workers * team, .in_a_process = lanes});
   }
-  const int here = allocated_processes() > 0 || !request_.hosts.empty() ? 1 : placement_.processes;
-  require_room_for({.all = kOfLibraries * (here + 1) + workers,
-                    .in_a_process = kOfLibraries + workers / placement_.processes});
+  const int here =
+      ranks::allocated_processes() > 0 || !request_.hosts.empty() ? 1 : placement_.processes;
+  system::require_room_for({.all = kOfLibraries * (here + 1) + workers,
+                            .in_a_process = kOfLibraries + workers / placement_.processes});
 }
 
 /// Computes the initial weights that come from data; the result clock includes this.
 void Race::compute_data_weights() {
   const std::int64_t begin_ns = now_ns();
-  set_data_weights(placement_, data_weights_of(*placement_.workload, data_.train));
+  plan::set_data_weights(placement_, workloads::data_weights_of(*placement_.workload, data_.train));
   record_.data_weights_ns = now_ns() - begin_ns;
 }
 
 void Race::describe(const std::string& dataset) {
-  record_.cell =
-      cell_of(request_, placement_, {.dataset = dataset, .cores = static_cast<int>(cores_.size())});
+  record_.cell = plan::cell_of(request_, placement_,
+                               {.dataset = dataset, .cores = static_cast<int>(cores_.size())});
   if (data_.train.origin == DataOrigin::Unverified || data_.test.origin == DataOrigin::Unverified) {
-    record_.cell.unverified_data = digest_of(data_);
+    record_.cell.unverified_data = workloads::digest_of(data_);
   }
-  const Workload& workload = *placement_.workload;
+  const workloads::Workload& workload = *placement_.workload;
   record_.target = {.metric = std::string(to_string(workload.metric)),
                     .value = request_.target.value_or(workload.target)};
-  record_.run_id = random_hexadecimal(kRunIdBytes);
-  record_.timestamp = utc_timestamp();
+  record_.run_id = system::random_hexadecimal(system::kRunIdBytes);
+  record_.timestamp = system::utc_timestamp();
   record_.command = request_.command;
   record_.resumed = checkpoints_.resumed();
 }
 
 void Race::build() {
   // Throws if the machine or the build lacks the device.
-  evaluation_backend_ = make_backend(request_.device, {.engines = engines_of(placement_)});
+  evaluation_backend_ =
+      run::make_backend(request_.device, {.engines = plan::engines_of(placement_)});
   const Step& placed = placement_.placed->step;
   const std::vector<Step>& parts = placement_.placed->parts;
   const std::int64_t steps = placement_.recipe.total_examples / placement_.recipe.global_batch;
   record_.graph = graph_record(parts, std::max<std::int64_t>(1, steps));
   record_.graph.build_ns = placement_.placed->build_ns;
 
-  evaluation_points_ = evaluation_points_of(placement_);
-  const Recipe evaluated = evaluated_recipe(request_, placement_.recipe, data_.test.count);
-  evaluator_ = std::make_unique<Evaluator>(
-      *placement_.workload, as_computed(placement_, placement_.workload->evaluation(evaluated)),
-      data_.test, *evaluation_backend_,
-      EvaluatorOptions{
-          .cores = cores_,
-          .evaluations = most_evaluations(evaluation_points_),
-          .models = static_cast<int>(record_.graph.models),
-          .groups = dealt_groups(placed.global_batch / placed.normalization_group,
-                                 placement_.options.replicas, backup_workers_of(placement_)),
-          .launch = launch_of_evaluations(request_)});
+  evaluation_points_ = plan::evaluation_points_of(placement_);
+  const workloads::Recipe evaluated =
+      plan::evaluated_recipe(request_, placement_.recipe, data_.test.count);
+  evaluator_ = std::make_unique<run::Evaluator>(
+      *placement_.workload,
+      plan::as_computed(placement_, placement_.workload->evaluation(evaluated)), data_.test,
+      *evaluation_backend_,
+      run::EvaluatorOptions{.cores = cores_,
+                            .evaluations = plan::most_evaluations(evaluation_points_),
+                            .models = static_cast<int>(record_.graph.models),
+                            .groups = strategies::dealt_groups(
+                                placed.global_batch / placed.normalization_group,
+                                placement_.options.replicas, plan::backup_workers_of(placement_)),
+                            .launch = plan::launch_of_evaluations(request_)});
   unless_a_peer_is_lost([&] {
     start_trainer(placed, parts);
     record_.checksums.initial_weights = checksum_of_weights(*trainer_);
-    record_.checksums.data = digest_of(data_);
+    record_.checksums.data = workloads::digest_of(data_);
     checkpoints_.restore(*trainer_, record_);
   });
 }
 
 /// All places are in this process, even if the cluster has several.
 void Race::start_virtual_trainer(const Step& placed, const std::vector<Step>& parts) {
-  VirtualCell cell = virtual_cell(request_, placement_, parts);
-  ExecutorOptions options = executor_options(request_, placement_, data_.train, 0);
+  simulate::VirtualCell cell = simulate::virtual_cell(request_, placement_, parts);
+  ExecutorOptions options = plan::executor_options(request_, placement_, data_.train, 0);
   options.cores = cores_;
   options.threads_per_worker = cell.file.cluster.threads_per_worker;
-  const int workers = static_cast<int>(workers_of(placement_));
-  count_cores({{.workers = workers, .cores = options.threads_per_worker * workers}}, record_.cell);
-  auto trainer = std::make_unique<VirtualTrainer>(
-      std::move(cell), placed, make_backend(request_.device), std::move(options));
+  const int workers = static_cast<int>(plan::workers_of(placement_));
+  plan::count_cores({{.workers = workers, .cores = options.threads_per_worker * workers}},
+                    record_.cell);
+  auto trainer = std::make_unique<simulate::VirtualTrainer>(
+      std::move(cell), placed, run::make_backend(request_.device), std::move(options));
   virtual_ = trainer.get();
   trainer_ = std::move(trainer);
 }
@@ -167,9 +173,10 @@ void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
 
 void Race::start_trainer(const Step& placed, const std::vector<Step>& parts) {
   if (!request_.cluster.empty()) return start_virtual_trainer(placed, parts);
-  Fingerprint fingerprint;  // left empty if unused, because its hashes take time
+  plan::Fingerprint fingerprint;  // left empty if unused, because its hashes take time
   if (placement_.processes > 1 || checkpoints_.wanted()) {
-    fingerprint = fingerprint_of(request_, placement_, placed, data_.train, software_facts());
+    fingerprint =
+        plan::fingerprint_of(request_, placement_, placed, data_.train, system::software_facts());
   }
   trainer_ = make_trainer({.request = request_,
                            .placement = placement_,
@@ -184,13 +191,14 @@ void Race::start_trainer(const Step& placed, const std::vector<Step>& parts) {
                                },
                            .tell = [this](const std::string& line) { tell(line); }},
                           parts);
-  if (const std::vector<HostCores> hosts = trainer_->hosts(); !hosts.empty()) {
-    count_cores(hosts, record_.cell);
+  if (const std::vector<plan::HostCores> hosts = trainer_->hosts(); !hosts.empty()) {
+    plan::count_cores(hosts, record_.cell);
     cores_used_ = 0;
-    for (const HostCores& host : hosts) cores_used_ += host.cores;
+    for (const plan::HostCores& host : hosts) cores_used_ += host.cores;
   }
-  if (const auto quota = cpu_quota(); quota && *quota < 1) record_.cell.oversubscribed = true;
+  if (const auto quota = system::cpu_quota(); quota && *quota < 1)
+    record_.cell.oversubscribed = true;
   if (checkpoints_.wanted()) checkpoints_.identify(fingerprint, record_);
 }
 
-}  // namespace regatta
+}  // namespace regatta::race

@@ -26,21 +26,21 @@
 #include "kernels/base/error.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 
-namespace regatta {
+namespace regatta::race {
 
 class Race {
  public:
   /// Sets up the race, up to the moment before its clocks start. Throws: RunError for an invalid
   /// request.
-  Race(const RaceRequest& request, const RaceHooks& hooks);
+  Race(const plan::RaceRequest& request, const RaceHooks& hooks);
 
   /// Trains and evaluates. Called once.
-  Record run();
+  record::Record run();
 
  private:
   void check_room();
   void require_tasks();
-  std::optional<LoadRecord> load_before();
+  std::optional<record::LoadRecord> load_before();
   void compute_data_weights();
   void describe(const std::string& dataset);
   std::int64_t examples_after(std::int64_t planned) const;
@@ -50,38 +50,38 @@ class Race {
   void start_virtual_trainer(const Step& placed, const std::vector<Step>& parts);
   void train();
   void advance_to(std::int64_t examples);
-  EvaluationResult judge();
+  run::EvaluationResult judge();
   void evaluate(std::int64_t examples);
   void report(std::int64_t examples, Occasion occasion);
   std::optional<double> training_loss() const;
   void tell(const std::string& line);
   std::int64_t full_ns() const;
   void fail(const RunError& error);
-  TrainingReport last_report();
+  run::TrainingReport last_report();
   void finish();
 
-  RaceRequest request_;
+  plan::RaceRequest request_;
   RaceHooks hooks_;
-  std::optional<WaitingMembers> members_;         ///< only if mpirun or srun has started ranks
-  std::optional<PinnedNcclAlgorithm> pinned_;     ///< inherited by ranks and recorded
-  std::optional<PinnedNcclInterface> interface_;  ///< only if all ranks are on this host
+  std::optional<ranks::WaitingMembers> members_;     ///< only if mpirun or srun has started ranks
+  std::optional<comm::PinnedNcclAlgorithm> pinned_;  ///< inherited by ranks and recorded
+  std::optional<comm::PinnedNcclInterface> interface_;  ///< only if all ranks are on this host
   std::int64_t begin_ns_;
-  Checkpoints checkpoints_;
+  checkpoint::Checkpoints checkpoints_;
   std::vector<int> cores_;       ///< used by this process
   std::int64_t cores_used_ = 0;  ///< over all hosts of the run
-  DataSets data_;
-  Placement placement_;
-  EvaluationPoints evaluation_points_;
-  std::unique_ptr<Backend> evaluation_backend_;
-  std::unique_ptr<Trainer> trainer_;
-  VirtualTrainer* virtual_ = nullptr;  ///< the trainer, if it trains in virtual time
-  std::unique_ptr<Evaluator> evaluator_;
+  workloads::DataSets data_;
+  plan::Placement placement_;
+  plan::EvaluationPoints evaluation_points_;
+  std::unique_ptr<run::Backend> evaluation_backend_;
+  std::unique_ptr<run::Trainer> trainer_;
+  simulate::VirtualTrainer* virtual_ = nullptr;  ///< the trainer, if it trains in virtual time
+  std::unique_ptr<run::Evaluator> evaluator_;
   std::optional<RunError> early_failure_;
-  Record record_;
+  record::Record record_;
   std::int64_t run_begin_ns_ = 0;
-  TrainingClock training_clock_;
+  run::TrainingClock training_clock_;
   std::mutex progress_mutex_;
-  TraceFile trace_;
+  run::TraceFile trace_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::race

@@ -12,16 +12,17 @@
 #include "harness/record/record.h"
 #include "harness/simulate/virtual_cell.h"
 
-namespace regatta {
+namespace regatta::race {
 
 /// Simulates the run and returns its record. Throws: RunError(Usage, Data, Unsupported) if the
 /// cluster or the calibration does not fit the run; RunError(Timeout) if lanes deadlock.
-Record simulated_race(const RaceRequest& request);
+record::Record simulated_race(const plan::RaceRequest& request);
 
 /// Returns the record's fields about virtual time. `events` is the number of simulated events.
-Simulated simulated_facts(const VirtualCell& cell, VirtualMode mode, std::uint64_t events);
+record::Simulated simulated_facts(const simulate::VirtualCell& cell, simulate::VirtualMode mode,
+                                  std::uint64_t events);
 
 /// Prints the median step time, the speed, the shares of time, and the path of the record.
-void print_simulated(std::ostream& out, const Record& record, const std::string& folder);
+void print_simulated(std::ostream& out, const record::Record& record, const std::string& folder);
 
-}  // namespace regatta
+}  // namespace regatta::race

@@ -19,15 +19,15 @@
 #include "kernels/graph/collective.h"
 #include "kernels/graph/collective_messages.h"
 
-namespace regatta {
+namespace regatta::race {
 namespace {
 
 constexpr std::size_t kLossSamples = 400;
 constexpr std::size_t kFirstSamples = 16;
 
-StepTimes step_times(const std::vector<LoopHistory>& loops) {
+record::StepTimes step_times(const std::vector<run::LoopHistory>& loops) {
   std::vector<std::int64_t> times;
-  for (const LoopHistory& loop : loops) {
+  for (const run::LoopHistory& loop : loops) {
     times.insert(times.end(), loop.step_ns.begin(), loop.step_ns.end());
   }
   if (times.empty()) return {};
@@ -44,8 +44,9 @@ StepTimes step_times(const std::vector<LoopHistory>& loops) {
 }
 
 /// Examples per step, from the counts applied before each step and after the last completed one.
-StepExamples step_examples(const std::vector<LoopHistory>& loops, std::int64_t applied) {
-  std::vector<std::int64_t> counts = beginnings(loops);
+record::StepExamples step_examples(const std::vector<run::LoopHistory>& loops,
+                                   std::int64_t applied) {
+  std::vector<std::int64_t> counts = run::beginnings(loops);
   while (!counts.empty() && counts.back() >= applied) counts.pop_back();  // not completed
   counts.push_back(applied);
   std::adjacent_difference(counts.begin(), counts.end(), counts.begin());
@@ -58,9 +59,9 @@ StepExamples step_examples(const std::vector<LoopHistory>& loops, std::int64_t a
 /// Training losses in the order of examples seen. A loop's loss is its share of the batch's, so it
 /// is scaled up. At most kLossSamples are kept, evenly spread, besides the first kFirstSamples, by
 /// which two runs of one seed are compared (loss_path.h).
-std::vector<LossSample> loss_samples(const std::vector<LoopHistory>& loops) {
-  std::vector<LossSample> all;
-  for (const LoopHistory& loop : loops) {
+std::vector<record::LossSample> loss_samples(const std::vector<run::LoopHistory>& loops) {
+  std::vector<record::LossSample> all;
+  for (const run::LoopHistory& loop : loops) {
     for (std::size_t k = 0; k < loop.losses.size(); ++k) {
       all.push_back({.examples = loop.examples[k],
                      .loss = static_cast<double>(loop.losses[k]) / loop.share_of_batch});
@@ -69,7 +70,7 @@ std::vector<LossSample> loss_samples(const std::vector<LoopHistory>& loops) {
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.examples < b.examples; });
   const std::size_t stride = all.size() / kLossSamples + 1;
-  std::vector<LossSample> samples;
+  std::vector<record::LossSample> samples;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i >= kFirstSamples && i % stride != 0) continue;
     if (std::isfinite(all[i].loss)) samples.push_back(all[i]);
@@ -84,21 +85,21 @@ std::string hexadecimal(std::uint64_t value) {
 }
 
 /// Empty if there were no spans.
-std::optional<SpanRecord> span_record(const SpanHistogram& spans) {
+std::optional<record::SpanRecord> span_record(const SpanHistogram& spans) {
   if (spans.count() == 0) return std::nullopt;
-  return SpanRecord{.count = spans.count(),
-                    .sum = spans.sum(),
-                    .p50 = spans.quantile(0.5),
-                    .p99 = spans.quantile(0.99),
-                    .max = spans.largest()};
+  return record::SpanRecord{.count = spans.count(),
+                            .sum = spans.sum(),
+                            .p50 = spans.quantile(0.5),
+                            .p99 = spans.quantile(0.99),
+                            .max = spans.largest()};
 }
 
 /// Empty for a place to which no worker pushes.
-std::optional<PushRecord> push_record(const ExchangeTimes& times) {
+std::optional<record::PushRecord> push_record(const comm::ExchangeTimes& times) {
   if (times.queue.count() == 0) return std::nullopt;
-  return PushRecord{.barrier_ns = span_record(times.barrier).value_or(SpanRecord{}),
-                    .queue_ns = *span_record(times.queue),
-                    .wire_ns = *span_record(times.wire)};
+  return record::PushRecord{.barrier_ns = span_record(times.barrier).value_or(record::SpanRecord{}),
+                            .queue_ns = *span_record(times.queue),
+                            .wire_ns = *span_record(times.wire)};
 }
 
 template <typename T>
@@ -115,8 +116,8 @@ std::optional<std::string> torus_text(const CollectiveShape& shape) {
 }
 
 /// The all_reduces in the order of their groups, from each group's member 0, which is in one part.
-std::vector<SumRecord> all_reduces_of(const std::vector<Step>& parts) {
-  std::map<std::int64_t, SumRecord> by_group;
+std::vector<record::SumRecord> all_reduces_of(const std::vector<Step>& parts) {
+  std::map<std::int64_t, record::SumRecord> by_group;
   for (const Step& part : parts) {
     for (const Node& node : part.graph.nodes()) {
       if (node.op != Op::AllReduce || node.member != 0) continue;
@@ -128,7 +129,7 @@ std::vector<SumRecord> all_reduces_of(const std::vector<Step>& parts) {
           .bytes = shape.elements * shape.element_bytes};
     }
   }
-  std::vector<SumRecord> all;
+  std::vector<record::SumRecord> all;
   for (auto& [group, sum] : by_group) all.push_back(std::move(sum));
   return all;
 }
@@ -162,7 +163,7 @@ std::vector<std::int64_t> trimmed(const std::vector<std::uint64_t>& counts) {
 }
 
 /// Empty if no lateness was measured.
-std::optional<std::int64_t> late_uncertainty_ns(const ExchangeTimes& times) {
+std::optional<std::int64_t> late_uncertainty_ns(const comm::ExchangeTimes& times) {
   if (times.late.count() == 0) return std::nullopt;
   return times.late_uncertainty_ns;
 }
@@ -180,7 +181,7 @@ struct Updates {
 };
 
 /// Updates by replica, as counted by the first server; empty without backup workers.
-std::map<int, Updates> updates_with_backup(const std::vector<RankedWorker>& workers) {
+std::map<int, Updates> updates_with_backup(const std::vector<run::RankedWorker>& workers) {
   std::map<int, Updates> result;
   for (const auto& [rank, worker] : workers) {
     const bool decides = worker.place.role == Role::Server && worker.place.stage == 0;
@@ -199,7 +200,7 @@ void assign_equal_names(Part& part, const Measured& measured) {
 
 }  // namespace
 
-void summarize(const TrainingReport& report, std::int64_t examples, Record& record) {
+void summarize(const run::TrainingReport& report, std::int64_t examples, record::Record& record) {
   std::int64_t sent = 0;
   for (const auto& [place, traffic] : report.traffic) sent += traffic.sent;
   std::uint64_t consumed = 0;
@@ -211,32 +212,32 @@ void summarize(const TrainingReport& report, std::int64_t examples, Record& reco
   const std::map<int, Updates> backed = updates_with_backup(report.workers);
   for (const auto& [rank, worker] : report.workers) {
     const MemberTraffic bytes = at_place(report.traffic, worker.place);
-    const ExchangeTimes times = at_place(report.exchange_times, worker.place);
+    const comm::ExchangeTimes times = at_place(report.exchange_times, worker.place);
     const auto counted = backed.find(worker.place.replica);
     const Updates updates = counted != backed.end()
                                 ? counted->second
                                 : Updates{.applied = worker.place.role == Role::Peer
                                                          ? 0
                                                          : times.pushes.value_or(worker.steps)};
-    WorkerRecord& told =
-        record.workers.emplace_back(WorkerRecord{.rank = rank,
-                                                 .place = to_string(worker.place),
-                                                 .replica = worker.place.replica,
-                                                 .straggler_factor = straggler_factor(worker),
-                                                 .bytes_sent = bytes.sent,
-                                                 .bytes_received = bytes.received,
-                                                 .staleness_histogram = trimmed(worker.staleness),
-                                                 .age_ns = span_record(worker.age),
-                                                 .late_ns = span_record(times.late),
-                                                 .late_uncertainty_ns = late_uncertainty_ns(times),
-                                                 .exchange_wait_ns = span_record(times.wait),
-                                                 .pushes = push_record(times)});
+    record::WorkerRecord& told = record.workers.emplace_back(
+        record::WorkerRecord{.rank = rank,
+                             .place = to_string(worker.place),
+                             .replica = worker.place.replica,
+                             .straggler_factor = straggler_factor(worker),
+                             .bytes_sent = bytes.sent,
+                             .bytes_received = bytes.received,
+                             .staleness_histogram = trimmed(worker.staleness),
+                             .age_ns = span_record(worker.age),
+                             .late_ns = span_record(times.late),
+                             .late_uncertainty_ns = late_uncertainty_ns(times),
+                             .exchange_wait_ns = span_record(times.wait),
+                             .pushes = push_record(times)});
     assign_equal_names(told, worker);
     told.updates_applied = updates.applied;
     told.updates_dropped = updates.dropped;
   }
   for (const auto& [rank, clock] : report.clocks) {
-    assign_equal_names(record.clocks.emplace_back(ClockRecord{.rank = rank}), clock);
+    assign_equal_names(record.clocks.emplace_back(record::ClockRecord{.rank = rank}), clock);
   }
   record.kernels.assign(report.kernels.begin(), report.kernels.end());
   record.lost_updates = report.lost_updates;
@@ -246,8 +247,8 @@ void summarize(const TrainingReport& report, std::int64_t examples, Record& reco
   record.losses = loss_samples(report.loops);
 }
 
-GraphRecord graph_record(const std::vector<Step>& parts, std::int64_t steps) {
-  GraphRecord record;
+record::GraphRecord graph_record(const std::vector<Step>& parts, std::int64_t steps) {
+  record::GraphRecord record;
   std::int64_t sent = 0;
   for (const Step& part : parts) {
     const auto nodes = static_cast<std::int64_t>(part.graph.nodes().size());
@@ -262,25 +263,26 @@ GraphRecord graph_record(const std::vector<Step>& parts, std::int64_t steps) {
   return record;
 }
 
-std::string checksum_of_weights(Trainer& trainer) {
-  const std::vector<VariableCopy> copies = trainer.variables(Copies::ForEvaluation);
+std::string checksum_of_weights(run::Trainer& trainer) {
+  const std::vector<run::VariableCopy> copies = trainer.variables(run::Copies::ForEvaluation);
   std::set<std::string> parameters;
   for (const auto& [variable, tensor, version, model] : copies) {
     if (variable.kind == VariableKind::Parameter) parameters.insert(variable.judged_name());
   }
   std::uint64_t weights = fnv1a("");
   for (const std::string& name : parameters) {
-    const std::vector<float> whole = assemble(copies, name).front();  // of replica 0, or home
+    const std::vector<float> whole = run::assemble(copies, name).front();  // of replica 0, or home
     weights = fnv1a(whole.data(), whole.size() * sizeof whole[0], weights);
   }
   return hexadecimal(weights);
 }
 
-void check_replicas_agree(Trainer& trainer, const Placement& placement) {
-  const Exchange exchange = exchange_of(placement.strategies);
-  if (exchange != Exchange::Synchronous && exchange != Exchange::Compressed) return;
+void check_replicas_agree(run::Trainer& trainer, const plan::Placement& placement) {
+  const strategies::Exchange exchange = strategies::exchange_of(placement.strategies);
+  if (exchange != strategies::Exchange::Synchronous && exchange != strategies::Exchange::Compressed)
+    return;
   std::map<std::string, Tensor> first;
-  for (const auto& [variable, tensor, version, model] : trainer.variables(Copies::All)) {
+  for (const auto& [variable, tensor, version, model] : trainer.variables(run::Copies::All)) {
     if (variable.kind != VariableKind::Parameter) continue;
     const auto [entry, is_new] = first.try_emplace(variable.name, tensor);
     if (is_new) continue;
@@ -293,4 +295,4 @@ void check_replicas_agree(Trainer& trainer, const Placement& placement) {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::race

@@ -17,7 +17,7 @@
 #include "harness/system/slurm_job.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 constexpr std::array kTold = {kCoordinatorVariable, kRunIdVariable, kTokenVariable};
@@ -56,7 +56,7 @@ std::optional<int> rank_in_allocation() {
 }
 
 Reach reach_of_ranks() {
-  const bool is_one_host = is_started_by_srun() ? other_host_of_slurm_job().empty()
+  const bool is_one_host = is_started_by_srun() ? system::other_host_of_slurm_job().empty()
                                                 : number_in("OMPI_COMM_WORLD_LOCAL_SIZE") ==
                                                       number_in("OMPI_COMM_WORLD_SIZE");
   return is_one_host ? Reach::ThisHost : Reach::Hosts;
@@ -85,8 +85,8 @@ void check_allocation(int processes) {
   }
 }
 
-std::unique_ptr<MpiSession> open_session(int processes) {
-  auto session = std::make_unique<MpiSession>();
+std::unique_ptr<comm::MpiSession> open_session(int processes) {
+  auto session = std::make_unique<comm::MpiSession>();
   if (session->size() == processes) return session;
   const int known = session->size();
   session->abandon();
@@ -101,10 +101,10 @@ bool joins_allocation() {
   return std::getenv(kJoinedVariable) != nullptr || is_member_of_allocation();
 }
 
-std::unique_ptr<MpiSession> join_allocation(int processes) {
+std::unique_ptr<comm::MpiSession> join_allocation(int processes) {
   std::signal(SIGALRM, end_in_vain);
   alarm(kJoinSeconds);
-  std::unique_ptr<MpiSession> session = open_session(processes);
+  std::unique_ptr<comm::MpiSession> session = open_session(processes);
   std::string lines;
   for (const char* name : kTold) {
     const char* value = std::getenv(name);
@@ -134,4 +134,4 @@ WaitingMembers::~WaitingMembers() {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

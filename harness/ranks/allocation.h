@@ -15,7 +15,7 @@
 #include "harness/ranks/open_mpi.h"
 #include "kernels/comm/mpi/mpi_session.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 /// Returns the number of processes in this process's allocation; 0 if it has none, or if a
 /// coordinator started this process.
@@ -44,7 +44,7 @@ bool is_member_of_allocation();
 
 /// Opens the MPI session of a run of `processes` processes. Throws: RunError(PeerLost) if
 /// MPI_COMM_WORLD has another size, for example 1 because each process is a world of its own.
-std::unique_ptr<MpiSession> open_session(int processes);
+std::unique_ptr<comm::MpiSession> open_session(int processes);
 
 /// True in the processes that must call join_allocation(): the members of an allocation, and the
 /// rank 0 that the coordinator of an allocation has started.
@@ -52,7 +52,7 @@ bool joins_allocation();
 
 /// Joins the MPI session and sets the environment variables that a coordinator sets for its ranks.
 /// Ends this process if rank 0 does not join. Precondition: joins_allocation().
-std::unique_ptr<MpiSession> join_allocation(int processes);
+std::unique_ptr<comm::MpiSession> join_allocation(int processes);
 
 /// The members of srun's allocation, which wait in MPI_Init until rank 0 has started. Unless
 /// are_told() was called, the destructor ends these processes, which would otherwise go on waiting.
@@ -71,4 +71,4 @@ class WaitingMembers {
   bool told_ = false;
 };
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -9,7 +9,7 @@
 #include "harness/system/variables_for_test.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 using testing::HasSubstr;
@@ -87,4 +87,4 @@ TEST(Allocation, WantsPmixOfSrun) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::ranks

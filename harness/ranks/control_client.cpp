@@ -14,14 +14,14 @@
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/comm/grpc/grpc_hello.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 constexpr auto kConnectLimit = std::chrono::seconds(10);
 
-std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const TlsFiles& tls) {
-  auto channel = exchange::connect({.address = address, .tls = tls, .limits = kControlLimits});
-  const std::string error = exchange::why_not_connected(channel, tls, kConnectLimit);
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const comm::TlsFiles& tls) {
+  auto channel = comm::connect({.address = address, .tls = tls, .limits = kControlLimits});
+  const std::string error = comm::why_not_connected(channel, tls, kConnectLimit);
   if (error.empty()) return channel;
   throw RunError(ErrorKind::PeerLost,
                  "no connection to the coordinator at " + address + ": " + error +
@@ -32,10 +32,10 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const Tl
 
 class ControlClient::Impl {
  public:
-  Impl(const std::string& address, const RunIdentity& identity, const control::Hello& hello,
-       const TlsFiles& tls)
+  Impl(const std::string& address, const comm::RunIdentity& identity, const control::Hello& hello,
+       const comm::TlsFiles& tls)
       : stub_(open_channel(address, tls)) {
-    exchange::say(identity, kProtocolVersion, context_);
+    comm::say(identity, plan::kProtocolVersion, context_);
     stream_ = stub_.Session(&context_);
     control::FromRank first;
     *first.mutable_hello() = hello;
@@ -101,8 +101,8 @@ class ControlClient::Impl {
   std::thread beater_;
 };
 
-ControlClient::ControlClient(const std::string& address, const RunIdentity& identity,
-                             const control::Hello& hello, const TlsFiles& tls)
+ControlClient::ControlClient(const std::string& address, const comm::RunIdentity& identity,
+                             const control::Hello& hello, const comm::TlsFiles& tls)
     : impl_(std::make_unique<Impl>(address, identity, hello, tls)) {}
 ControlClient::~ControlClient() = default;
 void ControlClient::beat(std::function<control::Beat()> progress) {
@@ -112,4 +112,4 @@ void ControlClient::send(const control::FromRank& message) { impl_->send(message
 std::optional<control::ToRank> ControlClient::read() { return impl_->read(); }
 std::string ControlClient::finish() { return impl_->finish(); }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

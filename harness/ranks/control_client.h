@@ -15,14 +15,14 @@
 #include "harness/ranks/control_protocol.h"
 #include "kernels/comm/grpc/exchange_options.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 class ControlClient {
  public:
   /// Opens the session. Throws: RunError(PeerLost) if no coordinator answers within 10 s or if it
   /// rejects this process's certificate, RunError(Usage) that names an unusable TLS file.
-  ControlClient(const std::string& address, const RunIdentity& identity,
-                const control::Hello& hello, const TlsFiles& tls = {});
+  ControlClient(const std::string& address, const comm::RunIdentity& identity,
+                const control::Hello& hello, const comm::TlsFiles& tls = {});
   /// Ends the session if finish() was not called.
   ~ControlClient();
   ControlClient(const ControlClient&) = delete;
@@ -44,4 +44,4 @@ class ControlClient {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::ranks

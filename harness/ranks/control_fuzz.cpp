@@ -11,36 +11,36 @@
 #include "harness/ranks/incoming_variables.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 constexpr int kRank = 3;
 
 /// The messages in which a report is sent.
-std::vector<control::BytesPiece> pieces_of(const TrainingReport& report) {
+std::vector<control::BytesPiece> pieces_of(const run::TrainingReport& report) {
   std::vector<control::BytesPiece> pieces;
   send_report(report,
               [&](const control::FromRank& message) { pieces.push_back(message.report_piece()); });
   return pieces;
 }
 
-void require_sound(const TrainingReport& report) {
-  for (const RankedWorker& worker : report.workers) {
+void require_sound(const run::TrainingReport& report) {
+  for (const run::RankedWorker& worker : report.workers) {
     check(worker.rank == kRank, "a rank reports of itself");
     check(worker.report.place.role <= kLastRole, "a worker has a role");
   }
-  for (const LoopHistory& loop : report.loops) {
+  for (const run::LoopHistory& loop : report.loops) {
     check(loop.losses.empty() || loop.losses.size() == loop.examples.size(), "a loss is a step's");
   }
   const std::vector<control::BytesPiece> pieces = pieces_of(report);
   check(pieces.size() == 1 && pieces[0].last(), "a report of a small message is small");
-  const std::optional<TrainingReport> again = ReportReader().take(pieces[0], kRank);
+  const std::optional<run::TrainingReport> again = ReportReader().take(pieces[0], kRank);
   check(again && pieces_of(*again)[0].data() == pieces[0].data(),
         "a report is read as it was written");
 }
 
 void read(const control::BytesPiece& piece) {
-  std::optional<TrainingReport> report;
+  std::optional<run::TrainingReport> report;
   try {
     report = ReportReader().take(piece, kRank);
   } catch (const RunError& error) {
@@ -75,7 +75,7 @@ std::vector<Step> parts() {
 void read(const control::Piece& piece) {
   static const std::vector<Step> kParts = parts();
   IncomingVariables incoming(kParts);
-  const VariableCopy first = incoming.expect(0, 0);
+  const run::VariableCopy first = incoming.expect(0, 0);
   incoming.expect(0, 1);
   if (!incoming.take(0, piece)) return;
   const std::string& data = piece.data();
@@ -111,7 +111,7 @@ void refuse_to_log(google::protobuf::LogLevel, const char* /*file*/, int /*line*
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::ranks
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace control = regatta::control;

@@ -9,7 +9,7 @@
 #include "harness/system/bytes.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 std::vector<control::BytesPiece> pieces_of(const std::string& bytes) {
@@ -53,7 +53,7 @@ void require_whole(const ProcessTrace& trace) {
 
 }  // namespace
 
-void set_fingerprint(control::Join& join, const Fingerprint& fingerprint) {
+void set_fingerprint(control::Join& join, const plan::Fingerprint& fingerprint) {
   for (const auto& [name, value] : fingerprint) {
     control::Line& line = *join.add_fingerprint();
     line.set_name(name);
@@ -61,15 +61,15 @@ void set_fingerprint(control::Join& join, const Fingerprint& fingerprint) {
   }
 }
 
-Fingerprint fingerprint_in(const control::Join& join) {
-  Fingerprint fingerprint;
+plan::Fingerprint fingerprint_in(const control::Join& join) {
+  plan::Fingerprint fingerprint;
   for (const control::Line& line : join.fingerprint()) {
     fingerprint.emplace_back(line.name(), line.value());
   }
   return fingerprint;
 }
 
-void send_pieces(VariableId id, const VariableCopy& copy,
+void send_pieces(VariableId id, const run::VariableCopy& copy,
                  const std::function<void(control::Piece)>& send) {
   const std::int64_t bytes = copy.tensor.type.bytes();
   for (std::int64_t offset = 0; offset < bytes; offset += kPieceBytes) {
@@ -103,9 +103,9 @@ Positions positions_in(const control::BeginAt& message) {
   return positions;
 }
 
-void send_report(const TrainingReport& report,
+void send_report(const run::TrainingReport& report,
                  const std::function<void(const control::FromRank&)>& send) {
-  for (control::BytesPiece& piece : pieces_of(bytes_of(report))) {
+  for (control::BytesPiece& piece : pieces_of(system::bytes_of(report))) {
     control::FromRank message;
     *message.mutable_report_piece() = std::move(piece);
     send(message);
@@ -114,7 +114,7 @@ void send_report(const TrainingReport& report,
 
 void send_trace(const ProcessTrace& trace,
                 const std::function<void(const control::FromRank&)>& send) {
-  for (control::BytesPiece& piece : pieces_of(bytes_of(trace))) {
+  for (control::BytesPiece& piece : pieces_of(system::bytes_of(trace))) {
     control::FromRank message;
     *message.mutable_trace_piece() = std::move(piece);
     send(message);
@@ -131,17 +131,17 @@ std::optional<std::string> PieceReader::take(const control::BytesPiece& piece,
   return std::exchange(bytes_, {});
 }
 
-std::optional<TrainingReport> ReportReader::take(const control::BytesPiece& piece, int rank) {
+std::optional<run::TrainingReport> ReportReader::take(const control::BytesPiece& piece, int rank) {
   const std::optional<std::string> bytes = bytes_.take(piece, "report");
   if (!bytes) return std::nullopt;
-  TrainingReport report;
+  run::TrainingReport report;
   try {
-    report = value_in<TrainingReport>(*bytes);
+    report = system::value_in<run::TrainingReport>(*bytes);
     require_whole(report);
   } catch (const RunError& error) {
     throw RunError(ErrorKind::PeerLost, std::string("its report is damaged: ") + error.what());
   }
-  for (RankedWorker& worker : report.workers) worker.rank = rank;
+  for (run::RankedWorker& worker : report.workers) worker.rank = rank;
   if (!report.clocks.empty()) report.clocks = {{rank, report.clocks.begin()->second}};
   return report;
 }
@@ -151,7 +151,7 @@ std::optional<ProcessTrace> TraceReader::take(const control::BytesPiece& piece, 
   if (!bytes) return std::nullopt;
   ProcessTrace trace;
   try {
-    trace = value_in<ProcessTrace>(*bytes);
+    trace = system::value_in<ProcessTrace>(*bytes);
     require_whole(trace);
   } catch (const RunError& error) {
     throw RunError(ErrorKind::PeerLost, std::string("its trace is damaged: ") + error.what());
@@ -168,4 +168,4 @@ ErrorKind kind_of(const control::Trouble& trouble) {
   return ErrorKind::PeerLost;
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -14,20 +14,20 @@
 #include "harness/run/trainer.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
-void set_fingerprint(control::Join& join, const Fingerprint& fingerprint);
-Fingerprint fingerprint_in(const control::Join& join);
+void set_fingerprint(control::Join& join, const plan::Fingerprint& fingerprint);
+plan::Fingerprint fingerprint_in(const control::Join& join);
 
 /// Sends a variable in pieces of bounded size, in order.
-void send_pieces(VariableId id, const VariableCopy& copy,
+void send_pieces(VariableId id, const run::VariableCopy& copy,
                  const std::function<void(control::Piece)>& send);
 
 void set_positions(control::BeginAt& message, const Positions& positions);
 Positions positions_in(const control::BeginAt& message);
 
 /// Sends the report of one process in messages of bounded size.
-void send_report(const TrainingReport& report,
+void send_report(const run::TrainingReport& report,
                  const std::function<void(const control::FromRank&)>& send);
 
 /// Sends the trace of one process in messages of bounded size.
@@ -50,7 +50,7 @@ class ReportReader {
  public:
   /// Adds a piece. Returns the report of `rank` if this piece is its last; otherwise empty.
   /// Throws: RunError(PeerLost) if the bytes are damaged or too many.
-  std::optional<TrainingReport> take(const control::BytesPiece& piece, int rank);
+  std::optional<run::TrainingReport> take(const control::BytesPiece& piece, int rank);
 
  private:
   PieceReader bytes_;
@@ -70,4 +70,4 @@ class TraceReader {
 /// The ErrorKind whose name is in a rank's error message; PeerLost for an unknown name.
 ErrorKind kind_of(const control::Trouble& trouble);
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -12,11 +12,11 @@
 #include "harness/ranks/control_protocol.h"
 #include "harness/system/bytes.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 /// The report of rank 4 read from these bytes, cut into pieces of `size`.
-std::optional<TrainingReport> taken(const std::string& bytes, std::size_t size) {
+std::optional<run::TrainingReport> taken(const std::string& bytes, std::size_t size) {
   ReportReader reader;
   for (std::size_t begin = 0; begin < bytes.size(); begin += size) {
     control::BytesPiece piece;
@@ -37,8 +37,8 @@ std::string error_of(const std::string& bytes) {
   return "no error";
 }
 
-TrainingReport sample_report() {
-  TrainingReport report;
+run::TrainingReport sample_report() {
+  run::TrainingReport report;
   report.workers.push_back({.rank = 4, .report = {.place = {.replica = 3, .stage = 1}}});
   report.workers[0].report.staleness = {5, 0, 6};
   report.workers[0].report.data_order = 0xFEDC'BA98'7654'3210;
@@ -50,7 +50,7 @@ TrainingReport sample_report() {
                           .examples = {50, 100}});
   report.traffic[{.replica = 1, .stage = 0, .role = Role::Server}] = {
       .sent = 1, .received = 2, .messages = 3};
-  ExchangeTimes& times = report.exchange_times[{.replica = 3}];
+  comm::ExchangeTimes& times = report.exchange_times[{.replica = 3}];
   times.late.add(70);
   times.late_uncertainty_ns = 9;
   times.pushes = 8;
@@ -62,28 +62,28 @@ TrainingReport sample_report() {
 }
 
 TEST(ControlMessages, CarryAReport) {
-  TrainingReport report = sample_report();
+  run::TrainingReport report = sample_report();
   report.loops[0].step_ns.assign(kPieceBytes / 4, 30);  // too long for one message
   report.loops[0].losses.assign(kPieceBytes / 4, 0.1F);
   report.loops[0].examples.assign(kPieceBytes / 4, 50);
   ReportReader reader;
-  std::optional<TrainingReport> read;
+  std::optional<run::TrainingReport> read;
   send_report(report, [&](const control::FromRank& message) {
     EXPECT_LT(message.ByteSizeLong(), static_cast<std::size_t>(kControlLimits.most_message_bytes));
     EXPECT_FALSE(read.has_value());
     read = reader.take(message.report_piece(), 4);
   });
   ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(bytes_of(*read), bytes_of(report));
+  EXPECT_EQ(system::bytes_of(*read), system::bytes_of(report));
 }
 
 TEST(ControlMessages, TellTheRankThatHasReported) {
-  TrainingReport report = sample_report();
+  run::TrainingReport report = sample_report();
   report.workers[0].rank = 1;
   report.clocks = {{1, report.clocks.at(4)}};
-  const std::optional<TrainingReport> read = taken(bytes_of(report), 100);
+  const std::optional<run::TrainingReport> read = taken(system::bytes_of(report), 100);
   ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(bytes_of(*read), bytes_of(sample_report()));
+  EXPECT_EQ(system::bytes_of(*read), system::bytes_of(sample_report()));
 }
 
 ProcessTrace sample_trace() {
@@ -114,12 +114,12 @@ TEST(ControlMessages, CarryATrace) {
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->rank, 4);
   trace.rank = 4;
-  EXPECT_EQ(bytes_of(*read), bytes_of(trace));
+  EXPECT_EQ(system::bytes_of(*read), system::bytes_of(trace));
 }
 
 std::string error_of(const ProcessTrace& trace) {
   control::BytesPiece piece;
-  piece.set_data(bytes_of(trace));
+  piece.set_data(system::bytes_of(trace));
   piece.set_last(true);
   try {
     TraceReader().take(piece, 4);
@@ -163,7 +163,7 @@ TEST(ControlMessages, KeepTheKindOfEveryError) {
 }
 
 TEST(ControlMessages, RefuseAReportThatIsNone) {
-  const std::string bytes = bytes_of(sample_report());
+  const std::string bytes = system::bytes_of(sample_report());
   EXPECT_EQ(error_of("x"), "its report is damaged: at byte 0 of 1 it is cut short");
   EXPECT_NE(error_of(bytes + "x").find("more follows"), std::string::npos);
   for (std::size_t size = 1; size < bytes.size(); ++size) {
@@ -172,11 +172,11 @@ TEST(ControlMessages, RefuseAReportThatIsNone) {
 }
 
 TEST(ControlMessages, RefuseAReportThatContradictsItself) {
-  TrainingReport report = sample_report();
+  run::TrainingReport report = sample_report();
   report.loops[0].examples.pop_back();
-  EXPECT_EQ(error_of(bytes_of(report)),
+  EXPECT_EQ(error_of(system::bytes_of(report)),
             "its report is damaged: the histories of a loop differ in length");
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::ranks

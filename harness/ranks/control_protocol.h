@@ -9,7 +9,7 @@
 
 #include "kernels/comm/grpc/exchange_options.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 inline constexpr std::int64_t kPieceBytes = 1024 * 1024;
 inline constexpr std::size_t kMostReportBytes = std::size_t{1} << 30;
@@ -19,9 +19,9 @@ inline constexpr std::size_t kMostReportBytes = std::size_t{1} << 30;
 inline constexpr std::chrono::milliseconds kBeatPeriod{500};
 inline constexpr std::chrono::milliseconds kMostSilence{5000};
 
-inline constexpr ConnectionLimits kControlLimits{.keepalive_time_ms = 10'000,
-                                                 .keepalive_timeout_ms = 20'000,
-                                                 .most_message_bytes = 2 * 1024 * 1024};
+inline constexpr comm::ConnectionLimits kControlLimits{.keepalive_time_ms = 10'000,
+                                                       .keepalive_timeout_ms = 20'000,
+                                                       .most_message_bytes = 2 * 1024 * 1024};
 
 /// Environment variables that a coordinator sets for its ranks.
 inline constexpr char kCoordinatorVariable[] =
@@ -31,4 +31,4 @@ inline constexpr char kTokenVariable[] = "REGATTA_TOKEN";
 /// Set for rank 0 in an existing allocation, which then sends the run's variables by MPI.
 inline constexpr char kJoinedVariable[] = "REGATTA_JOINED";
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -14,7 +14,7 @@
 #include "kernels/comm/grpc/grpc_hello.h"
 #include "kernels/comm/grpc/published.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 using Stream = grpc::ServerReaderWriter<control::ToRank, control::FromRank>;
@@ -28,16 +28,16 @@ class ControlServer::Impl final : public control::Control::Service {
  public:
   explicit Impl(const ControlServerOptions& options)
       : identity_(options.identity), sessions_(static_cast<std::size_t>(options.ranks)) {
-    listener_ = exchange::listen({.listen = options.listen,
-                                  .name = "coordinator",
-                                  .tls = options.tls,
-                                  .limits = kControlLimits},
-                                 [&](grpc::ServerBuilder& builder) {
-                                   grpc::ResourceQuota quota("control");
-                                   quota.SetMaxThreads(options.ranks + kSpareThreads);
-                                   builder.SetResourceQuota(quota);
-                                   builder.RegisterService(this);
-                                 });
+    listener_ = comm::listen({.listen = options.listen,
+                              .name = "coordinator",
+                              .tls = options.tls,
+                              .limits = kControlLimits},
+                             [&](grpc::ServerBuilder& builder) {
+                               grpc::ResourceQuota quota("control");
+                               quota.SetMaxThreads(options.ranks + kSpareThreads);
+                               builder.SetResourceQuota(quota);
+                               builder.RegisterService(this);
+                             });
     set_up_.publish();
   }
 
@@ -48,7 +48,7 @@ class ControlServer::Impl final : public control::Control::Service {
 
   grpc::Status Session(grpc::ServerContext* context, Stream* stream) override {
     set_up_.see();
-    const grpc::Status status = exchange::check_run(*context, identity_, kProtocolVersion);
+    const grpc::Status status = comm::check_run(*context, identity_, plan::kProtocolVersion);
     if (!status.ok()) return status;
     control::FromRank message;
     if (!stream->Read(&message) || !message.has_hello()) {
@@ -70,7 +70,7 @@ class ControlServer::Impl final : public control::Control::Service {
 
   const std::string& address() const { return listener_.address; }
 
-  const RunIdentity identity_;
+  const comm::RunIdentity identity_;
 
   struct RankSession {
     RankState state;
@@ -82,8 +82,8 @@ class ControlServer::Impl final : public control::Control::Service {
   std::condition_variable arrived_;
   std::deque<RankMessage> messages_;
   std::vector<RankSession> sessions_;
-  exchange::Published set_up_;
-  exchange::Listener listener_;  // last: its threads use all of the above
+  comm::Published set_up_;
+  comm::Listener listener_;  // last: its threads use all of the above
 
  private:
   RankSession& session(int rank) { return sessions_[static_cast<std::size_t>(rank)]; }
@@ -149,4 +149,4 @@ RankState ControlServer::state(int rank) const {
   return impl_->sessions_.at(static_cast<std::size_t>(rank)).state;
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -17,13 +17,13 @@
 #include "harness/ranks/control_protocol.h"
 #include "kernels/comm/grpc/exchange_options.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 struct ControlServerOptions {
-  RunIdentity identity;
+  comm::RunIdentity identity;
   std::string listen = "127.0.0.1";  ///< address without port, or `unix:FOLDER`
   int ranks = 1;
-  TlsFiles tls{};
+  comm::TlsFiles tls{};
 };
 
 struct RankState {
@@ -63,4 +63,4 @@ class ControlServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::ranks

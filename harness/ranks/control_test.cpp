@@ -17,12 +17,14 @@
 #include "kernels/comm/grpc/grpc_hello.h"
 #include "kernels/comm/grpc/unix_sockets.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 using std::chrono::milliseconds;
 
-RunIdentity identity() { return {.run_id = std::string(32, 'a'), .token = std::string(64, 'b')}; }
+comm::RunIdentity identity() {
+  return {.run_id = std::string(32, 'a'), .token = std::string(64, 'b')};
+}
 
 control::Hello hello_of(int rank) {
   control::Hello hello;
@@ -36,15 +38,15 @@ control::Hello hello_of(int rank) {
 struct Stranger {
   std::string run_id = identity().run_id;
   std::string token = identity().token;
-  std::string protocol = kProtocolVersion;
+  std::string protocol = plan::kProtocolVersion;
   int rank = 0;
 
   grpc::Status ask(const ControlServer& server) const {
     auto stub = control::Control::NewStub(
-        exchange::connect({.address = server.address(), .tls = {}, .limits = kControlLimits}));
+        comm::connect({.address = server.address(), .tls = {}, .limits = kControlLimits}));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
-    exchange::say({.run_id = run_id, .token = token}, protocol, context);
+    comm::say({.run_id = run_id, .token = token}, protocol, context);
     auto stream = stub->Session(&context);
     control::FromRank first;
     *first.mutable_hello() = hello_of(rank);
@@ -157,7 +159,7 @@ TEST_F(Control, NoticesASessionThatBreaks) {
 }
 
 /// The error of a client whose session is refused.
-std::string refusal(const ControlServer& server, const TlsFiles& tls) {
+std::string refusal(const ControlServer& server, const comm::TlsFiles& tls) {
   try {
     const ControlClient client(server.address(), identity(), hello_of(0), tls);
   } catch (const RunError& error) {
@@ -169,7 +171,7 @@ std::string refusal(const ControlServer& server, const TlsFiles& tls) {
 
 TEST(ControlOverTls, TakesOneWithACertificateOfTheAuthority) {
   const test::Certificates certificates;
-  const TlsFiles tls = certificates.files_of("process");
+  const comm::TlsFiles tls = certificates.files_of("process");
   ControlServer server({.identity = identity(), .ranks = 1, .tls = tls});
   const ControlClient client(server.address(), identity(), hello_of(0), tls);
   EXPECT_TRUE(soon([&] { return server.state(0).greeted; }));
@@ -179,9 +181,9 @@ TEST(ControlOverTls, RefusesOneWithoutACertificateOfTheAuthority) {
   const test::Certificates certificates;
   const ControlServer server(
       {.identity = identity(), .ranks = 1, .tls = certificates.files_of("process")});
-  TlsFiles believing = certificates.files_of("stranger");
+  comm::TlsFiles believing = certificates.files_of("stranger");
   believing.authority = certificates.path("authority");  // trusts the server, shows its own
-  for (const TlsFiles& tls : {certificates.files_of("stranger"), believing}) {
+  for (const comm::TlsFiles& tls : {certificates.files_of("stranger"), believing}) {
     const std::string error = refusal(server, tls);
     EXPECT_NE(error.find("no connection to the coordinator at 127.0.0.1:"), std::string::npos);
     EXPECT_NE(error.find("the same for all processes"), std::string::npos) << error;
@@ -208,7 +210,7 @@ TEST(ControlClient, NoticesACoordinatorThatIsGone) {
 }
 
 TEST(ControlServer, HearsRanksAtASocketUntilItsFolderGoes) {
-  auto folder = std::make_unique<exchange::SocketFolder>();
+  auto folder = std::make_unique<comm::SocketFolder>();
   ControlServer server({.identity = identity(), .listen = folder->listen(), .ranks = 2});
   EXPECT_EQ(server.address(), folder->listen() + "/coordinator");
   ControlClient client(server.address(), identity(), hello_of(0));
@@ -229,4 +231,4 @@ TEST(ControlServer, CannotListenOnAnAddressThatIsNotThisMachines) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::ranks

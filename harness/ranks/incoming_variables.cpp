@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace regatta {
+namespace regatta::ranks {
 
 IncomingVariables::IncomingVariables(const std::vector<Step>& parts)
     : parts_(parts), incoming_(parts.size()), values_(parts.size()), versions_(parts.size()) {
@@ -13,7 +13,7 @@ IncomingVariables::IncomingVariables(const std::vector<Step>& parts)
   }
 }
 
-VariableCopy IncomingVariables::expect(std::size_t process, VariableId id) {
+run::VariableCopy IncomingVariables::expect(std::size_t process, VariableId id) {
   const Variable& variable = parts_[process].graph.variable(id);
   std::vector<float>& values = values_[process][static_cast<std::size_t>(id)];
   values.resize(static_cast<std::size_t>((variable.type.bytes() + 3) / 4));
@@ -44,4 +44,4 @@ bool IncomingVariables::take(std::size_t process, const control::Piece& piece) {
   return true;
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -11,7 +11,7 @@
 #include "harness/ranks/control.pb.h"
 #include "harness/run/trainer.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 class IncomingVariables {
  public:
@@ -20,7 +20,7 @@ class IncomingVariables {
 
   /// Expects a variable from the process, after those already expected from it. The returned copy
   /// refers to memory that holds the variable's previous values until new pieces overwrite them.
-  VariableCopy expect(std::size_t process, VariableId id);
+  run::VariableCopy expect(std::size_t process, VariableId id);
   bool expects_any(std::size_t process) const { return !incoming_[process].variables.empty(); }
   /// Stores a piece. Returns false, and stores nothing, if it is not the piece expected next.
   [[nodiscard]] bool take(std::size_t process, const control::Piece& piece);
@@ -41,4 +41,4 @@ class IncomingVariables {
   std::vector<std::vector<std::uint64_t>> versions_;     ///< by process and variable
 };
 
-}  // namespace regatta
+}  // namespace regatta::ranks

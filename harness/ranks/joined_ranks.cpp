@@ -7,9 +7,9 @@
 
 #include "harness/plan/fingerprint.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
-JoinedRanks::JoinedRanks(Fingerprint expected, std::vector<int> workers)
+JoinedRanks::JoinedRanks(plan::Fingerprint expected, std::vector<int> workers)
     : expected_(std::move(expected)) {
   for (int count : workers) ranks_.push_back({.workers = count});
 }
@@ -19,7 +19,7 @@ void JoinedRanks::take(int rank, const std::string& host, const control::Join& j
   joined.host = host;
   joined.cores = std::max(1, join.cores());
   joined.exchange_address = join.exchange_address();
-  joined.difference = difference(expected_, fingerprint_in(join));
+  joined.difference = plan::difference(expected_, fingerprint_in(join));
 }
 
 void JoinedRanks::take(int rank, const control::Ready& ready) {
@@ -56,11 +56,11 @@ std::vector<control::Start> JoinedRanks::starts() const {
   return starts;
 }
 
-std::vector<HostCores> JoinedRanks::hosts() const {
-  std::map<std::string, HostCores> by_name;
+std::vector<plan::HostCores> JoinedRanks::hosts() const {
+  std::map<std::string, plan::HostCores> by_name;
   std::map<std::pair<std::string, std::string>, int> workers_on;  // by host and GPU
   for (const Rank& rank : ranks_) {
-    HostCores& host = by_name[rank.host];
+    plan::HostCores& host = by_name[rank.host];
     host.workers += rank.workers;
     host.cores = std::max(host.cores, rank.cores);
     if (rank.gpu.empty()) continue;
@@ -68,9 +68,9 @@ std::vector<HostCores> JoinedRanks::hosts() const {
     const int on_its_gpu = workers_on[{rank.host, rank.gpu}] += rank.workers;
     host.most_on_a_gpu = std::max(host.most_on_a_gpu, on_its_gpu);
   }
-  std::vector<HostCores> all;
+  std::vector<plan::HostCores> all;
   for (const auto& [name, host] : by_name) all.push_back(host);
   return all;
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

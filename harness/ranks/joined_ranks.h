@@ -12,12 +12,12 @@
 #include "harness/ranks/control_messages.h"
 #include "harness/run/trainer.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 class JoinedRanks {
  public:
   /// `workers[r]` is the number of workers on rank r.
-  JoinedRanks(Fingerprint expected, std::vector<int> workers);
+  JoinedRanks(plan::Fingerprint expected, std::vector<int> workers);
 
   void take(int rank, const std::string& host, const control::Join& join);
   void take(int rank, const control::Ready& ready);
@@ -30,7 +30,7 @@ class JoinedRanks {
   /// The start messages, ordered by rank.
   std::vector<control::Start> starts() const;
   /// The workers, cores and GPUs of each host. GPUs are complete once all ranks are ready.
-  std::vector<HostCores> hosts() const;
+  std::vector<plan::HostCores> hosts() const;
 
  private:
   struct Rank {
@@ -43,8 +43,8 @@ class JoinedRanks {
   };
   const Rank& at(int rank) const { return ranks_.at(static_cast<std::size_t>(rank)); }
 
-  Fingerprint expected_;
+  plan::Fingerprint expected_;
   std::vector<Rank> ranks_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 control::Join join_of(const std::string& address, int cores) {
@@ -46,7 +46,7 @@ TEST(JoinedRanks, AreToldNoAddressesOfThoseAfterTheLastThatServes) {
 }
 
 TEST(JoinedRanks, AddUpByHost) {
-  const std::vector<HostCores> hosts = four_on_two_hosts().hosts();
+  const std::vector<plan::HostCores> hosts = four_on_two_hosts().hosts();
   ASSERT_EQ(hosts.size(), 2U);
   EXPECT_EQ(hosts[0].workers, 5);
   EXPECT_EQ(hosts[0].cores, 4);
@@ -79,4 +79,4 @@ TEST(JoinedRanks, AreOnOneGpuOnlyWhereTheirHostIsTheSame) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 namespace fs = std::filesystem;
@@ -146,4 +146,4 @@ int keep(const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -15,7 +15,7 @@
 
 #include "harness/ranks/local_processes.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 /// The folders for files of mpirun and of a run's ranks on this machine. A folder that cannot be
 /// created is left out, and Open MPI uses its default instead.
@@ -61,4 +61,4 @@ bool is_keeper();
 /// Runs the keeper, in its own process. `words` are the process's arguments. Returns the exit code.
 int keep(const std::vector<std::string>& words);
 
-}  // namespace regatta
+}  // namespace regatta::ranks

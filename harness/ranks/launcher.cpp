@@ -28,7 +28,7 @@
 #include "harness/system/terminal.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 constexpr std::size_t kLinesKept = 40;  // enough for a stack trace
@@ -65,7 +65,7 @@ void pass_on(int signal) {
     terminate(pid);
     await_end_of(pid);
   }
-  end_by(signal);
+  system::end_by(signal);
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -198,7 +198,7 @@ class Launcher::Impl {
   /// Makes none over hosts of a Slurm job: ranks of other hosts would make and leave the same
   /// TMPDIR.
   void make_folders(const LaunchOptions& options) {
-    if (options.hosts.empty() && !other_host_of_slurm_job().empty()) {
+    if (options.hosts.empty() && !system::other_host_of_slurm_job().empty()) {
       folders_.emplace();
     } else {
       folders_.emplace(memory_of(options));
@@ -250,7 +250,7 @@ class Launcher::Impl {
     }
     running_mpirun = pid_;
     for (int signal : kEndingSignals) {
-      if (signal == SIGTERM && SlurmEndNotice::is_there()) continue;
+      if (signal == SIGTERM && system::SlurmEndNotice::is_there()) continue;
       if (::signal(signal, pass_on) == SIG_IGN) ::signal(signal, SIG_IGN);  // by nohup
     }
     reader_ = std::thread([this] { read_output(); });
@@ -276,7 +276,7 @@ class Launcher::Impl {
     const int rank = tagged < 0 || tagged >= ranks_ ? ranks_ : tagged;
     const std::lock_guard lock(mutex_);
     const auto index = static_cast<std::size_t>(rank);
-    line = one_line(line);  // safe to show in a terminal
+    line = system::one_line(line);  // safe to show in a terminal
     write(rank, line);
     if (rank == ranks_) {
       const std::optional<RankDeath> death = notice_.take(line);
@@ -304,7 +304,7 @@ class Launcher::Impl {
   std::string mark_;     ///< in the environment of mpirun and ranks
   std::optional<RunFolders> folders_;
   std::unique_ptr<Keeper> keeper_;
-  LinePipe output_;
+  system::LinePipe output_;
   std::vector<std::ofstream> files_;
   DeathNotice notice_;  ///< used by the reader only
   std::thread reader_;
@@ -348,4 +348,4 @@ std::vector<std::string> Launcher::last_lines(int rank) const {
   return {lines.begin(), lines.end()};
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

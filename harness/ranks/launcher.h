@@ -21,7 +21,7 @@
 #include "harness/ranks/local_processes.h"
 #include "harness/ranks/open_mpi.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 /// Whether the other ranks are ended or go on when a rank dies.
 enum class OnDeath : std::uint8_t { EndAll, GoOn };
@@ -79,4 +79,4 @@ class Launcher {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -13,7 +13,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 bool has_address(const ifaddrs& interface, const in_addr& address) {
@@ -65,4 +65,4 @@ std::string interface_with(const std::string& address) {
   return "";
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace regatta {
+namespace regatta::ranks {
 
 inline constexpr char kLoopback[] = "127.0.0.1";
 
@@ -19,4 +19,4 @@ std::string address_towards(const std::string& address_and_port);
 /// empty if no interface has the address.
 std::string interface_with(const std::string& address);
 
-}  // namespace regatta
+}  // namespace regatta::ranks

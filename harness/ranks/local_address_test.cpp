@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 TEST(LocalAddress, OfLoopbackIsLoopbacks) {
@@ -18,4 +18,4 @@ TEST(LocalAddress, HasAnInterfaceOfThisMachineOnly) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 constexpr std::chrono::seconds kDeathLimit{1};
@@ -123,4 +123,4 @@ std::vector<Presence> presence_of_ranks(pid_t mpirun, int ranks) {
   return presence;
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace regatta {
+namespace regatta::ranks {
 
 inline constexpr std::chrono::seconds kKindness{3};  ///< time between SIGTERM and SIGKILL
 
@@ -69,4 +69,4 @@ enum class Presence : std::uint8_t {
 /// other machines.
 std::vector<Presence> presence_of_ranks(pid_t mpirun, int ranks);
 
-}  // namespace regatta
+}  // namespace regatta::ranks

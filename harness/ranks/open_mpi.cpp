@@ -12,7 +12,7 @@
 #include "harness/ranks/launcher.h"
 #include "harness/system/child.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 /// Variables by which a user chooses the links of ranks; ours would contradict them.
@@ -29,7 +29,8 @@ constexpr char kRemoteShell[] = "plm_rsh_agent";
 /// True if mpirun needs a stand-in for ssh: version 4 requires one even if it starts nothing
 /// elsewhere.
 bool needs_no_remote_shell(const LaunchOptions& options) {
-  return options.reach == Reach::ThisHost && !is_in_path("ssh") && !is_in_path("rsh") &&
+  return options.reach == Reach::ThisHost && !system::is_in_path("ssh") &&
+         !system::is_in_path("rsh") &&
          std::getenv((std::string("OMPI_MCA_") + kRemoteShell).c_str()) == nullptr;
 }
 
@@ -49,7 +50,7 @@ void choose_links(Reach reach, const std::string& own_address) {
 
 std::string mpirun_version() {
   constexpr std::chrono::seconds kLimit{3};  // in case it is stopped
-  return first_line_of({"mpirun", "--version"}, Deadline::clock::now() + kLimit);
+  return system::first_line_of({"mpirun", "--version"}, system::Deadline::clock::now() + kLimit);
 }
 
 std::string why_not_open_mpi(const std::string& version) {
@@ -106,4 +107,4 @@ std::optional<RankDeath> DeathNotice::take(const std::string& line) {
   return RankDeath{.rank = rank, .words = text};
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace regatta {
+namespace regatta::ranks {
 
 struct LaunchOptions;
 
@@ -58,4 +58,4 @@ class DeathNotice {
   std::string said_;  ///< text since the last line of dashes
 };
 
-}  // namespace regatta
+}  // namespace regatta::ranks

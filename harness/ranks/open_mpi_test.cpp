@@ -10,7 +10,7 @@
 #include "harness/ranks/launcher.h"
 #include "harness/system/variables_for_test.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 using testing_support::Variables;
@@ -78,4 +78,4 @@ TEST(OpenMpi, UsesMemoryOnThisHostUnlessTheUserChooses) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::ranks

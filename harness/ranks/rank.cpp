@@ -22,16 +22,17 @@
 #include "kernels/comm/grpc/unix_sockets.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 /// The address at which this rank listens: the one towards the coordinator or, while a member of an
 /// allocation does not know that yet, towards --listen or another host. Empty: no route is known,
 /// or the rank listens at a Unix socket.
-std::string address_of_this_rank(const RaceRequest& request) {
+std::string address_of_this_rank(const plan::RaceRequest& request) {
   std::string to = variable_or(kCoordinatorVariable, "");
-  if (to.empty()) to = (request.listen.empty() ? other_host_of_slurm_job() : request.listen) + ":1";
-  if (exchange::is_unix(to)) return "";
+  if (to.empty())
+    to = (request.listen.empty() ? system::other_host_of_slurm_job() : request.listen) + ":1";
+  if (comm::is_unix(to)) return "";
   try {
     return address_towards(to);
   } catch (const RunError&) {
@@ -41,9 +42,9 @@ std::string address_of_this_rank(const RaceRequest& request) {
 
 /// The run's placement. Empty if the coordinator will report an error in it; if this rank failed,
 /// mpirun could end the coordinator before that.
-std::optional<Placement> placement_in_allocation(const RaceRequest& request) {
+std::optional<plan::Placement> placement_in_allocation(const plan::RaceRequest& request) {
   try {
-    Placement placement = place_without_data(request);
+    plan::Placement placement = plan::place_without_data(request);
     const bool differs = allocated_processes() != placement.processes;
     if (is_member_of_allocation() && differs) return std::nullopt;
     return placement;
@@ -55,7 +56,7 @@ std::optional<Placement> placement_in_allocation(const RaceRequest& request) {
 control::Hello hello() {
   control::Hello hello;
   hello.set_rank(number_of_this_rank());
-  hello.set_host(host_name());
+  hello.set_host(system::host_name());
   hello.set_pid(getpid());
   return hello;
 }
@@ -74,7 +75,7 @@ void guarded(ControlClient& client, Function function) {
   try {
     function();
   } catch (...) {
-    report_trouble(client, current_run_error());
+    report_trouble(client, system::current_run_error());
   }
 }
 
@@ -82,13 +83,13 @@ void guarded(ControlClient& client, Function function) {
 
 bool is_rank() { return std::getenv(kCoordinatorVariable) != nullptr || is_member_of_allocation(); }
 
-int serve_as_rank(const RaceRequest& request) {
+int serve_as_rank(const plan::RaceRequest& request) {
   std::signal(SIGPIPE, SIG_IGN);  // calls then return an error that names the peer
   const Reach reach = reach_of_ranks();
   const std::string own_address = address_of_this_rank(request);
   choose_links(reach, own_address);
-  std::unique_ptr<MpiSession> session;
-  std::optional<Placement> placement;
+  std::unique_ptr<comm::MpiSession> session;
+  std::optional<plan::Placement> placement;
   if (joins_allocation()) {
     placement = placement_in_allocation(request);
     if (!placement) return 0;
@@ -97,14 +98,14 @@ int serve_as_rank(const RaceRequest& request) {
   }
   // Set now, while no other thread reads the environment. Ranks that the coordinator starts inherit
   // these.
-  std::optional<PinnedNcclAlgorithm> pinned;
-  std::optional<PinnedNcclInterface> interface;
-  if (const auto algorithm = nccl_algorithm(request)) {
+  std::optional<comm::PinnedNcclAlgorithm> pinned;
+  std::optional<comm::PinnedNcclInterface> interface;
+  if (const auto algorithm = plan::nccl_algorithm(request)) {
     pinned.emplace(*algorithm);
     interface.emplace(interface_with(reach == Reach::ThisHost ? kLoopback : own_address));
   }
   ControlClient client(variable_or(kCoordinatorVariable, ""), identity_of_this_run(), hello(),
-                       exchange::tls_files_in(request.tls));
+                       comm::tls_files_in(request.tls));
   // When a job ends Slurm signals all processes; this one waits for the coordinator's command.
   if (is_started_by_srun()) std::signal(SIGTERM, SIG_IGN);
   {
@@ -121,4 +122,4 @@ int serve_as_rank(const RaceRequest& request) {
   return 0;
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -6,13 +6,13 @@
 
 #include "harness/plan/race_request.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 /// True in a process that a coordinator started, and in a member of an existing allocation.
 bool is_rank();
 
 /// Runs this process as a rank. Returns the exit code. If the run ends early, ends the process and
 /// does not return.
-int serve_as_rank(const RaceRequest& request);
+int serve_as_rank(const plan::RaceRequest& request);
 
-}  // namespace regatta
+}  // namespace regatta::ranks

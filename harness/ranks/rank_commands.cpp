@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 [[noreturn]] void end_now(const std::string& reason) {
@@ -52,4 +52,4 @@ void RankCommands::read(ControlClient& client) {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -13,7 +13,7 @@
 
 #include "harness/ranks/control_client.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 /// The exit code of a rank whose run has failed.
 inline constexpr int kEndedEarly = 3;
@@ -42,4 +42,4 @@ class RankCommands {
   std::thread reader_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::ranks

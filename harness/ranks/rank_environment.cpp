@@ -7,14 +7,14 @@
 #include "harness/ranks/control_protocol.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 std::string variable_or(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);
   return value == nullptr ? otherwise : value;
 }
 
-RunIdentity identity_of_this_run() {
+comm::RunIdentity identity_of_this_run() {
   return {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")};
 }
 
@@ -25,4 +25,4 @@ int number_of_this_rank() {
       "REGATTA_COORDINATOR is set, but mpirun has not started this process; fix: unset it");
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

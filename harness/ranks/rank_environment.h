@@ -7,15 +7,15 @@
 
 #include "kernels/comm/grpc/exchange_options.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 /// The value of this process's environment variable `name`; `otherwise` if it is not set.
 std::string variable_or(const char* name, const std::string& otherwise);
 
 /// The id and token of the run for which this process was started.
-RunIdentity identity_of_this_run();
+comm::RunIdentity identity_of_this_run();
 
 /// The number of this rank. Throws: RunError(Usage) if mpirun has not started this process.
 int number_of_this_rank();
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -8,11 +8,11 @@
 #include "harness/system/process.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 /// The comparison as the other process would have found it.
-ClockComparison seen_from_there(const ClockComparison& found) {
+comm::ClockComparison seen_from_there(const comm::ClockComparison& found) {
   return {.own_ns = found.own_ns + found.offset_ns,
           .offset_ns = -found.offset_ns,
           .error_ns = found.error_ns};
@@ -35,8 +35,8 @@ void RankTraces::take(int rank, const control::Time& time) {
 void RankTraces::compare(int rank, const std::string& host_of_rank) {
   Rank& known = at(rank);
   if (known.trips.empty()) return;  // the rank was lost
-  ClockComparison found = compare_clocks(std::exchange(known.trips, {}));
-  if (host_of_rank == host_name()) found = of_one_host(found);
+  comm::ClockComparison found = comm::compare_clocks(std::exchange(known.trips, {}));
+  if (host_of_rank == system::host_name()) found = comm::of_one_host(found);
   known.last = seen_from_there(found);
   if (!known.first) known.first = known.last;
 }
@@ -53,7 +53,7 @@ std::vector<ProcessTrace> RankTraces::joined() const {
   for (const Rank& rank : ranks_) {
     if (!rank.trace || !rank.first) continue;
     ProcessTrace& trace = all.emplace_back(*rank.trace);
-    const ClockMap clock(*rank.first, rank.last);
+    const comm::ClockMap clock(*rank.first, rank.last);
     for (TraceRow& row : trace.rows) {
       for (std::int64_t& ns : row.begin_ns) ns = clock.other_ns(ns);
       for (std::int64_t& ns : row.end_ns) ns = clock.other_ns(ns);
@@ -66,4 +66,4 @@ std::vector<ProcessTrace> RankTraces::joined() const {
   return all;
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -17,7 +17,7 @@
 #include "kernels/comm/mpi/clock_comparison.h"
 #include "kernels/runtime/measure/trace.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 class RankTraces {
  public:
@@ -45,9 +45,9 @@ class RankTraces {
  private:
   struct Rank {
     std::int64_t asked_ns = 0;  ///< by the coordinator's clock
-    std::vector<RoundTrip> trips;
-    std::optional<ClockComparison> first;  ///< with the coordinator's clock, by the rank's
-    ClockComparison last;
+    std::vector<comm::RoundTrip> trips;
+    std::optional<comm::ClockComparison> first;  ///< with the coordinator's clock, by the rank's
+    comm::ClockComparison last;
     TraceReader reader;
     std::optional<ProcessTrace> trace;
   };
@@ -56,4 +56,4 @@ class RankTraces {
   std::vector<Rank> ranks_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -13,10 +13,11 @@
 #include "kernels/comm/mpi/process_clock.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
-void compare(RankTraces& traces, int rank, const ProcessClock& clock, const std::string& host) {
+void compare(RankTraces& traces, int rank, const comm::ProcessClock& clock,
+             const std::string& host) {
   for (int trip = 0; trip < RankTraces::kRoundTrips; ++trip) {
     EXPECT_TRUE(traces.ask_time(rank).has_tell_time());
     control::Time time;
@@ -45,15 +46,15 @@ constexpr std::int64_t kOffsetNs = 3'600'000'000'000;
 constexpr std::int64_t kDriftPpb = -50'000'000;  // far more than a real clock has
 
 TEST(RankTraces, StandOnTheClockOfTheCoordinator) {
-  const ProcessClock own;
-  const ProcessClock other({.offset_ns = kOffsetNs, .drift_ppb = kDriftPpb});
+  const comm::ProcessClock own;
+  const comm::ProcessClock other({.offset_ns = kOffsetNs, .drift_ppb = kDriftPpb});
   RankTraces traces(2);
-  compare(traces, 0, own, host_name());
+  compare(traces, 0, own, system::host_name());
   compare(traces, 1, other, "another host");
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   const std::int64_t middle_ns = now_ns();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  compare(traces, 0, own, host_name());
+  compare(traces, 0, own, system::host_name());
   compare(traces, 1, other, "another host");
   EXPECT_TRUE(send(traces, 0, middle_ns, middle_ns + 1'000'000));
   EXPECT_TRUE(send(traces, 1, other.at(middle_ns), other.at(middle_ns + 1'000'000)));
@@ -70,11 +71,11 @@ TEST(RankTraces, StandOnTheClockOfTheCoordinator) {
 
 TEST(RankTraces, OfRanksThatDoNotAnswerAreMissing) {
   RankTraces traces(3);
-  const ProcessClock own;
-  compare(traces, 0, own, host_name());
-  compare(traces, 2, own, host_name());
+  const comm::ProcessClock own;
+  compare(traces, 0, own, system::host_name());
+  compare(traces, 2, own, system::host_name());
   EXPECT_TRUE(send(traces, 2, 5, 6));
-  traces.compare(1, host_name());  // rank 1 has not answered
+  traces.compare(1, system::host_name());  // rank 1 has not answered
   EXPECT_TRUE(send(traces, 1, 5, 6));
   const std::vector<ProcessTrace> joined = traces.joined();
   ASSERT_EQ(joined.size(), 1U);
@@ -82,4 +83,4 @@ TEST(RankTraces, OfRanksThatDoNotAnswerAreMissing) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -9,7 +9,7 @@
 
 #include "harness/ranks/control_messages.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 constexpr std::chrono::milliseconds kMostOfALook{250};
@@ -256,4 +256,4 @@ std::string RankWatch::where_its_output_is(int rank) const {
                      said != lines.rend() ? *said : lines.back());
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

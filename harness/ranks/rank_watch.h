@@ -18,7 +18,7 @@
 #include "harness/ranks/launcher.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 /// The workers of a run that may continue after it has lost some of them.
 struct SpareWorkers {
@@ -113,4 +113,4 @@ class RankWatch {
   std::vector<Trouble> troubles_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 using std::chrono::seconds;
@@ -38,4 +38,4 @@ TEST(RankWatch, LosesARankThatIsSilentOrWhoseConnectionBroke) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -25,65 +25,68 @@
 #include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 void RankWork::join() {
-  const Workload& workload = find_workload(request_.workload);
-  if (placement_.placed == nullptr) placement_ = place_without_data(request_);
-  data_ = load_data(workload, dataset_of(request_, workload), files_of(request_));
-  set_data_weights(placement_, data_weights_of(workload, data_.train));
+  const workloads::Workload& workload = workloads::find_workload(request_.workload);
+  if (placement_.placed == nullptr) placement_ = plan::place_without_data(request_);
+  data_ = workloads::load_data(workload, plan::dataset_of(request_, workload),
+                               plan::files_of(request_));
+  plan::set_data_weights(placement_, workloads::data_weights_of(workload, data_.train));
   check(own() < parts().size(), "there is a part for each rank");
   say(fmt::format("rank {} of {}, process {}: {}", rank_, placement_.processes, getpid(),
-                  places_text(parts()[own()])));
+                  plan::places_text(parts()[own()])));
   control::FromRank message;
   message.mutable_join()->set_exchange_address(open_exchange());
-  message.mutable_join()->set_cores(static_cast<int>(available_cores(request_.threads).size()));
-  set_fingerprint(
-      *message.mutable_join(),
-      fingerprint_of(request_, placement_, placement_.placed->step, data_.train, software_facts()));
+  message.mutable_join()->set_cores(
+      static_cast<int>(system::available_cores(request_.threads).size()));
+  set_fingerprint(*message.mutable_join(),
+                  plan::fingerprint_of(request_, placement_, placement_.placed->step, data_.train,
+                                       system::software_facts()));
   client_.send(message);
 }
 
 /// Opens the exchange. Returns its address; empty if this rank serves nowhere.
 std::string RankWork::open_exchange() {
-  if (!needs_exchange(parts())) return "";
-  peers_ = exchange_peers(parts()[own()]);
-  ExchangeOptions options;
+  if (!plan::needs_exchange(parts())) return "";
+  peers_ = plan::exchange_peers(parts()[own()]);
+  comm::ExchangeOptions options;
   options.run = identity_of_this_run();
   options.process = rank_;
   options.processes = placement_.processes;
   const std::string coordinator = variable_or(kCoordinatorVariable, "");
-  options.listen = exchange::is_unix(coordinator) ? exchange::folder_of_socket(coordinator)
-                                                  : address_towards(coordinator);
-  options.tls = exchange::tls_files_in(request_.tls);
+  options.listen = comm::is_unix(coordinator) ? comm::folder_of_socket(coordinator)
+                                              : address_towards(coordinator);
+  options.tls = comm::tls_files_in(request_.tls);
   const bool serves = !peers_.empty() && *peers_.rbegin() > rank_;
-  if (serves) exchange::check_tls(options.tls, options.listen);
-  exchange_ = std::make_unique<GrpcExchange>(options);
+  if (serves) comm::check_tls(options.tls, options.listen);
+  exchange_ = std::make_unique<comm::GrpcExchange>(options);
   return serves ? exchange_->serve() : "";
 }
 
 void RankWork::start(const control::Start& start) {
-  const std::vector<int> all = available_cores(request_.threads);
-  ExecutorOptions options = executor_options(request_, placement_, data_.train, rank_);
-  const CoreShare share{.first_worker = start.first_worker(),
-                        .workers = workers_in(placement_, rank_),
-                        .workers_on_host = start.workers_on_host()};
-  options.cores = cores_of(share, all);
-  options.threads_per_worker = share.workers == 0
-                                   ? 1
-                                   : threads_per_worker({.workers = share.workers_on_host,
-                                                         .cores = static_cast<int>(all.size())});
-  std::unique_ptr<Backend> backend =
-      make_backend(device_of(placement_, rank_, request_.device),
-                   {.process_on_host = start.process_on_host(), .engines = engines_of(placement_)});
+  const std::vector<int> all = system::available_cores(request_.threads);
+  ExecutorOptions options = plan::executor_options(request_, placement_, data_.train, rank_);
+  const plan::CoreShare share{.first_worker = start.first_worker(),
+                              .workers = plan::workers_in(placement_, rank_),
+                              .workers_on_host = start.workers_on_host()};
+  options.cores = plan::cores_of(share, all);
+  options.threads_per_worker =
+      share.workers == 0 ? 1
+                         : plan::threads_per_worker({.workers = share.workers_on_host,
+                                                     .cores = static_cast<int>(all.size())});
+  std::unique_ptr<run::Backend> backend = run::make_backend(
+      plan::device_of(placement_, rank_, request_.device),
+      {.process_on_host = start.process_on_host(), .engines = plan::engines_of(placement_)});
   control::FromRank message;
   message.mutable_ready()->set_gpu(backend->gpu());
-  if (needs_mpi(parts())) {
+  if (plan::needs_mpi(parts())) {
     if (mpi_ == nullptr) mpi_ = open_session(placement_.processes);
     if (placement_.by_nccl) {
-      backend->add(std::make_unique<NcclTransport>(std::make_unique<MpiRendezvous>(*mpi_)));
+      backend->add(
+          std::make_unique<comm::NcclTransport>(std::make_unique<comm::MpiRendezvous>(*mpi_)));
     } else {
-      backend->add(std::make_unique<MpiTransport>(*mpi_));
+      backend->add(std::make_unique<comm::MpiTransport>(*mpi_));
     }
   }
   if (exchange_ != nullptr) {
@@ -93,10 +96,11 @@ void RankWork::start(const control::Start& start) {
       exchange_->connect(peer, start.exchange_addresses(peer));
     }
     backend->add(std::move(exchange_));
-    backend->tickets = std::make_unique<TicketMessages>(parts()[own()], backend->kernels);
+    backend->tickets = std::make_unique<comm::TicketMessages>(parts()[own()], backend->kernels);
     options.rules.tickets = backend->tickets.get();
   }
-  trainer_ = std::make_unique<LocalTrainer>(parts()[own()], std::move(backend), options, rank_);
+  trainer_ =
+      std::make_unique<run::LocalTrainer>(parts()[own()], std::move(backend), options, rank_);
   trainer_->connect();
   started_ = true;
   client_.beat([this] {
@@ -192,4 +196,4 @@ bool RankWork::handle(const control::ToRank& command) {
   return true;
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

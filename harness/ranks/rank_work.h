@@ -20,18 +20,18 @@
 #include "kernels/comm/grpc/grpc_exchange.h"
 #include "kernels/comm/mpi/mpi_session.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 class RankWork {
  public:
   /// `session` is the MPI session of the allocation that this process joined; null without one.
   /// `placement` is the request's, if it is known already.
-  RankWork(const RaceRequest& request, ControlClient& client, std::unique_ptr<MpiSession> session,
-           std::optional<Placement> placement)
+  RankWork(const plan::RaceRequest& request, ControlClient& client,
+           std::unique_ptr<comm::MpiSession> session, std::optional<plan::Placement> placement)
       : request_(request),
         client_(client),
         rank_(number_of_this_rank()),
-        placement_(placement ? std::move(*placement) : Placement()),
+        placement_(placement ? std::move(*placement) : plan::Placement()),
         mpi_(std::move(session)) {}
 
   /// Builds the rank's part of the graph, and sends the facts on which all ranks must agree.
@@ -56,17 +56,17 @@ class RankWork {
   std::string open_exchange();
   void send_advanced();
 
-  RaceRequest request_;
+  plan::RaceRequest request_;
   ControlClient& client_;
   int rank_;
-  DataSets data_;
-  Placement placement_;
+  workloads::DataSets data_;
+  plan::Placement placement_;
   std::set<int> peers_;  ///< processes with which it exchanges messages
-  std::unique_ptr<GrpcExchange> exchange_;
-  std::unique_ptr<MpiSession> mpi_;
-  std::unique_ptr<LocalTrainer> trainer_;  // destroyed before the session
-  std::atomic<bool> stopped_{false};       ///< the run has failed
-  std::atomic<bool> started_{false};       ///< the trainer exists
+  std::unique_ptr<comm::GrpcExchange> exchange_;
+  std::unique_ptr<comm::MpiSession> mpi_;
+  std::unique_ptr<run::LocalTrainer> trainer_;  // destroyed before the session
+  std::atomic<bool> stopped_{false};            ///< the run has failed
+  std::atomic<bool> started_{false};            ///< the trainer exists
 };
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -9,7 +9,7 @@
 #include "harness/system/slurm_end.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 using std::chrono::milliseconds;
@@ -131,7 +131,7 @@ void RemoteTrainer::take_piece_of_whole(int rank, const std::function<bool()>& i
 
 bool RemoteTrainer::take_report_piece(int rank, const control::BytesPiece& piece) {
   const auto p = static_cast<std::size_t>(rank);
-  std::optional<TrainingReport> report = reports_[p].take(piece, rank);
+  std::optional<run::TrainingReport> report = reports_[p].take(piece, rank);
   if (!report) return false;
   finished_reports_[p] = std::move(*report);
   return true;
@@ -143,13 +143,13 @@ void RemoteTrainer::fail() {
   const bool mpirun_tells = options_.launch.on_death == OnDeath::EndAll;
   const auto deadline =
       std::chrono::steady_clock::now() + (mpirun_tells ? kWordLimit : kClearUpLimit);
-  while (std::chrono::steady_clock::now() < deadline && !SlurmEndNotice::has_come()) {
+  while (std::chrono::steady_clock::now() < deadline && !system::SlurmEndNotice::has_come()) {
     while (const auto message = server_->next(milliseconds(0))) take(*message);
     watch_->look();
     if (watch_->is_clear()) break;
     std::this_thread::sleep_for(milliseconds(20));
   }
-  const RunError error = slurm_end().value_or(watch_->cause());
+  const RunError error = system::slurm_end().value_or(watch_->cause());
   reason_ = error.what();
   for (int rank : watch_->suspects()) show_end_of(rank);
   control::ToRank message;
@@ -190,4 +190,4 @@ void RemoteTrainer::end_all(const std::string& reason) {
   for (int r = 0; r < ranks(); ++r) server_->send(r, message);
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

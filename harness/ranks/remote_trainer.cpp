@@ -11,7 +11,7 @@
 #include "harness/system/process.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::ranks {
 namespace {
 
 using std::chrono::milliseconds;
@@ -26,7 +26,7 @@ constexpr milliseconds kAbortPatience{4000};  // mpirun itself ends the others
 
 std::vector<std::string> places_of(const std::vector<Step>& parts) {
   std::vector<std::string> places;
-  for (const Step& part : parts) places.push_back(places_text(part));
+  for (const Step& part : parts) places.push_back(plan::places_text(part));
   return places;
 }
 
@@ -89,7 +89,7 @@ void RemoteTrainer::start_all() {
   await_all("to be ready", kReadyLimit);
   sockets_.reset();  // no other process can connect
   watch_->all_are_ready();
-  if (options_.traces == RemoteOptions::Traces::Kept) compare_clocks();
+  if (options_.traces == RemoteOptions::Traces::Kept) comm::compare_clocks();
   if (options_.launch.on_death == OnDeath::GoOn) {
     watch_->spare_workers(options_.servers,
                           {.by_rank = options_.workers, .needed = options_.needed_workers});
@@ -134,9 +134,9 @@ std::optional<double> RemoteTrainer::latest_loss() const {
   return sum;
 }
 
-std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
-  CopyChooser chooser(which);
-  std::vector<VariableCopy> copies;
+std::vector<run::VariableCopy> RemoteTrainer::variables(run::Copies which) {
+  run::CopyChooser chooser(which);
+  std::vector<run::VariableCopy> copies;
   std::vector<std::pair<std::size_t, VariableId>> wanted;  // by process
   for (int r = 0; r < ranks(); ++r) {
     const auto p = static_cast<std::size_t>(r);
@@ -154,7 +154,7 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
     server_->send(r, message);
   }
   await_all("to send its variables", kAnswerLimit);
-  std::vector<VariableCopy> whole;
+  std::vector<run::VariableCopy> whole;
   for (std::size_t i = 0; i < copies.size(); ++i) {
     const auto [p, v] = wanted[i];
     // The rank was lost meanwhile: as above.
@@ -168,17 +168,17 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
 
 void RemoteTrainer::look() {
   while (const auto message = server_->next(milliseconds(0))) take(*message);
-  if (watch_->look() || SlurmEndNotice::has_come()) fail();
+  if (watch_->look() || system::SlurmEndNotice::has_come()) fail();
   go_on_without_the_lost();
 }
 
-void RemoteTrainer::begin_at(const std::vector<VariableCopy>& variables,
+void RemoteTrainer::begin_at(const std::vector<run::VariableCopy>& variables,
                              const Positions& positions) {
   std::size_t next = 0;
   for (int r = 0; r < ranks(); ++r) {
     const Graph& graph = parts_[static_cast<std::size_t>(r)].graph;
     for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-      const VariableCopy& copy = variables.at(next++);
+      const run::VariableCopy& copy = variables.at(next++);
       check(copy.tensor.type == graph.variable(v).type, "variables stand in the order of ranks");
       send_pieces(v, copy, [&](control::Piece piece) {
         control::ToRank message;
@@ -193,7 +193,7 @@ void RemoteTrainer::begin_at(const std::vector<VariableCopy>& variables,
   await_all("to go on from the checkpoint", kAnswerLimit);
 }
 
-TrainingReport RemoteTrainer::report() {
+run::TrainingReport RemoteTrainer::report() {
   reports_.assign(parts_.size(), {});
   finished_reports_.assign(parts_.size(), {});
   control::ToRank message;
@@ -204,9 +204,9 @@ TrainingReport RemoteTrainer::report() {
     send_all(message);
     await_all("to report", kAnswerLimit);
   }
-  TrainingReport all = merged(finished_reports_);
-  drop_incomplete_losses(parts_, finished_reports_, all);
-  all.peak_rss_bytes += peak_rss_bytes();
+  run::TrainingReport all = run::merged(finished_reports_);
+  run::drop_incomplete_losses(parts_, finished_reports_, all);
+  all.peak_rss_bytes += system::peak_rss_bytes();
   if (!failed_) {
     for (int r : watch_->lost()) all.lost_processes.push_back(watch_->why(r));
   }
@@ -219,11 +219,11 @@ std::vector<ProcessTrace> RemoteTrainer::traces() {
   if (failed_) {
     ask_the_living(message);
   } else {
-    compare_clocks();
+    comm::compare_clocks();
     send_all(message);
     await_all("to send their traces", kAnswerLimit);
   }
   return traces_.joined();
 }
 
-}  // namespace regatta
+}  // namespace regatta::ranks

@@ -26,14 +26,14 @@
 #include "harness/run/trainer.h"
 #include "kernels/comm/grpc/unix_sockets.h"
 
-namespace regatta {
+namespace regatta::ranks {
 
 struct RemoteOptions {
   LaunchOptions launch;  ///< the trainer sets `ranks` and extends `environment`
-  RunIdentity identity;
+  comm::RunIdentity identity;
   std::string listen;  ///< the coordinator's address without port; empty: a Unix socket
-  TlsFiles tls;
-  Fingerprint fingerprint;
+  comm::TlsFiles tls;
+  plan::Fingerprint fingerprint;
   std::vector<int> workers;         ///< number of workers in each process
   int servers = 0;                  ///< the first processes, which cannot be spared
   std::int64_t needed_workers = 1;  ///< fewest workers with which the run can continue
@@ -42,7 +42,7 @@ struct RemoteOptions {
   std::function<void(const std::string&)> tell;  ///< receives the last lines of failed ranks
 };
 
-class RemoteTrainer final : public Trainer {
+class RemoteTrainer final : public run::Trainer {
  public:
   /// Starts the ranks, checks that they agree and waits until they are ready. `parts[p]` is the
   /// step of process p.
@@ -53,7 +53,7 @@ class RemoteTrainer final : public Trainer {
   /// Ends the ranks, with signals if necessary.
   ~RemoteTrainer() override;
 
-  std::vector<HostCores> hosts() const override { return joined_.hosts(); }
+  std::vector<plan::HostCores> hosts() const override { return joined_.hosts(); }
   std::string host_of(std::int64_t rank) const override {
     return server_->state(static_cast<int>(rank)).host;
   }
@@ -61,10 +61,11 @@ class RemoteTrainer final : public Trainer {
   void advance_to(std::int64_t examples) override;
   std::int64_t examples_seen() const override;
   std::optional<double> latest_loss() const override;
-  std::vector<VariableCopy> variables(Copies which) override;
+  std::vector<run::VariableCopy> variables(run::Copies which) override;
   void look() override;
-  void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
-  TrainingReport report() override;
+  void begin_at(const std::vector<run::VariableCopy>& variables,
+                const Positions& positions) override;
+  run::TrainingReport report() override;
   std::vector<ProcessTrace> traces() override;
 
  private:
@@ -89,7 +90,7 @@ class RemoteTrainer final : public Trainer {
 
   std::vector<Step> parts_;
   RemoteOptions options_;
-  std::optional<exchange::SocketFolder> sockets_;  ///< until all ranks are connected
+  std::optional<comm::SocketFolder> sockets_;  ///< until all ranks are connected
   std::unique_ptr<ControlServer> server_;
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<RankWatch> watch_;
@@ -97,7 +98,7 @@ class RemoteTrainer final : public Trainer {
   JoinedRanks joined_;
   IncomingVariables incoming_;
   std::vector<ReportReader> reports_;
-  std::vector<TrainingReport> finished_reports_;
+  std::vector<run::TrainingReport> finished_reports_;
   RankTraces traces_;
   std::size_t known_losses_ = 0;
   std::string reason_;  ///< reason of a failure
@@ -105,4 +106,4 @@ class RemoteTrainer final : public Trainer {
   bool failed_ = false;
 };
 
-}  // namespace regatta
+}  // namespace regatta::ranks

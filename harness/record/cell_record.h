@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/record/about.h"
+#include "kernels/base/about.h"
 #include "kernels/base/fields.h"
 #include "strategies/option.h"
 
-namespace regatta {
+namespace regatta::record {
 
 /// A worker slowed down on purpose.
 struct Straggler {
@@ -37,7 +37,7 @@ struct Cell {
   std::string dataset;
   std::optional<std::string> unverified_data;
   std::string strategy;
-  OptionValues options;
+  strategies::OptionValues options;
   std::int64_t workers = 1;
   std::int64_t stages = 1;
   std::string device = "cpu";
@@ -279,4 +279,4 @@ std::vector<CellText> texts_of(const Cell& cell);
 /// Formats stragglers in the syntax of --straggler: `1:2.5,2:3`.
 std::string straggler_text(const std::vector<Straggler>& stragglers);
 
-}  // namespace regatta
+}  // namespace regatta::record

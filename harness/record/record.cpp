@@ -8,10 +8,10 @@
 #include "harness/system/output_file.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::record {
 
 const char* file_of(Kept kept) {
-  return kept == Kept::Simulated ? kSimulatedRecords : kRealRecords;
+  return kept == Kept::Simulated ? system::kSimulatedRecords : system::kRealRecords;
 }
 
 namespace {
@@ -23,7 +23,7 @@ Json to_json(const T& value) {
   return value;
 }
 Json to_json(Status status) { return to_string(status); }
-Json to_json(const OptionValues& values) {
+Json to_json(const strategies::OptionValues& values) {
   Json object = Json::object();
   for (const auto& [name, value] : values) {
     std::visit([&object, &name = name](const auto& one) { object.emplace(name, one); }, value);
@@ -107,4 +107,4 @@ std::string to_json_line(const Record& record) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace regatta
+}  // namespace regatta::record

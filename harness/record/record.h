@@ -16,7 +16,7 @@
 #include "harness/system/machine.h"
 #include "kernels/runtime/chosen_kernel.h"
 
-namespace regatta {
+namespace regatta::record {
 
 enum class Status {
   Reached,  ///< the run reached its target
@@ -243,8 +243,8 @@ struct Record {
   std::optional<Simulated> simulated;
   std::vector<LossSample> losses;
   std::string command;
-  MachineFacts machine;
-  SoftwareFacts software;
+  system::MachineFacts machine;
+  system::SoftwareFacts software;
   std::map<std::string, std::string> environment;
   std::optional<LoadRecord> load;
 };
@@ -269,4 +269,4 @@ std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell);
 /// become U+FFFD. Throws: RunError(Diverged) if a number is not finite; the text has its field.
 std::string to_json_line(const Record& record);
 
-}  // namespace regatta
+}  // namespace regatta::record

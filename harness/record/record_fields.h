@@ -10,7 +10,7 @@
 #include "harness/record/worker_fields.h"
 #include "kernels/base/fields.h"
 
-namespace regatta {
+namespace regatta::record {
 
 template <FieldsOf<Failure> T, typename Field>
 void for_each_field(T& part, Field&& field) {
@@ -311,4 +311,4 @@ void for_each_field(T& part, Field&& field) {
               .since = 11});
 }
 
-}  // namespace regatta
+}  // namespace regatta::record

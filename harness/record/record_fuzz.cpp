@@ -5,7 +5,7 @@
 #include "harness/record/record_reader.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::record {
 namespace {
 
 void read(std::string_view line) {
@@ -21,7 +21,7 @@ void read(std::string_view line) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::record
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   regatta::read({reinterpret_cast<const char*>(data), size});

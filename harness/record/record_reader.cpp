@@ -22,7 +22,7 @@
 #include "kernels/base/random.h"
 #include "strategies/strategy.h"
 
-namespace regatta {
+namespace regatta::record {
 namespace {
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 30;  // limit for a file of records
@@ -78,7 +78,7 @@ void read(const nlohmann::json& json, const std::string& path,
   for (const auto& [name, text] : json.items()) read(text, path + '.' + name, value[name]);
 }
 
-void read(const nlohmann::json& json, const std::string& path, OptionValue& value) {
+void read(const nlohmann::json& json, const std::string& path, strategies::OptionValue& value) {
   if (json.is_string()) {
     read(json, path, value.emplace<std::string>());
   } else if (json.is_number_float()) {
@@ -88,7 +88,7 @@ void read(const nlohmann::json& json, const std::string& path, OptionValue& valu
   }
 }
 
-void read(const nlohmann::json& json, const std::string& path, OptionValues& values) {
+void read(const nlohmann::json& json, const std::string& path, strategies::OptionValues& values) {
   if (!json.is_object()) fail(path, "an object");
   for (const auto& [name, value] : json.items()) read(value, path + '.' + name, values[name]);
 }
@@ -136,7 +136,7 @@ void require_essentials(const nlohmann::json& json) {
 
 /// Takes the run's length from the command, the only place where older records have it.
 void read_length_of_old(const std::string& command, Cell& into) {
-  const std::vector<std::string> words = words_of(command);
+  const std::vector<std::string> words = system::words_of(command);
   for (std::size_t i = 0; i < words.size(); ++i) {
     for (const std::string flag : {"--steps", "--epochs"}) {
       std::string value;
@@ -153,10 +153,10 @@ void read_length_of_old(const std::string& command, Cell& into) {
 
 /// Reads options from the cell's fields, where older records have them for all strategies.
 void read_options_of_old(const nlohmann::json& cell, Cell& into) {
-  for (const Strategy* strategy : all_strategies()) {
+  for (const strategies::Strategy* strategy : strategies::all_strategies()) {
     const std::string parts = '+' + into.strategy + '+';
     if (parts.find('+' + std::string(strategy->name) + '+') == parts.npos) continue;
-    for (const Option* option : strategy->options) {
+    for (const strategies::Option* option : strategy->options) {
       const auto found = cell.find(option->name);
       if (found == cell.end() || found->is_null()) continue;
       read(*found, "cell." + std::string(option->name), into.options[std::string(option->name)]);
@@ -185,7 +185,7 @@ class Lines {
  public:
   /// Throws: as open_input() does.
   explicit Lines(const std::filesystem::path& path) {
-    open_input(path, kMostBytes);
+    system::open_input(path, kMostBytes);
     file_.reset(gzopen(path.c_str(), "rb"));
     if (!file_) throw RunError(ErrorKind::Data, "cannot read " + path.string());
   }
@@ -319,7 +319,7 @@ std::vector<Record> NewRecords::read() {
 ReadRecords read_records(const std::filesystem::path& folder) {
   const std::string path = (folder / "records.jsonl").string();
   try {
-    if (record_files(folder).empty()) open_input(path, kMostBytes);
+    if (record_files(folder).empty()) system::open_input(path, kMostBytes);
   } catch (const RunError& error) {
     throw RunError(
         error.kind(),
@@ -342,4 +342,4 @@ ReadRecords read_all_records(const std::filesystem::path& folder) {
   return result;
 }
 
-}  // namespace regatta
+}  // namespace regatta::record

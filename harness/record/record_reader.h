@@ -15,7 +15,7 @@
 
 #include "harness/record/record.h"
 
-namespace regatta {
+namespace regatta::record {
 
 struct ReadRecords {
   std::vector<Record> records;        ///< in the order of the file
@@ -60,4 +60,4 @@ class NewRecords {
 /// that equal lines count as one run. Throws: RunError(Data); the text has the field and the error.
 Record record_from_json(std::string_view line);
 
-}  // namespace regatta
+}  // namespace regatta::record

@@ -11,7 +11,7 @@
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::record {
 namespace {
 
 namespace fs = std::filesystem;
@@ -125,13 +125,13 @@ TEST(RecordReader, ReadsOptionsOfOlderRecordsFromTheirFields) {
                {"staleness_bound", nullptr},
                {"strategy", "parameter_server_async"}});
   EXPECT_EQ(record_from_json(json.dump()).cell.options,
-            (OptionValues{{"bucket_bytes", 4096}, {"servers", 2}}));
+            (strategies::OptionValues{{"bucket_bytes", 4096}, {"servers", 2}}));
   cell["strategy"] = "single";
-  EXPECT_EQ(record_from_json(json.dump()).cell.options, OptionValues{});
+  EXPECT_EQ(record_from_json(json.dump()).cell.options, strategies::OptionValues{});
   cell["strategy"] = "all_reduce+model_parallel";
   cell["all_reduce"] = "ring";
   EXPECT_EQ(record_from_json(json.dump()).cell.options,
-            (OptionValues{{"all_reduce", "ring"}, {"bucket_bytes", 4096}}));
+            (strategies::OptionValues{{"all_reduce", "ring"}, {"bucket_bytes", 4096}}));
 }
 
 TEST(RecordReader, ReadsTheLengthOfOlderRecordsFromTheirCommand) {
@@ -275,4 +275,4 @@ TEST(RecordReader, RefusesAFolderWithoutRecords) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::record

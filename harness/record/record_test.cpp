@@ -9,7 +9,7 @@
 #include "harness/record/sample_record.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::record {
 namespace {
 
 std::string error_of(const Record& record) {
@@ -77,4 +77,4 @@ TEST(Record, ReplacesBytesThatAreNotUtf8) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::record

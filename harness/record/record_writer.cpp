@@ -14,7 +14,7 @@
 #include "harness/system/output_file.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::record {
 
 namespace {
 
@@ -107,7 +107,7 @@ class LockedFile {
 };
 
 fs::path records_path(const fs::path& folder, Kept kept) {
-  create_folder(folder);
+  system::create_folder(folder);
   return folder / file_of(kept);
 }
 
@@ -120,7 +120,7 @@ void append_record(const fs::path& folder, const Record& record) {
   if (nlohmann::json::accept(partial)) {
     line.insert(0, "\n");
   } else if (!partial.empty()) {
-    LockedFile(folder / kDamagedRecords).append(partial + "\n");
+    LockedFile(folder / system::kDamagedRecords).append(partial + "\n");
     file.cut_to(file.size() - static_cast<off_t>(partial.size()));
   }
   file.append(line);
@@ -130,4 +130,4 @@ void require_writable(const fs::path& folder, Kept kept) {
   LockedFile file(records_path(folder, kept));
 }
 
-}  // namespace regatta
+}  // namespace regatta::record

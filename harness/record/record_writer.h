@@ -17,7 +17,7 @@
 #include "harness/record/record.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::record {
 
 /// Appends a record to its file; creates the folder if it is missing.
 /// Throws: RunError(Io) with the system's reason; earlier records are then unchanged.
@@ -34,4 +34,4 @@ inline constexpr int kNotKept = 5;  ///< exit code of a program that ends with N
 /// Creates the folder and an empty file if they are missing. Throws: RunError(Io) if it cannot.
 void require_writable(const std::filesystem::path& folder, Kept kept = Kept::Real);
 
-}  // namespace regatta
+}  // namespace regatta::record

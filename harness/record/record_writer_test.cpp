@@ -15,7 +15,7 @@
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::record {
 namespace {
 
 namespace fs = std::filesystem;
@@ -181,4 +181,4 @@ TEST_F(FullDisk, LeavesAPartialLineWhenItCannotBeMovedAside) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::record

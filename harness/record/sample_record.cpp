@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/record/sample_record.h"
 
-namespace regatta {
+namespace regatta::record {
 namespace {
 
 Cell sample_cell() {
@@ -20,7 +20,7 @@ Cell sample_cell() {
           .seed = 7};
 }
 
-MachineFacts sample_machine() {
+system::MachineFacts sample_machine() {
   return {.cpu = "A CPU",
           .isa = {"avx2", "avx512f"},
           .cores_available = 2,
@@ -32,7 +32,7 @@ MachineFacts sample_machine() {
           .driver = "580.1"};
 }
 
-SoftwareFacts sample_software() {
+system::SoftwareFacts sample_software() {
   return {.compiler = "GNU 12.2.0 Release native",
           .onednn = "2.6.3",
           .open_mpi = "4.1.4",
@@ -185,4 +185,4 @@ Record sample_failed_record() {
   return record;
 }
 
-}  // namespace regatta
+}  // namespace regatta::record

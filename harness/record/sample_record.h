@@ -5,7 +5,7 @@
 
 #include "harness/record/record.h"
 
-namespace regatta {
+namespace regatta::record {
 
 /// Returns the record of a run that reached its target. No array is empty, and no optional field
 /// except `failure` and `simulated`.
@@ -18,4 +18,4 @@ Record sample_simulated_record();
 /// then is empty.
 Record sample_failed_record();
 
-}  // namespace regatta
+}  // namespace regatta::record

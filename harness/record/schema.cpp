@@ -12,7 +12,7 @@
 
 #include "harness/record/record_fields.h"
 
-namespace regatta {
+namespace regatta::record {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -184,7 +184,7 @@ class Schema {
   Json type_of(Status, const About& about, const std::string& path) {
     return type_of(std::string(), about, path);
   }
-  Json type_of(const OptionValues&, const About&, const std::string&) {
+  Json type_of(const strategies::OptionValues&, const About&, const std::string&) {
     return {{"type", "object"}, {"additionalProperties", {{"type", {"number", "string"}}}}};
   }
   Json type_of(const std::map<std::string, std::string>&, const About&, const std::string&) {
@@ -232,4 +232,4 @@ std::string text_of(const Json& json, std::size_t indent) {
 
 std::string record_schema() { return text_of(Schema().whole(), 0) + '\n'; }
 
-}  // namespace regatta
+}  // namespace regatta::record

@@ -6,9 +6,9 @@
 
 #include <string>
 
-namespace regatta {
+namespace regatta::record {
 
 /// Returns the text of results/schema.json.
 std::string record_schema();
 
-}  // namespace regatta
+}  // namespace regatta::record

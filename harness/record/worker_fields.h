@@ -6,7 +6,7 @@
 #include "harness/record/record.h"
 #include "kernels/base/fields.h"
 
-namespace regatta {
+namespace regatta::record {
 
 template <FieldsOf<SpanRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
@@ -131,4 +131,4 @@ void for_each_field(T& part, Field&& field) {
               .since = 2});
 }
 
-}  // namespace regatta
+}  // namespace regatta::record

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-namespace regatta {
+namespace regatta::run {
 
 std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
                                          const std::string& name) {
@@ -28,4 +28,4 @@ std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
   return all;
 }
 
-}  // namespace regatta
+}  // namespace regatta::run

@@ -10,11 +10,11 @@
 
 #include "harness/run/trainer.h"
 
-namespace regatta {
+namespace regatta::run {
 
 /// Assembles every full copy of the variable whose judged_name() is `name`, ordered by place. Each
 /// is a flat vector of all elements.
 std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
                                          const std::string& name);
 
-}  // namespace regatta
+}  // namespace regatta::run

@@ -5,7 +5,7 @@
 
 #include <list>
 
-namespace regatta {
+namespace regatta::run {
 namespace {
 
 using Values = std::vector<float>;
@@ -80,4 +80,4 @@ TEST(Assemble, TakesWhatAllShardsOfAReplicaHaveOnce) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::run

@@ -6,9 +6,9 @@
 #include "kernels/comm/in_process/in_process.h"
 #include "kernels/runtime/gpu_facts.h"
 
-namespace regatta {
+namespace regatta::run {
 
-void Backend::add(std::unique_ptr<Transport> transport) {
+void Backend::add(std::unique_ptr<comm::Transport> transport) {
   if (!gpus.empty()) transport->add_kernels(host_kernels);
   transport->add_kernels(kernels);
   transports.push_back(std::move(transport));
@@ -21,20 +21,20 @@ PlacedDevices Backend::devices() const {
   all.push_back({.device = pinned_host == nullptr ? &cpu_device() : pinned_host.get(),
                  .kernels = &host_kernels});
   const auto count = static_cast<int>(gpus.size());
-  const GpuDeal deal{.gpus = count, .stages = stages};
+  const plan::GpuDeal deal{.gpus = count, .stages = stages};
   return {all, [=](const Place& place) {
-            return static_cast<std::size_t>(gpu_of(place, deal).value_or(count));
+            return static_cast<std::size_t>(plan::gpu_of(place, deal).value_or(count));
           }};
 }
 
 std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare& share) {
   auto backend = std::make_unique<Backend>(device);
-  auto in_process = std::make_unique<InProcessTransport>();
-  if (is_gpu(device)) {
+  auto in_process = std::make_unique<comm::InProcessTransport>();
+  if (plan::is_gpu(device)) {
     const auto found = static_cast<int>(find_gpus().gpus.size());
     std::vector<int> gpus;
     for (int i = 0; i < share.deal.gpus; ++i) {
-      gpus.push_back(gpu_of(share.process_on_host + i, found));
+      gpus.push_back(plan::gpu_of(share.process_on_host + i, found));
     }
     backend->gpus = make_cuda_devices(gpus);
     backend->stages = share.deal.stages;
@@ -42,7 +42,7 @@ std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare&
     add_cuda_kernels(backend->kernels, share.engines);
     add_cpu_kernels(backend->host_kernels);
   } else {
-    check(device == kCpu, "a device has a name that --device takes");
+    check(device == plan::kCpu, "a device has a name that --device takes");
     add_cpu_kernels(backend->kernels);
   }
   backend->add(std::move(in_process));
@@ -55,10 +55,10 @@ TrafficByPlace Backend::traffic() const {
   return all;
 }
 
-ExchangeTimesByPlace Backend::exchange_times() const {
-  ExchangeTimesByPlace all;
+comm::ExchangeTimesByPlace Backend::exchange_times() const {
+  comm::ExchangeTimesByPlace all;
   for (const auto& transport : transports) regatta::add(all, transport->exchange_times());
   return all;
 }
 
-}  // namespace regatta
+}  // namespace regatta::run

@@ -17,12 +17,12 @@
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/placed_devices.h"
 
-namespace regatta {
+namespace regatta::run {
 
 struct Backend {
   explicit Backend(const std::string& device) : kernels(device) {}
   /// Adds a transport. Its kernels replace those of transports that were added before.
-  void add(std::unique_ptr<Transport> transport);
+  void add(std::unique_ptr<comm::Transport> transport);
   /// The device (memory and queues) and the kernels of each place; gpu_rule.h deals places to GPUs.
   PlacedDevices devices() const;
   /// Returns Device::gpu() of the first GPU; empty if the CPU computes.
@@ -33,19 +33,19 @@ struct Backend {
   std::unique_ptr<Device> pinned_host;  ///< for the host's place beside GPUs; null: plain memory
   KernelTable kernels;                  ///< kernels of the GPUs, or of the CPU
   KernelTable host_kernels{"cpu"};      ///< for the host's place beside GPUs
-  std::vector<std::unique_ptr<Transport>> transports;  ///< first the one within the process
-  std::unique_ptr<TicketMessages> tickets;             ///< null if every loop has one process
+  std::vector<std::unique_ptr<comm::Transport>> transports;  ///< first the one within the process
+  std::unique_ptr<comm::TicketMessages> tickets;             ///< null if every loop has one process
 
   /// Bytes sent and received by each place since the start. Must not be called while lanes run.
   TrafficByPlace traffic() const;
   /// Arrivals and durations of each place's exchanges. Must not be called while lanes run.
-  ExchangeTimesByPlace exchange_times() const;
+  comm::ExchangeTimesByPlace exchange_times() const;
 };
 
 /// The GPUs of a process that computes on GPUs, and how it uses them.
 struct GpuShare {
   int process_on_host = 0;  ///< index of the process among those of its host that have workers
-  GpuDeal deal;             ///< assigns the process's GPUs to its places
+  plan::GpuDeal deal;       ///< assigns the process's GPUs to its places
   EngineRule engines = EngineRule::Heuristic;
 };
 
@@ -58,4 +58,4 @@ struct GpuShare {
 /// RunError(Unsupported, Device) for a device that this build or this machine does not have.
 std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare& share = {});
 
-}  // namespace regatta
+}  // namespace regatta::run

@@ -13,7 +13,7 @@
 #include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/parts.h"
 
-namespace regatta {
+namespace regatta::run {
 namespace {
 
 /// The share of each copy in a step's normalisation groups: the replica's own share if all copies
@@ -45,8 +45,8 @@ int threads_for(const Graph& graph, std::size_t cores) {
 
 }  // namespace
 
-Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
-                     const Backend& backend, const EvaluatorOptions& options)
+Evaluator::Evaluator(const workloads::Workload& workload, const Step& evaluation,
+                     const DataSet& test, const Backend& backend, const EvaluatorOptions& options)
     : metric_(workload.metric),
       groups_(options.groups),
       models_(options.models),
@@ -149,10 +149,10 @@ EvaluationResult Evaluator::judge_model(Trainer& training, int model,
     return std::accumulate(fresh.begin(), fresh.end(), 0.0) / static_cast<double>(examples_);
   };
   EvaluationResult judgement{.loss = mean_of(0)};
-  judgement.metric = metric_ == Metric::Accuracy ? 100 * mean_of(1) : judgement.loss;
+  judgement.metric = metric_ == workloads::Metric::Accuracy ? 100 * mean_of(1) : judgement.loss;
   judgement.took_ns = now_ns() - begin_ns;
   judgement.parameter_norm = parameter_norm();
   return judgement;
 }
 
-}  // namespace regatta
+}  // namespace regatta::run

@@ -17,7 +17,7 @@
 #include "kernels/graph/graph.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::run {
 
 struct Backend;
 
@@ -38,7 +38,7 @@ struct EvaluatorOptions {
 
 class Evaluator {
  public:
-  Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
+  Evaluator(const workloads::Workload& workload, const Step& evaluation, const DataSet& test,
             const Backend& backend, const EvaluatorOptions& options);
 
   /// Evaluates the current variables of `training`, which must not be running. Throws:
@@ -56,11 +56,11 @@ class Evaluator {
   bool copy_on_device(Trainer& training, int model);
   double parameter_norm();
 
-  Metric metric_;
+  workloads::Metric metric_;
   std::vector<std::int64_t> groups_;  ///< by replica
   int models_ = 1;
   std::int64_t examples_ = 0;  ///< in the test set
   std::unique_ptr<Executor> executor_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::run

@@ -16,7 +16,7 @@
 #include "kernels/runtime/devices.h"
 #include "workloads/data/shapes.h"
 
-namespace regatta {
+namespace regatta::run {
 namespace {
 
 constexpr std::int64_t kImages = 32;
@@ -45,7 +45,7 @@ struct GpuBackend {
     gpu = made.get();
     backend->gpus.push_back(std::move(made));
     add_cuda_kernels(backend->kernels);
-    backend->add(std::make_unique<InProcessTransport>());
+    backend->add(std::make_unique<comm::InProcessTransport>());
   }
   std::unique_ptr<Backend> backend;
   WatchedGpu* gpu = nullptr;
@@ -55,27 +55,28 @@ struct GpuBackend {
 class EvaluatorOnGpu : public testing::Test {
  protected:
   void train(const std::string& strategy, std::int64_t replicas) {
-    RaceRequest request;
+    plan::RaceRequest request;
     request.workload = "resnet9_thin";
     request.strategy = strategy;
     request.workers = replicas;
     if (replicas > 1) request.options["all_reduce"] = "reduce_to_one";
     request.global_batch = kImages;
     request.steps = 1;
-    placement_ = place(request, train_.count);
+    placement_ = plan::place(request, train_.count);
     placement_.recipe.evaluation_batch = kImages;
     replicas_ = replicas;
     const Step part = placement_.placed->parts.front();
     GpuBackend gpu;
     training_gpu_ = gpu.gpu;
-    trainer_ = std::make_unique<LocalTrainer>(part, std::move(gpu.backend),
-                                              executor_options(request, placement_, train_, 0), 0);
+    trainer_ = std::make_unique<LocalTrainer>(
+        part, std::move(gpu.backend), plan::executor_options(request, placement_, train_, 0), 0);
     trainer_->connect();
     trainer_->advance_to(kImages);
   }
 
   EvaluationResult judge_by(const Backend& backend) {
-    const Step step = as_computed(placement_, placement_.workload->evaluation(placement_.recipe));
+    const Step step =
+        plan::as_computed(placement_, placement_.workload->evaluation(placement_.recipe));
     const std::vector<std::int64_t> groups(static_cast<std::size_t>(replicas_), 1);
     Evaluator evaluator(*placement_.workload, step, test_, backend,
                         {.evaluations = 1, .groups = groups});
@@ -92,9 +93,9 @@ class EvaluatorOnGpu : public testing::Test {
   std::int64_t reads_of_training() const { return training_gpu_->reads; }
 
  private:
-  DataSet train_ = make_shapes(20, Split::Train, kImages);
-  DataSet test_ = make_shapes(20, Split::Test, kImages);
-  Placement placement_;
+  DataSet train_ = workloads::make_shapes(20, workloads::Split::Train, kImages);
+  DataSet test_ = workloads::make_shapes(20, workloads::Split::Test, kImages);
+  plan::Placement placement_;
   std::int64_t replicas_ = 1;
   WatchedGpu* training_gpu_ = nullptr;
   std::unique_ptr<LocalTrainer> trainer_;
@@ -119,4 +120,4 @@ TEST_F(EvaluatorOnGpu, HasThemFromTheHostWhereStatisticsOfReplicasAreAveraged) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::run

@@ -20,7 +20,7 @@
 #include "kernels/graph/verify.h"
 #include "strategies/passes.h"
 
-namespace regatta {
+namespace regatta::run {
 namespace {
 
 constexpr std::int64_t kReplicas = 3;
@@ -78,13 +78,13 @@ class Trained {
     request_.strategy = strategy;
     request_.workers = kReplicas;
     request_.steps = 42;
-    data_ = load_data(find_workload("parabola"), "curve", {});
-    const Placement placement = place(request_, data_.train.count);
+    data_ = workloads::load_data(workloads::find_workload("parabola"), "curve", {});
+    const plan::Placement placement = plan::place(request_, data_.train.count);
     Step placed = placement.placed->step;
     rewrite(placed);
-    const Step part = partitioned(placed, binding_of(placement)).front();
+    const Step part = strategies::partitioned(placed, plan::binding_of(placement)).front();
     trainer_ = std::make_unique<LocalTrainer>(
-        part, make_backend("cpu"), executor_options(request_, placement, data_.train, 0), 0);
+        part, make_backend("cpu"), plan::executor_options(request_, placement, data_.train, 0), 0);
     backend_ = make_backend("cpu");
     evaluator_ = std::make_unique<Evaluator>(
         *placement.workload, placement.workload->evaluation(placement.recipe), data_.test,
@@ -108,8 +108,8 @@ class Trained {
   }
 
  private:
-  RaceRequest request_;
-  DataSets data_;
+  plan::RaceRequest request_;
+  workloads::DataSets data_;
   std::unique_ptr<LocalTrainer> trainer_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Evaluator> evaluator_;
@@ -198,4 +198,4 @@ TEST(Evaluator, JudgesTheMeanOfParametersThatReplicasAverageInSomeSteps) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::run

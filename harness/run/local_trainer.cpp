@@ -8,7 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::run {
 
 namespace {
 
@@ -101,7 +101,7 @@ TrainingReport LocalTrainer::report() {
 
 std::vector<ProcessTrace> LocalTrainer::traces() {
   return {{.rank = static_cast<int>(rank_),
-           .name = "rank " + std::to_string(rank_) + ": " + places_text(executor_.step()),
+           .name = "rank " + std::to_string(rank_) + ": " + plan::places_text(executor_.step()),
            .rows = executor_.trace()}};
 }
 
@@ -120,7 +120,7 @@ std::vector<VariableId> CopyChooser::choose(const Step& part) {
 
 TrainingReport report_of(const Executor& executor, TrafficByPlace counted, std::int64_t rank) {
   TrainingReport report;
-  report.peak_rss_bytes = peak_rss_bytes();
+  report.peak_rss_bytes = system::peak_rss_bytes();
   for (WorkerReport& worker : executor.workers()) {
     worker.process_peak_bytes = report.peak_rss_bytes;
     report.workers.push_back({.rank = rank, .report = std::move(worker)});
@@ -141,4 +141,4 @@ TrainingReport report_of(const Executor& executor, TrafficByPlace counted, std::
   return report;
 }
 
-}  // namespace regatta
+}  // namespace regatta::run

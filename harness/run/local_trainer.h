@@ -15,7 +15,7 @@
 #include "harness/system/slurm_end.h"
 #include "kernels/distribute/traffic.h"
 
-namespace regatta {
+namespace regatta::run {
 
 class LocalTrainer final : public Trainer {
  public:
@@ -43,7 +43,7 @@ class LocalTrainer final : public Trainer {
   void begin_at(const Positions& positions);
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
   void interrupt(const RunError& error) override { executor_.interrupt(error); }
-  void look() override { stop_at_slurm_end(); }
+  void look() override { system::stop_at_slurm_end(); }
   /// Determines how late members in other processes arrived at exchanges. A collective call: every
   /// rank makes it, between two calls of advance_to(). Throws: RunError(PeerLost).
   void settle_arrivals();
@@ -75,4 +75,4 @@ class CopyChooser {
 /// The report of one process. `counted` is the traffic that its transports counted.
 TrainingReport report_of(const Executor& executor, TrafficByPlace counted, std::int64_t rank);
 
-}  // namespace regatta
+}  // namespace regatta::run

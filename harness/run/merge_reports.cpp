@@ -5,7 +5,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::run {
 
 void drop_incomplete_losses(const std::vector<Step>& parts,
                             const std::vector<TrainingReport>& reports, TrainingReport& all) {
@@ -50,4 +50,4 @@ TrainingReport merged(const std::vector<TrainingReport>& parts) {
   return all;
 }
 
-}  // namespace regatta
+}  // namespace regatta::run

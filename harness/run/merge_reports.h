@@ -9,7 +9,7 @@
 
 #include "harness/run/trainer.h"
 
-namespace regatta {
+namespace regatta::run {
 
 /// Merges the reports of a run's processes. Entries for the same worker (place) or loop (number)
 /// become one: a loop's losses are added over processes, and its step time is that of the slowest
@@ -34,4 +34,4 @@ void require_whole(const TrainingReport& report);
 /// concatenates histories, but keeps memory, clocks and lost processes of the later piece.
 TrainingReport joined(const TrainingReport& former, TrainingReport later);
 
-}  // namespace regatta
+}  // namespace regatta::run

@@ -18,19 +18,19 @@
 #include "kernels/runtime/plan.h"
 #include "workloads/data/shapes.h"
 
-namespace regatta {
+namespace regatta::run {
 namespace {
 
 constexpr int kRanks = 3;
 constexpr std::int64_t kExamples = 96;
 
 const DataSet& images() {
-  static const DataSet data = make_shapes(20, Split::Train, kExamples);
+  static const DataSet data = workloads::make_shapes(20, workloads::Split::Train, kExamples);
   return data;
 }
 
-RaceRequest request_of(const std::string& algorithm, const std::string& cuda_graph = "off") {
-  RaceRequest request;
+plan::RaceRequest request_of(const std::string& algorithm, const std::string& cuda_graph = "off") {
+  plan::RaceRequest request;
   request.workload = "resnet9_thin";
   request.strategy = "all_reduce";
   request.device = "cuda";
@@ -44,8 +44,8 @@ RaceRequest request_of(const std::string& algorithm, const std::string& cuda_gra
   return request;
 }
 
-RaceRequest sharded_request(const std::string& shard, const std::string& cuda_graph = "off") {
-  RaceRequest request = request_of("ring", cuda_graph);
+plan::RaceRequest sharded_request(const std::string& shard, const std::string& cuda_graph = "off") {
+  plan::RaceRequest request = request_of("ring", cuda_graph);
   request.strategy = "sharded";
   request.options.erase("all_reduce");
   request.options["shard"] = shard;
@@ -54,19 +54,20 @@ RaceRequest sharded_request(const std::string& shard, const std::string& cuda_gr
 
 /// The parts that the coordinator and every rank derive from a request.
 struct RunParts {
-  RaceRequest request;
-  Placement placement;
+  plan::RaceRequest request;
+  plan::Placement placement;
   std::vector<Step> parts;
 };
 
-RunParts set_up(const RaceRequest& request, std::int64_t train_examples = kExamples) {
+RunParts set_up(const plan::RaceRequest& request, std::int64_t train_examples = kExamples) {
   RunParts made{.request = request, .placement = {}, .parts = {}};
   made.request.cuda_graph = "auto";
-  made.placement = place(made.request, train_examples);
+  made.placement = plan::place(made.request, train_examples);
   made.request = request;
   if (made.placement.facts.carries_shares) made.placement.by_nccl = true;  // as with a GPU
-  made.placement.launch = launch_of_steps(request, made.placement);
-  set_data_weights(made.placement, data_weights_of(*made.placement.workload, images()));
+  made.placement.launch = plan::launch_of_steps(request, made.placement);
+  plan::set_data_weights(made.placement,
+                         workloads::data_weights_of(*made.placement.workload, images()));
   made.parts = made.placement.placed->parts;
   return made;
 }
@@ -87,7 +88,7 @@ TEST(NcclPlan, HasAllBucketsOfARankInOneLaneOfTheirOwnAndInOneOrderAtAllRanks) {
   for (const char* workload : {"parabola", "resnet9_thin", "resnet9", "mobilenet_v2"}) {
     for (const std::int64_t bucket_bytes : {0, 64 << 10, 4 << 20}) {
       SCOPED_TRACE(std::string(workload) + ", buckets of " + std::to_string(bucket_bytes));
-      for (RaceRequest request : {request_of("nccl"), sharded_request("parameters")}) {
+      for (plan::RaceRequest request : {request_of("nccl"), sharded_request("parameters")}) {
         request.workload = workload;
         request.global_batch.reset();
         request.options["bucket_bytes"] = bucket_bytes;
@@ -95,7 +96,8 @@ TEST(NcclPlan, HasAllBucketsOfARankInOneLaneOfTheirOwnAndInOneOrderAtAllRanks) {
         std::vector<std::int64_t> order;
         for (int rank = 0; rank < kRanks; ++rank) {
           const Step& part = setup.parts[static_cast<std::size_t>(rank)];
-          const Plan plan(part, executor_options(request, setup.placement, images(), rank).plan);
+          const Plan plan(part,
+                          plan::executor_options(request, setup.placement, images(), rank).plan);
           const auto buckets = buckets_by_lane(part, plan);
           ASSERT_EQ(buckets.size(), 1U);
           const auto& [lane, groups] = *buckets.begin();
@@ -111,15 +113,16 @@ TEST(NcclPlan, HasAllBucketsOfARankInOneLaneOfTheirOwnAndInOneOrderAtAllRanks) {
 TEST(NcclRun, IsToldByItsRecord) {
   unsetenv("NCCL_ALGO");
   const RunParts setup = set_up(request_of("ring"));
-  const PinnedNcclAlgorithm pinned(*nccl_algorithm(setup.request));
-  EXPECT_EQ(link_between(setup.placement), "NCCL");
-  const Cell cell = cell_of(setup.request, setup.placement, {.dataset = "shapes", .cores = 2});
-  EXPECT_EQ(to_text(cell.options.at("all_reduce")), "ring");
+  const comm::PinnedNcclAlgorithm pinned(*plan::nccl_algorithm(setup.request));
+  EXPECT_EQ(plan::link_between(setup.placement), "NCCL");
+  const record::Cell cell =
+      plan::cell_of(setup.request, setup.placement, {.dataset = "shapes", .cores = 2});
+  EXPECT_EQ(strategies::to_text(cell.options.at("all_reduce")), "ring");
   EXPECT_EQ(cell.cuda_graph, "off");
-  EXPECT_EQ(environment_facts().at("NCCL_ALGO"), "Ring");
-  RaceRequest on_cpus = setup.request;
+  EXPECT_EQ(system::environment_facts().at("NCCL_ALGO"), "Ring");
+  plan::RaceRequest on_cpus = setup.request;
   on_cpus.device = "cpu";
-  EXPECT_EQ(link_between(place(on_cpus, kExamples)), "Open MPI");
+  EXPECT_EQ(plan::link_between(plan::place(on_cpus, kExamples)), "Open MPI");
 }
 
 TEST(NcclRun, GivesRanksOfOtherHostsTheVariablesThatNcclReads) {
@@ -127,15 +130,15 @@ TEST(NcclRun, GivesRanksOfOtherHostsTheVariablesThatNcclReads) {
   setenv("NCCL_REGATTA_TEST", "a=b", 1);
   const RunParts setup = set_up(request_of("ring"));
   const std::vector<int> cores;
-  const PinnedNcclAlgorithm pinned(*nccl_algorithm(setup.request));
-  const TrainerRequest wanted{.request = setup.request,
-                              .placement = setup.placement,
-                              .data = images(),
-                              .cores = cores,
-                              .run_id = {},
-                              .fingerprint = {},
-                              .tell = {}};
-  const LaunchOptions launch = launch_of(wanted);
+  const comm::PinnedNcclAlgorithm pinned(*plan::nccl_algorithm(setup.request));
+  const race::TrainerRequest wanted{.request = setup.request,
+                                    .placement = setup.placement,
+                                    .data = images(),
+                                    .cores = cores,
+                                    .run_id = {},
+                                    .fingerprint = {},
+                                    .tell = {}};
+  const ranks::LaunchOptions launch = race::launch_of(wanted);
   unsetenv("NCCL_REGATTA_TEST");
   EXPECT_EQ(launch.environment.at("NCCL_ALGO"), "Ring");
   EXPECT_EQ(launch.environment.at("NCCL_REGATTA_TEST"), "a=b");
@@ -143,16 +146,17 @@ TEST(NcclRun, GivesRanksOfOtherHostsTheVariablesThatNcclReads) {
 
 TEST(NcclRun, NeedsRanksWithOneVersionOfNccl) {
   const auto names_nccl = [](const RunParts& setup) {
-    const Fingerprint lines = fingerprint_of(
-        setup.request, setup.placement, setup.placement.placed->step, images(), software_facts());
+    const plan::Fingerprint lines =
+        plan::fingerprint_of(setup.request, setup.placement, setup.placement.placed->step, images(),
+                             system::software_facts());
     return std::any_of(lines.begin(), lines.end(),
                        [](const auto& line) { return line.first == "NCCL"; });
   };
-  RaceRequest request = request_of("nccl");
+  plan::RaceRequest request = request_of("nccl");
   EXPECT_TRUE(names_nccl(set_up(request)));
   request.options["all_reduce"] = "reduce_to_one";
   EXPECT_FALSE(names_nccl(set_up(request)));
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::run

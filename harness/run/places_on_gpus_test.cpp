@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "harness/run/backend.h"
-#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cuda/device/apart_devices_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
@@ -21,7 +20,7 @@
 #include "kernels/runtime/gpu_facts.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::run {
 namespace {
 
 using cuda::testing_support::ApartGpu;
@@ -92,14 +91,16 @@ class GpuRun {
     backend_.stages = test.stages;
     add_cuda_kernels(backend_.kernels);
     add_cpu_kernels(backend_.host_kernels);
-    backend_.transports.push_back(std::make_unique<InProcessTransport>());
+    backend_.transports.push_back(std::make_unique<comm::InProcessTransport>());
     for (KernelTable* kernels : {&backend_.kernels, &backend_.host_kernels}) {
       backend_.transports[0]->add_kernels(*kernels);
       keep_apart(*kernels, [this](const Place& place) -> Device& { return device_of(place); });
     }
     const Step step = step_of(test);
     const TrialOptions options = options_of(test);
-    part_ = partitioned(apply(find_strategies(test.strategy), step, options.options), Binding{})
+    part_ = strategies::partitioned(strategies::apply(strategies::find_strategies(test.strategy),
+                                                      step, options.options),
+                                    Binding{})
                 .front();
     examples_ = options.steps * step.global_batch;
     ExecutorOptions executor_options =
@@ -158,7 +159,7 @@ void expect_to_follow_single(Executor& executor, const Case& test, On on) {
 
 class PlacesOnGpus : public testing::TestWithParam<Case> {
   void SetUp() override {
-    if (const std::string why = why_cpu_lacks(GetParam().element); !why.empty()) {
+    if (const std::string why = cpu::why_cpu_lacks(GetParam().element); !why.empty()) {
       GTEST_SKIP() << why;
     }
   }
@@ -193,7 +194,10 @@ TEST_P(PlacesOnGpus, FollowSingleOnRealGpus) {
   const Step step = step_of(test);
   const TrialOptions options = options_of(test);
   const Step part =
-      partitioned(apply(find_strategies(test.strategy), step, options.options), Binding{}).front();
+      strategies::partitioned(
+          strategies::apply(strategies::find_strategies(test.strategy), step, options.options),
+          Binding{})
+          .front();
   const std::int64_t examples = options.steps * step.global_batch;
   Executor executor(part, backend->devices(),
                     testing_support::executor_options(data_of(test.workload), options, examples));
@@ -304,4 +308,4 @@ TEST(SeveralGpus, HaveNoStepThatIsLaunchedAsOne) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::run

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-namespace regatta {
+namespace regatta::run {
 
 class Ticker {
  public:
@@ -39,4 +39,4 @@ class Ticker {
   std::thread thread_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::run

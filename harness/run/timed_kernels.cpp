@@ -7,7 +7,7 @@
 #include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::run {
 namespace {
 
 class TimedKernel final : public ChosenKernel {
@@ -82,4 +82,4 @@ std::unique_ptr<Kernel> TimedKernels::build(const KernelRequest& request) {
   return std::make_unique<TimedKernel>(std::move(inner), times);
 }
 
-}  // namespace regatta
+}  // namespace regatta::run

@@ -15,7 +15,7 @@
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::run {
 
 class TimedKernels {
  public:
@@ -54,4 +54,4 @@ class TimedKernels {
   std::deque<NodeTimes> nodes_;  // kernels keep references into it
 };
 
-}  // namespace regatta
+}  // namespace regatta::run

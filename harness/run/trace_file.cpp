@@ -3,10 +3,10 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::run {
 
-void TraceFile::create(const std::string& path, IfThere if_there) {
-  file_.emplace(OutputOptions{.path = path, .flag = "--trace", .if_there = if_there});
+void TraceFile::create(const std::string& path, system::IfThere if_there) {
+  file_.emplace(system::OutputOptions{.path = path, .flag = "--trace", .if_there = if_there});
 }
 
 void TraceFile::write(Trainer& trainer) {
@@ -21,4 +21,4 @@ void TraceFile::write(Trainer& trainer) {
   file_.reset();
 }
 
-}  // namespace regatta
+}  // namespace regatta::run

@@ -10,19 +10,19 @@
 #include "harness/run/trainer.h"
 #include "harness/system/output_file.h"
 
-namespace regatta {
+namespace regatta::run {
 
 class TraceFile {
  public:
   /// Creates the file. Throws: RunError(Usage), RunError(Io), like OutputFile.
-  void create(const std::string& path, IfThere if_there);
+  void create(const std::string& path, system::IfThere if_there);
 
   /// Writes the timelines of all processes, if create() was called. Throws: RunError(Io) if they
   /// cannot be written completely.
   void write(Trainer& trainer);
 
  private:
-  std::optional<OutputFile> file_;
+  std::optional<system::OutputFile> file_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::run

@@ -23,7 +23,7 @@
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/measure/trace.h"
 
-namespace regatta {
+namespace regatta::run {
 
 /// A variable at one place after the last step. `tensor` refers to memory of the trainer.
 struct VariableCopy {
@@ -87,10 +87,10 @@ void for_each_field(T& worker, Field&& field) {
 struct TrainingReport {
   std::vector<RankedWorker> workers;
   std::vector<LoopHistory> loops;
-  TrafficByPlace traffic;                     ///< counted at the transports
-  ExchangeTimesByPlace exchange_times;        ///< measured at the transports
-  std::map<std::int64_t, ClockFacts> clocks;  ///< by rank; empty if no clocks were compared
-  std::set<KernelChoice> kernels;             ///< choices of the kernels of all processes
+  TrafficByPlace traffic;                           ///< counted at the transports
+  comm::ExchangeTimesByPlace exchange_times;        ///< measured at the transports
+  std::map<std::int64_t, comm::ClockFacts> clocks;  ///< by rank; empty if no clocks were compared
+  std::set<KernelChoice> kernels;                   ///< choices of the kernels of all processes
   std::int64_t lost_updates = 0;
   std::vector<std::string> lost_processes;  ///< processes lost while training went on, with reasons
   std::int64_t planned_bytes = 0;           ///< sum over all processes
@@ -120,9 +120,9 @@ class Trainer {
 
   /// Returns the workers, cores and GPUs of each host of the ranks; empty if training takes place
   /// in this process.
-  virtual std::vector<HostCores> hosts() const { return {}; }
+  virtual std::vector<plan::HostCores> hosts() const { return {}; }
   /// Returns the name of the host on which a rank runs.
-  virtual std::string host_of(std::int64_t) const { return host_name(); }
+  virtual std::string host_of(std::int64_t) const { return system::host_name(); }
 
   /// Trains until all loops together have seen `examples` examples, counted from the first step of
   /// the original run if it was resumed. Throws: RunError of the first failure.
@@ -158,4 +158,4 @@ class Trainer {
   virtual std::vector<ProcessTrace> traces() = 0;
 };
 
-}  // namespace regatta
+}  // namespace regatta::run

@@ -11,7 +11,7 @@
 
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::run {
 
 class TrainingClock {
  public:
@@ -51,4 +51,4 @@ class TrainingClock {
   std::optional<std::int64_t> started_at_ns_;  ///< empty while the clock is stopped
 };
 
-}  // namespace regatta
+}  // namespace regatta::run

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-namespace regatta {
+namespace regatta::run {
 namespace {
 
 constexpr std::int64_t kNapNs = 5'000'000;
@@ -52,4 +52,4 @@ TEST(TrainingClock, GoesOnFromAnEarlierPieceOfTheRun) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::run

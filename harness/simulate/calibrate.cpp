@@ -23,7 +23,7 @@
 #include "kernels/virtual/program.h"
 #include "workloads/workload.h"
 
-namespace regatta {
+namespace regatta::simulate {
 namespace {
 
 /// A temporary folder for the ranks' logs.
@@ -31,7 +31,7 @@ class LogFolder {
  public:
   LogFolder()
       : path_(std::filesystem::temp_directory_path() /
-              ("regatta-calibrate-" + random_hexadecimal(8))) {}
+              ("regatta-calibrate-" + system::random_hexadecimal(8))) {}
   ~LogFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
@@ -47,7 +47,7 @@ class LogFolder {
 /// Reads the costs of messages from a calibration, which must be this program's own.
 virtual_time::Transports messages_in(const std::string& path) {
   const Calibration given = read_calibration(path).calibration;
-  const std::string cpu = machine_facts().cpu, commit = software_facts().git_commit;
+  const std::string cpu = system::machine_facts().cpu, commit = system::software_facts().git_commit;
   if (given.source != kCalibrated || given.cpu != cpu || given.git_commit != commit) {
     throw RunError(
         ErrorKind::Usage,
@@ -58,7 +58,7 @@ virtual_time::Transports messages_in(const std::string& path) {
   return given.transports;
 }
 
-virtual_time::Transports measured_messages(const RaceRequest& request,
+virtual_time::Transports measured_messages(const plan::RaceRequest& request,
                                            const std::function<void(const std::string&)>& tell) {
   const LogFolder logs;
   return measure_transports(
@@ -67,14 +67,14 @@ virtual_time::Transports measured_messages(const RaceRequest& request,
 
 }  // namespace
 
-void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
-  if (is_gpu(request.device)) {
+void run_calibrate(const plan::RaceRequest& request, const CalibrateRequest& wanted) {
+  if (plan::is_gpu(request.device)) {
     throw RunError(ErrorKind::Unsupported,
                    "regatta calibrate measures kernels of the CPU; write those of a GPU by hand, "
                    "with a `source` that says where they come from");
   }
-  const OutputOptions options{.path = wanted.out, .if_there = wanted.if_there};
-  require_free(options);
+  const system::OutputOptions options{.path = wanted.out, .if_there = wanted.if_there};
+  system::require_free(options);
   if (!wanted.messages.empty() && !request.hosts.empty()) {
     throw RunError(ErrorKind::Usage,
                    "--messages and --hosts: messages between hosts are measured or taken; fix: "
@@ -82,26 +82,27 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   }
   Calibration made;
   if (!wanted.messages.empty()) made.transports = messages_in(wanted.messages);
-  if (options.path.has_parent_path()) create_folder(options.path.parent_path());
-  OutputFile out(options);
+  if (options.path.has_parent_path()) system::create_folder(options.path.parent_path());
+  system::OutputFile out(options);
   const auto tell = [](const std::string& what) { std::cerr << "measures " << what << std::endl; };
-  const Workload& workload = find_workload(request.workload);
-  const DataSets data = load_data(workload, dataset_of(request, workload), files_of(request));
-  Placement placement = place(request, data.train.count);
-  set_data_weights(placement, data_weights_of(workload, data.train));
+  const workloads::Workload& workload = workloads::find_workload(request.workload);
+  const workloads::DataSets data =
+      workloads::load_data(workload, plan::dataset_of(request, workload), plan::files_of(request));
+  plan::Placement placement = plan::place(request, data.train.count);
+  plan::set_data_weights(placement, workloads::data_weights_of(workload, data.train));
   const std::vector<Step>& parts = placement.placed->parts;
   virtual_time::make_program(parts, {}, static_cast<int>(wanted.threads));  // or throws
   MeasuredKernels measured =
       measure_kernels(parts, {.data = data.train,
-                              .cores = available_cores(0),
+                              .cores = system::available_cores(0),
                               .threads_per_worker = static_cast<int>(wanted.threads),
                               .seed = request.seed,
                               .tell = tell});
   if (wanted.messages.empty()) made.transports = measured_messages(request, tell);
   made.source = kCalibrated;
-  made.cpu = machine_facts().cpu;
-  made.git_commit = software_facts().git_commit;
-  made.timestamp = utc_timestamp();
+  made.cpu = system::machine_facts().cpu;
+  made.git_commit = system::software_facts().git_commit;
+  made.timestamp = system::utc_timestamp();
   made.command = request.command;
   made.kernels = std::move(measured.costs);
   made.step_ns = std::move(measured.step_ns);
@@ -110,4 +111,4 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   std::cout << made.kernels.size() << " kernels and messages in " << wanted.out << '\n';
 }
 
-}  // namespace regatta
+}  // namespace regatta::simulate

@@ -11,16 +11,16 @@
 #include "harness/plan/race_request.h"
 #include "harness/system/output_file.h"
 
-namespace regatta {
+namespace regatta::simulate {
 
 struct CalibrateRequest {
   std::string out = "calibration.json";
-  IfThere if_there = IfThere::Refuse;
+  system::IfThere if_there = system::IfThere::Refuse;
   std::int64_t threads = 1;  ///< threads per worker
   std::string messages;      ///< path of a calibration whose message costs are used; empty: measure
 };
 
 /// Measures and writes the file, whose folder is created if it is missing. Throws: RunError.
-void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted);
+void run_calibrate(const plan::RaceRequest& request, const CalibrateRequest& wanted);
 
-}  // namespace regatta
+}  // namespace regatta::simulate

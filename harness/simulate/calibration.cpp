@@ -10,7 +10,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/random.h"
 
-namespace regatta {
+namespace regatta::simulate {
 namespace {
 
 using nlohmann::json;
@@ -165,7 +165,7 @@ std::string to_json(const Calibration& calibration) {
 }
 
 CalibrationFile read_calibration(const std::filesystem::path& path) {
-  return parse_calibration(text_of(path, kMostCalibration), path.string());
+  return parse_calibration(system::text_of(path, kMostCalibration), path.string());
 }
 
 CalibrationFile parse_calibration(std::string_view text, const std::string& name) {
@@ -192,4 +192,4 @@ void require_fitting(const Calibration& calibration, const std::string& path,
 
 std::string digest_of_text(std::string_view text) { return fmt::format("{:016x}", fnv1a(text)); }
 
-}  // namespace regatta
+}  // namespace regatta::simulate

@@ -26,7 +26,7 @@
 #include "kernels/virtual/cluster.h"
 #include "kernels/virtual/kernel_costs.h"
 
-namespace regatta {
+namespace regatta::simulate {
 
 struct Calibration {
   std::string source;  ///< `regatta calibrate`, or the origin of hand-written numbers
@@ -69,4 +69,4 @@ void require_fitting(const Calibration& calibration, const std::string& path,
 /// Returns the FNV-1a hash of a text as sixteen hexadecimal digits.
 std::string digest_of_text(std::string_view text);
 
-}  // namespace regatta
+}  // namespace regatta::simulate

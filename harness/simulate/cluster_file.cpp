@@ -14,7 +14,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
 
-namespace regatta {
+namespace regatta::simulate {
 namespace {
 
 using virtual_time::Cluster;
@@ -215,7 +215,7 @@ void require_shallow(const std::string& text, const std::string& source) {
 ClusterFile read_cluster(const std::filesystem::path& path, const std::string& cpu,
                          const std::string& git_commit) {
   ClusterFile file = parse_cluster(
-      text_of(path, kMostCluster), path.string(),
+      system::text_of(path, kMostCluster), path.string(),
       [&](const std::string& name) { return read_calibration(path.parent_path() / name); });
   require_fitting(file.calibration, path.string(), cpu, git_commit);
   return file;
@@ -234,7 +234,7 @@ ClusterFile parse_cluster(const std::string& text, const std::string& name,
   }
 }
 
-HardwareRecord hardware_of(const ClusterFile& file) {
+record::HardwareRecord hardware_of(const ClusterFile& file) {
   const auto bytes_per_s = [](double per_ns) {
     return std::isfinite(per_ns) ? std::optional(per_ns * 1e9) : std::nullopt;
   };
@@ -284,4 +284,4 @@ std::vector<int> hosts_of(const ClusterFile& file, const std::vector<ProcessNeed
   return result;
 }
 
-}  // namespace regatta
+}  // namespace regatta::simulate

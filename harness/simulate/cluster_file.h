@@ -37,7 +37,7 @@
 #include "harness/system/machine.h"
 #include "kernels/virtual/cluster.h"
 
-namespace regatta {
+namespace regatta::simulate {
 
 struct ClusterFile {
   virtual_time::Cluster cluster;  ///< includes the calibration's transports
@@ -61,7 +61,7 @@ ClusterFile parse_cluster(
     const std::function<CalibrationFile(const std::string& path)>& calibration_at);
 
 /// Returns the description of the cluster's hardware for a record.
-HardwareRecord hardware_of(const ClusterFile& file);
+record::HardwareRecord hardware_of(const ClusterFile& file);
 
 /// The resources that a process of a run needs.
 struct ProcessNeeds {
@@ -73,4 +73,4 @@ struct ProcessNeeds {
 /// if the hosts have no room for all processes.
 std::vector<int> hosts_of(const ClusterFile& file, const std::vector<ProcessNeeds>& needs);
 
-}  // namespace regatta
+}  // namespace regatta::simulate

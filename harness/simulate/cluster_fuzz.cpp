@@ -10,7 +10,7 @@
 #include "harness/simulate/cluster_file.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::simulate {
 namespace {
 
 using virtual_time::kNoLimit;
@@ -108,7 +108,7 @@ void read_calibration_text(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::simulate
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);

@@ -20,7 +20,7 @@
 #include "kernels/runtime/loops/gate.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::simulate {
 namespace {
 
 constexpr std::int64_t kWarmUpSteps = 2;
@@ -127,7 +127,7 @@ class PartTimes {
   void add_to(std::map<std::string, std::vector<double>>& spans, int threads) const {
     if (error_) throw RunError(*error_);
     const Graph& graph = executor_->step().graph;
-    for (const TimedKernels::NodeTimes& times : timed_.nodes()) {
+    for (const run::TimedKernels::NodeTimes& times : timed_.nodes()) {
       if (!virtual_time::computes(graph, graph.node(times.id))) continue;
       std::vector<double>& all = spans[virtual_time::kernel_key(graph, times.id, threads)];
       for (std::size_t k = kWarmUpSteps; k < times.ticks.size(); ++k) {
@@ -143,7 +143,7 @@ class PartTimes {
     const auto steps = static_cast<std::size_t>(steps_ - kWarmUpSteps);
     std::map<Place, std::vector<double>> sums;
     std::map<Place, std::vector<bool>> is_cut;
-    for (const TimedKernels::NodeTimes& times : timed_.nodes()) {
+    for (const run::TimedKernels::NodeTimes& times : timed_.nodes()) {
       const Place& place = graph.node(times.id).place;
       if (place.role != Role::Worker) continue;
       if (category_of(graph, graph.node(times.id)) != Category::Compute) continue;
@@ -166,7 +166,7 @@ class PartTimes {
 
  private:
   std::int64_t steps_;
-  TimedKernels timed_;
+  run::TimedKernels timed_;
   TicketsAtOnce tickets_;
   std::optional<Executor> executor_;
   std::optional<RunError> error_;
@@ -225,4 +225,4 @@ MeasuredKernels measure_kernels(const std::vector<Step>& parts, const KernelMeas
   return measured;
 }
 
-}  // namespace regatta
+}  // namespace regatta::simulate

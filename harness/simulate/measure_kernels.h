@@ -13,7 +13,7 @@
 #include "kernels/graph/graph.h"
 #include "kernels/virtual/kernel_costs.h"
 
-namespace regatta {
+namespace regatta::simulate {
 
 struct KernelMeasuring {
   const DataSet& data;
@@ -33,4 +33,4 @@ struct MeasuredKernels {
 /// all measured in earlier parts. Throws: RunError.
 MeasuredKernels measure_kernels(const std::vector<Step>& parts, const KernelMeasuring& options);
 
-}  // namespace regatta
+}  // namespace regatta::simulate

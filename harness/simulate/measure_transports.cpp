@@ -20,7 +20,7 @@
 #include "kernels/comm/grpc/unix_sockets.h"
 #include "kernels/graph/collective.h"
 
-namespace regatta {
+namespace regatta::simulate {
 namespace {
 
 using virtual_time::kNoLimit;
@@ -113,9 +113,9 @@ void add_sweeps(const std::vector<std::string>& lines, RankSweeps& sweeps) {
 }
 
 /// Starts ranks of this program that run measure_as_rank(), and waits until they have ended.
-std::unique_ptr<Launcher> run_measuring_ranks(LaunchOptions launch) {
-  launch.environment.try_emplace(kAsRank, kLoopback);
-  auto launcher = std::make_unique<Launcher>(launch);
+std::unique_ptr<ranks::Launcher> run_measuring_ranks(ranks::LaunchOptions launch) {
+  launch.environment.try_emplace(kAsRank, ranks::kLoopback);
+  auto launcher = std::make_unique<ranks::Launcher>(launch);
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while ((launcher->running() || !launcher->is_silent()) &&
          std::chrono::steady_clock::now() < deadline) {
@@ -125,13 +125,13 @@ std::unique_ptr<Launcher> run_measuring_ranks(LaunchOptions launch) {
 }
 
 /// Measures with two ranks.
-RankSweeps sweep_by_ranks(LaunchOptions launch, const std::string& name) {
+RankSweeps sweep_by_ranks(ranks::LaunchOptions launch, const std::string& name) {
   launch.ranks = 2;
   launch.logs /= name;
-  const std::unique_ptr<Launcher> ended = run_measuring_ranks(launch);
+  const std::unique_ptr<ranks::Launcher> ended = run_measuring_ranks(launch);
   RankSweeps sweeps;
   add_sweeps(ended->last_lines(0), sweeps);
-  const bool has_grpc = launch.reach == Reach::Hosts;
+  const bool has_grpc = launch.reach == ranks::Reach::Hosts;
   if (has_grpc) add_sweeps(ended->last_lines(1), sweeps);
   const bool has_sums = sweeps.rings.size() > 1 && sweeps.sums.size() > 1;
   if (has_sums && (sweeps.grpc.sending.size() > 1) == has_grpc) return sweeps;
@@ -162,7 +162,7 @@ Transports measure_transports(const TransportMeasuring& options) {
   const auto tell = [&](const std::string& what) {
     if (options.tell) options.tell(what);
   };
-  const LaunchOptions here{.logs = options.logs};
+  const ranks::LaunchOptions here{.logs = options.logs};
   Transports all;
   tell("messages between threads");
   const double adding = adding_rate();
@@ -176,19 +176,19 @@ Transports measure_transports(const TransportMeasuring& options) {
   all.open_mpi_sums.adding_bytes_per_ns = adding;
   all.open_mpi_sums.on_host = way_of_sums(memory.sums, adding);
   tell("messages by gRPC");
-  const exchange::SocketFolder sockets;
+  const comm::SocketFolder sockets;
   GrpcSweeps grpc = sweep_grpc(sockets.listen());
   all.grpc.adding_bytes_per_ns = adding;
   all.grpc.on_host = way_of_messages(grpc.one_way);
   const double sending = rate_of(grpc.sending);
-  LaunchOptions there = here;
+  ranks::LaunchOptions there = here;
   if (options.hosts.empty()) {
     there.environment = kOverTcp;
-    grpc = sweep_grpc(kLoopback);
+    grpc = sweep_grpc(ranks::kLoopback);
   } else {
     tell("messages between hosts");
     there.hosts = options.hosts;
-    there.reach = Reach::Hosts;
+    there.reach = ranks::Reach::Hosts;
     there.environment[kAsRank] = options.listen;
   }
   const RankSweeps between = sweep_by_ranks(there, "tcp");
@@ -208,10 +208,10 @@ bool measures_as_rank() { return std::getenv(kAsRank) != nullptr; }
 
 int measure_as_rank() {
   const std::string first = std::getenv(kAsRank);
-  const bool is_here = first == kLoopback;
-  const std::string own = is_here ? kLoopback : address_towards(first + ":1");
-  choose_links(is_here ? Reach::ThisHost : Reach::Hosts, own);
-  MpiSession session;
+  const bool is_here = first == ranks::kLoopback;
+  const std::string own = is_here ? ranks::kLoopback : ranks::address_towards(first + ":1");
+  ranks::choose_links(is_here ? ranks::Reach::ThisHost : ranks::Reach::Hosts, own);
+  comm::MpiSession session;
   const Sweep rings = sweep_ranks(session, std::string(kRing), RankZero::InTime);
   // Open MPI progresses only while it is called, so a rank that polls rarely slows its sums down.
   const Sweep sums = sweep_ranks(session, std::string(kMpi), RankZero::Late);
@@ -226,4 +226,4 @@ int measure_as_rank() {
   return 0;
 }
 
-}  // namespace regatta
+}  // namespace regatta::simulate

@@ -14,7 +14,7 @@
 
 #include "kernels/virtual/cluster.h"
 
-namespace regatta {
+namespace regatta::simulate {
 
 struct TransportMeasuring {
   std::filesystem::path logs;  ///< folder for the ranks' logs
@@ -31,4 +31,4 @@ bool measures_as_rank();
 /// Measures as a rank and prints the result. Returns the exit code.
 int measure_as_rank();
 
-}  // namespace regatta
+}  // namespace regatta::simulate

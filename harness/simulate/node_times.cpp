@@ -8,10 +8,10 @@
 #include "kernels/base/error.h"
 #include "kernels/virtual/kernel_costs.h"
 
-namespace regatta {
+namespace regatta::simulate {
 
 std::vector<std::vector<double>> node_times_ns(std::span<const Step> parts, const ClusterFile& file,
-                                               const RaceRequest& request) {
+                                               const plan::RaceRequest& request) {
   const virtual_time::Way& inside = file.cluster.transports.in_process.on_host;
   std::set<std::string> unknown;
   std::vector<std::vector<double>> all;
@@ -39,7 +39,7 @@ std::vector<std::vector<double>> node_times_ns(std::span<const Step> parts, cons
   return all;
 }
 
-void require_costs(std::span<const std::string> unknown_kernels, const RaceRequest& request) {
+void require_costs(std::span<const std::string> unknown_kernels, const plan::RaceRequest& request) {
   if (unknown_kernels.empty()) return;
   throw RunError(
       ErrorKind::Usage,
@@ -50,4 +50,4 @@ void require_costs(std::span<const std::string> unknown_kernels, const RaceReque
                   request.strategy, request.workers));
 }
 
-}  // namespace regatta
+}  // namespace regatta::simulate

@@ -13,7 +13,7 @@
 #include "kernels/comm/mpi/mpi_transport.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::simulate {
 namespace {
 
 constexpr auto kSizes = kSweepBytes;
@@ -41,7 +41,7 @@ std::unique_ptr<Kernel> message_kernel(const KernelTable& table, Node& node, con
 
 /// One end of a pair of exchanges with a message each way.
 struct GrpcEnd {
-  GrpcEnd(const RunIdentity& run, int process, const std::string& listen)
+  GrpcEnd(const comm::RunIdentity& run, int process, const std::string& listen)
       : exchange({.run = run, .process = process, .processes = 2, .listen = listen}) {
     exchange.add_kernels(table);
   }
@@ -54,7 +54,7 @@ struct GrpcEnd {
     receive = message_kernel(table, in, tensor);
   }
 
-  GrpcExchange exchange;
+  comm::GrpcExchange exchange;
   KernelTable table{"cpu"};
   std::vector<float> memory;
   Tensor tensor;
@@ -89,8 +89,8 @@ void measure_one_way(GrpcEnd& end, std::int64_t bytes, GrpcSweeps& sweeps) {
   sweeps.sending.push_back({.bytes = bytes, .ns = middle_of(sends)});
 }
 
-RunIdentity new_identity() {
-  return {.run_id = random_hexadecimal(16), .token = random_hexadecimal(32)};
+comm::RunIdentity new_identity() {
+  return {.run_id = system::random_hexadecimal(16), .token = system::random_hexadecimal(32)};
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ RunIdentity new_identity() {
 Sweep sweep_in_process(Op op) {
   Sweep sweep;
   for (const std::int64_t bytes : kSizes) {
-    AllReduceGroup group({.op = op, .algorithm = "ring", .members = 2});
+    comm::AllReduceGroup group({.op = op, .algorithm = "ring", .members = 2});
     std::vector<std::vector<float>> buffers(
         2, std::vector<float>(static_cast<std::size_t>(bytes / 4)));
     for (int m = 0; m < 2; ++m) {
@@ -109,8 +109,8 @@ Sweep sweep_in_process(Op op) {
     AbortFlag abort;
     const auto run = [&](int member) {
       WaitClock waits;
-      const AllReduceGroup::Observer observer{.peer_waits = &waits,
-                                              .received = [](std::int64_t, std::int64_t) {}};
+      const comm::AllReduceGroup::Observer observer{.peer_waits = &waits,
+                                                    .received = [](std::int64_t, std::int64_t) {}};
       for (int call = 0; call < kWarmUp + calls; ++call) {
         const std::int64_t begin = now_ns();
         group.run(member, {.abort = &abort, .spins = kSpins}, observer);
@@ -130,7 +130,7 @@ Sweep sweep_in_process(Op op) {
 GrpcSweeps sweep_grpc(const std::string& listen) {
   GrpcSweeps sweeps;
   for (const std::int64_t bytes : kSizes) {
-    const RunIdentity run = new_identity();
+    const comm::RunIdentity run = new_identity();
     GrpcEnd server(run, 0, listen);
     GrpcEnd worker(run, 1, listen);
     worker.exchange.connect(0, server.exchange.serve());
@@ -143,10 +143,10 @@ GrpcSweeps sweep_grpc(const std::string& listen) {
   return sweeps;
 }
 
-Sweep sweep_ranks(MpiSession& session, const std::string& algorithm, RankZero rank_0_comes) {
+Sweep sweep_ranks(comm::MpiSession& session, const std::string& algorithm, RankZero rank_0_comes) {
   Sweep sweep;
   for (const std::int64_t bytes : kSizes) {
-    MpiTransport transport(session);
+    comm::MpiTransport transport(session);
     KernelTable table("cpu");
     transport.add_kernels(table);
     std::vector<float> buffer(static_cast<std::size_t>(bytes / 4));
@@ -184,11 +184,11 @@ Sweep sweep_ranks(MpiSession& session, const std::string& algorithm, RankZero ra
   return sweep;
 }
 
-GrpcSweeps sweep_grpc_between(MpiSession& session, const std::string& listen) {
+GrpcSweeps sweep_grpc_between(comm::MpiSession& session, const std::string& listen) {
   GrpcSweeps sweeps;
   const int process = session.rank();
   for (const std::int64_t bytes : kSizes) {
-    RunIdentity run = new_identity();
+    comm::RunIdentity run = new_identity();
     run = {.run_id = session.broadcast(run.run_id), .token = session.broadcast(run.token)};
     GrpcEnd end(run, process, listen);
     const std::string address = session.broadcast(process == 0 ? end.exchange.serve() : "");
@@ -205,4 +205,4 @@ GrpcSweeps sweep_grpc_between(MpiSession& session, const std::string& listen) {
   return sweeps;
 }
 
-}  // namespace regatta
+}  // namespace regatta::simulate

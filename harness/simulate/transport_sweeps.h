@@ -15,7 +15,7 @@
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::simulate {
 
 /// The time of one exchange of `bytes` bytes.
 struct SweepPoint {
@@ -49,10 +49,10 @@ GrpcSweeps sweep_grpc(const std::string& listen);
 enum class RankZero : std::uint8_t { InTime, Late };
 
 /// Measures all-reduces between all ranks by `algorithm`, with this rank's clock.
-Sweep sweep_ranks(MpiSession& session, const std::string& algorithm, RankZero rank_0_comes);
+Sweep sweep_ranks(comm::MpiSession& session, const std::string& algorithm, RankZero rank_0_comes);
 
 /// Measures between two ranks, which both call this function. Rank 0 serves at `listen`, an address
 /// without port, and answers; it returns empty sweeps. Rank 1 measures and returns the sweeps.
-GrpcSweeps sweep_grpc_between(MpiSession& session, const std::string& listen);
+GrpcSweeps sweep_grpc_between(comm::MpiSession& session, const std::string& listen);
 
-}  // namespace regatta
+}  // namespace regatta::simulate

@@ -15,7 +15,7 @@
 #include "kernels/graph/period.h"
 #include "strategies/shared_options.h"
 
-namespace regatta {
+namespace regatta::simulate {
 namespace {
 
 constexpr double kMostRunNs = 1e18;
@@ -27,11 +27,11 @@ constexpr std::int64_t kStepsThatDiffer = 200;
   throw RunError(ErrorKind::Unsupported, "--cluster: " + what);
 }
 
-void require_trained(const Placement& placement) {
+void require_trained(const plan::Placement& placement) {
   if (placement.facts.has_quorum) {
     refuse("backup workers train in real time only; leave --virtual or --backup-workers out");
   }
-  if (placement.options.choice(kAlgorithm) == kMpi) {
+  if (placement.options.choice(strategies::kAlgorithm) == kMpi) {
     refuse(
         "the order in which Open MPI adds up is its own, so that --virtual train has none; fix: "
         "--all-reduce ring");
@@ -40,7 +40,7 @@ void require_trained(const Placement& placement) {
 
 }  // namespace
 
-VirtualMode virtual_mode_of(const RaceRequest& request) {
+VirtualMode virtual_mode_of(const plan::RaceRequest& request) {
   if (request.virtual_mode == "time") return VirtualMode::Time;
   if (request.virtual_mode != "train") {
     throw unknown_name("virtual", request.virtual_mode, std::vector<std::string>{"time", "train"});
@@ -52,8 +52,8 @@ VirtualMode virtual_mode_of(const RaceRequest& request) {
   return VirtualMode::Train;
 }
 
-void require_virtual(const RaceRequest& request, const Placement& placement) {
-  if (is_gpu(request.device)) {
+void require_virtual(const plan::RaceRequest& request, const plan::Placement& placement) {
+  if (plan::is_gpu(request.device)) {
     refuse(
         "a calibration holds costs of kernels wherever they run, and --virtual train computes on "
         "the CPU; leave --device out");
@@ -74,10 +74,10 @@ void require_virtual(const RaceRequest& request, const Placement& placement) {
   if (request.epochs) refuse("a few steps tell the speed; give --steps in place of --epochs");
 }
 
-std::vector<int> hosts_of_processes(const ClusterFile& file, const Placement& placement) {
+std::vector<int> hosts_of_processes(const ClusterFile& file, const plan::Placement& placement) {
   std::vector<ProcessNeeds> needs;
   for (int p = 0; p < placement.processes; ++p) {
-    const int cores = workers_in(placement, p) * file.cluster.threads_per_worker;
+    const int cores = plan::workers_in(placement, p) * file.cluster.threads_per_worker;
     needs.push_back({.cores = cores > 0 ? cores : file.cluster.server_cores});
   }
   return hosts_of(file, needs);
@@ -88,10 +88,10 @@ const std::string& VirtualCell::host_of(std::int64_t process) const {
   return file.cluster.hosts.at(static_cast<std::size_t>(host)).name;
 }
 
-VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
+VirtualCell virtual_cell(const plan::RaceRequest& request, const plan::Placement& placement,
                          std::span<const Step> parts) {
-  ClusterFile file =
-      read_cluster(request.cluster, machine_facts().cpu, software_facts().git_commit);
+  ClusterFile file = read_cluster(request.cluster, system::machine_facts().cpu,
+                                  system::software_facts().git_commit);
   const int threads = file.cluster.threads_per_worker;
   virtual_time::SimulationOptions options{.host_of = hosts_of_processes(file, placement),
                                           .stragglers = request.stragglers};
@@ -109,25 +109,25 @@ std::int64_t steps_to_estimate(std::span<const Step> parts,
   return steps;
 }
 
-TrainingReport report_of(const virtual_time::Simulation& simulation,
-                         const virtual_time::Program& program) {
+run::TrainingReport report_of(const virtual_time::Simulation& simulation,
+                              const virtual_time::Program& program) {
   if (!(simulation.now() < kMostRunNs)) {
     throw RunError(ErrorKind::Usage,
                    "by the cluster and its calibration the run takes more than thirty years; fix: "
                    "fewer steps, or shorter times");
   }
-  TrainingReport report;
+  run::TrainingReport report;
   for (auto& [process, worker] : simulation.workers()) {
     report.workers.push_back({.rank = process, .report = worker});
   }
   for (std::size_t i = 0; i < simulation.loops().size(); ++i) {
     const virtual_time::SimulatedLoop& loop = simulation.loops()[i];
-    LoopHistory history{.number = static_cast<int>(i),
-                        .share_of_batch = static_cast<double>(program.loops[i].examples) /
-                                          static_cast<double>(program.global_batch),
-                        .step_ns = {},
-                        .losses = {},
-                        .examples = loop.examples};
+    run::LoopHistory history{.number = static_cast<int>(i),
+                             .share_of_batch = static_cast<double>(program.loops[i].examples) /
+                                               static_cast<double>(program.global_batch),
+                             .step_ns = {},
+                             .losses = {},
+                             .examples = loop.examples};
     for (const double ns : loop.step_ns) history.step_ns.push_back(std::llround(ns));
     report.loops.push_back(std::move(history));
   }
@@ -135,4 +135,4 @@ TrainingReport report_of(const virtual_time::Simulation& simulation,
   return report;
 }
 
-}  // namespace regatta
+}  // namespace regatta::simulate

@@ -15,7 +15,7 @@
 #include "kernels/virtual/program.h"
 #include "kernels/virtual/simulation.h"
 
-namespace regatta {
+namespace regatta::simulate {
 
 /// The values of `--virtual`.
 enum class VirtualMode : std::uint8_t {
@@ -25,15 +25,15 @@ enum class VirtualMode : std::uint8_t {
 
 /// Returns the mode that the request selects. Throws: RunError(Usage) for an unknown value of
 /// --virtual, or for `train` without --cluster.
-VirtualMode virtual_mode_of(const RaceRequest& request);
+VirtualMode virtual_mode_of(const plan::RaceRequest& request);
 
 /// Checks that the request can run in virtual time. Throws: RunError(Unsupported) for a flag that
 /// has no meaning there.
-void require_virtual(const RaceRequest& request, const Placement& placement);
+void require_virtual(const plan::RaceRequest& request, const plan::Placement& placement);
 
 /// Returns the index of each process's host. Throws: RunError(Usage) if the hosts have no room for
 /// all processes.
-std::vector<int> hosts_of_processes(const ClusterFile& file, const Placement& placement);
+std::vector<int> hosts_of_processes(const ClusterFile& file, const plan::Placement& placement);
 
 struct VirtualCell {
   ClusterFile file;
@@ -46,7 +46,7 @@ struct VirtualCell {
 /// Reads the cluster of the request and prepares the simulation. `parts[p]` is process p's step.
 /// Throws: RunError(Usage, Data, Unsupported) if the cluster or the calibration does not fit the
 /// run.
-VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
+VirtualCell virtual_cell(const plan::RaceRequest& request, const plan::Placement& placement,
                          std::span<const Step> parts);
 
 /// Returns the number of steps to simulate for a stable estimate of the step time.
@@ -55,7 +55,7 @@ std::int64_t steps_to_estimate(std::span<const Step> parts,
 
 /// Returns the report of a simulation: times, bytes and staleness, but no losses. Throws:
 /// RunError(Usage) if the run takes more than thirty years of virtual time.
-TrainingReport report_of(const virtual_time::Simulation& simulation,
-                         const virtual_time::Program& program);
+run::TrainingReport report_of(const virtual_time::Simulation& simulation,
+                              const virtual_time::Program& program);
 
-}  // namespace regatta
+}  // namespace regatta::simulate

@@ -8,7 +8,7 @@
 #include "kernels/base/error.h"
 #include "strategies/passes.h"
 
-namespace regatta {
+namespace regatta::simulate {
 namespace {
 
 /// The cell's options. Several loops add their accesses to `order`, a single one does not need it.
@@ -21,13 +21,13 @@ virtual_time::SimulationOptions with_order(const VirtualCell& cell, AccessOrder&
 }  // namespace
 
 VirtualTrainer::VirtualTrainer(VirtualCell cell, const Step& placed,
-                               std::unique_ptr<Backend> backend, ExecutorOptions options)
+                               std::unique_ptr<run::Backend> backend, ExecutorOptions options)
     : cell_(std::move(cell)),
       simulation_(cell_.program, cell_.file.cluster, with_order(cell_, order_)) {
   if (cell_.program.loops.size() > 1) options.rules.order = &order_;
   options.stragglers.clear();  // only the simulation applies them
-  const std::vector<Step> parts = partitioned(placed, Binding());
-  trainer_ = std::make_unique<LocalTrainer>(parts.front(), std::move(backend), options, 0);
+  const std::vector<Step> parts = strategies::partitioned(placed, Binding());
+  trainer_ = std::make_unique<run::LocalTrainer>(parts.front(), std::move(backend), options, 0);
   trainer_->connect();
 }
 
@@ -45,20 +45,20 @@ void VirtualTrainer::advance_to(std::int64_t examples) {
   examples_ = trainer_->examples_seen();
 }
 
-void VirtualTrainer::begin_at(const std::vector<VariableCopy>&, const Positions&) {
+void VirtualTrainer::begin_at(const std::vector<run::VariableCopy>&, const Positions&) {
   check(false, "virtual time has no checkpoints");
 }
 
-TrainingReport VirtualTrainer::report() {
-  TrainingReport report = trainer_->report();
-  TrainingReport of_cluster = of_cluster_;
+run::TrainingReport VirtualTrainer::report() {
+  run::TrainingReport report = trainer_->report();
+  run::TrainingReport of_cluster = of_cluster_;
   of_cluster.loops.resize(report.loops.size());  // empty before the first stop
   for (std::size_t i = 0; i < report.loops.size(); ++i) {
     report.loops[i].step_ns = std::move(of_cluster.loops[i].step_ns);
   }
   std::map<Place, const WorkerReport*> here;
-  for (const RankedWorker& worker : report.workers) here[worker.report.place] = &worker.report;
-  for (RankedWorker& worker : of_cluster.workers) {
+  for (const run::RankedWorker& worker : report.workers) here[worker.report.place] = &worker.report;
+  for (run::RankedWorker& worker : of_cluster.workers) {
     WorkerReport& simulated = worker.report;
     if (simulated.place.role == Role::Peer) continue;  // has no worker here
     const WorkerReport& counted = *here.at(simulated.place);
@@ -73,4 +73,4 @@ TrainingReport VirtualTrainer::report() {
   return report;
 }
 
-}  // namespace regatta
+}  // namespace regatta::simulate

@@ -17,13 +17,13 @@
 #include "harness/simulate/virtual_cell.h"
 #include "kernels/runtime/loops/access_order.h"
 
-namespace regatta {
+namespace regatta::simulate {
 
-class VirtualTrainer final : public Trainer {
+class VirtualTrainer final : public run::Trainer {
  public:
   /// `placed` is the whole step, before partition(). `options` are for the executor of this
   /// process.
-  VirtualTrainer(VirtualCell cell, const Step& placed, std::unique_ptr<Backend> backend,
+  VirtualTrainer(VirtualCell cell, const Step& placed, std::unique_ptr<run::Backend> backend,
                  ExecutorOptions options);
 
   void advance_to(std::int64_t examples) override;
@@ -36,14 +36,17 @@ class VirtualTrainer final : public Trainer {
   /// The virtual time of the cluster at the end of the last advance_to(). Units: ns.
   std::int64_t clock_ns() const { return clock_ns_; }
   std::string host_of(std::int64_t process) const override { return cell_.host_of(process); }
-  std::vector<VariableCopy> variables(Copies which) override { return trainer_->variables(which); }
+  std::vector<run::VariableCopy> variables(run::Copies which) override {
+    return trainer_->variables(which);
+  }
   void interrupt(const RunError& error) override { trainer_->interrupt(error); }
   void look() override { trainer_->look(); }
   /// Aborts: virtual time has no checkpoints.
-  void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
+  void begin_at(const std::vector<run::VariableCopy>& variables,
+                const Positions& positions) override;
   /// Reports times, bytes and staleness of the simulated cluster at the end of the last
   /// advance_to(), and losses, kernels and memory of this process.
-  TrainingReport report() override;
+  run::TrainingReport report() override;
   std::vector<ProcessTrace> traces() override { return {}; }
 
   const VirtualCell& cell() const { return cell_; }
@@ -53,11 +56,11 @@ class VirtualTrainer final : public Trainer {
   VirtualCell cell_;
   AccessOrder order_;
   virtual_time::Simulation simulation_;
-  std::unique_ptr<LocalTrainer> trainer_;
-  TrainingReport of_cluster_;  ///< at the last stop, like the two members below
+  std::unique_ptr<run::LocalTrainer> trainer_;
+  run::TrainingReport of_cluster_;  ///< at the last stop, like the two members below
   std::int64_t clock_ns_ = 0;
   std::int64_t examples_ = 0;
   std::atomic<bool> has_failed_ = false;
 };
 
-}  // namespace regatta
+}  // namespace regatta::simulate

@@ -12,7 +12,7 @@
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
 
-namespace regatta {
+namespace regatta::simulate {
 namespace {
 
 constexpr double kKernelNs = 10'000;
@@ -22,7 +22,7 @@ struct Trial {
   std::string strategy;
   std::int64_t workers = 3;
   std::int64_t processes = 1;  ///< of workers; 0: one per worker, and servers beside them
-  OptionValues options = {};
+  strategies::OptionValues options = {};
   std::uint64_t seed = 1;  ///< of the cluster's compute times
   std::map<int, double> stragglers = {};
   double spread = 0.5;
@@ -33,8 +33,8 @@ void PrintTo(const Trial& trial, std::ostream* out) {
        << " processes";
 }
 
-RaceRequest request_of(const Trial& trial) {
-  RaceRequest request;
+plan::RaceRequest request_of(const Trial& trial) {
+  plan::RaceRequest request;
   request.workload = "parabola";
   request.strategy = trial.strategy;
   request.workers = trial.workers;
@@ -48,8 +48,9 @@ RaceRequest request_of(const Trial& trial) {
 class VirtualRun {
  public:
   explicit VirtualRun(const Trial& trial)
-      : request_(request_of(trial)), data_(load_data(find_workload("parabola"), "curve", {})) {
-    const Placement placement = place(request_, data_.train.count);
+      : request_(request_of(trial)),
+        data_(workloads::load_data(workloads::find_workload("parabola"), "curve", {})) {
+    const plan::Placement placement = plan::place(request_, data_.train.count);
     const Step& placed = placement.placed->step;
     const std::vector<Step>& parts = placement.placed->parts;
     VirtualCell cell;
@@ -70,13 +71,13 @@ class VirtualRun {
     cell.options.stragglers = trial.stragglers;
     total_ = placement.recipe.total_examples;
     batch_ = placement.recipe.global_batch;
-    trainer_ =
-        std::make_unique<VirtualTrainer>(std::move(cell), placed, make_backend("cpu"),
-                                         executor_options(request_, placement, data_.train, 0));
+    trainer_ = std::make_unique<VirtualTrainer>(
+        std::move(cell), placed, run::make_backend("cpu"),
+        plan::executor_options(request_, placement, data_.train, 0));
   }
 
   /// Trains, with a stop after a third, as for an evaluation.
-  TrainingReport trained() {
+  run::TrainingReport trained() {
     trainer_->advance_to(kSteps / 3 * batch_);
     trainer_->advance_to(total_);
     EXPECT_GE(trainer_->examples_seen(), total_);
@@ -86,8 +87,8 @@ class VirtualRun {
   std::int64_t clock_ns() const { return trainer_->clock_ns(); }
 
  private:
-  RaceRequest request_;
-  DataSets data_;
+  plan::RaceRequest request_;
+  workloads::DataSets data_;
   std::int64_t total_ = 0;
   std::int64_t batch_ = 0;
   std::unique_ptr<VirtualTrainer> trainer_;
@@ -95,28 +96,29 @@ class VirtualRun {
 
 using Losses = std::vector<std::vector<float>>;
 
-Losses losses_of(const TrainingReport& report) {
+Losses losses_of(const run::TrainingReport& report) {
   Losses losses;
-  for (const LoopHistory& loop : report.loops) losses.push_back(loop.losses);
+  for (const run::LoopHistory& loop : report.loops) losses.push_back(loop.losses);
   return losses;
 }
 
 Losses really_trained(const Trial& trial) {
-  RaceRequest request = request_of(trial);
+  plan::RaceRequest request = request_of(trial);
   request.processes = 1;
-  const DataSets data = load_data(find_workload("parabola"), "curve", {});
-  const Placement placement = place(request, data.train.count);
-  LocalTrainer trainer(placement.placed->parts.front(), make_backend("cpu"),
-                       executor_options(request, placement, data.train, 0), 0);
+  const workloads::DataSets data =
+      workloads::load_data(workloads::find_workload("parabola"), "curve", {});
+  const plan::Placement placement = plan::place(request, data.train.count);
+  run::LocalTrainer trainer(placement.placed->parts.front(), run::make_backend("cpu"),
+                            plan::executor_options(request, placement, data.train, 0), 0);
   trainer.connect();
   trainer.advance_to(placement.recipe.total_examples);
   return losses_of(trainer.report());
 }
 
 /// The mean number of versions that an update of the workers missed.
-double mean_staleness(const TrainingReport& report, int loop) {
+double mean_staleness(const run::TrainingReport& report, int loop) {
   double updates = 0, missed = 0;
-  for (const RankedWorker& worker : report.workers) {
+  for (const run::RankedWorker& worker : report.workers) {
     if (worker.report.place.replica != loop) continue;
     const std::vector<std::uint64_t>& counts = worker.report.staleness;
     for (std::size_t versions = 0; versions < counts.size(); ++versions) {
@@ -171,7 +173,7 @@ TEST_P(Asynchronous, IsAlikeTwiceAndDiffersWithTheClusterSeed) {
 /// average of theirs. Updates between an update and the next read are not missed.
 TEST_P(Asynchronous, MissesAnUpdateOfEachOtherWorker) {
   const Trial trial = GetParam();
-  const TrainingReport report = VirtualRun(trial).trained();
+  const run::TrainingReport report = VirtualRun(trial).trained();
   double sum = 0;
   for (int loop = 0; loop < trial.workers; ++loop) sum += mean_staleness(report, loop);
   const auto others = trial.strategy == "ad_psgd" ? 0.5 : static_cast<double>(trial.workers - 1);
@@ -183,7 +185,7 @@ TEST_P(Asynchronous, MissesAnUpdateOfEachOtherWorker) {
 TEST_P(Asynchronous, ASlowWorkerMissesMore) {
   Trial trial = GetParam();
   trial.stragglers = {{1, 4}};
-  const TrainingReport report = VirtualRun(trial).trained();
+  const run::TrainingReport report = VirtualRun(trial).trained();
   const int other = trial.workers == 4 ? 3 : 0;  // ad_psgd's even replicas miss none
   EXPECT_GT(mean_staleness(report, 1), 2 * mean_staleness(report, other));
 }
@@ -212,10 +214,10 @@ TEST(VirtualTrainer, ABoundHoldsFastWorkersBack) {
               .stragglers = {{1, 4}}};
   const double unbounded = mean_staleness(VirtualRun(trial).trained(), 1);
   trial.options["staleness_bound"] = std::int64_t{1};
-  const TrainingReport bounded = VirtualRun(trial).trained();
+  const run::TrainingReport bounded = VirtualRun(trial).trained();
   EXPECT_LT(mean_staleness(bounded, 1), unbounded / 2);
   EXPECT_EQ(losses_of(bounded), losses_of(VirtualRun(trial).trained()));
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::simulate

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 /// Linux's struct on x86-64: libc's sigaction() is the sanitizers', which are not ready yet.
@@ -82,4 +82,4 @@ void end_by(int signal) {
   _exit(128 + signal);  // process 1; the exit code that shells use
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

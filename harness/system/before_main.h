@@ -13,7 +13,7 @@
 // from records and child processes.
 #pragma once
 
-namespace regatta {
+namespace regatta::system {
 
 /// Undoes the changes that protected the state. Called at the beginning of main(). Ignores SIGHUP
 /// if it was ignored when the program started. If this is process 1 (in a container), makes SIGHUP,
@@ -23,4 +23,4 @@ void restore_surroundings();
 /// Ends this process as an uncaught `signal` would. Threads: any; signal handlers may call it.
 [[noreturn]] void end_by(int signal);
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -24,7 +24,7 @@
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/measure/span_histogram.h"
 
-namespace regatta {
+namespace regatta::system {
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -183,4 +183,4 @@ T value_in(std::string_view bytes) {
   return value;
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -18,7 +18,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 volatile std::sig_atomic_t signal_received = 0;
@@ -169,4 +169,4 @@ ChildEnd run_program(const std::string& path, std::vector<std::string> words, co
   return end;
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

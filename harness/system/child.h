@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace regatta {
+namespace regatta::system {
 
 /// While an instance exists, SIGINT and SIGTERM do not end this process but are passed to the
 /// running child, which can then stop its own children. Only one instance may exist at a time.
@@ -93,4 +93,4 @@ bool is_in_path(const std::string& name);
 /// Runs this program again as a child, like run_program(). `arguments` exclude the program's name.
 ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line);
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <optional>
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 constexpr std::string_view kPlain = "_@%+=:,./-";
@@ -63,4 +63,4 @@ std::vector<std::string> words_of(std::string_view command) {
   return words;
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

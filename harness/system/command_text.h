@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace regatta {
+namespace regatta::system {
 
 /// Joins words, quoting those with characters other than letters, digits and `_@%+=:,./-`.
 std::string command_text(std::span<const std::string> words);
@@ -18,4 +18,4 @@ std::string command_text(std::span<const std::string> words);
 /// not closed extends to the end of the text.
 std::vector<std::string> words_of(std::string_view command);
 
-}  // namespace regatta
+}  // namespace regatta::system

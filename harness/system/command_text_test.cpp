@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 using testing::ElementsAre;
@@ -36,4 +36,4 @@ TEST(CommandText, ReadsWhatAShellReads) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::system

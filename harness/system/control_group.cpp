@@ -7,7 +7,7 @@
 #include <sstream>
 #include <vector>
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 namespace fs = std::filesystem;
@@ -74,4 +74,4 @@ std::optional<double> cpu_quota(const std::string& groups, const fs::path& mount
 
 std::optional<double> cpu_quota() { return cpu_quota(groups_of_this_process(), kMounts); }
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace regatta {
+namespace regatta::system {
 
 /// The lowest CPU limit of the groups listed in `groups`, the text of /proc/self/cgroup, and of
 /// their ancestors; empty if none has a limit. `mounts` is the folder where the hierarchies are
@@ -19,4 +19,4 @@ std::optional<double> cpu_quota(const std::string& groups, const std::filesystem
 /// The lowest CPU limit that applies to this process; empty if there is none. Units: cores.
 std::optional<double> cpu_quota();
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -7,7 +7,7 @@
 
 #include "harness/system/folder_for_test.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,4 +42,4 @@ TEST_F(ControlGroup, OfVersion1IsTheRootOfAContainer) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::system

@@ -10,7 +10,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 
 double parse_duration(const std::string& flag, const std::string& text) {
   static const std::map<std::string_view, double> kSeconds = {{"s", 1}, {"min", 60}, {"h", 3600}};
@@ -35,4 +35,4 @@ std::string rough_duration(double seconds) {
                           : fmt::format("{:.0f} h", seconds / 3600);
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace regatta {
+namespace regatta::system {
 
 /// Parses a positive number with a unit into seconds: `90s`, `3min`, `1.5h`.
 /// Throws: RunError(Usage) whose message begins with `flag`.
@@ -14,4 +14,4 @@ double parse_duration(const std::string& flag, const std::string& text);
 /// Formats a duration, rounded because it is an estimate: `3.2 s`, `41 s`, `12 min`, `3 h`.
 std::string rough_duration(double seconds);
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -5,7 +5,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 TEST(Duration, HasANumberAndAUnit) {
@@ -36,4 +36,4 @@ TEST(Duration, IsReadAsRoughlyAsItIsKnown) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::system

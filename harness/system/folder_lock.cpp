@@ -11,7 +11,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 
 FolderLock::FolderLock(const std::string& folder) : path_(folder + "/matrix.lock") {
   descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -34,4 +34,4 @@ bool FolderLock::is_in_place() const {
          locked.st_dev == found.st_dev && locked.st_ino == found.st_ino;
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

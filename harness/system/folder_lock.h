@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace regatta {
+namespace regatta::system {
 
 class FolderLock {
  public:
@@ -24,4 +24,4 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -9,7 +9,7 @@
 #include "harness/system/terminal.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,4 +54,4 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-namespace regatta {
+namespace regatta::system {
 
 /// Opens a regular file of at most `most_bytes`. Throws: RunError(Data) with the reason.
 std::ifstream open_input(const std::filesystem::path& path, std::uintmax_t most_bytes);
@@ -22,4 +22,4 @@ std::string text_of(const std::filesystem::path& path, std::uintmax_t most_bytes
 bool is_there(const std::filesystem::path& path);
 bool is_folder(const std::filesystem::path& path);
 
-}  // namespace regatta
+}  // namespace regatta::system

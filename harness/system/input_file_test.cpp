@@ -10,7 +10,7 @@
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 namespace fs = std::filesystem;
@@ -63,4 +63,4 @@ TEST_F(InputFileTest, AsksForAnythingWithoutAnError) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::system

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
@@ -47,4 +47,4 @@ InterruptMessage::~InterruptMessage() {
     sigaction(kSignals[i], &former_actions[i], nullptr);
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

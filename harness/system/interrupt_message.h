@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace regatta {
+namespace regatta::system {
 
 /// Prints `text` on SIGINT, SIGTERM or SIGHUP, before the signal's previous action. Only one
 /// instance may exist at a time in a process.
@@ -18,4 +18,4 @@ class InterruptMessage {
   InterruptMessage& operator=(const InterruptMessage&) = delete;
 };
 
-}  // namespace regatta
+}  // namespace regatta::system

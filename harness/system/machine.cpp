@@ -22,7 +22,7 @@
 #include "kernels/base/error.h"
 #include "kernels/comm/mpi/mpi_session.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 namespace fs = std::filesystem;
@@ -107,7 +107,7 @@ std::optional<std::string> nvidia_driver() {
 
 /// Returns `Open MPI v4.1.4`, without the package and the dates that follow.
 std::string open_mpi_version() {
-  const std::string version = MpiSession::library_version();
+  const std::string version = comm::MpiSession::library_version();
   return version.substr(0, version.find(','));
 }
 
@@ -207,4 +207,4 @@ std::map<std::string, std::string> environment_facts() {
   return facts;
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

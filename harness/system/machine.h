@@ -14,7 +14,7 @@
 
 #include "kernels/runtime/gpu_facts.h"
 
-namespace regatta {
+namespace regatta::system {
 
 struct MachineFacts {
   std::string cpu;                   ///< model, as the maker names it
@@ -67,4 +67,4 @@ std::optional<double> others_from_loadavg(std::string_view text);
 /// /proc/cpuinfo.
 std::vector<std::string> isa_from_flags(std::string_view flags);
 
-}  // namespace regatta
+}  // namespace regatta::system

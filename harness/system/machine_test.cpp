@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <thread>
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 TEST(Machine, IsDescribed) {
@@ -84,4 +84,4 @@ TEST(Environment, IsChosenByPrefixOrName) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::system

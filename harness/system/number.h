@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace regatta {
+namespace regatta::system {
 
 /// The values that a flag accepts.
 template <typename T>
@@ -29,4 +29,4 @@ requires std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t> || std:
 /// Formats a count with its noun: `1 seed`, `5 seeds`.
 std::string plural(std::int64_t count, std::string_view noun);
 
-}  // namespace regatta
+}  // namespace regatta::system

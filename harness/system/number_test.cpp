@@ -8,7 +8,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 using testing::HasSubstr;
@@ -50,4 +50,4 @@ TEST(Number, StaysInItsRange) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::system

@@ -13,7 +13,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,4 +158,4 @@ void create_folder(const fs::path& folder) {
                                     error.message() + "; fix: choose another one with --out");
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace regatta {
+namespace regatta::system {
 
 inline constexpr const char* kRealRecords = "records.jsonl";
 inline constexpr const char* kSimulatedRecords = "simulated.jsonl";
@@ -61,4 +61,4 @@ void write_output(const OutputOptions& options, std::string_view text);
 /// Throws: RunError(Usage) if it has the name of a file of records, RunError(Io).
 void create_folder(const std::filesystem::path& folder);
 
-}  // namespace regatta
+}  // namespace regatta::system

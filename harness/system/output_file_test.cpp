@@ -12,7 +12,7 @@
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 namespace fs = std::filesystem;
@@ -60,7 +60,7 @@ TEST_F(OutputFileTest, ReplacesAFileOnlyWhereThatWasAskedFor) {
 }
 
 TEST_F(OutputFileTest, NeverTakesThePlaceOfRecords) {
-  append_record(folder_.path(), sample_record());
+  record::append_record(folder_.path(), record::sample_record());
   const fs::path records = folder_.path() / "records.jsonl", copy = folder_.path() / "old.txt";
   fs::copy_file(records, copy);
   fs::create_symlink(records, folder_.path() / "link");
@@ -139,4 +139,4 @@ TEST_F(OutputFileTest, CreatesFoldersOrSaysWhyNot) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::system

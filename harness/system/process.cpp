@@ -14,7 +14,7 @@
 #include <system_error>
 
 #include "harness/system/control_group.h"
-namespace regatta {
+namespace regatta::system {
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -70,4 +70,4 @@ std::int64_t peak_rss_bytes() {
   return usage.ru_maxrss * 1024;
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -9,7 +9,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 
 std::string host_name();
 
@@ -26,4 +26,4 @@ std::int64_t peak_rss_bytes();
 /// again.
 RunError current_run_error();
 
-}  // namespace regatta
+}  // namespace regatta::system

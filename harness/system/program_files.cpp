@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/system/program_files.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,4 +28,4 @@ std::string callable(const fs::path& script) {
   return fs::exists(installed) ? installed.string() : script.string();
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace regatta {
+namespace regatta::system {
 
 /// The folder that an installation of this program would use, even if it is not installed.
 std::filesystem::path installed_folder();
@@ -22,4 +22,4 @@ std::optional<std::filesystem::path> find_program_file(const std::filesystem::pa
 /// full path in an installation.
 std::string callable(const std::filesystem::path& script);
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -9,7 +9,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 
 std::string random_hexadecimal(int bytes) {
   std::vector<unsigned char> values(static_cast<std::size_t>(bytes));
@@ -33,4 +33,4 @@ std::string utc_timestamp() {
   return text;
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace regatta {
+namespace regatta::system {
 
 /// Returns `bytes` random bytes from the system, as 2 * `bytes` hexadecimal digits.
 std::string random_hexadecimal(int bytes);
@@ -14,4 +14,4 @@ inline constexpr int kRunIdBytes = 16;
 /// The current time in UTC, formatted as 2026-01-31T12:00:00Z.
 std::string utc_timestamp();
 
-}  // namespace regatta
+}  // namespace regatta::system

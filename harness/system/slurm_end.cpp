@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 std::atomic<bool> is_noted{false};
@@ -97,4 +97,4 @@ void stop_at_slurm_end() {
   if (SlurmEndNotice::has_come()) throw *slurm_end();
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

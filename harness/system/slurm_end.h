@@ -9,7 +9,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 
 /// While an instance exists in a process of a Slurm job, SIGTERM is noted instead of ending the
 /// process. Has no effect outside of Slurm. Only one instance may exist at a time.
@@ -36,4 +36,4 @@ std::optional<RunError> slurm_end();
 /// Checks that no SIGTERM has come. Throws: the error that slurm_end() returns.
 void stop_at_slurm_end();
 
-}  // namespace regatta
+}  // namespace regatta::system

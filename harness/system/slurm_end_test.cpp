@@ -14,7 +14,7 @@
 #include "harness/system/folder_for_test.h"
 #include "harness/system/variables_for_test.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 using testing_support::Variables;
@@ -81,4 +81,4 @@ TEST(SlurmEnd, AsksNothingOfAnIdThatIsNoNumber) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::system

@@ -11,7 +11,7 @@
 #include "harness/system/number.h"
 #include "harness/system/process.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 constexpr std::int64_t kMost = 1'000'000;  // hosts or repetitions in one list
@@ -154,4 +154,4 @@ std::string why_no_room_in(const SlurmJob& job, const RoomWanted& wanted) {
       wanted.cores, job.id, plural(least, "core"), wanted.cores);
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace regatta {
+namespace regatta::system {
 
 struct SlurmJob {
   std::string id;
@@ -43,4 +43,4 @@ std::vector<std::string> hosts_in(std::string_view list);
 /// this notation.
 std::vector<std::int64_t> counts_in(std::string_view list);
 
-}  // namespace regatta
+}  // namespace regatta::system

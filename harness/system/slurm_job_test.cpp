@@ -8,7 +8,7 @@
 #include "harness/system/process.h"
 #include "harness/system/variables_for_test.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 using testing::ElementsAre;
@@ -79,4 +79,4 @@ TEST(SlurmJob, HasRoomForAsManyProcessesAsTasksAndAsManyCoresAsItsSmallestHost) 
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::system

@@ -12,7 +12,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 constexpr std::size_t kStackBytes = 256 * 1024;    ///< enough for a sanitizer's thread that waits
@@ -70,4 +70,4 @@ void require_room_for(const TaskNeed& need) {
                   need.all, found));
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

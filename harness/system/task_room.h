@@ -5,7 +5,7 @@
 // group.
 #pragma once
 
-namespace regatta {
+namespace regatta::system {
 
 struct TaskNeed {
   int all = 0;           ///< threads that the run starts on this host, in all processes
@@ -16,4 +16,4 @@ struct TaskNeed {
 /// or if `ulimit -v` has no room for the stacks and memory of `need.in_a_process` threads.
 void require_room_for(const TaskNeed& need);
 
-}  // namespace regatta
+}  // namespace regatta::system

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <sstream>
 
-namespace regatta {
+namespace regatta::system {
 
 bool is_terminal() { return isatty(STDOUT_FILENO) != 0; }
 
@@ -76,4 +76,4 @@ std::string short_line(std::string_view text) {
   return line.substr(0, kShown) + " ... " + line.substr(line.size() - kShown);
 }
 
-}  // namespace regatta
+}  // namespace regatta::system

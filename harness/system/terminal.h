@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace regatta {
+namespace regatta::system {
 
 bool is_terminal();
 /// True if standard output is a terminal and NO_COLOR is not set.
@@ -43,4 +43,4 @@ std::string one_line(std::string_view text);
 /// Like one_line(), but keeps only the beginning and the end of a long text.
 std::string short_line(std::string_view text);
 
-}  // namespace regatta
+}  // namespace regatta::system

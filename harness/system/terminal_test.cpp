@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace regatta {
+namespace regatta::system {
 namespace {
 
 using ::testing::ElementsAre;
@@ -39,4 +39,4 @@ TEST(ShortLine, KeepsBothEndsOfALongText) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::system

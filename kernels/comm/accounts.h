@@ -15,7 +15,7 @@
 #include "kernels/distribute/traffic.h"
 #include "kernels/graph/graph.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 /// The account of one node. Threads: written only from the lane of the node.
 struct Account {
@@ -65,4 +65,4 @@ class Accounts {
   std::deque<Account> accounts_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

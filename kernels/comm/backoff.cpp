@@ -9,7 +9,7 @@
 
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 /// Sets the thread's timer slack to 1 ns; by default Linux adds up to 50 us to each nap.
@@ -47,4 +47,4 @@ bool Backoff::wait() {
   return true;
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

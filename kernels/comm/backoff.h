@@ -9,7 +9,7 @@
 
 #include "kernels/runtime/counter.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class Backoff {
  public:
@@ -44,4 +44,4 @@ class Backoff {
   std::int64_t began_ = 0;  ///< when spinning ended
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -14,7 +14,7 @@
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/measure/span_histogram.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 struct ExchangeTimes {
   SpanHistogram late;  ///< from the first worker's arrival or push to this worker's
@@ -65,4 +65,4 @@ inline void add(ExchangeTimesByPlace& sums, const ExchangeTimesByPlace& parts) {
   for (const auto& [place, part] : parts) add(sums[place], part);
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace regatta {
+namespace regatta::comm {
 
 Staging::Staging(LaneQueue* queue, std::span<const Tensor> tensors)
     : queue_(queue),
@@ -41,4 +41,4 @@ void Staging::store(std::int64_t bytes) {
   stored_ = bytes;
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -16,7 +16,7 @@
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class Staging {
  public:
@@ -51,4 +51,4 @@ class Staging {
   std::int64_t stored_ = 0;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

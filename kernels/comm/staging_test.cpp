@@ -16,7 +16,7 @@
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/runtime/deferred_for_test.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 using test::Bytes;
@@ -143,4 +143,4 @@ TEST(Staging, CarriesMessagesOfManyChunksBetweenLateDevices) {
 }
 
 }  // namespace
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

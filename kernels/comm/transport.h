@@ -15,7 +15,7 @@
 #include "kernels/distribute/traffic.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class Transport {
  public:
@@ -57,4 +57,4 @@ class Transport {
   Accounts accounts_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "kernels/cpu/buffer.h"
-#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/element.h"
 #include "kernels/graph/op.h"
+#include "kernels/runtime/devices.h"
 
 namespace regatta::cpu::test {
 

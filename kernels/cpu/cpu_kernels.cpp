@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cpu/cpu_kernels.h"
+//
+// All ops on the CPU: oneDNN for convolutions and large products; our own loops for ops that are
+// memory-bound or too small for a library call. Results are bitwise reproducible for a fixed number
+// of threads. The ops that cross processes (send, receive, all_reduce) are in kernels/comm.
+#include "kernels/runtime/devices.h"
 
 #include "kernels/cpu/amx.h"
-#include "kernels/runtime/devices.h"
 
 namespace regatta {
 

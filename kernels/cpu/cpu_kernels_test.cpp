@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/runtime/devices.h"
 
 #include <set>
 

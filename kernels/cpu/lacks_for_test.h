@@ -8,7 +8,7 @@
 
 #include "kernels/graph/tensor_type.h"
 
-namespace regatta {
+namespace regatta::cpu {
 
 /// The reason why this processor cannot compute whole models in `element`; empty if it can.
 inline std::string why_cpu_lacks(ElementType element) {
@@ -19,4 +19,4 @@ inline std::string why_cpu_lacks(ElementType element) {
          "ONEDNN_MAX_CPU_ISA forbids)";
 }
 
-}  // namespace regatta
+}  // namespace regatta::cpu

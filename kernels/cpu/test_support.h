@@ -46,7 +46,7 @@ inline OpResult run_op(const KernelTable& table, const OpCase& op_case, int thre
 inline const KernelTable& reference_table() {
   static const KernelTable table = [] {
     KernelTable filled("reference");
-    add_reference_kernels(filled);
+    reference::add_reference_kernels(filled);
     return filled;
   }();
   return table;

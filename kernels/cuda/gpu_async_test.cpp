@@ -11,7 +11,7 @@
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::cuda {
 namespace {
 
 using cuda::testing_support::On;
@@ -61,12 +61,13 @@ class AsyncOnGpu : public testing::TestWithParam<Setup> {
     KernelTable kernels("cuda");
     add_cuda_kernels(kernels);
     transport_.add_kernels(kernels);
-    const Step placed = apply(find_strategies(options.strategy), step, options.options);
+    const Step placed =
+        strategies::apply(strategies::find_strategies(options.strategy), step, options.options);
     const std::int64_t examples = options.steps * step.global_batch;
     ExecutorOptions executor_options =
         testing_support::executor_options(data_of("parabola"), options, examples);
     executor_options.launch = GetParam().launch;
-    auto executor = std::make_unique<Executor>(partitioned(placed, Binding{}).front(),
+    auto executor = std::make_unique<Executor>(strategies::partitioned(placed, Binding{}).front(),
                                                PlacedDevices(kernels, *device_), executor_options);
     executor->prepare();
     executor->run(examples);
@@ -74,7 +75,7 @@ class AsyncOnGpu : public testing::TestWithParam<Setup> {
   }
 
   std::unique_ptr<Device> device_;
-  InProcessTransport transport_;
+  comm::InProcessTransport transport_;
 };
 
 TEST_P(AsyncOnGpu, OfOneReplicaFollowsSingleOnTheCpu) {
@@ -171,4 +172,4 @@ INSTANTIATE_TEST_SUITE_P(Sharing, AsyncOnGpu, testing::ValuesIn(setups()), name_
 INSTANTIATE_TEST_SUITE_P(Sharing, AdPsgdOnGpu, testing::ValuesIn(locked_setups()), name_of);
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::cuda

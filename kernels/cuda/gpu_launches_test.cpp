@@ -19,7 +19,7 @@
 #include "kernels/runtime/devices.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::cuda {
 namespace {
 
 using testing_support::executor_options;
@@ -123,19 +123,21 @@ double moved_gigabytes(const Graph& graph) {
 
 /// Enough images for a batch.
 const DataSet& images() {
-  static const DataSet data = make_shapes(20, Split::Train, 1024);
+  static const DataSet data = workloads::make_shapes(20, workloads::Split::Train, 1024);
   return data;
 }
 
 Step step_of(const std::string& workload, std::int64_t batch) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = batch;
   recipe.train_examples = images().count;
   recipe.total_examples = 100 * batch;
   recipe.element = ElementType::BF16;
-  recipe.data_weights = data_weights_of(find_workload(workload), images());
-  const Step step = fuse(find_workload(workload).training(recipe));
-  return partitioned(apply(find_strategies("single"), step, {}), Binding{}).front();
+  recipe.data_weights = workloads::data_weights_of(workloads::find_workload(workload), images());
+  const Step step = fuse(workloads::find_workload(workload).training(recipe));
+  return strategies::partitioned(strategies::apply(strategies::find_strategies("single"), step, {}),
+                                 Binding{})
+      .front();
 }
 
 /// The recordings of `single`, from the run's first phase to the last (kernels/graph/node_steps.h):
@@ -206,4 +208,4 @@ TEST(Launches, OfAStepOfResnet9AreFew) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::cuda

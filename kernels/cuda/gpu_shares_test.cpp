@@ -10,7 +10,7 @@
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/cuda/gpu_sums_for_test.h"
 
-namespace regatta {
+namespace regatta::cuda {
 namespace {
 
 using cuda::testing_support::On;
@@ -23,7 +23,7 @@ using Training = testing_support::SummedTraining;
 struct ShareCase {
   On on = On::Emulated;
   std::string strategy = "sharded";
-  OptionValues given = {};
+  strategies::OptionValues given = {};
   std::int64_t replicas = 1;
 };
 
@@ -42,7 +42,7 @@ std::vector<ShareCase> share_cases() {
 
 std::string name_of_shares(const testing::TestParamInfo<ShareCase>& info) {
   std::string name = testing_support::identifier_of(info.param.strategy) + "_" +
-                     to_text(info.param.given.begin()->second) + "_" +
+                     strategies::to_text(info.param.given.begin()->second) + "_" +
                      std::to_string(info.param.replicas) + "_replicas";
   std::replace(name.begin(), name.end(), '.', '_');
   return name + (info.param.on == On::Gpu ? "_gpu" : "_emulated");
@@ -98,4 +98,4 @@ TEST_P(GpuShares, CountTheMessagesOfTheAlgorithm) {
 INSTANTIATE_TEST_SUITE_P(Ways, GpuShares, testing::ValuesIn(share_cases()), name_of_shares);
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::cuda

@@ -24,7 +24,7 @@ enum class SumBy { Host, Gpu };
 struct SummedRun {
   std::string strategy = "all_reduce";
   std::string algorithm = "ring";
-  OptionValues given = {};
+  strategies::OptionValues given = {};
   std::int64_t replicas = 3;
   std::int64_t inline_bytes = 0;  ///< 0: sums run in lanes of their own
   std::int64_t bucket_bytes = 0;  ///< 0: one sum for each parameter
@@ -50,9 +50,10 @@ class SummedTraining {
     run.options.given["bucket_bytes"] = options.bucket_bytes;
     run.plan.inline_bytes = options.inline_bytes;
     const Step step = training_of("parabola", kBatch, kSteps);
-    Step placed = apply(find_strategies(options.strategy), step, run.options);
+    Step placed =
+        strategies::apply(strategies::find_strategies(options.strategy), step, run.options);
     if (options.change) placed = options.change(placed);
-    part_ = partitioned(placed, Binding{}).front();
+    part_ = strategies::partitioned(placed, Binding{}).front();
     ExecutorOptions executor_options =
         testing_support::executor_options(data_of("parabola"), run, kSteps * kBatch);
     executor_options.launch = options.launch;
@@ -71,11 +72,11 @@ class SummedTraining {
     testing_support::add_parameters(*executor_, all);
     return all;
   }
-  const InProcessTransport& transport() const { return transport_; }
+  const comm::InProcessTransport& transport() const { return transport_; }
 
  private:
   KernelTable kernels_{"cuda"};
-  InProcessTransport transport_;
+  comm::InProcessTransport transport_;
   Step part_;
   std::unique_ptr<Executor> executor_;
 };

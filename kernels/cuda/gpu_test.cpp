@@ -13,7 +13,7 @@
 #include "strategies/pipeline_schedule.h"
 #include "strategies/test_support.h"
 
-namespace regatta {
+namespace regatta::cuda {
 namespace {
 
 using cuda::testing_support::On;
@@ -42,7 +42,7 @@ const Case kImages[] = {{"resnet9_narrow", 8, 2, ElementType::F32, 2e-3},
 /// A strategy with its options.
 struct Way {
   std::string strategy;
-  OptionValues options = {};
+  strategies::OptionValues options = {};
   std::int64_t replicas = 2;
   std::int64_t stages = 1;
   bool is_captured = true;  ///< whether its steps are also launched as one
@@ -70,7 +70,7 @@ std::vector<Way> all_ways() {
   }
   ways.push_back({.strategy = "model_parallel", .replicas = 1, .stages = 2});
   ways.push_back({.strategy = "tensor_parallel", .replicas = 1, .stages = 2});
-  for (const std::string_view schedule : kSchedules) {
+  for (const std::string_view schedule : strategies::kSchedules) {
     ways.push_back({.strategy = "pipeline",
                     .options = {{"schedule", std::string(schedule)}},
                     .replicas = 1,
@@ -85,13 +85,15 @@ std::vector<Way> all_ways() {
     ways.push_back({.strategy = strategy, .options = {{"share", 0.5}}});
   }
   ways.push_back({.strategy = "sharded+powersgd"});
-  const OptionValues streaming{{"sync_every", 4}, {"fragments", 2}, {"delay", 1}, {"mix", 0.25}};
+  const strategies::OptionValues streaming{
+      {"sync_every", 4}, {"fragments", 2}, {"delay", 1}, {"mix", 0.25}};
   for (const auto& [strategy, options] :
-       std::vector<std::pair<std::string, OptionValues>>{{"local_sgd", {{"sync_every", 4}}},
-                                                         {"diloco", {{"sync_every", 4}}},
-                                                         {"diloco", streaming},
-                                                         {"gossip", {}},
-                                                         {"gossip", {{"overlap", 1}}}}) {
+       std::vector<std::pair<std::string, strategies::OptionValues>>{
+           {"local_sgd", {{"sync_every", 4}}},
+           {"diloco", {{"sync_every", 4}}},
+           {"diloco", streaming},
+           {"gossip", {}},
+           {"gossip", {{"overlap", 1}}}}) {
     ways.push_back({.strategy = strategy, .options = options, .is_captured = false});
   }
   return ways;
@@ -143,7 +145,7 @@ std::vector<Setup> setups() {
 std::string name_of(const testing::TestParamInfo<Setup>& info) {
   std::string name = info.param.test.workload + "_" + identifier_of(info.param.way.strategy);
   for (const auto& [option, value] : info.param.way.options) {
-    name += "_" + (value.index() == 2 ? "" : option + "_") + to_text(value);
+    name += "_" + (value.index() == 2 ? "" : option + "_") + strategies::to_text(value);
   }
   std::replace(name.begin(), name.end(), '.', '_');
   return name + (info.param.launch == LaunchSteps::AsOne ? "_captured" : "") +
@@ -157,16 +159,18 @@ class OnGpu : public testing::TestWithParam<Setup> {
   /// A GPU may round a compressed value the other way, or select another value of equal magnitude.
   static double bound() {
     const On on = GetParam().on;
-    if (on == On::Gpu && exchange() == Exchange::Compressed) return 1e-2;
+    if (on == On::Gpu && exchange() == strategies::Exchange::Compressed) return 1e-2;
     return std::max(GetParam().test.bound, cuda::testing_support::bound_of_small_sums(on));
   }
 
-  static Exchange exchange() { return exchange_of(find_strategies(GetParam().way.strategy)); }
+  static strategies::Exchange exchange() {
+    return strategies::exchange_of(strategies::find_strategies(GetParam().way.strategy));
+  }
 
   /// The expected run on the CPU: `single` for a synchronous strategy, otherwise the strategy
   /// itself.
   static Way way_on_the_cpu() {
-    return exchange() == Exchange::Synchronous ? kSingle : GetParam().way;
+    return exchange() == strategies::Exchange::Synchronous ? kSingle : GetParam().way;
   }
 
   static TrialOptions options_of(const Way& way) {
@@ -181,7 +185,7 @@ class OnGpu : public testing::TestWithParam<Setup> {
   /// as many as they can; a parabola learns at one rate, whatever the others have seen.
   static void expect_near(const std::vector<float>& losses, const std::vector<float>& wanted) {
     const std::size_t steps = std::min(losses.size(), wanted.size());
-    EXPECT_TRUE(exchange() == Exchange::Nothing ||
+    EXPECT_TRUE(exchange() == strategies::Exchange::Nothing ||
                 steps == static_cast<std::size_t>(GetParam().test.steps));
     for (std::size_t k = 0; k < steps; ++k) {
       EXPECT_NEAR(losses[k], wanted[k], bound() * std::abs(wanted[k])) << "step " << k;
@@ -193,7 +197,7 @@ class OnGpu : public testing::TestWithParam<Setup> {
 
 TEST_P(OnGpu, FollowsTheCpu) {
   const Case& test = GetParam().test;
-  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = cpu::why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
   const DataSet& data = data_of(test.workload);
   const Step step = training_of(test.workload, test.global_batch, test.steps, test.element);
   Trial expected(step, data, options_of(way_on_the_cpu()));
@@ -201,10 +205,12 @@ TEST_P(OnGpu, FollowsTheCpu) {
   const TrialOptions options = options_of(GetParam().way);
   KernelTable kernels("cuda");
   add_cuda_kernels(kernels);
-  InProcessTransport transport;
+  comm::InProcessTransport transport;
   transport.add_kernels(kernels);
   const Step part =
-      partitioned(apply(find_strategies(options.strategy), step, options.options), Binding{})
+      strategies::partitioned(
+          strategies::apply(strategies::find_strategies(options.strategy), step, options.options),
+          Binding{})
           .front();
   const std::int64_t examples = test.steps * test.global_batch;
   ExecutorOptions executor_options = testing_support::executor_options(data, options, examples);
@@ -218,7 +224,7 @@ TEST_P(OnGpu, FollowsTheCpu) {
   for (std::size_t loop = 0; loop < loops.size(); ++loop) {
     expect_near(loops[loop].losses, wanted[loop].losses);
   }
-  if (exchange() == Exchange::Nothing) return;
+  if (exchange() == strategies::Exchange::Nothing) return;
   std::map<std::string, std::vector<float>> parameters;
   add_parameters(executor, parameters);
   EXPECT_LT(relative_difference(parameters, expected.parameters()), bound());
@@ -228,9 +234,10 @@ TEST(EveryStrategy, FollowsTheCpuOnAnEmulatedGpu) {
   std::set<std::string_view> tried{"async_shared", "ad_psgd", "parameter_server",
                                    "parameter_server_async"};
   for (const Way& way : all_ways()) {
-    for (const Strategy* strategy : find_strategies(way.strategy)) tried.insert(strategy->name);
+    for (const strategies::Strategy* strategy : strategies::find_strategies(way.strategy))
+      tried.insert(strategy->name);
   }
-  for (const Strategy* strategy : all_strategies()) {
+  for (const strategies::Strategy* strategy : strategies::all_strategies()) {
     EXPECT_TRUE(tried.contains(strategy->name)) << strategy->name;
   }
 }
@@ -240,14 +247,16 @@ TEST(EmulatedGpu, TellsByWhatEachProductIsComputed) {
   cuda::testing_support::make_device(On::Emulated, device);
   KernelTable kernels("cuda");
   add_cuda_kernels(kernels);
-  InProcessTransport transport;
+  comm::InProcessTransport transport;
   transport.add_kernels(kernels);
   TrialOptions options;
   options.strategy = "all_reduce";
   options.options.replicas = 2;
   const Step step = training_of("parabola", 50, 1);
   const Step part =
-      partitioned(apply(find_strategies(options.strategy), step, options.options), Binding{})
+      strategies::partitioned(
+          strategies::apply(strategies::find_strategies(options.strategy), step, options.options),
+          Binding{})
           .front();
   const Executor executor(part, {kernels, *device},
                           executor_options(data_of("parabola"), options, 50));
@@ -264,4 +273,4 @@ TEST(EmulatedGpu, TellsByWhatEachProductIsComputed) {
 INSTANTIATE_TEST_SUITE_P(Strategies, OnGpu, testing::ValuesIn(setups()), name_of);
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::cuda

@@ -18,7 +18,7 @@ using Pool = Fusion::Pool;
 KernelFactory loops_of(Op op) {
   static const KernelTable table = [] {
     KernelTable all("reference");
-    add_reference_kernels(all);
+    reference::add_reference_kernels(all);
     return all;
   }();
   return table.factory(op);

@@ -8,7 +8,7 @@
 #include "kernels/reference/test_support.h"
 #include "kernels/rewrite/fuse.h"
 
-namespace regatta {
+namespace regatta::reference {
 namespace {
 
 constexpr std::int64_t kBatch = 4;
@@ -147,4 +147,4 @@ TEST(FusedStep, YieldsTheSameLossGradientsAndRunningStatistics) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::reference

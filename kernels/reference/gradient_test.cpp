@@ -23,7 +23,7 @@
 #include "kernels/reference/bf16.h"
 #include "kernels/reference/test_support.h"
 
-namespace regatta {
+namespace regatta::reference {
 namespace {
 
 using test::Dims;
@@ -334,4 +334,4 @@ TEST(GradientRules, AreAllTestedHere) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::reference

@@ -12,7 +12,7 @@
 #include "kernels/runtime/occasional.h"
 #include "kernels/runtime/plan.h"
 
-namespace regatta {
+namespace regatta::reference {
 
 Interpreter::Interpreter(const Graph& graph, std::uint64_t seed, const InitialValues& initial)
     : graph_(graph) {
@@ -250,4 +250,4 @@ void Interpreter::run_all(const StepContext& context) {
   run(nodes, context);
 }
 
-}  // namespace regatta
+}  // namespace regatta::reference

@@ -24,7 +24,7 @@
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::reference {
 
 /// Initial values by variable name; if several variables have the name (one per replica), all start
 /// with these values.
@@ -89,4 +89,4 @@ class Interpreter {
   LaneCounters counters_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::reference

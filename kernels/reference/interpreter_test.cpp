@@ -8,7 +8,7 @@
 #include "kernels/reference/test_support.h"
 #include "kernels/runtime/initialize.h"
 
-namespace regatta {
+namespace regatta::reference {
 namespace {
 
 using test::add_variable;
@@ -182,4 +182,4 @@ TEST(Interpreter, InterleavingsOfAsynchronousLoopsDifferAsTheyShould) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::reference

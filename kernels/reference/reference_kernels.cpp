@@ -5,13 +5,11 @@
 #include <iterator>
 #include <utility>
 
-namespace regatta {
-namespace reference {
+namespace regatta::reference {
 // each in the file of this name: activation.cpp, ...
 KernelRows activation_kernels(), arithmetic_kernels(), convolution_kernels(), dense_kernels(),
     fused_kernels(), loss_kernels(), normalize_kernels(), orthogonalize_kernels(), pool_kernels(),
     selection_kernels(), update_kernels();
-}  // namespace reference
 
 namespace {
 
@@ -47,4 +45,4 @@ void add_reference_kernels(KernelTable& table) {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::reference

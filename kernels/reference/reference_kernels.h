@@ -7,9 +7,9 @@
 
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::reference {
 
 /// Adds a factory for every op that the reference computes.
 void add_reference_kernels(KernelTable& table);
 
-}  // namespace regatta
+}  // namespace regatta::reference

@@ -14,7 +14,7 @@
 #include "kernels/reference/reference_kernels.h"
 #include "kernels/reference/test_support.h"
 
-namespace regatta {
+namespace regatta::reference {
 namespace {
 
 using test::elements;
@@ -322,4 +322,4 @@ TEST(Cast, ToBf16AndBackKeepsEightBitsOfMantissa) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::reference

@@ -34,7 +34,7 @@ inline Value labels(Builder& builder, std::int64_t batch, Dims dims = {}) {
                        {ElementType::F32, {1}}, {ElementType::I32, std::move(dims)})[1];
 }
 
-inline std::vector<float> elements(const Interpreter& interpreter, Value value) {
+inline std::vector<float> elements(const reference::Interpreter& interpreter, Value value) {
   const Tensor& tensor = interpreter.tensor(value);
   return {tensor.f32(), tensor.f32() + tensor.elements()};
 }

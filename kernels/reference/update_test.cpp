@@ -9,7 +9,7 @@
 
 #include "kernels/reference/test_support.h"
 
-namespace regatta {
+namespace regatta::reference {
 namespace {
 
 using test::expect_near;
@@ -158,4 +158,4 @@ TEST(Lookahead, EndsWithTheSlowCopy) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::reference

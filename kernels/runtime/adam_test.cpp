@@ -65,9 +65,10 @@ TEST_P(SharedAdam, LearnsTheCurveWithSharedMoments) {
 }
 
 TEST(AsynchronousAdam, WeighsAPushByItsShareOfTheBatch) {
-  StrategyOptions options;
+  strategies::StrategyOptions options;
   options.replicas = 3;
-  const Step step = apply(find_strategies("async_shared"), curve_by_adam(kPoints), options);
+  const Step step = strategies::apply(strategies::find_strategies("async_shared"),
+                                      curve_by_adam(kPoints), options);
   double sum = 0;
   for (const Node& node : step.graph.nodes()) {
     if (node.op == Op::Adam) sum += node.attributes.real("weight");

@@ -130,7 +130,10 @@ class LateRun {
       });
     }
     transport_.add_kernels(kernels_);
-    part_ = partitioned(apply(find_strategies(run.strategy), step, run.options), Binding{}).front();
+    part_ = strategies::partitioned(
+                strategies::apply(strategies::find_strategies(run.strategy), step, run.options),
+                Binding{})
+                .front();
     executor_ = std::make_unique<Executor>(part_, PlacedDevices(kernels_, device),
                                            testing_support::executor_options(data, run, examples_));
   }
@@ -146,7 +149,7 @@ class LateRun {
  private:
   std::int64_t examples_;
   KernelTable kernels_{"late"};
-  InProcessTransport transport_;
+  comm::InProcessTransport transport_;
   Step part_;
   std::unique_ptr<Executor> executor_;
 };

@@ -70,14 +70,17 @@ TEST(Executor, NamesTheReplicaWhoseGradientIsNotFiniteThoughItsLossIs) {
 TEST(Executor, LetsNoGradientThatIsNotFiniteSpread) {
   const DataSet broken = curve_with_an_infinite_point(49);
   for (const char* strategy : {"all_reduce", "sharded", "in_graph", "async_shared", "ad_psgd"}) {
-    StrategyOptions options;
+    strategies::StrategyOptions options;
     options.replicas = 3;
     KernelTable kernels("cpu");
-    InProcessTransport transport;
+    comm::InProcessTransport transport;
     add_cpu_kernels(kernels);
     transport.add_kernels(kernels);
     const Step part =
-        partitioned(apply(find_strategies(strategy), parabola(20), options), Binding{}).front();
+        strategies::partitioned(
+            strategies::apply(strategies::find_strategies(strategy), parabola(20), options),
+            Binding{})
+            .front();
     ExecutorOptions executor_options;
     executor_options.data = &broken;
     executor_options.max_examples = 200'000 * 50;

@@ -11,11 +11,11 @@
 #include <limits>
 
 #include "kernels/base/error.h"
-#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/builder.h"
 #include "kernels/rewrite/winograd.h"
 #include "kernels/runtime/count_allocations_for_test.h"
+#include "kernels/runtime/devices.h"
 #include "kernels/runtime/memory_plan.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/test_support.h"
@@ -34,11 +34,11 @@ using testing_support::TrialOptions;
 
 /// airbench94_narrow with two groups of normalisation in a batch.
 Step images(ElementType element) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = 64;
   recipe.train_examples = 256;
   recipe.total_examples = 100 * recipe.global_batch;
-  recipe.data_weights = data_weights_of(airbench94_narrow(), shapes());
+  recipe.data_weights = workloads::data_weights_of(airbench94_narrow(), shapes());
   recipe.element = element;
   return airbench94_narrow().training(recipe);
 }
@@ -180,21 +180,21 @@ TEST(Executor, AFailureOnOneReplicaEndsTheOthers) {
 }
 
 Step placed(const Step& step, const std::string& strategy) {
-  StrategyOptions options;
-  const Strategy& named = *find_strategies(strategy).front();
-  options.replicas = named.workers == WorkersAre::Replicas ? 2 : 1;
-  options.stages = share_a_replica(named.workers) ? 2 : 1;
+  strategies::StrategyOptions options;
+  const strategies::Strategy& named = *strategies::find_strategies(strategy).front();
+  options.replicas = named.workers == strategies::WorkersAre::Replicas ? 2 : 1;
+  options.stages = strategies::share_a_replica(named.workers) ? 2 : 1;
   options.given = {{"microbatches", 2}};
-  return apply(find_strategies(strategy), step, options);
+  return strategies::apply(strategies::find_strategies(strategy), step, options);
 }
 
 /// The number of allocations in the given number of steps, after some to warm up.
 std::int64_t allocations_of(const Step& step, const DataSet& data, std::int64_t steps) {
   KernelTable kernels("cpu");
-  InProcessTransport transport;
+  comm::InProcessTransport transport;
   add_cpu_kernels(kernels);
   transport.add_kernels(kernels);
-  const Step part = partitioned(step, Binding{}).front();
+  const Step part = strategies::partitioned(step, Binding{}).front();
   ExecutorOptions executor_options;
   executor_options.data = &data;
   executor_options.max_examples = 10'000 * step.global_batch;
@@ -207,8 +207,8 @@ std::int64_t allocations_of(const Step& step, const DataSet& data, std::int64_t 
 
 /// Covers each strategy in one process; strategies/parameter_server_allocation_test.cpp: gRPC.
 TEST(Executor, StepsAllocateNothing) {
-  for (const Strategy* each : all_strategies()) {
-    const std::string strategy = runnable_name(*each);
+  for (const strategies::Strategy* each : strategies::all_strategies()) {
+    const std::string strategy = strategies::runnable_name(*each);
     EXPECT_EQ(allocations_of(placed(parabola(0), strategy), curve(), 100), 0) << strategy;
     const Step step = by_winograd(placed(images(ElementType::F32), strategy));
     EXPECT_EQ(allocations_of(step, shapes(), 4), 0) << strategy;
@@ -216,9 +216,10 @@ TEST(Executor, StepsAllocateNothing) {
 }
 
 TEST(Executor, StepsInBf16AllocateNothing) {
-  if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
-  for (const Strategy* each : all_strategies()) {
-    const std::string strategy = runnable_name(*each);
+  if (const std::string why = cpu::why_cpu_lacks(ElementType::BF16); !why.empty())
+    GTEST_SKIP() << why;
+  for (const strategies::Strategy* each : strategies::all_strategies()) {
+    const std::string strategy = strategies::runnable_name(*each);
     EXPECT_EQ(allocations_of(placed(images(ElementType::BF16), strategy), shapes(), 4), 0)
         << strategy;
   }
@@ -249,7 +250,7 @@ TEST(MemoryPlan, OfPlacesIsThatOfTheExecutor) {
 }
 
 TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
-  const Step part = partitioned(thin(64, 1), Binding{}).front();
+  const Step part = strategies::partitioned(thin(64, 1), Binding{}).front();
   const Plan plan(part, PlanOptions{});
   const MemoryPlan memory = plan_memory(part.graph, plan);
   // A node's inputs and outputs are live at the same time.
@@ -271,7 +272,7 @@ TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
 }
 
 TEST(Plan, GathersCastsOfVariablesBehindTheFirstWhereKernelsMerge) {
-  const Step part = partitioned(images(ElementType::BF16), Binding{}).front();
+  const Step part = strategies::partitioned(images(ElementType::BF16), Binding{}).front();
   PlanOptions options;
   const auto casts = [&] {
     const Plan plan(part, options);
@@ -325,7 +326,7 @@ TEST(Plan, ReceivesFromWorkersBesideWhatItSends) {
   }
   step.global_batch = 4;
   const Binding binding{.processes = 2, .process_of = [](const Place& p) { return p.replica; }};
-  const Step part = partitioned(step, binding)[1];
+  const Step part = strategies::partitioned(step, binding)[1];
   const Plan plan(part, PlanOptions{.inline_bytes = 0});
   std::vector<std::string> lanes;
   for (const LanePlan& lane : plan.lanes()) {

@@ -24,7 +24,7 @@ Step small_network() {
   Augmentation augmentation;
   augmentation.mean = {120, 118, 110};
   augmentation.deviation = {60, 62, 64};
-  Model model(Mode::Training);
+  workloads::Model model(workloads::Mode::Training);
   model.layer("input");
   const auto batch = model.images(kBatch, {ElementType::U8, {32, 32, 3}}, augmentation);
   model.layer("first");
@@ -32,7 +32,8 @@ Step small_network() {
   x = model.builder().relu(model.normalize(x, {.group = kGroup, .epsilon = 1e-5, .momentum = 0.4}));
   x = model.builder().max_pool(x, {.kernel = 16, .stride = 16, .padding = 0});
   model.layer("head");
-  const Value logits = model.dense(model.builder().reshape(x, {8}), 10, fan_in_uniform(8));
+  const Value logits =
+      model.dense(model.builder().reshape(x, {8}), 10, workloads::fan_in_uniform(8));
   model.layer("loss");
   const Value loss = model.builder().softmax_cross_entropy(
       logits, batch[1], {.label_smoothing = 0, .divisor = kBatch});
@@ -50,7 +51,7 @@ Step small_network() {
 }
 
 const DataSet& shapes() {
-  static const DataSet data = make_shapes(20, Split::Train, 96);
+  static const DataSet data = workloads::make_shapes(20, workloads::Split::Train, 96);
   return data;
 }
 

@@ -115,7 +115,7 @@ std::vector<Case> cases() {
                                  "diloco", "all_reduce+model_parallel"}) {
       all.push_back({.strategy = strategy, .processes = processes});
     }
-    for (const std::string_view schedule : kSchedules) {
+    for (const std::string_view schedule : strategies::kSchedules) {
       all.push_back(
           {.strategy = "all_reduce+pipeline", .schedule = schedule, .processes = processes});
     }
@@ -128,13 +128,14 @@ TEST(MemoryPlan, SharesBytesOnlyWhereTheWaitsOrderAllUses) {
     SCOPED_TRACE(test.strategy + ' ' + std::string(test.schedule) +
                  (test.processes ? " over processes" : ""));
     const bool staged = test.strategy.find('+') != std::string::npos;
-    StrategyOptions options;
+    strategies::StrategyOptions options;
     options.replicas = 2;
     options.stages = staged ? 3 : 1;
     if (!test.schedule.empty()) {
       options.given = {{"schedule", std::string(test.schedule)}, {"microbatches", std::int64_t{6}}};
     }
-    const Step step = apply(find_strategies(test.strategy), chain(512, 2 * 6 * 64), options);
+    const Step step = strategies::apply(strategies::find_strategies(test.strategy),
+                                        chain(512, 2 * 6 * 64), options);
     Binding binding;
     if (test.processes) {
       binding = {.processes = 6, .process_of = [staged](const Place& place) {
@@ -142,7 +143,7 @@ TEST(MemoryPlan, SharesBytesOnlyWhereTheWaitsOrderAllUses) {
                  }};
     }
     int shared = 0;
-    for (const Step& part : partitioned(step, binding)) {
+    for (const Step& part : strategies::partitioned(step, binding)) {
       if (part.graph.nodes().empty()) continue;
       for (const std::int64_t inline_bytes : {std::int64_t{0}, kInlineBytes}) {
         shared += check_sharing(part, {.inline_bytes = inline_bytes});

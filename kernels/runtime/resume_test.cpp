@@ -31,12 +31,13 @@ struct Case {
   std::int64_t steps = 10;
   std::int64_t first_steps = 6;
   ElementType element = ElementType::F32;
-  OptionValues options = {};
+  strategies::OptionValues options = {};
 };
 
 std::string name_of(const testing::TestParamInfo<Case>& test) {
   std::string options;
-  for (const auto& [name, value] : test.param.options) options += "_" + name + "_" + to_text(value);
+  for (const auto& [name, value] : test.param.options)
+    options += "_" + name + "_" + strategies::to_text(value);
   return test.param.workload + "_" + identifier_of(test.param.strategy) + "_" +
          std::string(to_string(test.param.element)) + options;
 }
@@ -79,7 +80,7 @@ class Resumed : public testing::TestWithParam<Case> {};
 
 TEST_P(Resumed, GivesTheBitsOfARunInOnePiece) {
   const Case& test = GetParam();
-  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = cpu::why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
   Trial whole = trial_of(test);
   whole.executor().run(test.steps * test.global_batch);
   Trial first = trial_of(test);
@@ -134,7 +135,8 @@ std::vector<Case> cases() {
     for (const char* strategy : {"pipeline", "all_reduce+pipeline"}) {
       const std::int64_t replicas = std::string(strategy) == "pipeline" ? 1 : 2;
       const bool interleaves = std::string(schedule) == "interleaved";
-      const OptionValues options{{"schedule", std::string(schedule)}, {"microbatches", 4}};
+      const strategies::OptionValues options{{"schedule", std::string(schedule)},
+                                             {"microbatches", 4}};
       if (!interleaves) {  // the parabola has three layers
         cases.push_back({.workload = "parabola",
                          .strategy = strategy,

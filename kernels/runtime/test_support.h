@@ -14,28 +14,28 @@
 namespace regatta::testing_support {
 
 inline Step parabola(std::int64_t steps) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = 50;
   recipe.train_examples = 50;
   recipe.total_examples = steps * 50;
-  return find_workload("parabola").training(recipe);
+  return workloads::find_workload("parabola").training(recipe);
 }
 
 inline Step thin(std::int64_t batch, std::int64_t steps) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = batch;
   recipe.train_examples = 256;
   recipe.total_examples = steps * batch;
-  return find_workload("resnet9_thin").training(recipe);
+  return workloads::find_workload("resnet9_thin").training(recipe);
 }
 
 inline const DataSet& curve() {
-  static const DataSet data = make_curve();
+  static const DataSet data = workloads::make_curve();
   return data;
 }
 
 inline const DataSet& shapes() {
-  static const DataSet data = make_shapes(20, Split::Train, 256);
+  static const DataSet data = workloads::make_shapes(20, workloads::Split::Train, 256);
   return data;
 }
 

@@ -25,7 +25,7 @@ struct VirtualCase {
   std::string strategy = "all_reduce";
   std::int64_t workers = 2;
   std::int64_t stages = 1;
-  OptionValues options = {};
+  strategies::OptionValues options = {};
   int servers = 0;
   std::int64_t backups = 0;  ///< backup workers in addition, as an option of the strategy
   std::int64_t batch = 0;    ///< 0: 16 examples per worker
@@ -89,7 +89,7 @@ inline std::vector<VirtualCase> all_kinds() {
 inline std::string name_of(const VirtualCase& test) {
   std::string name = test.strategy;
   std::replace(name.begin(), name.end(), '+', '_');
-  for (const auto& [option, value] : test.options) name += "_" + to_text(value);
+  for (const auto& [option, value] : test.options) name += "_" + strategies::to_text(value);
   return name + "_" + std::to_string(test.workers) + "x" + std::to_string(test.stages) + "_" +
          std::to_string(test.processes);
 }
@@ -100,18 +100,18 @@ inline double bytes_in_use() { return static_cast<double>(mallinfo2().uordblks);
 /// The parts of the case's step by process: servers first, then shares of the replicas, each with
 /// its stages.
 inline std::vector<Step> parts_of(const VirtualCase& test) {
-  Recipe recipe;
+  workloads::Recipe recipe;
   recipe.global_batch = test.batch > 0 ? test.batch : 16 * test.workers;
   recipe.train_examples = 10'000;
   recipe.total_examples = 100 * recipe.global_batch;
-  const Workload& workload = find_workload(test.workload);
+  const workloads::Workload& workload = workloads::find_workload(test.workload);
   const Step step = workload.training(recipe);
-  StrategyOptions options;
+  strategies::StrategyOptions options;
   options.replicas = test.workers;
   options.stages = test.stages;
   options.given = test.options;
   if (test.backups > 0) options.given["backup_workers"] = test.backups;
-  const Step placed = apply(find_strategies(test.strategy), step, options);
+  const Step placed = strategies::apply(strategies::find_strategies(test.strategy), step, options);
   const std::int64_t replicas = test.workers + test.backups;
   const std::int64_t processes = test.processes > 0 ? test.processes : replicas;
   const Binding binding{.processes = test.servers + static_cast<int>(processes),
@@ -124,7 +124,7 @@ inline std::vector<Step> parts_of(const VirtualCase& test) {
                           }
                           return test.servers;
                         }};
-  return partitioned(placed, binding);
+  return strategies::partitioned(placed, binding);
 }
 
 /// Returns the same time, `ns`, for every kernel of the parts.

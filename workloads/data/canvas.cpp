@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 /// Pixels of a row that are painted together. The innermost loops have fixed lengths and no
@@ -126,4 +126,4 @@ void Canvas::write(std::span<const int> noise, std::span<std::uint8_t> pixels) c
   std::copy(bytes.begin(), bytes.end(), pixels.begin());
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -10,7 +10,7 @@
 
 #include "workloads/data/shape.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 using Colour = std::array<int, 3>;  ///< red, green and blue, each 0 … 255
 
@@ -53,4 +53,4 @@ class Canvas {
   std::array<std::array<int, kSide * kSide>, 3> planes_{};  ///< red, green, blue
 };
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -10,7 +10,7 @@
 #include "kernels/base/error.h"
 #include "workloads/data/digest.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ std::vector<FileCheck> check_cifar10(const fs::path& folder) {
   return checks;
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -15,7 +15,7 @@
 #include "kernels/data/data_set.h"
 #include "workloads/data/split.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 /// The treatment of files that differ from those the authors published.
 enum class DataCheck {
@@ -42,4 +42,4 @@ struct FileCheck {
 /// Does not throw if a file is absent or unreadable: the result marks it.
 std::vector<FileCheck> check_cifar10(const std::filesystem::path& folder);
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -13,7 +13,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 namespace fs = std::filesystem;
@@ -201,4 +201,4 @@ TEST_F(DamagedCifar10, MissingFolderIsNamed) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/data/curve.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 DataSet make_curve() {
   constexpr int kPoints = 50;
@@ -16,4 +16,4 @@ DataSet make_curve() {
   return data;
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

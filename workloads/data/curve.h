@@ -7,9 +7,9 @@
 
 #include "kernels/data/data_set.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 /// Makes the data set. Shapes: features [50, 1], targets [50, 1].
 DataSet make_curve();
 
-}  // namespace regatta
+}  // namespace regatta::workloads

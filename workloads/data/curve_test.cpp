@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 TEST(Curve, HasFiftyPointsFromMinusTwoToTwo) {
@@ -31,4 +31,4 @@ TEST(Curve, IsTheSquareAndSymmetricToTheLastBit) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::workloads

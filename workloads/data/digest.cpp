@@ -9,7 +9,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 Digest::Digest() : state_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
   check(state_ && EVP_DigestInit_ex(state_.get(), EVP_md5(), nullptr) == 1, "OpenSSL has MD5");
@@ -42,4 +42,4 @@ std::string md5_of(const std::filesystem::path& file) {
   return bytes.eof() ? digest.digits() : "";
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

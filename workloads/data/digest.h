@@ -13,7 +13,7 @@
 
 struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
 
-namespace regatta {
+namespace regatta::workloads {
 
 /// The MD5 of all bytes that are added, in order.
 class Digest {
@@ -33,4 +33,4 @@ class Digest {
 /// Returns the MD5 of a whole file; empty if it cannot be read to its end.
 std::string md5_of(const std::filesystem::path& file);
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 std::string md5_of_text(const std::string& text) {
@@ -28,4 +28,4 @@ TEST(Md5, HoldsAllPiecesOfALargeFile) {
 TEST(Md5, IsEmptyWhereThereIsNoFile) { EXPECT_EQ(md5_of("/no/such/file"), ""); }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::workloads

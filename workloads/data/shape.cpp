@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 struct Disc {
@@ -86,4 +86,4 @@ PointValues covers_each(Shape shape, const PointValues& u, const PointValues& v)
   });
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -8,7 +8,7 @@
 
 #include <array>
 
-namespace regatta {
+namespace regatta::workloads {
 
 /// The outlines. An enumerator's number is the label of pictures with that outline.
 enum class Shape { Disc, Ring, Square, Frame, Triangle, Cross, Star, Crescent, Bars, Checker };
@@ -37,4 +37,4 @@ using PointValues = std::array<int, kPointCount>;
 /// Returns 1 for each point (u[i], v[i]) that is inside the outline, 0 for the others.
 PointValues covers_each(Shape shape, const PointValues& u, const PointValues& v);
 
-}  // namespace regatta
+}  // namespace regatta::workloads

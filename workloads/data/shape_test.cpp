@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 TEST(Shape, OutlinesDifferFromEachOtherAndStayWithinReach) {
@@ -30,4 +30,4 @@ TEST(Shape, OutlinesDifferFromEachOtherAndStayWithinReach) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::workloads

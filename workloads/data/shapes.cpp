@@ -18,7 +18,7 @@
 #include "kernels/base/random.h"
 #include "workloads/data/canvas.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 constexpr std::size_t kImageBytes = 3 * Canvas::kSide * Canvas::kSide;
@@ -174,4 +174,4 @@ DataSet make_shapes(std::uint64_t seed, Split split, std::int64_t count) {
           .targets = {{}, std::move(labels)}};
 }
 
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -15,11 +15,11 @@
 #include "kernels/data/data_set.h"
 #include "workloads/data/split.h"
 
-namespace regatta {
+namespace regatta::workloads {
 
 /// Generates the first `count` pictures of a split. Shapes: images [count, 32, 32, 3], labels
 /// [count].
 /// Throws: RunError(Usage) if count is not positive
 DataSet make_shapes(std::uint64_t seed, Split split, std::int64_t count);
 
-}  // namespace regatta
+}  // namespace regatta::workloads

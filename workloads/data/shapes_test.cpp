@@ -10,7 +10,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/random.h"
 
-namespace regatta {
+namespace regatta::workloads {
 namespace {
 
 std::uint64_t checksum(const DataSet& data) {
@@ -67,4 +67,4 @@ TEST(Shapes, RefuseACountThatIsNotPositive) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::workloads

@@ -3,8 +3,8 @@
 // The two parts of a data set: for training and for evaluation.
 #pragma once
 
-namespace regatta {
+namespace regatta::workloads {
 
 enum class Split { Train, Test };
 
-}  // namespace regatta
+}  // namespace regatta::workloads

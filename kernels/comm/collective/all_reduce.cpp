@@ -11,7 +11,7 @@
 #include "kernels/graph/collective.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 /// Chunk size of schedules: a chunk and the one added to it stay in a core's cache.
@@ -248,4 +248,4 @@ void AllReduceGroup::hierarchical_copy(Turn& turn) {
   turn.finish();
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -31,7 +31,7 @@
 #include "kernels/graph/tensor_type.h"
 #include "kernels/runtime/counter.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class AllReduceGroup {
  public:
@@ -96,4 +96,4 @@ class AllReduceGroup {
   std::uint64_t points_ = 0;  ///< in one run
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -14,7 +14,7 @@
 #include "kernels/graph/collective.h"
 #include "kernels/runtime/affinity.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 /// The group and the buffers of one benchmark, made by its first thread.
@@ -71,6 +71,6 @@ BENCHMARK_CAPTURE(all_reduce, double_tree, std::string(kDoubleTree))->Apply(size
 BENCHMARK_CAPTURE(all_reduce, torus, std::string(kTorus))->Apply(sizes_of_four);
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm
 
 BENCHMARK_MAIN();

@@ -13,7 +13,7 @@
 #include "kernels/comm/collective/all_reduce_members_for_test.h"
 #include "kernels/graph/collective.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using testing_support::bound_of_sum;
@@ -290,4 +290,4 @@ TEST(AllReduceGroup, EndsWhenTheRunIsAborted) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

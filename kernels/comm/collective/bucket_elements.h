@@ -14,7 +14,7 @@
 #include "kernels/comm/collective/element_sums.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 /// Returns the whole bucket as one tensor with one dimension; empty if its types differ or the host
 /// cannot sum them.
@@ -32,4 +32,4 @@ inline std::optional<Tensor> whole_of(std::span<const Tensor> bucket) {
   return Tensor{.type = {element, {bytes / size_of(element)}}, .data = bucket[0].data};
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -17,7 +17,7 @@
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class ArrivalBoard {
  public:
@@ -80,4 +80,4 @@ class CollectiveTimes {
   std::uint64_t waited_ = 0;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -12,7 +12,7 @@
 
 #include "kernels/comm/in_process/in_process.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 TEST(ArrivalBoard, KnowsHowFarEachMemberCameAfterTheFirst) {
@@ -92,4 +92,4 @@ TEST(InProcessTransport, SaysNothingOfACollectiveOfOne) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -11,7 +11,7 @@
 #include "kernels/graph/tensor_type.h"
 #include "kernels/runtime/element.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 /// Whether the host can add elements of this type.
 inline bool is_summed(ElementType element) {
@@ -34,4 +34,4 @@ inline void add_elements(ElementType element, void* sum, const void* part, std::
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -15,7 +15,7 @@
 #include "kernels/comm/staging.h"
 #include "kernels/graph/collective.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 /// The tensors of a collective's kernel. The queue must outlive the bucket.
 struct Bucket {
@@ -85,4 +85,4 @@ class HostBucket {
   std::int64_t share_at_;  ///< in the bucket. Units: elements
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -7,7 +7,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using Members = std::vector<std::int64_t>;
@@ -223,4 +223,4 @@ MessageSchedule schedule_from_root(const ScheduleRequest& request) {
   return writer.take();
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -20,7 +20,7 @@
 
 #include "kernels/graph/collective_messages.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 struct ScheduledSend {
   std::int64_t to = 0;              ///< receiving member
@@ -66,4 +66,4 @@ MessageSchedule schedule_collective(const ScheduleRequest& request);
 MessageSchedule schedule_to_root(const ScheduleRequest& request);
 MessageSchedule schedule_from_root(const ScheduleRequest& request);
 
-}  // namespace regatta
+}  // namespace regatta::comm

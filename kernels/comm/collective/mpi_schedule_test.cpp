@@ -13,7 +13,7 @@
 
 #include "kernels/comm/collective/all_reduce.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 struct Case {
@@ -277,4 +277,4 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, MpiSums, testing::ValuesIn(cases()), name_o
 INSTANTIATE_TEST_SUITE_P(Rings, MpiHalves, testing::ValuesIn(rings()), name_of);
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -9,7 +9,7 @@
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 std::string gpu_of(const LaneQueue& queue) {
@@ -92,4 +92,4 @@ void QueuedCollective::timed_out(std::int64_t member, const std::string& awaited
                                          ": " + name(member) + " waited in vain for " + awaited);
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -17,7 +17,7 @@
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class QueuedCollective {
  public:
@@ -73,4 +73,4 @@ class QueuedCollective {
   SharedLaunch shared_launch_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

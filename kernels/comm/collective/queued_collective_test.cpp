@@ -17,7 +17,7 @@
 #include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/device.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 class LateQueue final : public LaneQueue {
@@ -298,4 +298,4 @@ TEST(QueuedCollective, EndsWhenTheRunIsAborted) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -9,7 +9,7 @@
 
 #include "kernels/runtime/counter.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class Rendezvous {
  public:
@@ -37,4 +37,4 @@ class RendezvousAlone final : public Rendezvous {
   }
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

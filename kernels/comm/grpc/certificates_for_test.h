@@ -86,7 +86,7 @@ class Certificates {
 
   std::string path(const std::string& name) const { return folder_ / name; }
   /// The files of `process`, or of `stranger`, which is its own authority.
-  TlsFiles files_of(const std::string& who) const {
+  comm::TlsFiles files_of(const std::string& who) const {
     return {.certificate = path(who),
             .key = path(who + ".key"),
             .authority = path(who == "process" ? "authority" : who)};

@@ -27,7 +27,7 @@
 
 extern char** environ;
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr int kWarmUp = 5;
@@ -177,7 +177,7 @@ double median(std::vector<double> values) {
 }
 
 /// Process 1: measures.
-void measure(FILE* from_child, std::unique_ptr<exchange::SocketFolder> folder,
+void measure(FILE* from_child, std::unique_ptr<SocketFolder> folder,
              const std::vector<std::int64_t>& sizes) {
   int ports[2] = {};
   require(std::fscanf(from_child, "%d %d", &ports[0], &ports[1]) == 2, "ports");
@@ -220,7 +220,7 @@ int run(int argc, char** argv) {
   if (sizes.empty()) sizes = {1 << 10, 4 << 10, 1 << 20, 7'900'000, 16 << 20, 64 << 20};
   int ends[2];
   require(pipe(ends) == 0, "pipe");
-  auto folder = std::make_unique<exchange::SocketFolder>();
+  auto folder = std::make_unique<SocketFolder>();
   std::vector<std::string> texts = {"/proc/self/exe", "echo", folder->listen()};
   for (std::int64_t size : sizes) texts.push_back(std::to_string(size));
   std::vector<char*> arguments;
@@ -237,6 +237,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm
 
 int main(int argc, char** argv) { return regatta::run(argc, argv); }

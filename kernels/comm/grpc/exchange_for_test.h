@@ -19,7 +19,7 @@ namespace regatta::test {
 inline const std::string kRunIdDigits = "00112233445566778899aabbccddeeff";
 inline const std::string kToken(64, 'a');
 
-inline ExchangeOptions options_of(int process, int processes) {
+inline comm::ExchangeOptions options_of(int process, int processes) {
   return {
       .run = {.run_id = kRunIdDigits, .token = kToken}, .process = process, .processes = processes};
 }
@@ -87,7 +87,9 @@ class MessageEnd {
 
 /// The exchange of one process, and its kernel table.
 struct End {
-  explicit End(const ExchangeOptions& options) : exchange(options) { exchange.add_kernels(table); }
+  explicit End(const comm::ExchangeOptions& options) : exchange(options) {
+    exchange.add_kernels(table);
+  }
   std::unique_ptr<MessageEnd> send(std::int64_t message, int peer,
                                    const std::vector<std::int64_t>& sizes, Place place = {}) {
     return std::make_unique<MessageEnd>(table, Op::Send, message, peer, sizes, place);
@@ -97,7 +99,7 @@ struct End {
     return std::make_unique<MessageEnd>(table, Op::Receive, message, peer, sizes, place);
   }
 
-  GrpcExchange exchange;
+  comm::GrpcExchange exchange;
   KernelTable table{"cpu"};
 };
 

@@ -9,7 +9,7 @@
 
 #include "kernels/runtime/counter.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 /// Identifies a run. The run's coordinator makes it and passes it to the ranks in their
 /// environment.
@@ -47,4 +47,4 @@ struct ExchangeOptions {
       .keepalive_time_ms = 2000, .keepalive_timeout_ms = 5000, .most_message_bytes = 16 << 20};
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -6,7 +6,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x41544752;  // "RGTA"
@@ -159,4 +159,4 @@ Decoded decode(std::span<const std::uint8_t> bytes, const FrameContext& context)
           .error = {}};
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

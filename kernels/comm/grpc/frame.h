@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-namespace regatta {
+namespace regatta::comm {
 
 inline constexpr std::size_t kFrameBytes = 64;
 inline constexpr std::uint32_t kFrameVersion = 1;
@@ -58,4 +58,4 @@ struct Decoded {
 /// Decodes and checks a header. Threads: any.
 Decoded decode(std::span<const std::uint8_t> bytes, const FrameContext& context);
 
-}  // namespace regatta
+}  // namespace regatta::comm

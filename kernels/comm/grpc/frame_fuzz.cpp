@@ -10,7 +10,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using Chunk = std::span<const std::uint8_t>;
@@ -54,7 +54,7 @@ std::vector<std::uint8_t> sealed(Chunk chunk) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const regatta::Chunk chunk(data, size);

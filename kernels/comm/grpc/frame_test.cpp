@@ -14,7 +14,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using Header = std::array<std::uint8_t, kFrameBytes>;
@@ -196,4 +196,4 @@ TEST(FrameFuzz, RefusesRandomNumbersUnderARightChecksum) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

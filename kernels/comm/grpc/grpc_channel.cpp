@@ -10,7 +10,7 @@
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/comm/grpc/unix_sockets.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 /// gRPC reports a write as done when less than this is left, so the next chunk is ready in time.
@@ -96,4 +96,4 @@ grpc::WriteOptions write_options(Chunk follows) {
   return options;
 }
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

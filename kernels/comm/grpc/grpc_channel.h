@@ -17,7 +17,7 @@
 #include "kernels/comm/grpc/exchange_options.h"
 #include "kernels/comm/grpc/grpc_link.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 /// Changes two settings of the whole process at the first call, which must be made before any gRPC
 /// object is created. First, gRPC stays initialised until the process ends, because its shutdown
@@ -54,4 +54,4 @@ std::shared_ptr<grpc::Channel> connect(const ConnectOptions& options);
 
 grpc::WriteOptions write_options(Chunk follows);
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -10,7 +10,7 @@
 #include "kernels/comm/grpc/grpc_channel.h"
 #include "kernels/comm/grpc/published.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 class ClientStream final : public Stream,
@@ -85,4 +85,4 @@ std::shared_ptr<Stream> start_client_stream(const std::shared_ptr<grpc::Channel>
   return stream;
 }
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -17,7 +17,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 constexpr std::chrono::seconds kCheckLimit{5};
@@ -169,4 +169,4 @@ std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const TlsFiles& fi
   return grpc::SslCredentials(options);
 }
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -14,7 +14,7 @@
 
 #include "kernels/comm/grpc/exchange_options.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 /// Returns the files ca.pem, cert.pem and key.pem in `folder`; no TLS if `folder` is empty.
 TlsFiles tls_files_in(const std::string& folder);
@@ -38,4 +38,4 @@ std::string why_not_connected(const std::shared_ptr<grpc::Channel>& channel, con
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const TlsFiles& files);
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const TlsFiles& files);
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -17,7 +17,7 @@
 #include "kernels/comm/grpc/published.h"
 #include "kernels/distribute/partition.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr std::chrono::seconds kPolite(2);   // for the peer to take queued messages
@@ -37,17 +37,17 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
       : options_(options),
         hello_{.run = options.run, .process = options.process},
         accounts_(accounts) {
-    exchange::prepare_process();
+    prepare_process();
     const RunId run_id = run_id_from_hex(options.run.run_id);
     if (options.run.token.empty()) throw RunError(ErrorKind::Usage, "an exchange needs a token");
     for (int peer = 0; peer < options.processes; ++peer) {
-      links_.push_back(std::make_shared<exchange::Link>(
-          exchange::LinkEnds{.run_id = run_id, .process = options.process, .peer = peer}));
+      links_.push_back(std::make_shared<Link>(
+          LinkEnds{.run_id = run_id, .process = options.process, .peer = peer}));
     }
   }
 
   std::string serve(int port) {
-    listener_ = exchange::listen(
+    listener_ = listen(
         {.listen = options_.listen,
          .name = "rank" + std::to_string(options_.process),
          .port = port,
@@ -61,9 +61,9 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   void connect(int process, const std::string& address) {
     check(process < options_.process, "the lower process serves, the higher connects");
     const auto link = this->link(process);
-    const auto stream = exchange::start_client_stream(
-        exchange::connect({.address = address, .tls = options_.tls, .limits = options_.limits}),
-        link, hello_);
+    const auto stream = start_client_stream(
+        connect({.address = address, .tls = options_.tls, .limits = options_.limits}), link,
+        hello_);
     check(stream != nullptr, "a link is connected once");
     const bool answered =
         link->wait_until_open({.limit_ns = std::int64_t{options_.connect_limit_ms} * 1'000'000});
@@ -77,19 +77,17 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   }
 
   /// Decides about a call, by a stranger or by a process of this run. Threads: gRPC's.
-  exchange::ServerReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+  ServerReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
     set_up_.see();
-    if (context->method() != exchange::kMethod) {
-      return exchange::refuse_call({grpc::StatusCode::UNIMPLEMENTED, "no such method"});
+    if (context->method() != kMethod) {
+      return refuse_call({grpc::StatusCode::UNIMPLEMENTED, "no such method"});
     }
-    const exchange::Caller caller = exchange::check_caller(*context, hello_, options_.processes);
-    if (!caller.status.ok()) return exchange::refuse_call(caller.status);
-    exchange::ServerReactor* const reactor =
-        exchange::start_server_stream(*context, link(caller.process));
+    const Caller caller = check_caller(*context, hello_, options_.processes);
+    if (!caller.status.ok()) return refuse_call(caller.status);
+    ServerReactor* const reactor = start_server_stream(*context, link(caller.process));
     if (reactor != nullptr) return reactor;
-    return exchange::refuse_call(
-        {grpc::StatusCode::ALREADY_EXISTS,
-         "process " + std::to_string(caller.process) + " was connected before"});
+    return refuse_call({grpc::StatusCode::ALREADY_EXISTS,
+                        "process " + std::to_string(caller.process) + " was connected before"});
   }
 
   std::unique_ptr<Kernel> build(const KernelRequest& request) {
@@ -98,15 +96,15 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     auto& accounts = request.node.attributes.has("control") ? control_ : accounts_;
     Account& account = accounts.open(request.node.place);
     if (request.node.op == Op::Send) {
-      return exchange::make_send(request, options_, link(peer), account.traffic);
+      return make_send(request, options_, link(peer), account.traffic);
     }
-    std::optional<exchange::PushAccount> push;
+    std::optional<PushAccount> push;
     if (is_push(request.node)) {
       const Place& server = request.node.place;
       PushLedger& ledger = ledgers_.try_emplace(server, server).first->second;
-      push.emplace(exchange::PushAccount{.ledger = ledger, .times = account.times.emplace()});
+      push.emplace(PushAccount{.ledger = ledger, .times = account.times.emplace()});
     }
-    return exchange::make_receive(request, options_, link(peer), account.traffic, push);
+    return make_receive(request, options_, link(peer), account.traffic, push);
   }
 
   void add_pushes(ExchangeTimesByPlace& all) const {
@@ -135,8 +133,8 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   }
 
  private:
-  static void end(exchange::Link& link) {
-    const std::shared_ptr<exchange::Stream> stream = link.stream();
+  static void end(Link& link) {
+    const std::shared_ptr<Stream> stream = link.stream();
     if (stream == nullptr) return;
     bool over = stream->wait_until_over(kPolite);
     if (!over) {
@@ -148,18 +146,18 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     stream->let_go();
   }
 
-  std::shared_ptr<exchange::Link> link(int process) const {
+  std::shared_ptr<Link> link(int process) const {
     return links_.at(static_cast<std::size_t>(process));
   }
 
   const ExchangeOptions options_;
-  const exchange::Hello hello_;
-  std::vector<std::shared_ptr<exchange::Link>> links_;  ///< by process
-  Accounts& accounts_;                                  ///< of messages with values
-  Accounts control_;                                    ///< of tickets, which are not reported
-  std::map<Place, PushLedger> ledgers_;                 ///< by server
-  exchange::Listener listener_;
-  exchange::Published set_up_;
+  const Hello hello_;
+  std::vector<std::shared_ptr<Link>> links_;  ///< by process
+  Accounts& accounts_;                        ///< of messages with values
+  Accounts control_;                          ///< of tickets, which are not reported
+  std::map<Place, PushLedger> ledgers_;       ///< by server
+  Listener listener_;
+  Published set_up_;
 };
 
 GrpcExchange::GrpcExchange(const ExchangeOptions& options)
@@ -187,4 +185,4 @@ ExchangeTimesByPlace GrpcExchange::exchange_times() const {
 void GrpcExchange::lose(int process, const std::string& reason) { state_->lose(process, reason); }
 void GrpcExchange::close() { state_->close(); }
 
-}  // namespace regatta
+}  // namespace regatta::comm

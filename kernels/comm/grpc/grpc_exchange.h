@@ -23,7 +23,7 @@
 #include "kernels/comm/transport.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class GrpcExchange final : public Transport {
  public:
@@ -58,4 +58,4 @@ class GrpcExchange final : public Transport {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

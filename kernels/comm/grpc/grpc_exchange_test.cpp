@@ -13,7 +13,7 @@
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using test::End;
@@ -316,4 +316,4 @@ TEST(GrpcExchange, SaysWhereNobodyListens) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

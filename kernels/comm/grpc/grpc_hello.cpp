@@ -6,7 +6,7 @@
 
 #include "kernels/comm/grpc/frame.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 constexpr const char* kVersionKey = "regatta-protocol";
@@ -123,4 +123,4 @@ std::string words_of(const grpc::Status& status) {
   return code + ": " + status.error_message();
 }
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -16,7 +16,7 @@
 #include "kernels/comm/grpc/exchange_options.h"
 #include "kernels/comm/grpc/grpc_link.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 inline constexpr std::string_view kMethod = "/regatta.Exchange/Stream";
 
@@ -51,4 +51,4 @@ std::string error_in_answer(const grpc::ClientContext& context, const LinkEnds& 
 /// Formats a status as text: `UNAVAILABLE: Socket closed`.
 std::string words_of(const grpc::Status& status);
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

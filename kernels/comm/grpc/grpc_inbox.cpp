@@ -7,7 +7,7 @@
 
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 constexpr std::uint64_t kClosed = std::numeric_limits<std::uint64_t>::max();
@@ -83,4 +83,4 @@ std::int64_t Inbox::take(std::vector<grpc::Slice>& to) {
   return bytes;
 }
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

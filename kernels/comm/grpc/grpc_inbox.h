@@ -17,7 +17,7 @@
 #include "kernels/comm/grpc/frame.h"
 #include "kernels/runtime/counter.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 /// The times at which the first and the last chunk of a message arrived here. Units: ticks.
 struct MessageArrival {
@@ -77,4 +77,4 @@ class Inbox {
   bool closed_ = false;
 };
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 constexpr std::int64_t kBytes = 4;
@@ -45,4 +45,4 @@ TEST(Inbox, HoldsSoManyStepsAheadAndGivesThemInOrder) {
 }
 
 }  // namespace
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -13,7 +13,7 @@
 #include "kernels/runtime/loops/step_rule.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 /// Longer than it takes to detect a lost peer, which is the longest that gRPC holds memory.
@@ -208,4 +208,4 @@ std::unique_ptr<Kernel> make_receive(const KernelRequest& request, const Exchang
   return std::make_unique<ReceiveKernel>(request, Message(request, options, link), traffic, push);
 }
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -16,7 +16,7 @@
 #include "kernels/graph/collective.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 /// Where the receipt of a worker's push is recorded.
 struct PushAccount {
@@ -32,4 +32,4 @@ std::unique_ptr<Kernel> make_receive(const KernelRequest& request, const Exchang
                                      const std::shared_ptr<Link>& link, MemberTraffic& traffic,
                                      const std::optional<PushAccount>& push);
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

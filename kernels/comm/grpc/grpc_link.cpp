@@ -8,7 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/comm/grpc/grpc_stream.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 constexpr std::uint64_t kOpen = 1;
@@ -145,4 +145,4 @@ void Link::let_go() {
   stream.swap(stream_);
 }
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

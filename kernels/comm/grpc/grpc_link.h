@@ -21,7 +21,7 @@
 #include "kernels/comm/grpc/grpc_parcel.h"
 #include "kernels/runtime/counter.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 class Stream;
 
@@ -89,4 +89,4 @@ class Link {
   std::vector<grpc::Slice> slices_;  ///< of the last chunk received; under the stream's mutex
 };
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -5,7 +5,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 Parcel::Parcel(const Frame& header, std::span<const Tensor> tensors, std::int64_t chunk_bytes)
     : header_(header), chunk_bytes_(chunk_bytes) {
@@ -84,4 +84,4 @@ void Parcel::release(void* parcel) {
   self->released_.advance_to(self->begun_);
 }
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

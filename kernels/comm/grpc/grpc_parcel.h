@@ -17,7 +17,7 @@
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 /// Parts of a tensor with fewer bytes than this are copied after the header, because a separate
 /// slice would cost more.
@@ -70,4 +70,4 @@ class Parcel {
   std::atomic<bool> dropped_{false};
 };
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

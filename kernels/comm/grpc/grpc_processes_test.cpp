@@ -17,7 +17,7 @@
 
 extern char** environ;
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using test::End;
@@ -189,7 +189,7 @@ TEST_F(GrpcProcesses, AreToldWhenThisOneCloses) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == "echo") return regatta::echo(argv[2]);

@@ -8,7 +8,7 @@
 #include "kernels/comm/grpc/grpc_channel.h"
 #include "kernels/comm/grpc/grpc_hello.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 class ServerStream final : public Stream, public ServerReactor {
@@ -62,4 +62,4 @@ ServerReactor* start_server_stream(grpc::CallbackServerContext& context,
 
 ServerReactor* refuse_call(const grpc::Status& status) { return new Refusal(status); }
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

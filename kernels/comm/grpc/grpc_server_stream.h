@@ -10,7 +10,7 @@
 
 #include "kernels/comm/grpc/grpc_stream.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 using ServerReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
@@ -22,4 +22,4 @@ ServerReactor* start_server_stream(grpc::CallbackServerContext& context,
 /// Makes a reactor that ends the call with `status`.
 ServerReactor* refuse_call(const grpc::Status& status);
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -11,7 +11,7 @@
 #include "kernels/comm/grpc/frame.h"
 #include "kernels/comm/grpc/stranger_for_test.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using test::End;
@@ -217,4 +217,4 @@ TEST(GrpcStrangers, CannotBringAProcessDownByRandomChunks) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

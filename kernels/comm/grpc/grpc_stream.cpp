@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 std::string Stream::peer_name() const { return "process " + std::to_string(link_->ends().peer); }
 
@@ -113,4 +113,4 @@ bool Stream::wait_until_over(std::chrono::milliseconds limit) {
   return is_over_.wait_for(lock, limit, [this] { return over_; });
 }
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

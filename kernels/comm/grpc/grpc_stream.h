@@ -21,7 +21,7 @@
 
 #include "kernels/comm/grpc/grpc_link.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
@@ -87,4 +87,4 @@ class Stream : public std::enable_shared_from_this<Stream> {
   grpc::Status status_;
 };
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -10,7 +10,7 @@
 
 #include "kernels/comm/grpc/exchange_for_test.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using test::End;
@@ -92,4 +92,4 @@ TEST(GrpcExchange, AddsWhatHasComeWhileTheNextIsNotEvenSent) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -13,7 +13,7 @@
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using test::End;
@@ -102,7 +102,7 @@ TEST_F(GrpcTls, ReadsNoFileThatHasNoEnd) {
 /// The error that check_tls() throws.
 std::string error_of(const TlsFiles& files, const std::string& address = "127.0.0.1") {
   try {
-    exchange::check_tls(files, address);
+    check_tls(files, address);
   } catch (const RunError& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Usage);
     return error.what();
@@ -151,4 +151,4 @@ TEST_F(GrpcTls, SaysWhichFileIsNoPem) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

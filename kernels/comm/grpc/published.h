@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 class Published {
  public:
@@ -20,4 +20,4 @@ class Published {
   std::atomic<bool> published_{false};
 };
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

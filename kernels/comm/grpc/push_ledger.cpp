@@ -6,7 +6,7 @@
 
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 std::size_t PushLedger::expect(const Place& worker) {
   const auto found = std::find_if(workers_.begin(), workers_.end(),
@@ -55,4 +55,4 @@ void PushLedger::add_to(ExchangeTimesByPlace& all) const {
   add(all[server_], times);
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

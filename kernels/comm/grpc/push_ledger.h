@@ -12,7 +12,7 @@
 
 #include "kernels/comm/exchange_times.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class PushLedger {
  public:
@@ -50,4 +50,4 @@ class PushLedger {
   std::int64_t steps_ = 0;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -11,7 +11,7 @@
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using test::End;
@@ -106,4 +106,4 @@ TEST(GrpcExchange, TellsWhichPushCameLateAndWhatEachWentThrough) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

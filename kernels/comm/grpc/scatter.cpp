@@ -6,7 +6,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 constexpr std::int64_t kElement = sizeof(float);
@@ -76,4 +76,4 @@ void Scatter::add_elements(const std::uint8_t* from, std::int64_t bytes) {
   }
 }
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

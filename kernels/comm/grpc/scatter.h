@@ -12,7 +12,7 @@
 
 #include "kernels/runtime/kernel.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 enum class Landing : std::uint8_t {
   Replaces,  ///< overwrites the contents
@@ -45,4 +45,4 @@ class Scatter {
   std::array<std::uint8_t, sizeof(float)> begun_{};  ///< the bytes of an incomplete element
 };
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -7,7 +7,7 @@
 
 #include <random>
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 using Floats = std::vector<float>;
@@ -78,4 +78,4 @@ TEST(Scatter, AddsWhatComesInPiecesOfAnySizeOntoWhatIsThere) {
 }
 
 }  // namespace
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -20,7 +20,7 @@ using Metadata = std::map<std::string, std::string>;
 
 /// The metadata that a valid process sends.
 inline Metadata metadata_of(int process) {
-  return {{"regatta-protocol", std::to_string(kFrameVersion)},
+  return {{"regatta-protocol", std::to_string(comm::kFrameVersion)},
           {"regatta-run", kRunIdDigits},
           {"regatta-token", kToken},
           {"regatta-process", std::to_string(process)}};

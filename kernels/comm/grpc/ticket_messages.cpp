@@ -6,7 +6,7 @@
 #include "kernels/base/error.h"
 #include "kernels/runtime/counter.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr std::int64_t kFirstMessage = std::int64_t{1} << 30;
@@ -92,4 +92,4 @@ void TicketMessages::abandon(int loop) {
   for (Line& line : found->second) line.abort.raised = true;
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

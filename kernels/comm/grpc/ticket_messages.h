@@ -20,7 +20,7 @@
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/loops/gate.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class TicketMessages final : public TicketPost {
  public:
@@ -58,4 +58,4 @@ class TicketMessages final : public TicketPost {
   std::map<int, std::deque<Line>> lines_;  ///< by loop; not changed after the constructor
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

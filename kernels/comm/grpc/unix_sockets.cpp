@@ -12,7 +12,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta::exchange {
+namespace regatta::comm {
 namespace {
 
 namespace fs = std::filesystem;
@@ -50,4 +50,4 @@ SocketFolder::~SocketFolder() {
   fs::remove_all(path_, ignored);
 }
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace regatta::exchange {
+namespace regatta::comm {
 
 inline constexpr std::string_view kUnixScheme = "unix:";
 
@@ -41,4 +41,4 @@ class SocketFolder {
   std::string path_;
 };
 
-}  // namespace regatta::exchange
+}  // namespace regatta::comm

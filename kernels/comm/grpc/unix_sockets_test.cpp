@@ -13,11 +13,10 @@
 #include "kernels/base/error.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 namespace fs = std::filesystem;
-using exchange::SocketFolder;
 using test::End;
 
 ExchangeOptions options_of(int process, const std::string& listen) {
@@ -31,9 +30,9 @@ TEST(UnixSockets, AreInAFolderThatOnlyItsUserCanEnter) {
   struct stat facts {};
   ASSERT_EQ(stat(folder.path().c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 07777, 0700U);
-  EXPECT_TRUE(exchange::is_unix(folder.listen()));
-  EXPECT_FALSE(exchange::is_unix("127.0.0.1:4000"));
-  EXPECT_EQ(exchange::folder_of_socket(folder.listen() + "/rank0"), folder.listen());
+  EXPECT_TRUE(is_unix(folder.listen()));
+  EXPECT_FALSE(is_unix("127.0.0.1:4000"));
+  EXPECT_EQ(folder_of_socket(folder.listen() + "/rank0"), folder.listen());
 }
 
 TEST(UnixSockets, AreInTmpIfThePathIsTooLongOrNeedsAnEscape) {
@@ -63,7 +62,7 @@ TEST(UnixSockets, CarryMessagesBitForBitAfterTheirFolderIsGone) {
   const std::string address = server.exchange.serve();
   client.exchange.connect(0, address);
   folder.reset();
-  EXPECT_FALSE(fs::exists(address.substr(exchange::kUnixScheme.size())));
+  EXPECT_FALSE(fs::exists(address.substr(kUnixScheme.size())));
   const auto send = client.send(1, 0, sizes);
   const auto receive = server.receive(1, 1, sizes);
   for (std::int64_t step = 0; step < 3; ++step) {
@@ -87,4 +86,4 @@ TEST(UnixSockets, AreNotMadeWhereThereIsNoFolder) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

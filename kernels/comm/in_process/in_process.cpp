@@ -18,7 +18,7 @@
 #include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/device.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 /// A collective and its members.
@@ -296,4 +296,4 @@ void InProcessTransport::add_kernels(KernelTable& table) {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -14,7 +14,7 @@
 #include "kernels/comm/transport.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class InProcessTransport final : public Transport {
  public:
@@ -31,4 +31,4 @@ class InProcessTransport final : public Transport {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -13,7 +13,7 @@
 #include "kernels/distribute/traffic.h"
 #include "kernels/graph/collective.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using testing_support::data_of;
@@ -132,7 +132,7 @@ std::vector<Case> cases(const std::string& algorithm) {
     all.push_back({.strategy = compressed, .workers = ranks + 1, .shard = "parameters"});
   }
   for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
-    if (!why_cpu_lacks(element).empty()) continue;
+    if (!cpu::why_cpu_lacks(element).empty()) continue;
     all.push_back({.workload = "resnet9_narrow",
                    .workers = std::min<std::int64_t>(ranks + 1, 5),
                    .global_batch = 40,
@@ -277,7 +277,7 @@ TEST(AllReduceOverProcesses, AllocatesNothingInAStep) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

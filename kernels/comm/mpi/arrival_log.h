@@ -13,7 +13,7 @@
 
 #include "kernels/comm/exchange_times.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class ArrivalLog {
  public:
@@ -42,4 +42,4 @@ class ArrivalLog {
   std::size_t size_ = 0;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -7,7 +7,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 std::int64_t duration_ns(const RoundTrip& trip) { return trip.received_ns - trip.sent_ns; }
@@ -44,4 +44,4 @@ std::int64_t ClockMap::other_ns(std::int64_t own_ns) const {
 
 std::int64_t ClockMap::drift_ppb() const { return std::llround(gain_ * 1e9); }
 
-}  // namespace regatta
+}  // namespace regatta::comm

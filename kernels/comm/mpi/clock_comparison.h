@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-namespace regatta {
+namespace regatta::comm {
 
 struct RoundTrip {
   std::int64_t sent_ns = 0;      ///< by this process's clock
@@ -53,4 +53,4 @@ class ClockMap {
   std::int64_t error_ns_ = 0;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -10,7 +10,7 @@
 
 #include "kernels/comm/mpi/process_clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr std::int64_t kOffsetNs = 7'000'000'000;  // of the other clock
@@ -81,4 +81,4 @@ TEST(ProcessClock, IsTheSteadyClockUnlessATestMakesItWrong) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -8,7 +8,7 @@
 
 #include "kernels/comm/mpi/mpi_clocks.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -117,4 +117,4 @@ void MpiArrivals::settle(MPI_Comm all, const ClockMap& map, Group& group) const 
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -22,7 +22,7 @@
 #include "kernels/comm/mpi/mpi_session.h"
 #include "kernels/comm/mpi/process_clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class MpiArrivals {
  public:
@@ -73,4 +73,4 @@ class MpiArrivals {
   std::optional<ClockFacts> facts_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -16,7 +16,7 @@
 #include "kernels/comm/mpi/mpi_members_for_test.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using testing_support::session;
@@ -146,4 +146,4 @@ TEST(MpiArrivals, SayNothingWhereRanksHaveOtherCollectives) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -9,7 +9,7 @@
 #include <source_location>
 #include <string_view>
 
-namespace regatta {
+namespace regatta::comm {
 
 /// Checks the return code of an MPI call. The communicator must have the error handler
 /// MPI_ERRORS_RETURN.
@@ -17,4 +17,4 @@ namespace regatta {
 void mpi_call(int code, std::string_view call,
               std::source_location where = std::source_location::current());
 
-}  // namespace regatta
+}  // namespace regatta::comm

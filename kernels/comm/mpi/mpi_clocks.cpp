@@ -8,7 +8,7 @@
 
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr std::size_t kMostTrips = 32;
@@ -83,4 +83,4 @@ ClockComparison compare_with_rank_0(MPI_Comm all, const ProcessClock& clock) {
   return {.own_ns = clock.now()};
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

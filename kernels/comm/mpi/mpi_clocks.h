@@ -10,10 +10,10 @@
 #include "kernels/comm/mpi/mpi_call.h"
 #include "kernels/comm/mpi/process_clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 /// Compares `clock`, which is this rank's, with rank 0's clock; at rank 0, offset and error are 0.
 /// Called by all ranks together, while no lane runs. Throws: RunError(PeerLost).
 ClockComparison compare_with_rank_0(MPI_Comm all, const ProcessClock& clock);
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -4,7 +4,7 @@
 #include "kernels/base/error.h"
 #include "kernels/comm/backoff.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 Outgoing::~Outgoing() {
   for (MPI_Request& request : requests_) {
@@ -101,4 +101,4 @@ void MpiCourier::look() {
   });
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -14,7 +14,7 @@
 #include "kernels/comm/mpi/mpi_call.h"
 #include "kernels/runtime/counter.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 /// The sends of one message, which start anew in every step.
 class Outgoing {
@@ -90,4 +90,4 @@ class MpiCourier {
   std::thread thread_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

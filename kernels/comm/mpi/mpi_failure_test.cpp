@@ -12,7 +12,7 @@
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using testing_support::Case;
@@ -109,4 +109,4 @@ TEST(MpiTransport, RefusesAMemberInAProcessThatMpiDidNotStart) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -5,7 +5,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 /// Limits of tags, which combine the numbers of the collective and of two members.
@@ -115,4 +115,4 @@ void MpiGroup::connect(MPI_Comm all) {
   MPI_Group_free(&everybody);
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

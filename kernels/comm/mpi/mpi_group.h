@@ -16,7 +16,7 @@
 #include "kernels/comm/mpi/mpi_runner.h"
 #include "kernels/comm/mpi/mpi_session.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class MpiGroup {
  public:
@@ -66,4 +66,4 @@ class MpiGroup {
   MPI_Comm communicator_ = MPI_COMM_NULL;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -8,7 +8,7 @@
 #include "kernels/comm/backoff.h"
 #include "kernels/comm/collective/element_sums.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 void add_bf16(void* part, void* sum, int* count, MPI_Datatype* /*type*/) {
@@ -54,4 +54,4 @@ void MpiLibraryReduce::run(const Patience& patience, MemberTraffic& traffic) {
   traffic += request_.counts_as;
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

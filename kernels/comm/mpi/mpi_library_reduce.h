@@ -15,7 +15,7 @@
 #include "kernels/graph/tensor_type.h"
 #include "kernels/runtime/counter.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class MpiLibraryReduce {
  public:
@@ -38,4 +38,4 @@ class MpiLibraryReduce {
   Request request_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -18,7 +18,7 @@
 namespace regatta::testing_support {
 
 /// The session of this rank, set by main().
-inline MpiSession* session = nullptr;
+inline comm::MpiSession* session = nullptr;
 
 inline constexpr std::int64_t kGroup = 3;
 inline constexpr std::int64_t kChunkElements = 64;
@@ -94,7 +94,7 @@ inline Node node_of(const Case& test, std::int64_t member, std::int64_t group) {
 /// The members of one collective in this rank.
 class Members {
  public:
-  explicit Members(const Case& test, const MpiTransportOptions& options = small_chunks(),
+  explicit Members(const Case& test, const comm::MpiTransportOptions& options = small_chunks(),
                    const AbortFlag* abort = nullptr)
       : transport_(*session, options), table_("test") {
     transport_.add_kernels(table_);
@@ -106,7 +106,7 @@ class Members {
     transport_.connect();
   }
 
-  static MpiTransportOptions small_chunks() {
+  static comm::MpiTransportOptions small_chunks() {
     return {.chunk_bytes = kChunkElements * 4, .receives_in_flight = 3, .sends_in_flight = 2};
   }
 
@@ -132,10 +132,10 @@ class Members {
   const std::vector<std::unique_ptr<Member>>& all() const { return all_; }
   TrafficByPlace traffic() const { return transport_.traffic(); }
   void settle_arrivals() { transport_.settle_arrivals(); }
-  ExchangeTimesByPlace exchange_times() const { return transport_.exchange_times(); }
+  comm::ExchangeTimesByPlace exchange_times() const { return transport_.exchange_times(); }
 
  private:
-  MpiTransport transport_;
+  comm::MpiTransport transport_;
   KernelTable table_;
   std::vector<std::unique_ptr<Member>> all_;
 };

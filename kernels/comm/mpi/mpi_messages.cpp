@@ -12,7 +12,7 @@
 #include "kernels/distribute/partition.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 /// A part of a message, in place in its tensor's memory.
@@ -283,4 +283,4 @@ std::unique_ptr<Kernel> MpiMessages::build(const KernelRequest& request) {
   return std::make_unique<ReceiveKernel>(request, std::move(line), chunk, traffic);
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

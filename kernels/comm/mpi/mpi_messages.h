@@ -19,7 +19,7 @@
 #include "kernels/comm/mpi/mpi_session.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 struct MpiMessageOptions {
   std::int64_t chunk_bytes = 0;                ///< between processes on one host
@@ -51,4 +51,4 @@ class MpiMessages {
   MpiCourier courier_;                                          // destroyed before them
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

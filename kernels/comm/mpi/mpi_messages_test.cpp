@@ -14,7 +14,7 @@
 #include "kernels/comm/mpi/mpi_members_for_test.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using testing_support::session;
@@ -226,4 +226,4 @@ TEST_F(MpiMessagesTest, AreRefusedForAProcessThatMpiDidNotStart) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -8,7 +8,7 @@
 #include "kernels/comm/backoff.h"
 #include "kernels/comm/mpi/mpi_call.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 10;
@@ -86,4 +86,4 @@ std::vector<std::string> MpiRendezvous::exchange(const std::string& text,
   return texts;
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -9,7 +9,7 @@
 #include "kernels/comm/collective/rendezvous.h"
 #include "kernels/comm/mpi/mpi_session.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class MpiRendezvous final : public Rendezvous {
  public:
@@ -27,4 +27,4 @@ class MpiRendezvous final : public Rendezvous {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

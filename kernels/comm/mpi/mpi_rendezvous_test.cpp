@@ -9,7 +9,7 @@
 #include "kernels/base/error.h"
 #include "kernels/comm/mpi/mpi_members_for_test.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using testing_support::session;
@@ -58,4 +58,4 @@ TEST(MpiRendezvous, EndsAWaitWhenTheRunIsAborted) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -23,7 +23,7 @@
 #include "kernels/comm/mpi/mpi_transport.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr int kWarmUp = 5;
@@ -139,7 +139,7 @@ Arguments parse(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm
 
 int main(int argc, char** argv) {
   const regatta::Arguments arguments = regatta::parse(argc, argv);

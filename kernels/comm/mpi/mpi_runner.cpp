@@ -10,7 +10,7 @@
 #include "kernels/comm/collective/element_sums.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -235,4 +235,4 @@ void MpiRunner::run(const Patience& patience, const Observer& observer) {
   ++round_;
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -22,7 +22,7 @@
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/measure/wait_clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 /// A channel from one member to another in the same process. The counters count chunks since the
 /// first run.
@@ -94,4 +94,4 @@ class MpiRunner {
   std::uint64_t round_ = 0;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -8,7 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/comm/mpi/mpi_call.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 void mpi_call(int code, std::string_view call, std::source_location where) {
   if (code == MPI_SUCCESS) return;
@@ -76,4 +76,4 @@ std::string MpiSession::library_version() {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace regatta {
+namespace regatta::comm {
 
 class MpiSession {
  public:
@@ -50,4 +50,4 @@ class MpiSession {
   bool abandoned_ = false;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -18,7 +18,7 @@
 #include "kernels/comm/mpi/mpi_runner.h"
 #include "kernels/distribute/partition.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 /// Runs the member's schedules in order; at roots, the library's reduction after the first.
@@ -181,4 +181,4 @@ void MpiTransport::settle_arrivals() { state_->arrivals.settle(state_->communica
 
 std::optional<ClockFacts> MpiTransport::clock() const { return state_->arrivals.facts(); }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -17,7 +17,7 @@
 #include "kernels/comm/transport.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 struct MpiTransportOptions {
   std::int64_t chunk_bytes = 512 << 10;
@@ -57,4 +57,4 @@ class MpiTransport final : public Transport {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -14,7 +14,7 @@
 #include "kernels/comm/mpi/mpi_call.h"
 #include "kernels/comm/mpi/mpi_members_for_test.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using testing_support::at;
@@ -287,7 +287,7 @@ TEST(MpiSession, NamesItsLibrary) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "kernels/comm/mpi/mpi_transport.h"
-#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/runtime/count_allocations_for_test.h"
+#include "kernels/runtime/devices.h"
 #include "strategies/test_support.h"
 
 namespace regatta::testing_support {
@@ -26,13 +26,14 @@ struct Participation {
 class Participant {
  public:
   /// Trains for the options' number of steps.
-  Participant(MpiSession& session, const Participation& run)
+  Participant(comm::MpiSession& session, const Participation& run)
       : global_batch_(run.step.global_batch),
         transport_(session),
-        part_(
-            partitioned(apply(find_strategies(run.options.strategy), run.step, run.options.options),
-                        run.binding)
-                .at(static_cast<std::size_t>(session.rank()))) {
+        part_(strategies::partitioned(
+                  strategies::apply(strategies::find_strategies(run.options.strategy), run.step,
+                                    run.options.options),
+                  run.binding)
+                  .at(static_cast<std::size_t>(session.rank()))) {
     add_cpu_kernels(kernels_);
     in_process_.add_kernels(kernels_);
     transport_.add_kernels(kernels_);
@@ -64,8 +65,8 @@ class Participant {
   std::int64_t global_batch_;
   std::int64_t examples_ = 0;
   KernelTable kernels_{"cpu"};
-  InProcessTransport in_process_;
-  MpiTransport transport_;
+  comm::InProcessTransport in_process_;
+  comm::MpiTransport transport_;
   Step part_;
   std::unique_ptr<Executor> executor_;
 };

@@ -14,7 +14,7 @@
 #include "kernels/distribute/traffic.h"
 #include "kernels/graph/collective.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 using testing_support::data_of;
@@ -196,7 +196,7 @@ std::vector<Case> cases() {
                    .dealt = Dealt::Stages});
   }
   for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
-    if (!why_cpu_lacks(element).empty()) continue;
+    if (!cpu::why_cpu_lacks(element).empty()) continue;
     const Case images{
         .strategy = "", .workload = "resnet9_narrow", .global_batch = 40, .element = element};
     for (const char* strategy : {"in_graph", "central_storage"}) {
@@ -274,7 +274,7 @@ TEST(PlacedOverProcesses, AllocatesNothingInAStep) {
 }
 
 }  // namespace
-}  // namespace regatta
+}  // namespace regatta::comm
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

@@ -8,7 +8,7 @@
 
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 /// An artificial difference from the steady clock, for tests.
 struct ClockSkew {
@@ -33,4 +33,4 @@ class ProcessClock {
   std::int64_t begin_ns_ = 0;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -35,7 +35,7 @@ class ReferenceRuns {
  public:
   using Run = std::function<Parameters()>;
 
-  explicit ReferenceRuns(MpiSession& session) : session_(session) {}
+  explicit ReferenceRuns(comm::MpiSession& session) : session_(session) {}
 
   /// Computes the missing results, each at one rank only. All ranks call it with the same keys.
   void compute(const std::vector<std::pair<std::string, Run>>& runs) {
@@ -78,7 +78,7 @@ class ReferenceRuns {
     return all;
   }
 
-  MpiSession& session_;
+  comm::MpiSession& session_;
   std::map<std::string, Parameters> known_;
 };
 

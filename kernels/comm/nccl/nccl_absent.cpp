@@ -5,7 +5,7 @@
 #include "kernels/base/error.h"
 #include "kernels/comm/nccl/nccl_transport.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr char kMissing[] =
@@ -27,4 +27,4 @@ void NcclTransport::connect() {}
 std::optional<std::string> version_of_nccl() { return std::nullopt; }
 std::string why_no_nccl() { return kMissing; }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -4,7 +4,7 @@
 #include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/runtime/shared_library.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 // Minimum version: communicators that do not block, and can be aborted in every state, work since
@@ -77,4 +77,4 @@ void cuda_call_for_nccl(cudaError_t status, std::string_view call, std::source_l
   call_failed(call, "CUDA error " + std::to_string(static_cast<int>(status)), where);
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace regatta {
+namespace regatta::comm {
 
 struct NcclCalls {
   decltype(ncclGetVersion)* get_version = nullptr;
@@ -57,4 +57,4 @@ void nccl_call(const NcclCalls& calls, ncclResult_t result, std::string_view cal
 void cuda_call_for_nccl(cudaError_t status, std::string_view call,
                         std::source_location where = std::source_location::current());
 
-}  // namespace regatta
+}  // namespace regatta::comm

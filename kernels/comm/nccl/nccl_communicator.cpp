@@ -7,7 +7,7 @@
 #include "kernels/base/error.h"
 #include "kernels/comm/backoff.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 bool is_error(ncclResult_t result) { return result != ncclSuccess && result != ncclInProgress; }
@@ -187,4 +187,4 @@ void NcclCommunicator::give_up_waiting() {
                      "NCCL_DEBUG=INFO for the network between them");
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

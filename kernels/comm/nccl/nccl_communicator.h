@@ -27,7 +27,7 @@
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 /// One collective of all members. A reduce_scatter leaves the sum of each share at its member; an
 /// all_gather leaves all shares at all members. ncclReduceScatter and ncclAllGather require shares
@@ -115,4 +115,4 @@ class NcclCommunicator {
   bool aborted_ = false;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -88,7 +88,7 @@ class GpuMember {
 
  private:
   int number_;
-  NcclTransport transport_;
+  comm::NcclTransport transport_;
   KernelTable table_{"cuda"};
   std::unique_ptr<Device> device_;
   std::unique_ptr<LaneQueue> queue_;
@@ -116,7 +116,7 @@ class NcclOnGpus : public testing::TestWithParam<std::string_view> {
   void SetUp() override {
     const GpuFindings found = find_gpus();
     if (!found.missing.empty()) GTEST_SKIP() << found.missing;
-    if (const std::string why = why_no_nccl(); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = comm::why_no_nccl(); !why.empty()) GTEST_SKIP() << why;
     gpus_ = static_cast<int>(found.gpus.size());
     unsetenv("NCCL_ALGO");
     // No other thread that reads the environment exists yet.
@@ -147,8 +147,8 @@ class NcclOnGpus : public testing::TestWithParam<std::string_view> {
   }
 
   int gpus_ = 0;
-  std::optional<PinnedNcclAlgorithm> pinned_;
-  std::optional<SharedGpuPermission> permission_;
+  std::optional<comm::PinnedNcclAlgorithm> pinned_;
+  std::optional<comm::SharedGpuPermission> permission_;
 };
 
 TEST_P(NcclOnGpus, LeavesTheOnlyContributionOfOneMember) {
@@ -164,8 +164,8 @@ TEST_P(NcclOnGpus, LeavesTheSumOverAllAtEach) {
 
 TEST_P(NcclOnGpus, LeavesTheSumOverThreeThatShareAGpu) {
   int version = 0;
-  nccl_library().get_version(&version);
-  if (version < kSharesGpus) GTEST_SKIP() << "NCCL is older than 2.30.3";
+  comm::nccl_library().get_version(&version);
+  if (version < comm::kSharesGpus) GTEST_SKIP() << "NCCL is older than 2.30.3";
   check_members(3, 1);
   check_members(3, 1, Sums::ByShares);
 }

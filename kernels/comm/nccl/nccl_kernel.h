@@ -20,7 +20,7 @@
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/measure/clock.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 class NcclKernel final : public ChosenKernel, public QueuedExchange {
  public:
@@ -100,4 +100,4 @@ class NcclKernel final : public ChosenKernel, public QueuedExchange {
   Patience patience_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

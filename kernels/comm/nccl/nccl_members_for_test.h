@@ -29,7 +29,7 @@ struct Meeting {
   int processes = 1;
 };
 
-class ThreadRendezvous final : public Rendezvous {
+class ThreadRendezvous final : public comm::Rendezvous {
  public:
   ThreadRendezvous(Meeting& meeting, int process) : meeting_(meeting), process_(process) {}
   int process() const override { return process_; }

@@ -11,7 +11,7 @@
 
 #include "kernels/base/error.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
@@ -139,4 +139,4 @@ std::string host_id() {
   return boot.empty() ? name.data() : boot;
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace regatta {
+namespace regatta::comm {
 
 /// One member of a clique. Its strings contain no blanks.
 struct NcclMember {
@@ -61,4 +61,4 @@ class NcclRoll {
 /// if there is none, its host name.
 std::string host_id();
 
-}  // namespace regatta
+}  // namespace regatta::comm

@@ -12,7 +12,7 @@
 #include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr const char* kVariable = "NCCL_ALGO";
@@ -104,4 +104,4 @@ std::map<std::string, std::string> nccl_variables() {
   return all;
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

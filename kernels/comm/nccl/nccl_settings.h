@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-namespace regatta {
+namespace regatta::comm {
 
 /// Whether NCCL computes collectives between GPUs with this algorithm: `ring` or `nccl`.
 bool is_nccl_algorithm(std::string_view algorithm);
@@ -80,4 +80,4 @@ class SharedGpuPermission {
 /// Returns this process's environment variables that begin with NCCL_, to pass them to other hosts.
 std::map<std::string, std::string> nccl_variables();
 
-}  // namespace regatta
+}  // namespace regatta::comm

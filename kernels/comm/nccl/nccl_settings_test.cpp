@@ -19,41 +19,41 @@ namespace {
 TEST(NcclSettings, PinRingByNcclsVariableAsLongAsItIsNeeded) {
   unsetenv("NCCL_ALGO");
   {
-    const PinnedNcclAlgorithm pinned(kRing);
+    const comm::PinnedNcclAlgorithm pinned(kRing);
     EXPECT_STREQ(std::getenv("NCCL_ALGO"), "Ring");
-    EXPECT_EQ(nccl_variables().at("NCCL_ALGO"), "Ring");
+    EXPECT_EQ(comm::nccl_variables().at("NCCL_ALGO"), "Ring");
   }
   EXPECT_EQ(std::getenv("NCCL_ALGO"), nullptr);
-  const PinnedNcclAlgorithm chosen_by_nccl(kNccl);
+  const comm::PinnedNcclAlgorithm chosen_by_nccl(kNccl);
   EXPECT_EQ(std::getenv("NCCL_ALGO"), nullptr);
 }
 
 TEST(NcclSettings, RefuseRingWhereTheEnvironmentWantsAnotherAlgorithm) {
   setenv("NCCL_ALGO", "Tree", 1);
-  const RunError error = error_of([] { const PinnedNcclAlgorithm pinned(kRing); });
+  const RunError error = error_of([] { const comm::PinnedNcclAlgorithm pinned(kRing); });
   EXPECT_EQ(error.kind(), ErrorKind::Usage);
   EXPECT_EQ(std::string(error.what()),
             "--all-reduce ring, but NCCL_ALGO is 'Tree' in the environment: unset it, or use "
             "--all-reduce nccl");
   setenv("NCCL_ALGO", "ring", 1);
-  const PinnedNcclAlgorithm pinned(kRing);
+  const comm::PinnedNcclAlgorithm pinned(kRing);
   unsetenv("NCCL_ALGO");
 }
 
 TEST(NcclSettings, KeepNcclAtAnInterfaceUnlessTheUserHasChosenOne) {
   unsetenv("NCCL_SOCKET_IFNAME");
   {
-    const PinnedNcclInterface pinned("lo");
+    const comm::PinnedNcclInterface pinned("lo");
     EXPECT_STREQ(std::getenv("NCCL_SOCKET_IFNAME"), "=lo");
   }
   EXPECT_EQ(std::getenv("NCCL_SOCKET_IFNAME"), nullptr);
   {
-    const PinnedNcclInterface none("");
+    const comm::PinnedNcclInterface none("");
     EXPECT_EQ(std::getenv("NCCL_SOCKET_IFNAME"), nullptr);
   }
   setenv("NCCL_SOCKET_IFNAME", "eth9", 1);
   {
-    const PinnedNcclInterface pinned("lo");
+    const comm::PinnedNcclInterface pinned("lo");
     EXPECT_STREQ(std::getenv("NCCL_SOCKET_IFNAME"), "eth9");
   }
   unsetenv("NCCL_SOCKET_IFNAME");
@@ -62,16 +62,16 @@ TEST(NcclSettings, KeepNcclAtAnInterfaceUnlessTheUserHasChosenOne) {
 TEST(NcclSettings, LetRanksShareAGpuUnlessTheUserForbidsIt) {
   unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
   {
-    std::optional<SharedGpuPermission> permission(std::in_place);
+    std::optional<comm::SharedGpuPermission> permission(std::in_place);
     EXPECT_STREQ(std::getenv("NCCL_MULTI_RANK_GPU_ENABLE"), "1");
-    const SharedGpuPermission another;
+    const comm::SharedGpuPermission another;
     permission.reset();
     EXPECT_STREQ(std::getenv("NCCL_MULTI_RANK_GPU_ENABLE"), "1") << "one still needs it";
     another.require();
   }
   EXPECT_EQ(std::getenv("NCCL_MULTI_RANK_GPU_ENABLE"), nullptr);
   setenv("NCCL_MULTI_RANK_GPU_ENABLE", "0", 1);
-  const SharedGpuPermission forbidden;
+  const comm::SharedGpuPermission forbidden;
   const RunError error = error_of([&] { forbidden.require(); });
   EXPECT_EQ(error.kind(), ErrorKind::Usage);
   EXPECT_EQ(
@@ -82,27 +82,28 @@ TEST(NcclSettings, LetRanksShareAGpuUnlessTheUserForbidsIt) {
 }
 
 TEST(NcclRoll, SaysWhichMembersAreOnOneGpu) {
-  NcclRoll roll;
+  comm::NcclRoll roll;
   roll.add_member("0,1", 0, {.gpu = "host/gpu0", .buckets = "0:7"});
   roll.add_member("0,1", 1, {.gpu = "host/gpu0", .buckets = "0:7"});
   roll.add_id("0,1", "id");
-  const NcclClique clique = NcclRoll::read({roll.text()}).at("0,1");
-  EXPECT_TRUE(NcclRoll::shares_gpus(clique));
-  NcclRoll::verify("0,1", clique, 2, SharedGpus::Allowed);
-  const RunError error = error_of([&] { NcclRoll::verify("0,1", clique, 2, SharedGpus::Refused); });
+  const comm::NcclClique clique = comm::NcclRoll::read({roll.text()}).at("0,1");
+  EXPECT_TRUE(comm::NcclRoll::shares_gpus(clique));
+  comm::NcclRoll::verify("0,1", clique, 2, comm::SharedGpus::Allowed);
+  const RunError error =
+      error_of([&] { comm::NcclRoll::verify("0,1", clique, 2, comm::SharedGpus::Refused); });
   EXPECT_EQ(error.kind(), ErrorKind::Usage);
   EXPECT_NE(std::string(error.what()).find("install NCCL 2.30.3 or newer"), std::string::npos)
       << error.what();
 }
 
 TEST(NcclRoll, SaysWhichMemberIsNowhere) {
-  NcclRoll roll;
+  comm::NcclRoll roll;
   roll.add_member("0,1", 0, {.gpu = "host/gpu0", .buckets = "0:7"});
   roll.add_id("0,1", std::string("\0\x7F\xFF", 3));
-  const auto known = NcclRoll::read({roll.text(), ""});
+  const auto known = comm::NcclRoll::read({roll.text(), ""});
   EXPECT_EQ(known.at("0,1").id, std::string("\0\x7F\xFF", 3));
-  const RunError error =
-      error_of([&] { NcclRoll::verify("0,1", known.at("0,1"), 2, SharedGpus::Refused); });
+  const RunError error = error_of(
+      [&] { comm::NcclRoll::verify("0,1", known.at("0,1"), 2, comm::SharedGpus::Refused); });
   EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
   EXPECT_EQ(std::string(error.what()),
             "collectives by NCCL between processes 0,1: no process has member 1");
@@ -110,12 +111,12 @@ TEST(NcclRoll, SaysWhichMemberIsNowhere) {
 
 /// The installed library, if any: it can be loaded and return its version without a GPU.
 TEST(NcclLibrary, TellsItsVersionOrWhatIsMissing) {
-  const std::optional<std::string> version = version_of_nccl();
+  const std::optional<std::string> version = comm::version_of_nccl();
   if (version) {
     EXPECT_EQ(version->substr(0, 2), "2.");
-    EXPECT_EQ(why_no_nccl(), "");
+    EXPECT_EQ(comm::why_no_nccl(), "");
   } else {
-    EXPECT_EQ(why_no_nccl().find("libnccl.so.2"), 0U) << why_no_nccl();
+    EXPECT_EQ(comm::why_no_nccl().find("libnccl.so.2"), 0U) << comm::why_no_nccl();
   }
 }
 

@@ -20,7 +20,7 @@
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/shared_library.h"
 
-namespace regatta {
+namespace regatta::comm {
 namespace {
 
 constexpr std::int64_t kLimitNs = 120'000'000'000;  // the longest wait, also in connect()
@@ -305,4 +305,4 @@ void NcclTransport::connect() {
   }
 }
 
-}  // namespace regatta
+}  // namespace regatta::comm

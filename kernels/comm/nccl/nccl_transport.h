@@ -18,7 +18,7 @@
 #include "kernels/comm/transport.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta {
+namespace regatta::comm {
 
 /// Returns NCCL's version, such as `2.28.9`; empty if NCCL is not installed or too old. Then
 /// why_no_nccl() returns the reason.
@@ -50,4 +50,4 @@ class NcclTransport final : public Transport {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace regatta
+}  // namespace regatta::comm

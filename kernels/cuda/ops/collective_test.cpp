@@ -46,10 +46,10 @@ Buckets random_buckets(const Case& test, std::mt19937& random) {
 }
 
 Buckets summed_by_the_host(const Case& test, const Buckets& buckets) {
-  AllReduceGroup group({.algorithm = test.algorithm,
-                        .members = test.members,
-                        .group = test.group,
-                        .element = test.element});
+  comm::AllReduceGroup group({.algorithm = test.algorithm,
+                              .members = test.members,
+                              .group = test.group,
+                              .element = test.element});
   std::vector<std::thread> threads;
   std::vector<Exchanged> exchanged(buckets.size(), {test.element, test.elements});
   for (std::size_t m = 0; m < buckets.size(); ++m) {

@@ -114,7 +114,10 @@ class CapturedRun {
     add_cpu_kernels(kernels_);
     testing_support::defer_kernels(kernels_);
     transport_.add_kernels(kernels_);
-    part_ = partitioned(apply(find_strategies(run.strategy), step, run.options), Binding{}).front();
+    part_ = strategies::partitioned(
+                strategies::apply(strategies::find_strategies(run.strategy), step, run.options),
+                Binding{})
+                .front();
     if (change) change(part_, kernels_, device_.calls());
     ExecutorOptions options = testing_support::executor_options(data, run, examples_);
     options.launch = LaunchSteps::AsOne;
@@ -129,7 +132,7 @@ class CapturedRun {
   std::int64_t examples_;
   RecordingDevice device_;
   KernelTable kernels_{"recording"};
-  InProcessTransport transport_;
+  comm::InProcessTransport transport_;
   Step part_;
   std::unique_ptr<Executor> executor_;
 };

@@ -54,11 +54,11 @@ Step bowl(double rate) {
 class Interleaving {
  public:
   explicit Interleaving(double rate, const std::string& strategy = "async_shared") {
-    StrategyOptions options;
+    strategies::StrategyOptions options;
     options.replicas = 2;
-    step_ = apply(find_strategies(strategy), bowl(rate), options);
+    step_ = strategies::apply(strategies::find_strategies(strategy), bowl(rate), options);
     loop_of_ = loops(step_.graph);
-    interpreter_.emplace(step_.graph, 1, InitialValues{{"w", {1.0F}}});
+    interpreter_.emplace(step_.graph, 1, reference::InitialValues{{"w", {1.0F}}});
     for (NodeId id = 0; id < static_cast<NodeId>(step_.graph.nodes().size()); ++id) {
       if (step_.graph.node(id).op != Op::Input) continue;
       interpreter_->set({id, 0}, std::vector<float>{1.0F});
@@ -90,7 +90,7 @@ class Interleaving {
 
   Step step_;
   std::vector<int> loop_of_;
-  std::optional<Interpreter> interpreter_;
+  std::optional<reference::Interpreter> interpreter_;
 };
 
 // Rate 0.8: one worker alone steps from 1 to 0.2, towards the minimum at 0. If both read 1 before

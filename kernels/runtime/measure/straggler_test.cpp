@@ -56,8 +56,8 @@ std::string name_of(const testing::TestParamInfo<Case>& test) {
 std::int64_t steps_of(const Case& test) {
   if (test.workload == "resnet9") return 1;
   if (test.workload != "parabola") return 3;
-  const auto strategies = find_strategies(test.strategy);
-  return exchange_of(strategies) == Exchange::Synchronous ? 1'500 : 20'000;
+  const auto strategies = strategies::find_strategies(test.strategy);
+  return strategies::exchange_of(strategies) == strategies::Exchange::Synchronous ? 1'500 : 20'000;
 }
 
 /// Two normalisation groups or more, for two workers and two microbatches.
@@ -70,9 +70,10 @@ std::int64_t batch_of(const Case& test) {
 TrialOptions options_of(const Case& test) {
   TrialOptions options;
   options.strategy = test.strategy;
-  const auto strategies = find_strategies(test.strategy);
-  options.options.replicas = strategies.front()->workers == WorkersAre::Replicas ? 2 : 1;
-  options.options.stages = share_a_replica(strategies.back()->workers) ? 2 : 1;
+  const auto strategies = strategies::find_strategies(test.strategy);
+  options.options.replicas =
+      strategies.front()->workers == strategies::WorkersAre::Replicas ? 2 : 1;
+  options.options.stages = strategies::share_a_replica(strategies.back()->workers) ? 2 : 1;
   options.options.given = {{"microbatches", 2}};
   options.steps = steps_of(test);
   options.cores = available_cores();
@@ -252,8 +253,8 @@ std::vector<Case> cases() {
   // mobilenet_v2_full has the network of mobilenet_v2.
   for (const char* workload :
        {"parabola", "resnet9_thin", "airbench94_narrow", "mobilenet_v2_narrow"}) {
-    for (const Strategy* strategy : all_strategies()) {
-      if (strategy->workers == WorkersAre::ThoseOfPrevious) continue;
+    for (const strategies::Strategy* strategy : strategies::all_strategies()) {
+      if (strategy->workers == strategies::WorkersAre::ThoseOfPrevious) continue;
       all.push_back({.workload = workload, .strategy = std::string(strategy->name)});
     }
     all.push_back({.workload = workload, .strategy = "all_reduce+model_parallel"});
