@@ -314,6 +314,12 @@ double studentized_range_quantile(double p, std::size_t means, std::size_t freed
   return high;
 }
 
+double share_of_look(std::size_t look) {
+  check(look > 0, "the first look is 1");
+  const auto at = static_cast<double>(look);
+  return 1 / (at * (at + 1));
+}
+
 std::vector<double> holm(std::span<const double> p_values) {
   std::vector<std::size_t> order(p_values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

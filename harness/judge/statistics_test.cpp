@@ -155,6 +155,14 @@ TEST(DetectableSlowdown, ShrinksWithTheSpreadAndNeedsEnoughRuns) {
   EXPECT_LT(mann_whitney_p(tight, slowed), 0.05);
 }
 
+TEST(ShareOfLook, AddsUpToTheWhole) {
+  double sum = 0;
+  for (std::size_t look = 1; look <= 1000; ++look) sum += share_of_look(look);
+  EXPECT_NEAR(sum, 1, 2e-3);
+  EXPECT_LT(sum, 1);
+  EXPECT_DOUBLE_EQ(share_of_look(1), 0.5);
+}
+
 TEST(Holm, MultipliesBySomeFewerTestsEachAndKeepsTheOrder) {
   const std::vector<double> adjusted = holm(std::vector<double>{0.01, 0.04, 0.03, 0.005});
   const std::vector<double> expected = {0.03, 0.06, 0.06, 0.02};
