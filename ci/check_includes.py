@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks every source against four rules: which folders a folder may include; which files may
-compare names of strategies or devices; and that each room defines names in its own namespace, and no two
-headers the same one, because the linker would silently use one for the other.
+compare names of strategies or devices; and that each room defines names in its own namespace, and
+no two headers the same one, because the linker would silently use one for the other.
 
 usage: ci/check_includes.py [ROOT]
 
@@ -170,8 +170,8 @@ def strays(path: str, text: str) -> list[str]:
     if rule is None:
         return []
     own = namespace_of(rule.folder)
-    return [f"{path}: namespace {name}: this folder's is {own}" for name, body in BLOCK.findall(text)
-            if not (name + "::").startswith(own + "::") and not SUPPORT.search(name)
+    return [f"{path}: namespace {name}: this folder's is {own}"
+            for name, body in BLOCK.findall(text) if not (name + "::").startswith(own + "::") and not SUPPORT.search(name)
             and (name != "regatta" or path.endswith(".h"))
             and not FORWARD.fullmatch(body)]
 

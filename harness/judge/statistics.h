@@ -71,8 +71,8 @@ double studentized_range_p(double q, std::size_t means, std::size_t freedom);
 double studentized_range_quantile(double p, std::size_t means, std::size_t freedom);
 
 /// Returns the share of an error rate that the `look`-th test of growing data may spend, from 1 on:
-/// 1 / (look (look + 1)). The shares of all looks add up to 1, so a test that is repeated after each
-/// round, and stopped at any of them, is wrong with at most the whole rate (union bound).
+/// 1 / (look (look + 1)). The shares of all looks add up to 1, so a test that is repeated after
+/// each round, and stopped at any of them, is wrong with at most the whole rate (union bound).
 /// Source: Darling and Robbins, Proceedings of the National Academy of Sciences 57 (1967).
 double share_of_look(std::size_t look);
 
