@@ -171,9 +171,9 @@ def strays(path: str, text: str) -> list[str]:
         return []
     own = namespace_of(rule.folder)
     return [f"{path}: namespace {name}: this folder's is {own}"
-            for name, body in BLOCK.findall(text) if not (name + "::").startswith(own + "::") and not SUPPORT.search(name)
-            and (name != "regatta" or path.endswith(".h"))
-            and not FORWARD.fullmatch(body)]
+            for name, body in BLOCK.findall(text)
+            if not (name + "::").startswith(own + "::") and not SUPPORT.search(name)
+            and (name != "regatta" or path.endswith(".h")) and not FORWARD.fullmatch(body)]
 
 
 def names_of(text: str) -> set[str]:
