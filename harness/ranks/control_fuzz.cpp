@@ -114,7 +114,7 @@ void refuse_to_log(google::protobuf::LogLevel, const char* /*file*/, int /*line*
 }  // namespace regatta::ranks
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  namespace control = regatta::ranks::control;
+  namespace control = regatta::control;
   [[maybe_unused]] static const auto kLog =
       google::protobuf::SetLogHandler(regatta::ranks::refuse_to_log);
   if (control::FromRank message; message.ParseFromArray(data, static_cast<int>(size))) {
