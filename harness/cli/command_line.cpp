@@ -46,10 +46,17 @@ void declare_matrix(CLI::App& app, matrix::MatrixRequest& request) {
   app.add_flag_callback(
       "--tune", [&request] { request.tune = matrix::MatrixRequest::Tune::Always; },
       "choose learning rates on other seeds before the race, where the matrix has no [[tune]]");
+  app.add_flag_callback(
+      "--decide", [&request] { request.until = matrix::MatrixRequest::Until::Decided; },
+      "race seed after seed until it is decided who is first and who is slower, up to 20 seeds or "
+      "--seeds; leave out cells whose place more runs cannot change");
+  plan::add_value(app, "--precision", request.precision,
+                  "with --decide: a cell needs no more runs once its ratio to the fastest is known "
+                  "this precisely");
   plan::add_value(
       app, "--within", request.within,
-      "time for it, such as 90s, 3min or 1h: runs go seed by seed, one that would end "
-      "later is not begun, and what was left out is said (default: as long as it takes)");
+      "time for it, such as 90s, 3min or 1h, with --decide; a run that would end later is not "
+      "begun (default: as long as it takes)");
   app.add_flag_callback(
       "--draw", [&request] { request.figure = matrix::MatrixRequest::Figure::Growing; },
       "draw OUT/race.svg anew between runs, by plots/race.py, in at most a twentieth of the time");

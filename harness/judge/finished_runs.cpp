@@ -17,10 +17,11 @@ std::vector<std::string> arguments_of(const std::string& command) {
   if (all.size() < 2 || all[1] != "run") return {};
   std::vector<std::string> kept;
   for (std::size_t i = 2; i < all.size(); ++i) {
-    if (all[i] == "--out" || all[i] == "--data-dir") {
-      ++i;
-    } else if (all[i].rfind("--out=", 0) != 0 && all[i].rfind("--data-dir=", 0) != 0) {
+    const std::string flag = all[i].substr(0, all[i].find('='));
+    if (flag != "--out" && flag != "--data-dir" && flag != "--round") {
       kept.push_back(all[i]);
+    } else if (flag == all[i]) {
+      ++i;
     }
   }
   return kept;

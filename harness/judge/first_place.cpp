@@ -11,9 +11,6 @@ namespace {
 
 using Sample = std::vector<double>;
 
-/// The least difference that matters, as a logarithm; the same as for speed in `regatta compare`.
-double that_matters() { return std::log1p(CompareOptions().speed_effect); }
-
 Sample seconds_to_target(const CellJudgement& cell) {
   Sample sample;
   for (const record::Record* run : cell.runs) {
@@ -29,18 +26,50 @@ struct Contest {
   std::vector<CellJudgement*> others;  ///< compared with the first
   double alpha = kAlpha;               ///< share of the page's error, for each kind of test
 
+  Stopping stopping() const { return workload->rounds ? Stopping::Rounds : Stopping::Fixed; }
+  /// The least difference that matters, as a logarithm.
+  double that_matters() const {
+    const auto& rounds = workload->rounds;
+    return std::log1p(rounds ? rounds->precision : CompareOptions().speed_effect);
+  }
+  Certain at(const MeanRatio& ratio) const {
+    const Certain whole{.alpha = alpha, .cells = others.size() + 1};
+    return stopping() == Stopping::Rounds ? at_look(whole, ratio.pairs) : whole;
+  }
   CellJudgement& first() const { return workload->cells.front(); }
 };
 
+/// Reads the rounds from the records; empty if none has a round.
+std::optional<RoundsOfRace> rounds_of(const WorkloadJudgement& workload) {
+  std::optional<RoundsOfRace> rounds;
+  for (const CellJudgement& cell : workload.cells) {
+    for (const record::Record* run : cell.runs) {
+      if (!run->round) continue;
+      if (!rounds) rounds = {.precision = run->round->precision};
+      rounds->rounds = std::max(rounds->rounds, run->round->number);
+      rounds->precision = std::min(rounds->precision, run->round->precision);
+    }
+  }
+  return rounds;
+}
+
+/// Whether it is certain that the cell's median run misses the target, or that it cannot run.
+bool misses_for_certain(const CellJudgement& cell) {
+  constexpr std::int64_t kMisses = 7;    // 1 % if half of the runs reached it
+  constexpr std::int64_t kFailures = 2;  // the reason is hardly chance
+  return cell.reached == 0 && (std::ssize(cell.runs) >= kMisses || cell.failed >= kFailures);
+}
+
 /// Finds the first, if any, and the cells to compare: those that reached the target in the median,
-/// or the second if only the first did.
+/// or the second if only the first did. With rounds, all others are compared until they are out.
 std::optional<Contest> contest_of(WorkloadJudgement& workload) {
   std::vector<CellJudgement>& cells = workload.cells;
   const auto end = std::find_if(cells.begin(), cells.end(),
                                 [](const CellJudgement& cell) { return !cell.claims_time; });
   for (auto cell = cells.begin(); cell != end; ++cell) {
-    const bool reached = std::isfinite(cell->typical_seconds);
-    cell->against_first.standing = reached ? Standing::Open : Standing::Missed;
+    const bool missed =
+        workload.rounds ? misses_for_certain(*cell) : std::isinf(cell->typical_seconds);
+    cell->against_first.standing = missed ? Standing::Missed : Standing::Open;
   }
   if (end == cells.begin() || std::isinf(cells.front().typical_seconds)) return std::nullopt;
   cells.front().against_first.standing = Standing::First;
@@ -52,7 +81,7 @@ std::optional<Contest> contest_of(WorkloadJudgement& workload) {
   }
   Contest contest{.workload = &workload, .others = {&cells[1]}};
   for (auto cell = cells.begin() + 2; cell < end; ++cell) {
-    if (std::isfinite(cell->typical_seconds)) contest.others.push_back(&*cell);
+    if (workload.rounds || std::isfinite(cell->typical_seconds)) contest.others.push_back(&*cell);
   }
   return contest;
 }
@@ -62,39 +91,49 @@ bool has_enough_runs(const CellJudgement& first, const CellJudgement& other) {
          std::min(first.runs.size(), other.runs.size()) >= kFewestPairs;
 }
 
-/// Counts the first and the cells compared with it.
-std::size_t cells_of(const Contest& contest) { return contest.others.size() + 1; }
-
 void pair_up(Contest& contest) {
   std::vector<MeanRatio*> ratios;
   for (CellJudgement* other : contest.others) {
-    other->against_first.ratio = paired_ratio(other->runs, contest.first().runs);
+    other->against_first.ratio =
+        paired_ratio(other->runs, contest.first().runs, contest.stopping());
     if (other->against_first.ratio) ratios.push_back(&other->against_first.ratio->time);
   }
-  borrow_spread(ratios);
+  borrow_spread(ratios, contest.stopping());
+}
+
+/// The p value of the cell's comparison with the first, before its share of the page's error.
+double p_against_first(const Contest& contest, const CellJudgement& cell) {
+  const std::size_t cells = contest.others.size() + 1;
+  if (const auto& ratio = cell.against_first.ratio) {
+    return p_of(ratio->time, 1, cells) * contest.alpha / contest.at(ratio->time).alpha;
+  }
+  if (contest.stopping() == Stopping::Rounds) return 1;
+  return mann_whitney_p(seconds_to_target(cell), seconds_to_target(contest.first())) *
+         static_cast<double>(cells * (cells - 1) / 2);
 }
 
 void hold_against(const Contest& contest, CellJudgement& cell) {
   AgainstFirst& against = cell.against_first;
   if (!has_enough_runs(contest.first(), cell)) return;
-  const std::size_t cells = cells_of(contest);
-  double p = 1;
   if (against.ratio) {
-    against.interval = interval_of(against.ratio->time, {contest.alpha, cells});
-    p = p_of(against.ratio->time, 1, cells);
-  } else {
-    p = mann_whitney_p(seconds_to_target(cell), seconds_to_target(contest.first())) *
-        static_cast<double>(cells * (cells - 1) / 2);
+    against.interval = interval_of(against.ratio->time, contest.at(against.ratio->time));
+    if (against.ratio->is_least) against.interval->high = kInfinity;
   }
-  against.p = std::min(1.0, p * kAlpha / contest.alpha);
+  against.p = std::min(1.0, p_against_first(contest, cell) * kAlpha / contest.alpha);
   if (against.standing == Standing::Missed) return;
-  const double matters = std::exp(that_matters());
   if (against.p < kAlpha) {
-    against.standing = Standing::Slower;
-  } else if (against.ratio && against.interval->high < matters &&
-             against.interval->low > 1 / matters) {
-    against.standing = Standing::Level;
+    const bool is_slower = !against.interval || against.interval->low > 1;
+    against.standing = is_slower ? Standing::Slower : Standing::Open;
+    return;
   }
+  if (!against.interval) return;
+  const double width = std::log(against.interval->high / against.interval->low);
+  const double farthest =
+      std::max(std::log(against.interval->high), -std::log(against.interval->low));
+  const bool is_narrow = contest.stopping() == Stopping::Rounds
+                             ? width <= 2 * contest.that_matters()
+                             : farthest < contest.that_matters();
+  if (is_narrow) against.standing = Standing::Level;
 }
 
 /// Finds the difference that these runs could show, and the seeds that would separate the group.
@@ -102,13 +141,14 @@ void look_ahead(const Contest& contest, const CellJudgement& cell) {
   FirstPlace& first = contest.workload->first;
   const AgainstFirst& against = cell.against_first;
   if (!against.ratio || against.standing == Standing::Level) return;
+  if (contest.stopping() == Stopping::Rounds) return;  // more rounds follow from --resume
   const double shown = against.ratio->time.value / against.interval->low - 1;
   first.detectable = std::max(first.detectable.value_or(0), shown);
   // A smaller difference does not matter, but must then be shown to be smaller.
   const double difference = std::abs(std::log(against.ratio->time.value));
-  const double distance = std::max(difference, that_matters() - difference);
+  const double distance = std::max(difference, contest.that_matters() - difference);
   const std::optional<std::size_t> seeds =
-      pairs_for(against.ratio->time, distance, {contest.alpha, cells_of(contest)});
+      pairs_for(against.ratio->time, distance, contest.at(against.ratio->time));
   first.coarse |= !seeds;
   first.seeds = std::max(first.seeds.value_or(0), seeds.value_or(0));
 }
@@ -128,7 +168,7 @@ Certainty certainty_of(const Contest& contest) {
   if (only) return others.front()->against_first.p < kAlpha ? Certainty::Sure : Certainty::Open;
   if (std::all_of(others.begin(), others.end(), is_told)) {
     const double ahead = contest.workload->first.ahead.value_or(1);
-    return std::log(ahead) >= that_matters() ? Certainty::Sure : Certainty::Close;
+    return std::log(ahead) >= contest.that_matters() ? Certainty::Sure : Certainty::Close;
   }
   const bool level = std::all_of(others.begin(), others.end(), [](const CellJudgement* cell) {
     return is_told(cell) || cell->against_first.standing == Standing::Level;
@@ -136,11 +176,62 @@ Certainty certainty_of(const Contest& contest) {
   return level ? Certainty::Level : Certainty::Open;
 }
 
+/// Compares the contestants with the fastest cell of `single` by the same test.
+void compare_with_single(const Contest& contest) {
+  std::vector<CellJudgement*> cells = {&contest.first()};
+  cells.insert(cells.end(), contest.others.begin(), contest.others.end());
+  const auto single = std::ranges::find_if(cells, [](const CellJudgement* cell) {
+    return cell->runs.front()->cell.strategy == "single" && std::isfinite(cell->typical_seconds);
+  });
+  if (single == cells.end()) return;
+  const auto& runs_of_single = (*single)->runs;
+  std::vector<std::optional<PairedRatio>> ratios;
+  std::vector<MeanRatio*> times;
+  ratios.reserve(cells.size());
+  for (const CellJudgement* cell : cells) {
+    ratios.push_back(paired_ratio(cell->runs, runs_of_single, contest.stopping()));
+    if (ratios.back() && cell != *single) times.push_back(&ratios.back()->time);
+  }
+  borrow_spread(times, contest.stopping());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    AgainstSingle against{.by_seed = ratios_by_seed(cells[i]->runs, runs_of_single)};
+    if (ratios[i]) {
+      against.time = ratios[i]->time.value;
+      against.interval = interval_of(ratios[i]->time, contest.at(ratios[i]->time));
+      if (ratios[i]->is_least) against.interval->high = kInfinity;
+    } else if (against.by_seed.size() == 1 && cells[i]->runs.size() == 1) {
+      against.time = against.by_seed.front().second;  // one run has no interval
+    } else {
+      continue;
+    }
+    cells[i]->against_single = std::move(against);
+  }
+}
+
+/// Notes the cells that were raced in fewer rounds than others because their place was decided.
+void note_left_out(WorkloadJudgement& workload) {
+  if (!workload.rounds) return;
+  workload.rounds->is_decided = true;
+  for (CellJudgement& cell : workload.cells) {
+    const Standing standing = cell.against_first.standing;
+    if (standing == Standing::Open) workload.rounds->is_decided = false;
+    const bool is_out =
+        standing == Standing::Slower || standing == Standing::Level || standing == Standing::Missed;
+    if (!is_out) continue;
+    std::int64_t last = 0;
+    for (const record::Record* run : cell.runs) {
+      if (run->round) last = std::max(last, run->round->number);
+    }
+    if (last < workload.rounds->rounds) cell.left_out = {.round = last, .standing = standing};
+  }
+}
+
 }  // namespace
 
 void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
   std::vector<Contest> contests;
   for (WorkloadJudgement& workload : workloads) {
+    workload.rounds = rounds_of(workload);
     if (std::optional<Contest> contest = contest_of(workload)) contests.push_back(*contest);
   }
   const auto is_paired = [](const CellJudgement* cell) {
@@ -149,7 +240,8 @@ void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
   for (Contest& contest : contests) {
     pair_up(contest);
     const auto paired = std::ranges::count_if(contest.others, is_paired);
-    const bool both_kinds = paired > 0 && paired < std::ssize(contest.others);
+    const bool both_kinds =
+        contest.stopping() == Stopping::Fixed && paired > 0 && paired < std::ssize(contest.others);
     contest.alpha = kAlpha / static_cast<double>(contests.size()) / (both_kinds ? 2 : 1);
     FirstPlace& first = contest.workload->first;
     first.confidence = 1 - contest.alpha;
@@ -160,7 +252,9 @@ void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
       ++first.group;
       look_ahead(contest, *other);
     }
+    compare_with_single(contest);
   }
+  for (WorkloadJudgement& workload : workloads) note_left_out(workload);
 }
 
 }  // namespace regatta::judge

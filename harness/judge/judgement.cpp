@@ -310,7 +310,7 @@ std::string_view to_string(Standing standing) {
   return "unknown";
 }
 
-Judgement judge(std::span<const record::Record> records, const std::string& folder) {
+Judgement judge_races(std::span<const record::Record> records) {
   Judgement judgement;
   for (auto& cells : grouped(records, judgement.warnings)) {
     WorkloadJudgement workload;
@@ -327,6 +327,11 @@ Judgement judge(std::span<const record::Record> records, const std::string& fold
         return workloads::shows_of(run.cell.workload) == workloads::Shows::Learning;
       });
   judge_first_places(judgement.workloads);
+  return judgement;
+}
+
+Judgement judge(std::span<const record::Record> records, const std::string& folder) {
+  Judgement judgement = judge_races(records);
   judgement.claims = judge_claims(records, folder);
   return judgement;
 }

@@ -79,7 +79,8 @@ inline constexpr std::array<std::string_view, 7> kStepParts = {
 enum class Standing {
   First,
   Slower,   ///< significantly slower
-  Level,    ///< significantly within the smallest difference that matters
+  Level,    ///< significantly within the smallest difference that matters; with --decide: its
+            ///< interval is as narrow as asked
   Open,     ///< too few runs to decide
   Missed,   ///< its median run missed the target
   NoClaim,  ///< its time to the target does not count (claims_target)
@@ -93,6 +94,26 @@ struct AgainstFirst {
   std::optional<PairedRatio> ratio;       ///< empty if a run missed its target
   std::optional<RatioInterval> interval;  ///< interval of `ratio`'s time, at FirstPlace::confidence
   double p = 1;                           ///< two-sided, corrected over the whole report
+};
+
+/// A cell that a matrix with `--decide` raced no further, because its place was decided.
+struct LeftOut {
+  std::int64_t round = 0;  ///< its last
+  Standing standing = Standing::Slower;
+};
+
+/// The rounds of a workload that a matrix with `--decide` raced.
+struct RoundsOfRace {
+  std::int64_t rounds = 0;  ///< the last round
+  double precision = 0;     ///< record::Round::precision
+  bool is_decided = false;  ///< no cell's standing is open
+};
+
+/// A cell compared with `single`.
+struct AgainstSingle {
+  double time = 1;                        ///< geometric mean of `by_seed`; 1 for `single` itself
+  std::optional<RatioInterval> interval;  ///< empty if there are too few pairs
+  std::vector<std::pair<std::uint64_t, double>> by_seed;  ///< ratios of training times to target
 };
 
 /// The runs of one cell. Medians are empty where no run has the value.
@@ -112,7 +133,9 @@ struct CellJudgement {
   std::vector<CurvePoint> curve;         ///< from the runs that did not fail
   double typical_seconds = kInfinity;    ///< geometric mean to the target; ranks cells
   AgainstFirst against_first;
-  std::optional<double> times_single;  ///< speed relative to the fastest cell of `single`
+  std::optional<LeftOut> left_out;
+  std::optional<AgainstSingle> against_single;  ///< empty without `single`, or if a run missed
+  std::optional<double> times_single;           ///< speed relative to the fastest cell of `single`
   /// Parts of a step, as in kStepParts: means over the steps of all workers and runs.
   std::array<double, kStepParts.size()> step_seconds{};
   double bytes_per_step_computed = 0;         ///< from the graph
@@ -162,6 +185,7 @@ struct SameStart {
 struct WorkloadJudgement {
   std::vector<CellJudgement> cells;  ///< the fastest to the target first; `independent` last
   FirstPlace first;
+  std::optional<RoundsOfRace> rounds;  ///< empty if the number of runs was fixed before the race
   SameStart same_start;
   std::vector<std::string> warnings;
   std::vector<WorkloadNotes> matrices;  ///< notes of the matrices that include this workload
@@ -179,6 +203,9 @@ struct Judgement {
   std::vector<Claim> claims;
   std::vector<std::string> warnings;
 };
+
+/// Judges `records`, which must outlive the result, without claims.
+Judgement judge_races(std::span<const record::Record> records);
 
 /// Judges `records`, which must outlive the result. Records with the same run_id count once.
 /// `folder` is the folder to which the commands in Claim::missing add runs.

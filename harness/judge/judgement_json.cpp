@@ -181,6 +181,33 @@ Json to_json(const AgainstFirst& against) {
   return json;
 }
 
+Json to_json(const std::optional<LeftOut>& out, const AgainstFirst& against) {
+  if (!out) return nullptr;
+  const bool slower = out->standing == Standing::Slower && against.interval;
+  return {{"round", out->round},
+          {"why", out->standing == Standing::Level ? "precise" : to_string(out->standing)},
+          {"at_least", slower ? finite(against.interval->low) : Json(nullptr)}};
+}
+
+Json to_json(const std::optional<AgainstSingle>& against) {
+  if (!against) return nullptr;
+  Json runs = Json::array();
+  for (const auto& [seed, time] : against->by_seed)
+    runs.push_back({{"seed", seed}, {"time", time}});
+  const auto& interval = against->interval;
+  return {{"time", against->time},
+          {"low", interval ? finite(interval->low) : Json(nullptr)},
+          {"high", interval ? finite(interval->high) : Json(nullptr)},
+          {"runs", runs}};
+}
+
+Json to_json(const std::optional<RoundsOfRace>& rounds) {
+  if (!rounds) return nullptr;
+  return {{"rounds", rounds->rounds},
+          {"decided", rounds->is_decided},
+          {"precision", rounds->precision}};
+}
+
 Json to_json(const FirstPlace& first) {
   return {{"certainty", to_string(first.certainty)},
           {"group", first.group},
@@ -210,6 +237,8 @@ Json to_json(const CellJudgement& cell) {
           {"curve", curve_json(cell)},
           {"typical_seconds", finite(cell.typical_seconds)},
           {"against_first", to_json(cell.against_first)},
+          {"against_single", to_json(cell.against_single)},
+          {"left_out", to_json(cell.left_out, cell.against_first)},
           {"times_single", finite(cell.times_single)},
           {"step_seconds", step_json(cell)},
           {"bytes_per_step_computed", cell.bytes_per_step_computed},
@@ -259,6 +288,7 @@ Json to_json(const WorkloadJudgement& workload) {
           {"virtual_time", record.simulated.has_value()},
           {"software", software_of(workload)},
           {"first", to_json(workload.first)},
+          {"decision", to_json(workload.rounds)},
           {"same_start",
            {{"compared", workload.same_start.compared}, {"differs", workload.same_start.differs}}},
           {"warnings", workload.warnings},

@@ -26,6 +26,15 @@ struct Arrival {
   double at = 0;
 };
 
+/// A run that missed its target: it would have arrived after its end.
+std::optional<Arrival> end_of(const record::Record& run) {
+  if (run.status != record::Status::Missed || run.evaluations.empty()) return std::nullopt;
+  const record::Evaluation& last = run.evaluations.back();
+  if (last.examples <= 0 || last.training_time_ns <= 0) return std::nullopt;
+  const double seconds = static_cast<double>(last.training_time_ns) * 1e-9;
+  return Arrival{.examples = static_cast<double>(last.examples), .before = seconds, .at = seconds};
+}
+
 std::optional<Arrival> arrival_of(const record::Record& run) {
   if (!run.training_time_to_target_ns || !run.examples_to_target) return std::nullopt;
   Arrival arrival{.examples = static_cast<double>(*run.examples_to_target),
@@ -67,18 +76,26 @@ std::vector<Pair> pairs_of(std::span<const record::Record* const> runs,
   return pairs;
 }
 
-/// The quantile of the range, cached: it takes milliseconds, and a table's cells mostly share it.
+/// The number of pairs that rounds up to here have completed.
+std::size_t pairs_of_whole_rounds(std::size_t pairs) {
+  while (pairs > 1 && round_of(pairs) == round_of(pairs + 1)) --pairs;
+  return pairs;
+}
+
+/// The quantile of the range, cached, because it takes milliseconds.
 double critical_of(const Certain& certain, std::size_t freedom) {
   using Key = std::tuple<double, std::size_t, std::size_t>;
-  thread_local std::pair<Key, double> last;
-  if (const Key key(certain.alpha, certain.cells, freedom); last.first != key) {
-    last = {key, studentized_range_quantile(certain.alpha, certain.cells, freedom)};
-  }
-  return last.second;
+  constexpr std::size_t kMostCached = 10'000;
+  thread_local std::map<Key, double> known;
+  const Key key(certain.alpha, certain.cells, freedom);
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  if (known.size() == kMostCached) known.clear();
+  return known[key] = studentized_range_quantile(certain.alpha, certain.cells, freedom);
 }
 
 /// The half-width of an interval of the logarithm due to chance.
 double chance_of(const MeanRatio& ratio, const Certain& certain) {
+  if (ratio.freedom == 0) return kInfinity;
   if (ratio.spread == 0) return 0;
   return critical_of(certain, ratio.freedom) * ratio.spread /
          std::sqrt(2 * static_cast<double>(ratio.pairs));
@@ -86,8 +103,19 @@ double chance_of(const MeanRatio& ratio, const Certain& certain) {
 
 }  // namespace
 
+std::size_t round_of(std::size_t ordinal) {
+  std::size_t round = 1;
+  for (std::size_t end = 1; end < ordinal; end += std::max<std::size_t>(1, end / 3)) ++round;
+  return round;
+}
+
+Certain at_look(Certain whole, std::size_t pairs) {
+  whole.alpha *= share_of_look(std::max<std::size_t>(round_of(pairs), 2) - 1);
+  return whole;
+}
+
 MeanRatio mean_ratio(std::span<const LogRatio> ratios) {
-  check(ratios.size() > 1, "one pair has no spread");
+  check(!ratios.empty(), "a mean is of something");
   const auto n = static_cast<double>(ratios.size());
   LogRatio mean;
   for (const LogRatio& each : ratios) {
@@ -99,21 +127,35 @@ MeanRatio mean_ratio(std::span<const LogRatio> ratios) {
   for (const LogRatio& each : ratios) squares += std::pow(each.value - mean.value, 2);
   return {.pairs = ratios.size(),
           .value = std::exp(mean.value),
-          .spread = std::sqrt(squares / (n - 1)),
+          .spread = ratios.size() > 1 ? std::sqrt(squares / (n - 1)) : 0,
           .freedom = ratios.size() - 1,
           .bracket_low = std::exp(mean.low),
           .bracket_high = std::exp(mean.high)};
 }
 
 std::optional<PairedRatio> paired_ratio(std::span<const record::Record* const> runs,
-                                        std::span<const record::Record* const> others) {
-  const std::vector<Pair> pairs = pairs_of(runs, others);
-  if (pairs.size() < 2) return std::nullopt;
+                                        std::span<const record::Record* const> others,
+                                        Stopping stopping) {
+  std::vector<Pair> pairs = pairs_of(runs, others);
+  if (stopping == Stopping::Rounds) {
+    std::erase_if(pairs, [](const Pair& pair) {
+      return pair.first->status == record::Status::Failed ||
+             pair.second->status == record::Status::Failed;
+    });
+    pairs.resize(pairs_of_whole_rounds(pairs.size()));
+  }
+  if (pairs.size() < (stopping == Stopping::Rounds ? 1 : kFewestPairs)) return std::nullopt;
   std::vector<LogRatio> times;
   double examples = 0, each = 0;  // means of logarithms
+  bool is_least = false;
   const auto n = static_cast<double>(pairs.size());
   for (const auto& [run, other] : pairs) {
-    const auto a = arrival_of(*run), b = arrival_of(*other);
+    auto a = arrival_of(*run);
+    const auto b = arrival_of(*other);
+    if (!a && stopping == Stopping::Rounds) {
+      a = end_of(*run);
+      is_least = true;
+    }
     if (!a || !b) return std::nullopt;
     const double time = std::log(a->at / b->at);
     const bool together = cross_together(*run, *other);
@@ -123,31 +165,57 @@ std::optional<PairedRatio> paired_ratio(std::span<const record::Record* const> r
     examples += std::log(a->examples / b->examples) / n;
     each += std::log((a->at / a->examples) / (b->at / b->examples)) / n;
   }
-  return PairedRatio{
-      .time = mean_ratio(times), .examples = std::exp(examples), .each = std::exp(each)};
+  return PairedRatio{.time = mean_ratio(times),
+                     .examples = std::exp(examples),
+                     .each = std::exp(each),
+                     .is_least = is_least};
 }
 
-void borrow_spread(std::span<MeanRatio* const> ratios) {
-  constexpr std::size_t kMostBorrowed = 4;
+std::vector<std::pair<std::uint64_t, double>> ratios_by_seed(
+    std::span<const record::Record* const> runs, std::span<const record::Record* const> others) {
+  std::vector<std::pair<std::uint64_t, double>> ratios;
+  for (const auto& [run, other] : pairs_of(runs, others)) {
+    const auto a = arrival_of(*run), b = arrival_of(*other);
+    if (a && b) ratios.emplace_back(run->cell.seed, a->at / b->at);
+  }
+  return ratios;
+}
+
+void borrow_spread(std::span<MeanRatio* const> ratios, Stopping stopping) {
+  const std::size_t most = stopping == Stopping::Rounds ? 16 : 4;
+  const std::size_t times_own = stopping == Stopping::Rounds ? 8 : 2;
   const auto variance = [](const MeanRatio& ratio) { return ratio.spread * ratio.spread; };
-  std::vector<double> moderated;
-  for (MeanRatio* ratio : ratios) {
-    std::vector<double> others;
+  struct Others {
+    std::vector<double> variances;
+    double widest = 0;
+    std::size_t freedom = 0;
+  };
+  std::vector<Others> of_others;
+  for (const MeanRatio* ratio : ratios) {
+    Others& others = of_others.emplace_back();
     for (const MeanRatio* other : ratios) {
-      if (other == ratio) continue;
+      if (other == ratio || other->freedom == 0) continue;
       // The median of a variance is below its mean (Wilson and Hilferty, 1931).
       const double skew = std::pow(1 - 2 / (9 * static_cast<double>(other->freedom)), 3);
-      others.push_back(variance(*other) / skew);
+      others.variances.push_back(variance(*other) / skew);
+      others.widest = std::max(others.widest, other->spread);
+      others.freedom += other->freedom;
     }
-    moderated.push_back(others.empty() ? 0 : median_interval(others).median);
   }
   for (std::size_t i = 0; i < ratios.size(); ++i) {
     MeanRatio& ratio = *ratios[i];
+    const Others& others = of_others[i];
     const std::size_t own = ratio.freedom;
-    const std::size_t borrowed = std::min({kMostBorrowed, 2 * own, (ratios.size() - 1) * own});
-    const double pooled = (static_cast<double>(borrowed) * moderated[i] +
-                           static_cast<double>(own) * variance(ratio)) /
-                          static_cast<double>(borrowed + own);
+    if (own == 0) {
+      ratio.spread = 2 * others.widest;
+      ratio.freedom = std::min(most, others.freedom);
+      continue;
+    }
+    const std::size_t borrowed = std::min({most, times_own * own, others.variances.size() * own});
+    const double moderated = borrowed == 0 ? 0 : median_interval(others.variances).median;
+    const double pooled =
+        (static_cast<double>(borrowed) * moderated + static_cast<double>(own) * variance(ratio)) /
+        static_cast<double>(borrowed + own);
     ratio.spread = std::sqrt(std::max(pooled, variance(ratio)));
     ratio.freedom = own + borrowed;
   }
@@ -161,7 +229,7 @@ RatioInterval interval_of(const MeanRatio& ratio, const Certain& certain) {
 double p_of(const MeanRatio& ratio, double boundary, std::size_t cells) {
   const double away =
       std::max(std::log(ratio.bracket_low / boundary), std::log(boundary / ratio.bracket_high));
-  if (away <= 0) return 1;
+  if (away <= 0 || ratio.freedom == 0) return 1;
   if (ratio.spread == 0) return 0;
   const double error = ratio.spread / std::sqrt(2 * static_cast<double>(ratio.pairs));
   return studentized_range_p(away / error, cells, ratio.freedom);

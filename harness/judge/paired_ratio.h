@@ -19,8 +19,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "harness/record/record.h"
 
@@ -28,6 +31,17 @@ namespace regatta::judge {
 
 inline constexpr double kAlpha = 0.05;  ///< error rate of all comparisons of a report, or a claim
 inline constexpr std::size_t kFewestPairs = 2;  ///< the fewest pairs with a spread
+
+/// The rule by which the number of runs of a cell was chosen.
+enum class Stopping {
+  Fixed,   ///< before the race
+  Rounds,  ///< during the race, by a look at the results after each round (`--decide`)
+};
+
+/// Returns the round in which a matrix that decides races its `ordinal`-th seed, from 1 on. Rounds
+/// end after 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, ... seeds: each adds a third, because the test
+/// spends some of its error rate after each.
+std::size_t round_of(std::size_t ordinal);
 
 /// The logarithm of one pair's ratio, with its bounds, because a run reaches its target somewhere
 /// between two evaluations.
@@ -47,27 +61,35 @@ struct MeanRatio {
   double bracket_high = 1;  ///< the mean if each pair had its upper bound
 };
 
-/// Averages the ratios of pairs, of which there must be at least two.
+/// Averages the ratios of pairs. One pair has no spread, and no degrees of freedom.
 MeanRatio mean_ratio(std::span<const LogRatio> ratios);
 
 /// Ratios of one cell's runs to another cell's runs; above 1 is slower.
 struct PairedRatio {
-  MeanRatio time;       ///< ratio of training times to the target: `examples` * `each`
-  double examples = 1;  ///< ratio of the numbers of examples to the target
-  double each = 1;      ///< ratio of the times per example until the target
+  MeanRatio time;         ///< ratio of training times to the target: `examples` * `each`
+  double examples = 1;    ///< ratio of the numbers of examples to the target
+  double each = 1;        ///< ratio of the times per example until the target
+  bool is_least = false;  ///< a run missed its target and counts with the time it took at least
 };
 
 /// Pairs the runs by seed; if a seed has several runs, the first with the first, and so on. Seeds
-/// that one side lacks are left out. Empty if there are fewer than two pairs, or if a run of a pair
-/// missed its target or met it before the first step.
+/// that one side lacks are left out. Stopping::Fixed: empty if there are fewer than two pairs, or
+/// if a run of a pair missed its target or met it before the first step. Stopping::Rounds: the
+/// pairs of whole rounds, one at least; failed runs are left out, and only `others` must not miss.
 std::optional<PairedRatio> paired_ratio(std::span<const record::Record* const> runs,
-                                        std::span<const record::Record* const> others);
+                                        std::span<const record::Record* const> others,
+                                        Stopping stopping = Stopping::Fixed);
+
+/// Returns each seed's ratio of the training times to the target, where both runs reached it.
+std::vector<std::pair<std::uint64_t, double>> ratios_by_seed(
+    std::span<const record::Record* const> runs, std::span<const record::Record* const> others);
 
 /// Moderates each ratio's spread by the median spread of the other ratios, which counts as up to
-/// four degrees of freedom. A ratio keeps its own spread if that is larger. A single ratio is not
-/// changed. Source: Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004),
+/// four degrees of freedom, or 16 with Stopping::Rounds. A ratio keeps its own spread if that is
+/// larger. A single ratio is not changed. A ratio of one pair gets twice the largest spread of the
+/// others. Source: Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004),
 /// article 3.
-void borrow_spread(std::span<MeanRatio* const> ratios);
+void borrow_spread(std::span<MeanRatio* const> ratios, Stopping stopping = Stopping::Fixed);
 
 struct RatioInterval {
   double low = 0;
@@ -79,6 +101,10 @@ struct Certain {
   double alpha = kAlpha;  ///< probability of an error
   std::size_t cells = 2;  ///< cells from which the two were picked by rank; 2: chosen beforehand
 };
+
+/// Returns the certainty of a look at `pairs` pairs in a matrix that decides: share_of_look() of
+/// `alpha`, so that all looks of a race together err with a probability of at most `alpha`.
+Certain at_look(Certain whole, std::size_t pairs);
 
 /// Returns an interval around `bracket_low` to `bracket_high`. The intervals of all pairs of the
 /// cells together cover the true ratios with a probability of at least 1 - alpha.

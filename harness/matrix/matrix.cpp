@@ -17,6 +17,8 @@
 #include "harness/judge/finished_runs.h"
 #include "harness/judge/matrix_notes.h"
 #include "harness/judge/statistics.h"
+#include "harness/matrix/decision.h"
+#include "harness/matrix/kept_runs.h"
 #include "harness/matrix/matrix_budget.h"
 #include "harness/matrix/matrix_figure.h"
 #include "harness/matrix/matrix_plan.h"
@@ -44,11 +46,6 @@ std::vector<std::string> with_seed(const MatrixCell& cell, std::uint64_t seed) {
   return arguments;
 }
 
-struct PlannedRun {
-  std::size_t cell = 0;
-  std::uint64_t seed = 0;
-};
-
 using Clock = std::chrono::steady_clock;
 
 /// The runs of a request that tune, or those that race.
@@ -57,8 +54,9 @@ struct Leg {
   std::string folder;
   MatrixPlan plan;
   std::vector<RejectedCell> rejected;
-  Clock::time_point begin;                   ///< of both legs together
-  std::map<std::string, std::string> tuned;  ///< by workload, for the notes
+  Clock::time_point begin;                        ///< of both legs together
+  std::map<std::string, std::string> tuned;       ///< by workload, for the notes
+  std::optional<std::size_t> planned_seeds = {};  ///< before add_seeds(), if the race decides
 };
 
 class Matrix {
@@ -67,8 +65,7 @@ class Matrix {
   int dry_run();
   int run(const system::FolderLock& lock);
   bool is_complete() const { return missing_.empty(); }
-  /// The finished runs; none of a cell that the plan does not have.
-  std::vector<judge::FinishedRun> runs_of(const MatrixCell& cell) const;
+  const KeptRuns& kept() const { return kept_; }
 
  private:
   bool races() const { return leg_.purpose == Leg::Purpose::Race; }
@@ -83,13 +80,18 @@ class Matrix {
   double seconds_left() const {
     return within_s_ - seconds_gone() - (figure_ ? figure_->cost() : 0);
   }
-  const judge::FinishedRun* record_of(const PlannedRun& run) const;
-  const judge::FinishedRun* done(const PlannedRun& run) const;
   void add(std::size_t cell, const judge::FinishedRun& run);
-  std::vector<MissingRun> missing_by_time() const;
+  /// Chooses an index in `missing_`; empty if no run is left, fits or is needed.
+  std::optional<std::size_t> next() const;
+  bool is_needed(const PlannedRun& run) const {
+    constexpr int kCrashes = 2;  // the reason is hardly chance
+    return !decision_ || (crashes_[run.cell] < kCrashes &&
+                          decision_->needs_more(plan_.cells[run.cell], runs_of_cell_[run.cell]));
+  }
   /// Returns the expected time of a run of the cell in seconds; empty before its first run.
   std::optional<double> expected(std::size_t cell) const;
   void describe();
+  std::string kept_text() const;
   std::string left_text() const;
   void run_one(const PlannedRun& planned);
   void require_folder() const;
@@ -109,11 +111,12 @@ class Matrix {
   MatrixTable table_;
   std::optional<GrowingFigure> figure_;
   std::string figure_failure_;
-  record::NewRecords new_records_;
-  std::vector<judge::FinishedRun> here_;              ///< in the folder
+  KeptRuns kept_;
+  std::optional<Decision> decision_;                  ///< empty: all planned runs are raced
   std::vector<PlannedRun> missing_;                   ///< seeds outermost
   std::vector<std::size_t> runs_of_cell_;             ///< finished runs
   std::vector<std::vector<double>> seconds_of_cell_;  ///< of each run that did not fail
+  std::vector<int> crashes_;                          ///< of each cell, without a record
   std::set<std::size_t> begun_;                       ///< cells with at least one attempt
   std::size_t tried_ = 0;                             ///< attempted runs of this matrix
   bool has_lost_machines_ = false;
@@ -126,54 +129,24 @@ Matrix::Matrix(const MatrixRequest& request, Leg leg)
                                : std::numeric_limits<double>::infinity()),
       leg_(std::move(leg)),
       table_(plan_),
-      new_records_(leg_.folder),
-      here_(judge::finished_runs(leg_.folder).runs),
+      kept_(plan_, leg_.folder),
       runs_of_cell_(plan_.cells.size()),
-      seconds_of_cell_(plan_.cells.size()) {
+      seconds_of_cell_(plan_.cells.size()),
+      crashes_(plan_.cells.size()) {
   if (races() && request.figure == MatrixRequest::Figure::Growing) figure_.emplace(request.out);
+  if (races() && leg_.planned_seeds) {
+    decision_.emplace(plan_, *leg_.planned_seeds, parse_precision(request.precision),
+                      record::records_in(leg_.folder).records);
+  }
   for (std::uint64_t seed : plan_.seeds) {
     for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
-      if (const judge::FinishedRun* run = done({.cell = cell, .seed = seed})) {
+      if (const judge::FinishedRun* run = kept_.done({.cell = cell, .seed = seed})) {
         add(cell, *run);
       } else {
         missing_.push_back({.cell = cell, .seed = seed});
       }
     }
   }
-}
-
-/// Finds the last run of the cell with this seed. Cells with and without --threads may share a key.
-const judge::FinishedRun* Matrix::record_of(const PlannedRun& run) const {
-  const MatrixCell& cell = plan_.cells[run.cell];
-  const auto has_cores = [&](const judge::FinishedRun& each) {
-    if (cell.threads > 0) return each.cores == cell.threads;
-    return each.has_all_cores ||
-           std::none_of(plan_.cells.begin(), plan_.cells.end(), [&](const MatrixCell& other) {
-             return other.key == cell.key && other.threads == each.cores;
-           });
-  };
-  const auto found =
-      std::find_if(here_.rbegin(), here_.rend(), [&](const judge::FinishedRun& each) {
-        return each.key == cell.key && each.cell.seed == run.seed && has_cores(each);
-      });
-  return found == here_.rend() ? nullptr : &*found;
-}
-
-const judge::FinishedRun* Matrix::done(const PlannedRun& run) const {
-  const judge::FinishedRun* found = record_of(run);
-  return found == nullptr || found->is_to_run_again ? nullptr : found;
-}
-
-std::vector<judge::FinishedRun> Matrix::runs_of(const MatrixCell& cell) const {
-  std::vector<judge::FinishedRun> runs;
-  const auto found = std::find(plan_.cells.begin(), plan_.cells.end(), cell);
-  if (found == plan_.cells.end()) return runs;
-  for (const std::uint64_t seed : plan_.seeds) {
-    const auto index = static_cast<std::size_t>(found - plan_.cells.begin());
-    if (const judge::FinishedRun* run = record_of({.cell = index, .seed = seed}))
-      runs.push_back(*run);
-  }
-  return runs;
 }
 
 void Matrix::add(std::size_t cell, const judge::FinishedRun& run) {
@@ -187,12 +160,23 @@ void Matrix::add(std::size_t cell, const judge::FinishedRun& run) {
   }
 }
 
-std::vector<MissingRun> Matrix::missing_by_time() const {
-  std::vector<MissingRun> runs;
-  for (const PlannedRun& run : missing_) {
-    runs.push_back({.cell = run.cell, .seconds = expected(run.cell)});
+std::optional<std::size_t> Matrix::next() const {
+  std::vector<std::size_t> needed;
+  for (std::size_t i = 0; i < missing_.size(); ++i) {
+    if (is_needed(missing_[i])) needed.push_back(i);
   }
-  return runs;
+  if (decision_) {  // within a seed the cheapest first: they may decide about the others
+    std::ranges::stable_sort(needed, {}, [&](std::size_t i) {
+      const auto at = std::find(plan_.seeds.begin(), plan_.seeds.end(), missing_[i].seed);
+      return std::pair(at, expected(missing_[i].cell).value_or(0));
+    });
+  }
+  std::vector<MissingRun> runs;
+  for (const std::size_t i : needed) {
+    runs.push_back({.cell = missing_[i].cell, .seconds = expected(missing_[i].cell)});
+  }
+  const auto chosen = next_run(runs, begun_, seconds_left());
+  return chosen ? std::optional(needed[*chosen]) : std::nullopt;
 }
 
 std::optional<double> Matrix::expected(std::size_t cell) const {
@@ -201,7 +185,14 @@ std::optional<double> Matrix::expected(std::size_t cell) const {
   return judge::median_interval(seconds).median;
 }
 
+std::string Matrix::kept_text() const {
+  return decision_
+             ? fmt::format("{} are kept", system::plural(static_cast<std::int64_t>(there()), "run"))
+             : fmt::format("{} of {} runs are kept", there(), planned());
+}
+
 std::string Matrix::left_text() const {
+  if (decision_) return "more rounds where they can change a place";
   double seconds = 0;
   std::size_t unknown = 0;
   for (const PlannedRun& run : missing_) {
@@ -218,9 +209,14 @@ std::string Matrix::left_text() const {
 }
 
 void Matrix::describe() {
-  fmt::print("{}{} cells x {} seeds = {} runs, into {}\n",
-             races() ? "" : "tuning: ", plan_.cells.size(), plan_.seeds.size(), planned(),
-             leg_.folder);
+  if (decision_) {
+    fmt::print("{} cells, up to {} seeds until it is decided who is first, into {}\n",
+               plan_.cells.size(), plan_.seeds.size(), leg_.folder);
+  } else {
+    fmt::print("{}{} cells x {} seeds = {} runs, into {}\n",
+               races() ? "" : "tuning: ", plan_.cells.size(), plan_.seeds.size(), planned(),
+               leg_.folder);
+  }
   for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
     const std::size_t runs = runs_of_cell_[cell];
     fmt::print("  {}{}\n", system::one_line(plan_.cells[cell].name),
@@ -257,7 +253,7 @@ int Matrix::run(const system::FolderLock& lock) {
   leave_notes();
   if (figure_) fmt::print("{} is drawn again and again between the runs\n", figure_->file());
   table_.show("");
-  while (const auto next = next_run(missing_by_time(), begun_, seconds_left())) {
+  while (const auto next = this->next()) {
     if (interrupts_.received() == 0) run_one(missing_[*next]);
     if (!lock.is_in_place()) stop_without_the_folder();
     if (const int signal = interrupts_.received()) return interrupted(signal);
@@ -267,6 +263,9 @@ int Matrix::run(const system::FolderLock& lock) {
   }
   if (figure_) draw();
   leave_notes();
+  if (decision_) {
+    for (const std::string& line : decision_->lines()) fmt::print("{}\n", line);
+  }
   if (!missing_.empty()) say_what_was_left_out();
   if (!figure_failure_.empty())
     fmt::print("{} was not drawn: {}\n", figure_->file(), figure_failure_);
@@ -288,6 +287,9 @@ void Matrix::run_one(const PlannedRun& planned) {
   ++tried_;
   require_folder();
   std::vector<std::string> arguments = {"run"};
+  if (decision_) {
+    arguments.insert(arguments.end(), {"--round", decision_->round_of(planned.seed)});
+  }
   for (const std::string& each : with_seed(cell, planned.seed)) arguments.push_back(each);
   if (!request_.data_dir.empty()) {
     arguments.insert(arguments.end(), {"--data-dir", request_.data_dir});
@@ -302,17 +304,17 @@ void Matrix::run_one(const PlannedRun& planned) {
                                             *request_.within)
                               : left);
   });
-  for (record::Record& record : new_records_.read()) {
-    if (auto finished = judge::finished_run(std::move(record)))
-      here_.push_back(std::move(*finished));
-  }
-  if (const judge::FinishedRun* run = record_of(planned)) {
+  std::vector<record::Record> records = kept_.read_new();
+  if (decision_) decision_->add(std::move(records));
+  if (const judge::FinishedRun* run = kept_.record_of(planned)) {
     has_lost_machines_ = run->is_cancelled;
     if (!run->is_cancelled) add(planned.cell, *run);
-    table_.show(fmt::format("[{}/{}] {}", number, this->planned(), said));
+    table_.show(decision_ ? fmt::format("[{}] {}", number, said)
+                          : fmt::format("[{}/{}] {}", number, this->planned(), said));
   } else if (interrupts_.received() == 0) {
     if (end.exit_code == record::kNotKept) stop_for(end.last_error);
     ++failed_;
+    ++crashes_[planned.cell];
     table_.add_crash(planned.cell);
     const std::string how = end.signal != 0 ? std::string(strsignal(end.signal))
                                             : fmt::format("exit code {}", end.exit_code);
@@ -332,16 +334,16 @@ void Matrix::require_folder() const {
 
 /// Stops, because no later run could be kept.
 void Matrix::stop_for(const std::string& reason) const {
-  throw record::NotKept(fmt::format("{}; {} of {} runs are kept. To go on: {}", reason, there(),
-                                    planned(), resume_command(request_, request_.within)));
+  throw record::NotKept(fmt::format("{}; {}. To go on: {}", reason, kept_text(), planned(),
+                                    resume_command(request_, request_.within)));
 }
 
 void Matrix::stop_without_the_folder() {
-  here_ = judge::finished_runs(leg_.folder).runs;  // a run may have made the folder again
+  kept_.read_again();  // a run may have made the folder again
   for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
     runs_of_cell_[cell] = static_cast<std::size_t>(std::count_if(
         plan_.seeds.begin(), plan_.seeds.end(),
-        [&](std::uint64_t seed) { return done({.cell = cell, .seed = seed}) != nullptr; }));
+        [&](std::uint64_t seed) { return kept_.done({.cell = cell, .seed = seed}) != nullptr; }));
   }
   stop_for(request_.out + " was removed or replaced, with the records in it");
 }
@@ -353,21 +355,20 @@ void Matrix::draw() {
 
 int Matrix::interrupted(int signal) const {
   leave_notes();
-  fmt::print("interrupted; {} of {} runs are kept. To go on: {}\n", there(), planned(),
+  fmt::print("interrupted; {}. To go on: {}\n", kept_text(),
              resume_command(request_, request_.within));
   return kSignalled + signal;
 }
 
 void Matrix::say_what_was_left_out() const {
-  fmt::print(
-      "stopped after {:.0f} s, as --within {} asks: {} of {} runs are there. Fewer seeds "
-      "than asked for:\n",
-      seconds_gone(), *request_.within, there(), planned());
-  for (const std::string& line : lines_of_fewer(plan_, runs_of_cell_, plan_.seeds.size())) {
-    fmt::print("{}\n", line);
+  if (seconds_left() <= 0 || !decision_) {
+    fmt::print("stopped after {:.0f} s, as --within {} asks; {}\n", seconds_gone(),
+               *request_.within, kept_text());
   }
-  fmt::print("each cell's seeds: {}\n", dry_run_command(request_));
-  fmt::print("{}. To go on: {}\n", left_text(), resume_command(request_, std::nullopt));
+  const bool is_open = !decision_ || std::ranges::any_of(missing_, [&](const PlannedRun& run) {
+    return is_needed(run);
+  });
+  if (is_open) fmt::print("to go on: {}\n", resume_command(request_, std::nullopt));
 }
 
 void Matrix::leave_notes() const {
@@ -380,7 +381,7 @@ void Matrix::leave_notes() const {
       own.tuned = tuned->second;
     }
   }
-  for (const PlannedRun& run : missing_) {
+  for (const PlannedRun& run : decision_ ? std::vector<PlannedRun>() : missing_) {
     judge::WorkloadNotes& own = notes[plan_.cells[run.cell].workload];
     ++own.missing;
     own.seconds += expected(run.cell).value_or(0);
@@ -416,7 +417,7 @@ std::optional<int> tune(const MatrixRequest& request, const system::FolderLock* 
     return std::nullopt;
   }
   race.tuned =
-      tuning.choose(race.plan, [&](const MatrixCell& cell) { return trials.runs_of(cell); });
+      tuning.choose(race.plan, [&](const MatrixCell& cell) { return trials.kept().runs_of(cell); });
   for (const auto& [workload, text] : race.tuned) fmt::print("{}: {}\n", workload, text);
   for (MatrixCell& cell : race.plan.cells) {
     if (cell.key.empty()) identify(cell);
@@ -424,13 +425,29 @@ std::optional<int> tune(const MatrixRequest& request, const system::FolderLock* 
   return std::nullopt;
 }
 
-int race(const MatrixRequest& request, const system::FolderLock* lock) {
+/// Whether the race ends once it is decided. A time limit alone asks for it where there is a choice
+/// of cells.
+bool decides(const MatrixRequest& request, const MatrixPlan& plan) {
+  parse_precision(request.precision);
+  if (request.until == MatrixRequest::Until::Decided) {
+    require_contests(plan);
+    return true;
+  }
+  return request.within && plan.cells.size() > 1;
+}
+
+int race(MatrixRequest request, const system::FolderLock* lock) {
   Leg leg{.folder = request.out,
           .plan = plan_of(request),
           .rejected = {},
           .begin = Clock::now(),
           .tuned = {}};
   leg.rejected = reject_invalid(leg.plan);
+  if (decides(request, leg.plan)) {
+    request.until = MatrixRequest::Until::Decided;
+    leg.planned_seeds = leg.plan.seeds.size();
+    if (!request.seeds) add_seeds(leg.plan);
+  }
   if (const auto code = tune(request, lock, leg)) return *code;
   Matrix matrix(request, std::move(leg));
   return lock == nullptr ? matrix.dry_run() : matrix.run(*lock);

@@ -4,7 +4,8 @@
 // appends the records to one folder. Seeds are the outermost loop, so that drift of the machine
 // affects all cells equally. The cell and the seed of a record identify a finished run, so
 // `--resume` performs the runs that are missing from the folder, whatever ended the matrix before.
-// `--within` limits the time (matrix_budget.h), and `--draw` updates a figure as records arrive
+// `--decide` races until it is decided who is first (decision.h), `--within` limits the time
+// (matrix_budget.h) and implies `--decide`, and `--draw` updates a figure as records arrive
 // (matrix_figure.h). Tuning (tune.h) is a separate matrix that runs first, in the subfolder
 // `tuning`.
 #pragma once
@@ -23,6 +24,8 @@ struct MatrixRequest {
   std::string out = "out";            ///< folder of the records
   std::string data_dir;
   std::optional<std::string> within;  ///< time limit as text, such as `3min`; empty: none
+  enum class Until { Planned, Decided } until = Until::Planned;
+  std::string precision = "5%";  ///< as for `--precision` (decision.h)
   enum class Mode { Run, Resume, DryRun } mode = Mode::Run;
   enum class Figure { None, Growing } figure = Figure::None;
   enum class Tune { AsPlanned, Always } tune = Tune::AsPlanned;

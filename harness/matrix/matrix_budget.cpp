@@ -4,24 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
 
 namespace regatta::matrix {
-namespace {
-
-/// Cells by their number of runs, most first.
-using CellsByRuns = std::map<std::size_t, std::vector<std::size_t>, std::greater<>>;
-
-CellsByRuns cells_by_runs(std::span<const std::size_t> runs_of_cell) {
-  CellsByRuns cells;
-  for (std::size_t cell = 0; cell < runs_of_cell.size(); ++cell) {
-    cells[runs_of_cell[cell]].push_back(cell);
-  }
-  return cells;
-}
-
-}  // namespace
 
 std::optional<std::size_t> next_run(std::span<const MissingRun> missing,
                                     const std::set<std::size_t>& begun, double seconds_left) {
@@ -47,20 +31,6 @@ std::string few_of(std::span<const std::string> names, std::size_t most) {
     text += ", " + names[i];
   }
   return text;
-}
-
-std::vector<std::string> lines_of_fewer(const MatrixPlan& plan,
-                                        std::span<const std::size_t> runs_of_cell,
-                                        std::size_t wanted) {
-  std::vector<std::string> lines;
-  for (const auto& [runs, cells] : cells_by_runs(runs_of_cell)) {
-    if (runs >= wanted) continue;
-    std::vector<std::string> names;
-    for (const std::size_t cell : cells) names.push_back(plan.cells[cell].name);
-    const std::string head = fmt::format("  {} of {} seeds: ", runs, wanted);
-    lines.push_back(head + few_of(names, kMostColumns - head.size()));
-  }
-  return lines;
 }
 
 }  // namespace regatta::matrix

@@ -35,10 +35,4 @@ std::optional<std::size_t> next_run(std::span<const MissingRun> missing,
 /// Lists at least one name, and as many as fit into `most` characters: `a, b and 30 more`.
 std::string few_of(std::span<const std::string> names, std::size_t most);
 
-/// Lists the cells with fewer than `wanted` runs, in one line per number of runs:
-/// `  3 of 5 seeds: parabola single (1 worker), parabola in_graph (2 workers) and 30 more`.
-std::vector<std::string> lines_of_fewer(const MatrixPlan& plan,
-                                        std::span<const std::size_t> runs_of_cell,
-                                        std::size_t wanted);
-
 }  // namespace regatta::matrix

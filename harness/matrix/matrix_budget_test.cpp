@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/matrix/matrix_budget.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
 namespace regatta::matrix {
 namespace {
-
-using testing::ElementsAre;
 
 constexpr double kNoBudget = std::numeric_limits<double>::infinity();
 
@@ -58,26 +55,12 @@ TEST(MatrixBudget, TakesARunWhoseTimeIsNotKnownForShort) {
   EXPECT_EQ(next_run(runs, {0, 1}, 1), 1U);
 }
 
-TEST(MatrixBudget, ListsTheCellsWithFewerSeeds) {
-  const MatrixPlan plan{.seeds = {1, 2, 3, 4, 5},
-                        .cells = {{.arguments = {}, .name = "a"},
-                                  {.arguments = {}, .name = "b"},
-                                  {.arguments = {}, .name = "c"},
-                                  {.arguments = {}, .name = "d"}}};
-  EXPECT_THAT(lines_of_fewer(plan, std::vector<std::size_t>{3, 5, 0, 3}, 5),
-              ElementsAre("  3 of 5 seeds: a, d", "  0 of 5 seeds: c"));
-}
-
 TEST(MatrixBudget, NamesAFewOfManyCells) {
   const std::vector<std::string> names(32, "parabola all_reduce (2 workers)");
   EXPECT_EQ(few_of(names, kMostColumns), names[0] + ", " + names[0] + " and 30 more");
   EXPECT_EQ(few_of(std::span(names).first(3), kMostColumns),
             names[0] + ", " + names[0] + ", " + names[0]);
   EXPECT_EQ(few_of(std::span(names).first(2), 5), names[0] + " and 1 more");
-  const MatrixPlan plan{.seeds = {1, 2}, .cells = {32, {.arguments = {}, .name = names.front()}}};
-  const auto lines = lines_of_fewer(plan, std::vector<std::size_t>(32, 1), 2);
-  ASSERT_EQ(lines.size(), 1U);
-  EXPECT_LE(lines.front().size(), kMostColumns);
 }
 
 }  // namespace

@@ -21,6 +21,10 @@ std::string command_with(const MatrixRequest& request, const std::vector<std::st
   if (!request.data_dir.empty()) add({"--data-dir", request.data_dir});
   add({"--out", request.out});
   if (request.tune == MatrixRequest::Tune::Always) add({"--tune"});
+  if (request.until == MatrixRequest::Until::Decided) {
+    add({"--decide"});
+    if (request.precision != MatrixRequest().precision) add({"--precision", request.precision});
+  }
   words.insert(words.end(), flags.begin(), flags.end());
   return system::command_text(words);
 }
@@ -33,10 +37,6 @@ std::string resume_command(const MatrixRequest& request, const std::optional<std
   if (within) flags.insert(flags.end(), {"--within", *within});
   flags.emplace_back("--resume");
   return command_with(request, flags);
-}
-
-std::string dry_run_command(const MatrixRequest& request) {
-  return command_with(request, {"--dry-run"});
 }
 
 }  // namespace regatta::matrix

@@ -13,7 +13,4 @@ namespace regatta::matrix {
 /// Formats the command that performs the missing runs. `within` is their time limit; empty: none.
 std::string resume_command(const MatrixRequest& request, const std::optional<std::string>& within);
 
-/// Formats the command that lists the cells, each with its number of runs.
-std::string dry_run_command(const MatrixRequest& request);
-
 }  // namespace regatta::matrix

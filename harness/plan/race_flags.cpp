@@ -139,6 +139,9 @@ void declare_hosts(CLI::App& app, RaceRequest& request) {
 
 void declare_output(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   begin_group(app, kOutput);
+  add_value(app, "--round", texts.round,
+            "NUMBER:PRECISION of a matrix that decides, for the record; regatta matrix --decide "
+            "sets it (default: none)");
   add_value(app, "--out", texts.out,
             "folder whose records.jsonl the record is added to; simulated.jsonl with --cluster");
   add_value(app, "--trace", request.trace,
@@ -255,8 +258,18 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   declare_output(app, request, texts);
 }
 
+record::Round parse_round(const std::string& text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  return {
+      .number = system::parse_number<std::int64_t>("--round", text.substr(0, colon), {.least = 1}),
+      .precision = system::parse_number<double>(
+          "--round", text.substr(std::min(colon + 1, text.size())),
+          {.least = 0, .bound = system::NumberRange<double>::Least::Excluded})};
+}
+
 void complete(RaceRequest& request, const RunTexts& texts, int argc, const char* const* argv) {
   request.stragglers = parse_stragglers(texts.stragglers);
+  if (!texts.round.empty()) request.round = parse_round(texts.round);
   set_arguments(request, {argv + 1, argv + argc});
   request.rank_logs = texts.out + "/ranks";
   request.checkpoints = texts.out + "/checkpoints";
@@ -303,9 +316,19 @@ std::vector<RaceRequest> runs_of(const RaceRequest& request) {
 
 std::vector<std::string> cell_flags() {
   // Flags for seeds or folders, and flags without a value.
-  const std::vector<std::string> others = {
-      "--help", "--seed",  "--seeds",     "--cluster", "--virtual",          "--data-dir",
-      "--out",  "--trace", "--overwrite", "--resume",  "--checkpoint-every", "--continue-on-loss"};
+  const std::vector<std::string> others = {"--help",
+                                           "--round",
+                                           "--seed",
+                                           "--seeds",
+                                           "--cluster",
+                                           "--virtual",
+                                           "--data-dir",
+                                           "--out",
+                                           "--trace",
+                                           "--overwrite",
+                                           "--resume",
+                                           "--checkpoint-every",
+                                           "--continue-on-loss"};
   CLI::App app;
   RaceRequest request;
   RunTexts texts;

@@ -23,6 +23,7 @@ void declare_reach(CLI::App& app, RaceRequest& request);
 /// Values of flags of `regatta run` as text, which complete() converts.
 struct RunTexts {
   std::string stragglers;   ///< in the syntax of --straggler
+  std::string round;        ///< in the syntax of --round
   std::string out = "out";  ///< folder of records.jsonl
 };
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/record/cell_record.h"
+#include "harness/record/record.h"
 #include "harness/system/output_file.h"
 #include "kernels/runtime/executor.h"
 
@@ -40,6 +40,7 @@ struct RaceRequest : record::Cell {
   std::map<int, double> stragglers;  ///< slowdown factor of each slow worker
   std::string trace;                 ///< file for the trace; empty: none
   system::IfThere if_there = system::IfThere::Refuse;  ///< whether to replace a trace that exists
+  std::optional<record::Round> round;                  ///< Record::round
   std::string command;                                 ///< the command line, for the record
   std::vector<std::string> arguments;  ///< the command line without the program's name, for ranks
   OnLoss on_loss = OnLoss::End;        ///< reaction to the loss of a worker's process

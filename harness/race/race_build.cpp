@@ -107,6 +107,7 @@ void Race::describe(const std::string& dataset) {
                     .value = request_.target.value_or(workload.target)};
   record_.run_id = system::random_hexadecimal(system::kRunIdBytes);
   record_.timestamp = system::utc_timestamp();
+  record_.round = request_.round;
   record_.command = request_.command;
   record_.resumed = checkpoints_.resumed();
 }

@@ -208,12 +208,19 @@ struct LossSample {
   double loss = 0;
 };
 
+/// The round of a run in a matrix that races until its question is decided (`--decide`).
+struct Round {
+  std::int64_t number = 1;
+  double precision = 0;  ///< a cell's interval that is narrower needs no more runs; a share
+};
+
 struct Record {
   static constexpr std::int64_t kSchema = 12;  ///< version that is written; older ones can be read
 
   std::string run_id;
   std::string timestamp;
   Cell cell;
+  std::optional<Round> round;
   Status status = Status::Missed;
   std::optional<Failure> failure;
   Target target;

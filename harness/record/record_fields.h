@@ -201,6 +201,16 @@ void for_each_field(T& part, Field&& field) {
         About{.text = "Mean loss over one global batch.", .unit = "none", .least = kAnyValue});
 }
 
+template <FieldsOf<Round> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("number", part.number, About{.text = "Number of the round, from 1 on.", .least = 1});
+  field("precision", part.precision,
+        About{.text = "Half-width of a cell's interval, as a share, below which it needs no more "
+                      "runs.",
+              .unit = "none",
+              .above = 0});
+}
+
 template <FieldsOf<Record> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("run_id", part.run_id, About{.text = "ID that no other run has."});
@@ -209,6 +219,10 @@ void for_each_field(T& part, Field&& field) {
       About{.text = "Start of the run in UTC.", .pattern = R"(^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$)"});
   field("cell", part.cell,
         About{.text = "One cell of the matrix with its seed, as it was asked for."});
+  field("round", part.round,
+        About{.text = "Round of a matrix that races until its question is decided (--decide); null "
+                      "where the number of runs was fixed before.",
+              .since = 12});
   field("status", part.status,
         About{.text = "Whether the run reached the target, ended before it (missed), or could not "
                       "continue (failed).",

@@ -77,6 +77,7 @@ Record sample_record() {
   return {.run_id = "sample-reached",
           .timestamp = "2025-01-31T12:00:00Z",
           .cell = sample_cell(),
+          .round = Round{.number = 2, .precision = 0.05},
           .status = Status::Reached,
           .target = {.metric = "accuracy", .value = 90},
           .training_time_to_target_ns = 1'600'000'000,

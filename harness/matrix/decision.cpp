@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix/decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "harness/judge/cell_identity.h"
+#include "harness/judge/judgement.h"
+#include "harness/judge/paired_ratio.h"
+#include "harness/matrix/matrix_budget.h"
+#include "harness/system/number.h"
+#include "kernels/base/error.h"
+
+namespace regatta::matrix {
+namespace {
+
+/// `parabola: single is first, decided in 4 rounds; 9 cells are slower`
+std::string line_of(const judge::WorkloadJudgement& race) {
+  std::vector<std::string> first, open;
+  std::int64_t slower = 0;
+  for (const judge::CellJudgement& cell : race.cells) {
+    const judge::Standing standing = cell.against_first.standing;
+    const std::string name = judge::cell_name(*cell.runs.front());
+    if (standing == judge::Standing::First || standing == judge::Standing::Level) {
+      first.push_back(name);
+    }
+    if (standing == judge::Standing::Open) open.push_back(name);
+    slower += standing == judge::Standing::Slower || standing == judge::Standing::Missed;
+  }
+  const std::string leaders = first.empty()
+                                  ? "none reached the target"
+                                  : fmt::format("{} {} first", few_of(first, kMostColumns / 2),
+                                                first.size() == 1 ? "is" : "are");
+  const std::string rounds = system::plural(race.rounds ? race.rounds->rounds : 0, "round");
+  const std::string others = fmt::format("{} certainly slower", slower);
+  return open.empty() ? fmt::format("{}, decided in {}; {}", leaders, rounds, others)
+                      : fmt::format("not decided in {}: {}; open: {}; {}", rounds, leaders,
+                                    few_of(open, kMostColumns / 2), others);
+}
+
+}  // namespace
+
+Decision::Decision(const MatrixPlan& plan, std::size_t planned, double precision,
+                   std::vector<record::Record> records)
+    : seeds_(plan.seeds), planned_(planned), precision_(precision) {
+  add(std::move(records));
+}
+
+void Decision::add(std::vector<record::Record> records) {
+  std::move(records.begin(), records.end(), std::back_inserter(records_));
+  look();
+}
+
+void Decision::look() {
+  needs_.clear();
+  lines_.clear();
+  const judge::Judgement judgement = judge::judge_races(records_);
+  for (const judge::WorkloadJudgement& race : judgement.workloads) {
+    const bool is_open = std::ranges::any_of(race.cells, [](const judge::CellJudgement& cell) {
+      return cell.against_first.standing == judge::Standing::Open;
+    });
+    for (const judge::CellJudgement& cell : race.cells) {
+      Need need = Need::None;
+      switch (cell.against_first.standing) {
+        case judge::Standing::First: need = is_open ? Need::More : Need::None; break;
+        case judge::Standing::Open: need = Need::More; break;
+        case judge::Standing::NoClaim: need = Need::Pair; break;
+        default: break;
+      }
+      Need& own = needs_.try_emplace(judge::request_key(*cell.runs.front()), need).first->second;
+      own = std::max(own, need);
+    }
+    lines_.push_back(race.cells.front().runs.front()->cell.workload + ": " + line_of(race));
+  }
+  for (const judge::WorkloadJudgement& counted : judgement.measurements) {
+    for (const judge::CellJudgement& cell : counted.cells) {
+      needs_[judge::request_key(*cell.runs.front())] = Need::Plan;
+    }
+  }
+}
+
+bool Decision::needs_more(const MatrixCell& cell, std::size_t runs) const {
+  const auto found = needs_.find(cell.key);
+  if (found == needs_.end()) return true;
+  switch (found->second) {
+    case Need::None: return false;
+    case Need::More: return true;
+    case Need::Pair: return runs < 2;
+    case Need::Plan: return runs < planned_;
+  }
+  return true;
+}
+
+std::string Decision::round_of(std::uint64_t seed) const {
+  const auto found = std::find(seeds_.begin(), seeds_.end(), seed);
+  const auto ordinal = static_cast<std::size_t>(found - seeds_.begin()) + 1;
+  return fmt::format("{}:{:g}", judge::round_of(ordinal), precision_);
+}
+
+std::vector<std::string> Decision::lines() const { return lines_; }
+
+double parse_precision(const std::string& text) {
+  const bool percent = text.ends_with('%');
+  const std::string number = text.substr(0, text.size() - (percent ? 1 : 0));
+  const auto value = system::parse_number<double>("--precision", number);
+  const double share = percent ? value / 100 : value;
+  if (share > 0 && share < 1) return share;
+  throw RunError(ErrorKind::Usage,
+                 fmt::format("--precision {} is not above 0 and below 100 %; fix: a share such as "
+                             "5%, the difference between two strategies that does not matter",
+                             text));
+}
+
+void add_seeds(MatrixPlan& plan) {
+  std::uint64_t next = *std::max_element(plan.seeds.begin(), plan.seeds.end());
+  while (plan.seeds.size() < kMostSeedsToDecide) plan.seeds.push_back(++next);
+}
+
+void require_contests(const MatrixPlan& plan) {
+  std::map<std::string, int> cells;
+  for (const MatrixCell& cell : plan.cells) ++cells[cell.workload];
+  for (const auto& [workload, count] : cells) {
+    if (count > 1) continue;
+    throw RunError(ErrorKind::Usage,
+                   fmt::format("--decide compares cells, and {} has only one; fix: more strategies "
+                               "or workers, or the same without --decide",
+                               workload));
+  }
+}
+
+}  // namespace regatta::matrix

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Decides which cells of a matrix need more runs (`regatta matrix --decide`).
+//
+// The matrix races in rounds over the seeds (judge::round_of) and looks at its results after each
+// run, by the test of the report (judge/first_place.h). A cell needs no more runs once it is slower
+// than the fastest beyond doubt, once the interval of its ratio to the fastest is as narrow as the
+// precision asks, or once it has missed the target so often that its median run does. The fastest
+// cell is raced as long as any other is. Cells that stay are raced with the same seeds. Source of
+// such races: Maron and Moore, Advances in Neural Information Processing Systems 6 (1994).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/matrix/matrix_plan.h"
+#include "harness/record/record.h"
+
+namespace regatta::matrix {
+
+inline constexpr std::size_t kMostSeedsToDecide = 20;  ///< without `--seeds`
+
+class Decision {
+ public:
+  /// `planned`: runs of a cell that is not ranked; `precision`: as in record::Round; `records`:
+  /// those of the folder.
+  Decision(const MatrixPlan& plan, std::size_t planned, double precision,
+           std::vector<record::Record> records);
+
+  /// Adds records and looks at all of them.
+  void add(std::vector<record::Record> records);
+
+  /// Whether the place of the cell may depend on more runs than the `runs` that it has.
+  bool needs_more(const MatrixCell& cell, std::size_t runs) const;
+
+  /// Returns the value of `--round` for a seed of the plan.
+  std::string round_of(std::uint64_t seed) const;
+
+  /// Formats a line for each race: who is first, and after how many rounds that was decided.
+  std::vector<std::string> lines() const;
+
+ private:
+  enum class Need {
+    None,
+    More,
+    Pair,  ///< two runs: a ceiling, which is not ranked
+    Plan,  ///< as many as planned: it counts bytes, and is not raced
+  };
+  void look();
+
+  std::vector<std::uint64_t> seeds_;
+  std::size_t planned_;
+  double precision_;
+  std::vector<record::Record> records_;
+  std::map<std::string, Need> needs_;  ///< by MatrixCell::key
+  std::vector<std::string> lines_;
+};
+
+/// Parses `--precision`, such as `5%` or `0.05`. Throws: RunError(Usage).
+double parse_precision(const std::string& text);
+
+/// Adds seeds to the plan up to kMostSeedsToDecide.
+void add_seeds(MatrixPlan& plan);
+
+/// Checks that each workload has two cells to compare. Throws: RunError(Usage).
+void require_contests(const MatrixPlan& plan);
+
+}  // namespace regatta::matrix
