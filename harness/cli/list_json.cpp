@@ -64,6 +64,7 @@ Json strategies() {
                    {"term", each->term},
                    {"summary", each->summary},
                    {"exchange", to_string(each->exchange)},
+                   {"runs_as", runnable_name(*each)},
                    {"colour", each->colour},
                    {"options", options_of(*each)}});
   }

@@ -28,7 +28,7 @@ int gpu_of(int process_on_host, int gpus);
 /// collective over several GPUs needs one process per GPU.
 int gpus_of(const Placement& placement, int gpus);
 
-/// The numbers that determine the GPU of each place of a process.
+/// The numbers from which gpu_of() computes the GPU of a place.
 struct GpuDeal {
   int gpus = 1;             ///< number of GPUs that the process uses
   std::int64_t stages = 1;  ///< number of stages per replica

@@ -47,9 +47,6 @@ void deal_workers(const RaceRequest& request, Placement& placement) {
   const bool stages = std::any_of(
       strategies.begin(), strategies.end(),
       [](const strategies::Strategy* each) { return strategies::share_a_replica(each->workers); });
-  if (request.workers < 1) {
-    throw usage("--workers is " + std::to_string(request.workers) + "; at least 1 is needed");
-  }
   if (stages && std::any_of(placement.strategies.begin(), placement.strategies.end(),
                             [](const strategies::Strategy* each) {
                               return each->processes == strategies::Processes::WithServers;
@@ -93,13 +90,7 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   workloads::Recipe& recipe = placement.recipe;
   recipe.train_examples = train_examples;
   recipe.evaluation_batch = workload.evaluation_batch;
-  if (!std::isfinite(request.rate_scale) || request.rate_scale <= 0) {
-    throw usage("--rate-scale is a finite factor greater than 0");
-  }
   recipe.rate_scale = request.rate_scale;
-  if (request.normalization_group.value_or(1) < 1) {
-    throw usage("--normalization-group is 1 or more");
-  }
   recipe.normalization_group = request.normalization_group;
   recipe.element = request.dtype == "bf16" ? ElementType::BF16 : ElementType::F32;
   recipe.global_batch = request.global_batch.value_or(
@@ -113,7 +104,6 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   const double epochs = request.epochs.value_or(workload.epochs);
   const double wanted = request.steps ? static_cast<double>(*request.steps)
                                       : std::ceil(epochs * static_cast<double>(steps_per_epoch));
-  if (!(wanted >= 1)) throw usage("a run has at least one step; --steps or --epochs is too small");
   if (wanted > static_cast<double>(kMostSteps)) {
     throw usage("a run has at most " + std::to_string(kMostSteps) +
                 " steps; --steps or --epochs is too large");

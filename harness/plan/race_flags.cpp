@@ -65,19 +65,28 @@ constexpr const char* kHosts = "Processes and hosts";
 constexpr const char* kOutput = "Output";
 constexpr const char* kOwn = "Options";  // for a subcommand with some of these flags, and --help
 
+template <FlagNumber T>
+system::NumberRange<T> range_of(const About& about) {
+  using Least = typename system::NumberRange<T>::Least;
+  return {.least = static_cast<T>(about.above.value_or(about.least)),
+          .bound = about.above ? Least::Excluded : Least::Included};
+}
+
 /// Declares the flags that set a field of the cell as it is.
 void declare_fields(CLI::App& app, record::Cell& cell, record::CellFlag::Of of) {
-  for_each_field(cell,
-                 [&](std::string name, auto& value, const About&, const record::CellPart& part) {
-                   if (part.flag.group == nullptr || part.flag.of != of) return;
-                   std::replace(name.begin(), name.end(), '_', '-');
-                   begin_group(app, part.flag.group);
-                   if constexpr (requires { add_value(app, name, value, name); }) {
-                     add_value(app, "--" + name, value, part.flag.help);
-                   } else {
-                     check(false, "a field with a flag is a text or a number");
-                   }
-                 });
+  for_each_field(cell, [&](std::string name, auto& value, const About& about, const auto& part) {
+    if (part.flag.group == nullptr || part.flag.of != of) return;
+    std::replace(name.begin(), name.end(), '_', '-');
+    begin_group(app, part.flag.group);
+    using T = typename decltype(std::optional(value))::value_type;
+    if constexpr (FlagNumber<T>) {
+      add_value(app, "--" + name, value, part.flag.help, range_of<T>(about));
+    } else if constexpr (requires { add_value(app, name, value, name); }) {
+      add_value(app, "--" + name, value, part.flag.help);
+    } else {
+      check(false, "a field with a flag is a text or a number");
+    }
+  });
 }
 
 void declare_stages(CLI::App& app, RaceRequest& request) {

@@ -46,7 +46,7 @@ RaceRequest parse_run(const std::vector<std::string>& arguments);
 /// flag that is valid only for a single run, such as --trace.
 std::vector<RaceRequest> runs_of(const RaceRequest& request);
 
-/// Lists the flags of `regatta run` that a matrix may vary, because they are part of the cell.
+/// Lists the flags of `regatta run` that may be keys of a matrix file.
 std::vector<std::string> cell_flags();
 
 }  // namespace regatta::plan

@@ -20,7 +20,7 @@ inline constexpr std::int64_t kMostSeeds = 1000;
 
 /// The values of the flags of `regatta run`: the fields of the cell as they were asked for, and
 /// other values. An empty std::optional means the workload's value, unless a comment gives another
-/// meaning. Where place() completes a field, the member here hides that of Cell.
+/// meaning. If place() may change a field, a member of the same name here hides that of Cell.
 struct RaceRequest : record::Cell {
   RaceRequest() {
     strategy = "single";
@@ -28,7 +28,7 @@ struct RaceRequest : record::Cell {
   }
 
   std::string data_dir;                   ///< empty: the data set's own folder (DataSource::folder)
-  std::string data = "verified";          ///< `unverified` also accepts files that others published
+  std::string data = "verified";          ///< `unverified` also accepts files with other digests
   std::optional<std::int64_t> processes;  ///< of workers; empty: 1, or with servers 1 per replica
   std::optional<std::int64_t> stages;     ///< per replica, in a composition with stages
   std::string winograd = "auto";

@@ -43,7 +43,7 @@ FLAG = re.compile(r"\n  (?:-\w,)?(--[\w-]+)(?: ([A-Z]+)\b)?")
 # The flags of each subcommand, with the types of their values in --help; empty: there is none.
 FLAGS = {name: dict(FLAG.findall(output_of(name, "--help")))
          for name in re.findall(r"(?m)^  ([a-z]+)  ", output_of("--help"))}
-STRATEGIES = tuple("all_reduce+" * (one["exchange"] == "compressed") + one["name"] for one in
+STRATEGIES = tuple(one["runs_as"] for one in
                    json.loads(output_of("list", "--format", "json"))["strategies"])
 numbers = st.integers(0, 5).map(str) | st.sampled_from(NUMBERS)
 paths = st.sampled_from(PATHS)

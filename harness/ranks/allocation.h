@@ -55,7 +55,7 @@ bool joins_allocation();
 std::unique_ptr<comm::MpiSession> join_allocation(int processes);
 
 /// The members of srun's allocation, which wait in MPI_Init until rank 0 has started. Unless
-/// are_told() was called, the destructor ends these processes, which would otherwise go on waiting.
+/// are_told() was called, the destructor ends these processes, which would otherwise wait forever.
 class WaitingMembers {
  public:
   explicit WaitingMembers(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {}

@@ -14,8 +14,7 @@ namespace regatta::ranks {
 inline constexpr std::int64_t kPieceBytes = 1024 * 1024;
 inline constexpr std::size_t kMostReportBytes = std::size_t{1} << 30;
 
-/// kBeatPeriod is the period of a rank's heartbeats. A rank that has been silent for kMostSilence
-/// counts as lost.
+/// A rank sends a heartbeat every kBeatPeriod. It counts as lost if none arrives for kMostSilence.
 inline constexpr std::chrono::milliseconds kBeatPeriod{500};
 inline constexpr std::chrono::milliseconds kMostSilence{5000};
 

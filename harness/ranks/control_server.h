@@ -52,7 +52,8 @@ class ControlServer {
   ControlServer& operator=(const ControlServer&) = delete;
 
   const std::string& address() const;
-  /// Takes the oldest message, heartbeats and hellos excluded; empty if none comes within `limit`.
+  /// Takes the oldest message that is not a heartbeat or a hello; empty if none arrives within
+  /// `limit`.
   std::optional<RankMessage> next(std::chrono::milliseconds limit);
   /// Sends a message to a rank; does nothing if its session has ended.
   void send(int rank, const control::ToRank& message);

@@ -31,8 +31,8 @@ class IncomingVariables {
 
  private:
   struct Incoming {
-    std::deque<VariableId> variables;  ///< missing ones
-    std::int64_t filled = 0;           ///< bytes received of the first
+    std::deque<VariableId> variables;  ///< expected, but not complete yet
+    std::int64_t filled = 0;           ///< bytes received of the first of them
   };
 
   const std::vector<Step>& parts_;

@@ -16,7 +16,7 @@ namespace regatta::ranks {
 
 class JoinedRanks {
  public:
-  /// `workers[r]` is the number of workers on rank r.
+  /// `expected` is the coordinator's fingerprint; `workers[r]` is the number of workers on rank r.
   JoinedRanks(plan::Fingerprint expected, std::vector<int> workers);
 
   void take(int rank, const std::string& host, const control::Join& join);

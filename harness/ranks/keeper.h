@@ -17,8 +17,8 @@
 
 namespace regatta::ranks {
 
-/// The folders for files of mpirun and of a run's ranks on this machine. A folder that cannot be
-/// created is left out, and Open MPI uses its default instead.
+/// The folders for the files that mpirun and a run's ranks create on this machine. A folder that
+/// cannot be created is left out, and Open MPI uses its default instead.
 class RunFolders {
  public:
   /// The folder of Open MPI's shared memory: Open MPI's default, or one created for this run. Ranks

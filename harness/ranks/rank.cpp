@@ -62,7 +62,7 @@ control::Hello hello() {
 }
 
 void report_trouble(ControlClient& client, const RunError& error) {
-  say(error.what());  // logged first, so that the coordinator finds it when it reads the log
+  log_line(error.what());  // logged first, so that the coordinator finds it when it reads the log
   control::FromRank message;
   message.mutable_trouble()->set_kind(std::string(to_string(error.kind())));
   message.mutable_trouble()->set_text(error.what());

@@ -10,13 +10,13 @@ namespace regatta::ranks {
 namespace {
 
 [[noreturn]] void end_now(const std::string& reason) {
-  say("this rank ends: " + reason);
+  log_line("this rank ends: " + reason);
   std::_Exit(kEndedEarly);
 }
 
 }  // namespace
 
-void say(const std::string& text) {
+void log_line(const std::string& text) {
   const std::string line = "regatta: " + text + "\n";
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // the coordinator has ended
 }

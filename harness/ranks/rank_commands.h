@@ -19,7 +19,7 @@ namespace regatta::ranks {
 inline constexpr int kEndedEarly = 3;
 
 /// Prints a line on stderr by one write(2), because mpirun tags each piece of output that it reads.
-void say(const std::string& text);
+void log_line(const std::string& text);
 
 class RankCommands {
  public:

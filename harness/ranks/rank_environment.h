@@ -15,7 +15,7 @@ std::string variable_or(const char* name, const std::string& otherwise);
 /// The id and token of the run for which this process was started.
 comm::RunIdentity identity_of_this_run();
 
-/// The number of this rank. Throws: RunError(Usage) if mpirun has not started this process.
+/// The rank of this process. Throws: RunError(Usage) if mpirun has not started this process.
 int number_of_this_rank();
 
 }  // namespace regatta::ranks

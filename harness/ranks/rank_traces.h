@@ -25,8 +25,8 @@ class RankTraces {
 
   explicit RankTraces(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
-  /// Returns the message that asks a rank for its time, and notes the time now. The message must be
-  /// sent at once.
+  /// Returns the message that asks a rank for its time, and records the current time. The message
+  /// must be sent at once.
   control::ToRank ask_time(int rank);
   /// Adds a rank's answer to ask_time(). Must be called as soon as the answer arrives.
   void take(int rank, const control::Time& time);

@@ -49,8 +49,8 @@ class RankWatch {
 
   /// Notes that a rank has reported an error and cannot continue.
   void note(int rank, const control::Trouble& trouble);
-  /// Notes that all ranks are ready. Then none still waits for mpirun in MPI_Init, so stopped
-  /// processes are no longer looked for.
+  /// Notes that all ranks are ready. From then on no rank waits for mpirun in MPI_Init, so ranks
+  /// are no longer checked for being stopped.
   void all_are_ready() { all_ready_ = true; }
   /// Lets the run continue after the loss of ranks numbered `rank` or higher, while at least
   /// `workers.needed` workers are left.

@@ -34,8 +34,8 @@ void RankWork::join() {
                                plan::files_of(request_));
   plan::set_data_weights(placement_, workloads::data_weights_of(workload, data_.train));
   check(own() < parts().size(), "there is a part for each rank");
-  say(fmt::format("rank {} of {}, process {}: {}", rank_, placement_.processes, getpid(),
-                  plan::places_text(parts()[own()])));
+  log_line(fmt::format("rank {} of {}, process {}: {}", rank_, placement_.processes, getpid(),
+                       plan::places_text(parts()[own()])));
   control::FromRank message;
   message.mutable_join()->set_exchange_address(open_exchange());
   message.mutable_join()->set_cores(
@@ -162,7 +162,7 @@ void RankWork::on_interrupt(const control::ToRank& command) {
     return;
   }
   const control::Lost& lost = command.lost();
-  say(fmt::format("goes on without process {}: {}", lost.process(), lost.reason()));
+  log_line(fmt::format("goes on without process {}: {}", lost.process(), lost.reason()));
   if (started_) trainer_->lose(lost.process(), lost.reason());
 }
 

@@ -35,7 +35,7 @@ struct RemoteOptions {
   comm::TlsFiles tls;
   plan::Fingerprint fingerprint;
   std::vector<int> workers;         ///< number of workers in each process
-  int servers = 0;                  ///< the first processes, which cannot be spared
+  int servers = 0;                  ///< these processes come first; the run needs all of them
   std::int64_t needed_workers = 1;  ///< fewest workers with which the run can continue
   enum class Traces { None, Kept } traces = Traces::None;  ///< Kept if traces() will be called
   std::function<void()> started;                           ///< called once the ranks are started

@@ -45,7 +45,7 @@ inline constexpr double kMostNs = 1e13;  ///< longest message, kernel or step: t
 inline constexpr double kLeastBytesPerNs = 1e-9, kMostBytesPerNs = 1e9;
 inline constexpr double kMostBytes = 1e12;              ///< largest message of a point
 inline constexpr std::size_t kMostPoints = 100;         ///< most points of a Way
-inline constexpr std::size_t kMostStepTimes = 100'000;  ///< few, because each step averages them
+inline constexpr std::size_t kMostStepTimes = 100'000;  ///< bounded: each step computes their mean
 
 std::string to_json(const Calibration& calibration);
 

@@ -18,7 +18,7 @@ namespace regatta::simulate {
 struct KernelMeasuring {
   const DataSet& data;
   std::vector<int> cores;      ///< the cores that the run may use
-  int threads_per_worker = 1;  ///< decides how many copies of a part `cores` suffice for
+  int threads_per_worker = 1;  ///< determines for how many copies of a part `cores` suffice
   std::uint64_t seed = 1;
   std::int64_t steps = 10;  ///< measured in each round, after two warm-up steps
   std::function<void(const std::string&)> tell;
@@ -26,7 +26,7 @@ struct KernelMeasuring {
 
 struct MeasuredKernels {
   virtual_time::KernelCosts costs;  ///< means over steps and nodes
-  std::vector<double> step_ns;      ///< workers' compute times, of the first part that has workers
+  std::vector<double> step_ns;      ///< compute times of the workers in the first part with any
 };
 
 /// Measures the kernels of `parts`, the steps of a run's processes. Skips a part whose kernels were

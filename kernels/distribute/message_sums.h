@@ -24,8 +24,8 @@ struct MessageSum {
 };
 
 /// Returns the sums of two or more whole messages, or of a local value and one or more messages,
-/// that no other node reads. Only f32 sums without a factor qualify, because their kernel, too,
-/// rounds after every term.
+/// that no other node reads. Only f32 sums without a factor qualify, because their kernel rounds
+/// after every term, as adding one message after another does.
 std::vector<MessageSum> message_sums(const Graph& graph, const std::vector<Message>& messages);
 
 }  // namespace regatta

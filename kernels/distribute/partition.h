@@ -42,7 +42,7 @@ std::vector<Step> partition(const Step& step, const Binding& binding);
 Place sender_of(const Node& node);
 /// Returns the place to which a send sends its values.
 Place receiver_of(const Node& node);
-/// Whether a send, sent or receive node belongs to a message to or from a server.
+/// Whether a `send`, `sent` or `receive` node belongs to a message to or from a server.
 bool is_of_server(const Node& node);
 
 }  // namespace regatta

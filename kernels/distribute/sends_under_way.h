@@ -16,8 +16,8 @@
 
 namespace regatta {
 
-/// Sends that one `sent` node ends: their values, which belong to one place, loop and period, and
-/// the numbers of their messages.
+/// The sends whose end one `sent` node awaits: their values, which belong to one place, loop and
+/// period, and the numbers of their messages.
 struct SendsToEnd {
   std::vector<Value> values;
   std::vector<std::int64_t> messages;  ///< ascending

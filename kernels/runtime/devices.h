@@ -20,7 +20,7 @@ void add_cpu_kernels(KernelTable& table);
 
 /// Whether, on this processor and for `element`, a direct convolution is faster than Winograd's
 /// algorithm for every shape. True for bf16 on processors with AMX, which multiplies bf16 many
-/// times as fast.
+/// times faster.
 bool cpu_favours_direct_convolutions(ElementType element);
 
 /// How a convolution on a GPU chooses one of cuDNN's engines.
@@ -29,7 +29,7 @@ enum class EngineRule : std::uint8_t {
   Timed,      ///< the fastest in trials while the kernel is built; rounding may differ between runs
 };
 
-/// Adds GPU kernels of the same ops, which work in a GPU's queues. Defined in kernels/cuda.
+/// Adds GPU kernels of all ops that compute, which work in a GPU's queues. Defined in kernels/cuda.
 void add_cuda_kernels(KernelTable& table, EngineRule engines = EngineRule::Heuristic);
 
 /// Makes the device for GPU `device`, an index into the driver's list. Throws: RunError that names

@@ -80,8 +80,8 @@ class Executor {
   /// Threads: any.
   void interrupt(const RunError& error);
   std::int64_t examples_seen() const;
-  /// Returns the reason for the loss of each worker without which the run went on. Not called while
-  /// run() runs.
+  /// Returns one reason for each worker that was lost while the run went on without it. Not called
+  /// while run() runs.
   std::vector<std::string> lost() const;
 
   const Step& step() const;
@@ -107,7 +107,7 @@ class Executor {
   std::int64_t lost_updates() const;
   /// Returns the choices that kernels made when they were built (chosen_kernel.h).
   const std::set<KernelChoice>& kernel_choices() const;
-  /// Returns the bytes of arenas, of variables, and of other memory that kernels in queues hold.
+  /// Returns the bytes of arenas, variables, and other memory held by kernels in queues.
   std::int64_t planned_bytes() const;
   /// Returns the bytes that arenas and variables would take if no two values shared memory.
   std::int64_t unshared_bytes() const;

@@ -126,7 +126,7 @@ struct KernelRequest {
   const AbortFlag* abort = nullptr;
   int spins = 0;               ///< Patience::spins of the kernel's waits (counter.h)
   int yields = 0;              ///< Patience::yields of the kernel's waits
-  StepRule* rule = nullptr;    ///< of the node's loop (loops/step_rule.h); null: no loop's
+  StepRule* rule = nullptr;    ///< the rule of the node's loop (loops/); null: none
   LaneQueue* queue = nullptr;  ///< the queue that run() puts work into; null: run() computes itself
   /// The queue that performs a copy from another device's memory. It is the lane's own queue or, if
   /// the lane has none or cannot read that memory, a queue of the other device, which copies to

@@ -51,7 +51,7 @@ struct Evidence {
 };
 
 struct LaneOptions {
-  StepRule& rule;       ///< of the lane's loop
+  StepRule& rule;       ///< the rule of the lane's loop
   double slowdown = 1;  ///< factor by which a straggler's computing is slowed
   std::size_t trace_events = 0;
   Patience patience;
@@ -91,8 +91,8 @@ class Lane {
   /// Shuts down the calling thread's OpenMP team; adopt_thread() starts a new one. Threads: the
   /// lane's thread.
   void end_team() const;
-  /// Runs steps until a ticket of the loop's rule does not run. Threads: the lane's thread.
-  /// Throws: RunError, Aborted.
+  /// Runs steps until the loop's rule issues a ticket that does not run. Threads: the lane's
+  /// thread. Throws: RunError, Aborted.
   void run();
 
   const LanePlan& plan() const { return plan_; }

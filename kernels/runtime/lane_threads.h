@@ -32,7 +32,7 @@ class LaneThreads {
   LaneThreads(const LaneThreads&) = delete;
   LaneThreads& operator=(const LaneThreads&) = delete;
 
-  /// Runs every lane until its loop's gate lets no further step begin. Throws: the error that ended
+  /// Runs every lane until its loop's rule lets no further step begin. Throws: the error that ended
   /// the run; every later call throws it again.
   void run();
   /// Ends the lanes' OpenMP teams, whose idle threads would otherwise spin for some milliseconds on

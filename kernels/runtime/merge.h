@@ -23,7 +23,8 @@ struct NodeKernel {
   bool reads_values = false;           ///< whether the node has inputs that are not variables
 };
 
-/// Returns the node with its kernel; looks up in the graph whether its inputs are variables.
+/// Describes node `id` and its kernel for merge_kernels(): finds in the graph which of the node's
+/// inputs are views of variables.
 NodeKernel node_kernel(const Graph& graph, NodeId id, Kernel& kernel);
 
 /// Merges neighbouring kernels of one lane. `kernels` are in the lane's order, and no other lane

@@ -16,7 +16,7 @@ namespace regatta {
 /// loss that the lane checks.
 std::set<NodeId> nodes_behind(const Graph& graph, const Plan& plan, Value loss);
 
-/// Returns the values that nodes_behind() the loss receive from another lane or place, except
+/// Returns the values that the loss's nodes_behind() receive from another lane or place, except
 /// gathered parameters that are freed within the step.
 std::set<Value> evidence_of(const Graph& graph, const Plan& plan, Value loss);
 

@@ -32,7 +32,7 @@ class AccessOrder {
     auto operator<=>(const Who&) const = default;
   };
 
-  /// The turns of one Who in one sequence.
+  /// The turns of one loop, for one kind of access, in one sequence.
   class Seat {
    public:
     /// Waits for the seat's next turn. Throws: Aborted; RunError(Timeout).

@@ -22,9 +22,9 @@ struct Ticket {
   std::int64_t examples = 0;  ///< that all loops had claimed before this step
 };
 
-/// The examples that have been claimed by those loops of one model that this process leads, and the
-/// target. All other loops are assumed to advance at the same rate: when every loop makes one step,
-/// these are `all` examples, and the loops counted here have `led` of them.
+/// The number of examples claimed by the loops of one model that this process leads, and the
+/// target. All other loops are assumed to advance at the same rate: one step of every loop has
+/// `all` examples, `led` of them in the loops counted here.
 struct alignas(64) ExampleCount {
   std::atomic<std::int64_t> claimed{0};
   std::atomic<std::int64_t> target{0};

@@ -6,9 +6,9 @@
 namespace regatta {
 
 std::int64_t ProcessLoops::examples(int loop) const {
-  std::int64_t sum = told() ? told_of(loop).examples : 0;
+  std::int64_t sum = is_partitioned() ? loop_part(loop).examples : 0;
   for (const LanePlan& lane : plan_.lanes()) {
-    if (told() || lane.loop != loop) continue;
+    if (is_partitioned() || lane.loop != loop) continue;
     for (const Instruction& instruction : lane.instructions) {
       const Node& node = part_.graph.node(instruction.node);
       if (node.op == Op::Input) sum += node.attributes.integer("batch");

@@ -20,29 +20,31 @@ class ProcessLoops {
   ProcessLoops(const Step& part, const Plan& plan) : part_(part), plan_(plan) {}
 
   int count() const { return plan_.loop_count(); }
-  int count_of_all() const { return told() ? part_.partition.loops : count(); }
-  int number(int loop) const { return told() ? told_of(loop).number : loop; }
+  int count_of_all() const { return is_partitioned() ? part_.partition.loops : count(); }
+  int number(int loop) const { return is_partitioned() ? loop_part(loop).number : loop; }
   /// Returns the number of models that the whole graph trains; model() returns the index of the
   /// model that a loop trains (kernels/distribute/loops.h).
-  int models() const { return told() ? part_.partition.models : 1; }
-  int model(int loop) const { return told() ? told_of(loop).model : 0; }
+  int models() const { return is_partitioned() ? part_.partition.models : 1; }
+  int model(int loop) const { return is_partitioned() ? loop_part(loop).model : 0; }
   bool leads(int loop) const {
-    return advances_alike() || told_of(loop).processes.front() == part_.partition.process;
+    return advances_alike() || loop_part(loop).processes.front() == part_.partition.process;
   }
   /// Whether this process need not send the loop's tickets to any other process.
-  bool is_alone(int loop) const { return advances_alike() || told_of(loop).processes.size() == 1; }
+  bool is_alone(int loop) const {
+    return advances_alike() || loop_part(loop).processes.size() == 1;
+  }
   /// Returns the examples of one step of the loop, over all processes. Aborts if the loop has no
   /// input.
   std::int64_t examples(int loop) const;
-  /// Returns the examples of one step of each loop of `model` that this process leads, added up;
-  /// all_examples() adds up all loops of the graph.
+  /// Returns the examples of one step, summed over the loops of `model` that this process leads;
+  /// all_examples() sums over all loops of the graph.
   std::int64_t led_examples(int model) const;
   std::int64_t all_examples() const;
 
  private:
-  bool told() const { return !part_.partition.parts.empty(); }
-  bool advances_alike() const { return !told() || part_.partition.loops == 1; }
-  const LoopPart& told_of(int loop) const {
+  bool is_partitioned() const { return !part_.partition.parts.empty(); }
+  bool advances_alike() const { return !is_partitioned() || part_.partition.loops == 1; }
+  const LoopPart& loop_part(int loop) const {
     return part_.partition.parts[static_cast<std::size_t>(loop)];
   }
 

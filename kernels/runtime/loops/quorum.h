@@ -36,7 +36,7 @@ namespace regatta {
 struct QuorumOptions {
   std::int64_t needed = 1;
   std::int64_t members = 1;
-  std::int64_t updates = 1;  ///< that follow a push which completes a step
+  std::int64_t updates = 1;  ///< run after each push that completes a step
   std::int64_t batch = 1;    ///< global batch, by which gradients are divided
   std::atomic<std::int64_t>* applied_examples =
       nullptr;  ///< receives the applied examples after each step; null: not needed
@@ -93,7 +93,8 @@ class Quorum {
   StepMoment moment() const {
     return {.step = steps_, .examples = version(), .batch = gathered_examples_};
   }
-  /// Notes that one update has run. Returns true for the last one, which advances the version.
+  /// Notes that one of the step's updates has run. Returns true for the last of them, which
+  /// advances the version.
   bool updated();
 
   /// Returns the member's gradients if its push counts for the current step, else none. Called only

@@ -42,7 +42,7 @@ class StalenessBound {
   /// Lets the other loops go on without waiting for this one: its worker is lost, or has seen all
   /// examples. Threads: any.
   void retire(std::size_t loop) { clocks_[loop].retired.store(true, std::memory_order_release); }
-  /// Ends retire().
+  /// Makes the other loops wait for this one again, after retire().
   void rejoin(std::size_t loop) { clocks_[loop].retired.store(false, std::memory_order_release); }
 
  private:

@@ -9,7 +9,7 @@ Ticket StepRule::lead(std::int64_t steps, const Patience& patience) {
   if (parts_.bound != nullptr) {
     parts_.bound->finish(static_cast<std::size_t>(parts_.loop), steps);
   }
-  return parts_.hears == nullptr ? claim(patience) : hear(patience);
+  return parts_.receives == nullptr ? claim(patience) : receive(patience);
 }
 
 Ticket StepRule::claim(const Patience& patience) {
@@ -30,8 +30,8 @@ Ticket StepRule::next(const Patience& patience) {
   return parts_.quorums.begin(parts_.loop, parts_.count, patience);
 }
 
-Ticket StepRule::hear(const Patience& patience) {
-  const Ticket ticket = parts_.hears->next(parts_.loop);
+Ticket StepRule::receive(const Patience& patience) {
+  const Ticket ticket = parts_.receives->next(parts_.loop);
   if (ticket.ends) return ticket;
   if (parts_.bound != nullptr && ticket.runs) await_turn(patience);
   parts_.quorums.await(ticket, patience);
@@ -50,8 +50,8 @@ void StepRule::publish(const Ticket& ticket) const {
 }
 
 std::string StepRule::why_it_ends() const {
-  return parts_.hears == nullptr ? absence_->reason()
-                                 : "the first server goes on without this loop's worker";
+  return parts_.receives == nullptr ? absence_->reason()
+                                    : "the first server goes on without this loop's worker";
 }
 
 }  // namespace regatta

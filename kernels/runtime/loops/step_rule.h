@@ -22,7 +22,7 @@ namespace regatta {
 
 class StepRule {
  public:
-  /// Null: the part has no say in the loop's steps.
+  /// Parts that are null do not affect the loop's steps.
   struct Parts {
     ExampleCount& count;
     Quorums& quorums;           ///< may be empty
@@ -30,18 +30,18 @@ class StepRule {
     int loop = 0;               ///< index of the loop in the whole graph
     StalenessBound* bound = nullptr;
     AccessOrder::Seat* claims = nullptr;
-    TicketPost* sends = nullptr;  ///< sends tickets to the loop's other processes
-    TicketPost* hears = nullptr;  ///< receives tickets from the process that leads the loop
+    TicketPost* sends = nullptr;     ///< sends tickets to the loop's other processes
+    TicketPost* receives = nullptr;  ///< receives tickets from the process that leads the loop
   };
   explicit StepRule(const Parts& parts)
       : parts_(parts), absence_(parts.quorums.absence(parts.loop)) {}
 
   /// Whether lead() is called only when the loop's last step has ended in all lanes of the process.
   bool follows_end() const {
-    return parts_.bound != nullptr || (!parts_.quorums.empty() && parts_.hears == nullptr);
+    return parts_.bound != nullptr || (!parts_.quorums.empty() && parts_.receives == nullptr);
   }
   /// Whether lead() waits for other loops or processes.
-  bool waits_for_others() const { return follows_end() || parts_.hears != nullptr; }
+  bool waits_for_others() const { return follows_end() || parts_.receives != nullptr; }
 
   /// Waits until the loop, which has finished `steps` steps, may begin the next, and passes the
   /// ticket to its other lanes and processes. A ticket that ends the loop is not passed to lanes.
@@ -62,7 +62,7 @@ class StepRule {
  private:
   Ticket claim(const Patience& patience);
   Ticket next(const Patience& patience);
-  Ticket hear(const Patience& patience);
+  Ticket receive(const Patience& patience);
   void await_turn(const Patience& patience) const {
     parts_.bound->await_turn(static_cast<std::size_t>(parts_.loop), parts_.count, patience);
   }

@@ -59,7 +59,7 @@ StepRules::StepRules(const Step& part, const Plan& plan, const StepRuleOptions& 
                                       ? nullptr
                                       : &options_.order->seat_of_claims(loops_.model(loop), number),
                         .sends = !alone && loops_.leads(loop) ? options_.tickets : nullptr,
-                        .hears = !alone && !loops_.leads(loop) ? options_.tickets : nullptr});
+                        .receives = !alone && !loops_.leads(loop) ? options_.tickets : nullptr});
   }
 }
 
