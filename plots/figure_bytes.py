@@ -15,13 +15,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from axes_style import INK, entitle, tidy, tidy_rows
+from axes_style import INK, NARROW, entitle, tidy, tidy_rows
 from hover import describe
-from figure_race import NARROW
-from figure_time_to_target import wrapped
 from palette import style_of, styles_of
 from judgement import Run, Variant, group_runs
 from labels import labels
+from rows import wrapped
 from selection import MOST_LINES, MOST_ROWS, fitting, tell
 from wording import bytes_text
 
@@ -67,7 +66,7 @@ def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run],
         (bar,) = axes.barh(row, run.cell.bytes_computed, height=0.62, alpha=0.55,
                            color=style_of(variant.strategy).colour)
         describe(bar, f"{names[variant]}: computed {bytes_text(run.cell.bytes_computed)}, "
-                      f"counted {bytes_text(run.cell.bytes_counted)}")
+                      f"counted {bytes_text(run.cell.bytes_counted)}", names[variant])
         axes.plot(run.cell.bytes_counted, row, marker="x", color=INK, markersize=7,
                   markeredgewidth=1.6, linestyle="")
         axes.annotate(BYTES(float(f"{run.cell.bytes_computed:.3g}")), (1, row), xytext=(6, 0),

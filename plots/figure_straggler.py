@@ -22,8 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from figure_files import save_figure
-from axes_style import INK, entitle, tidy_rows
-from figure_race import NARROW
+from axes_style import INK, NARROW, entitle, tidy_rows
 from hover import describe
 from labels import labels
 from palette import style_of
@@ -91,7 +90,7 @@ def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
                              markersize=7, color=style.colour, zorder=4, markeredgewidth=0.8,
                              markeredgecolor="white")
         describe(marks, f"{names[variant]} keeps {min(ratios):.2f} to {max(ratios):.2f} in "
-                        f"{plural(len(ratios), 'run')}, the median is {middle:.2f}")
+                        f"{plural(len(ratios), 'run')}, the median is {middle:.2f}", names[variant])
         axes.plot([middle] * 2, [row - 0.34, row + 0.34], color=INK, linewidth=2, zorder=3)
         axes.annotate(f"{middle:.2f}", (1, row), xytext=(6, 0), va="center", fontsize=9.5,
                       xycoords=("axes fraction", "data"), textcoords="offset points", color=INK)
