@@ -12,6 +12,7 @@ import math
 from plain_style import plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from axes_style import FAINT, INK, LOG_RATIO, PLAIN, entitle
 from hover import describe
@@ -49,6 +50,7 @@ def _set_axis(axes: Axes, speeds: dict[Cell, list[float]], name: str) -> None:
              if not (cell.left_out and cell.left_out.why == "slower")] or [1.0]
     low, high = min(raced), max(raced)
     axes.set_xlabel(f"times as fast as {name}")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
     middles = sorted(max(own) for own in speeds.values() if own) or [1.0]
     if high > LOG_RATIO * middles[len(middles) // 2]:
         low = min(min(own) for own in speeds.values() if own)

@@ -19,6 +19,7 @@ from hover import describe, light
 from judgement import Cell, Run, group_runs, ranked
 from labels import cell_labels, workers_text
 from palette import style_of
+from rows import height_beside
 from selection import MOST_ROWS, fitting, tell
 from strategies import strategies_text
 from wording import counts_text, time_text, time_unit
@@ -26,7 +27,7 @@ from wording import counts_text, time_text, time_unit
 SHOWS = {"learning": "learning up to the target", "step_cost": "what a step costs"}
 NAME = 12.0  # points of height for a name
 GREY = "#BBBBBB"
-ROW, BESIDE = 0.235, 1.35  # inches of a workload's picture: a row, and what is above and below them
+BESIDE = 1.55  # inches above and below the rows of a workload
 
 
 def told(cells: Iterable[Cell]) -> list[Cell]:
@@ -156,25 +157,27 @@ def footer(runs: list[Run]) -> str:
 
 def draw_race(runs: list[Run]) -> Figure:
     """Draws each workload's rows and, beside them, its curves; the caller saves and closes it."""
-    workloads = list(dict.fromkeys(run.workload for run in runs))
-    shown = {workload: fitting((run for run in runs if run.workload == workload), MOST_ROWS)
-             for workload in workloads}
-    heights = [max(8, len(group_runs(own))) * ROW for own, _ in shown.values()]
-    whole = sum(heights) + BESIDE * len(workloads) + 0.9
+    names: dict[Cell, str] = {}
+    shown: dict[str, tuple[list[Run], str]] = {}
+    for workload in dict.fromkeys(run.workload for run in runs):
+        every = [run for run in runs if run.workload == workload]
+        names |= cell_labels(group_runs(every))
+        shown[workload] = fitting(every, MOST_ROWS)
+    heights = [height_beside(names[cell] for cell in group_runs(own)) for own, _ in shown.values()]
+    whole = sum(heights) + BESIDE * len(shown) + 0.9
     figure = plt.figure(figsize=(11, whole))
     top = whole - 0.55
     for (workload, (own, _)), height in zip(shown.items(), heights):
-        names = cell_labels(group_runs(own))
-        bottom = top - 0.75 - height
+        bottom = top - 0.95 - height
         left, right = (figure.add_axes((at / 11, bottom / whole, width / 11, height / whole))
-                       for at, width in ((1.75, 2.5), (7.15, 2.4)))
+                       for at, width in ((1.75, 2.2), (7.3, 2.3)))
         figure.text(0.02, (top - 0.12) / whole, f"{workload}: {SHOWS[own[0].cell.shows]}",
                     fontsize=13, fontweight="bold", color=INK, va="top")
-        figure.text(0.98, (top - 0.15) / whole, _conditions(own), fontsize=9.5, color=FAINT,
-                    va="top", ha="right")
+        figure.text(0.02, (top - 0.37) / whole, _conditions(own), fontsize=9.5, color=FAINT,
+                    va="top")
         draw_beside(left, own, names)
         draw_panel(right, own, names)
-        top = bottom - BESIDE + 0.75
+        top = bottom - BESIDE + 0.95
     strategies = strategies_text(run.variant.strategy for run in runs)
     figure.text(0.02, 1 - 0.1 / whole, f"Who reaches the target first? {strategies}",
                 fontsize=16, fontweight="bold", color=INK, va="top")

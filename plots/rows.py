@@ -2,6 +2,7 @@
 """Figures with a row for each name, the first on top: the name, what is drawn, and a value."""
 
 import textwrap
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from plain_style import plt
@@ -30,6 +31,12 @@ class Rows(NamedTuple):
     axes: Axes
     below: float  # distance from a row's number to the middle of its marks, in rows
     half: float  # half the height of the marks
+
+
+def height_beside(names: Iterable[str]) -> float:
+    """The inches that rows with these names need beside one another."""
+    lines = [wrapped(name).count("\n") + 1 for name in names]
+    return max(8, len(lines)) * (LINE * max(lines) + 0.085)
 
 
 def rows_beside(axes: Axes, names: list[str], values: list[str]) -> Rows:
