@@ -9,7 +9,6 @@ edge, failed runs crosses. An arrow to the left edge: the cell was left out, bec
 
 import math
 
-from plain_style import plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -25,6 +24,7 @@ from wording import out_text, time_text
 
 NEAR = 0.6  # if all speeds exceed this share of the fastest, the axis shows only their range
 SIZE = 5.0  # of all marks, in points
+MANY = 200  # more marks of a cell are drawn as pixels, not paths
 EDGE = 0.08  # share of the width for runs without a time
 
 
@@ -65,27 +65,30 @@ def _set_axis(axes: Axes, speeds: dict[Cell, list[float]], name: str) -> None:
         axes.set_xlim(-EDGE * high, 1.05 * high)
 
 
-def _draw_runs(rows: Rows, height: float, runs: list[Run], name: str, base: float) -> None:
+def _draw_runs(axes: Axes, height: float, runs: list[Run], name: str, base: float) -> None:
     colour = style_of(runs[0].variant.strategy).colour
-    lost = 0
-    for run in runs:
-        reached = run.status == "reached"
-        marker, face = ("X" if run.status == "failed" else "o"), (colour if reached else "none")
-        at, where = _speed(run, base), rows.axes.transData
-        if not reached:
-            at, where, lost = 0.01 + EDGE * lost / len(runs), rows.axes.get_yaxis_transform(), lost + 1
-        (mark,) = rows.axes.plot(at, height, marker=marker, linestyle="", markersize=SIZE,
-                                 alpha=0.8, markerfacecolor=face, markeredgewidth=0.7,
-                                 markeredgecolor="white" if reached else colour,
-                                 transform=where, zorder=4, clip_on=reached,
-                                 scalex=False, scaley=False)
-        describe(mark, f"{name}, seed {run.seed}: "
-                       + (time_text(run.time_to_target) if reached else run.status), name)
+    for status in dict.fromkeys(run.status for run in runs):
+        own, reached = [run for run in runs if run.status == status], status == "reached"
+        many = len(own) > MANY
+        for at, group in enumerate([own] if many else [[run] for run in own]):
+            places = [_speed(run, base) for run in group] if reached else [
+                0.01 + EDGE * (at / len(own) + 0.5 * (status == "failed"))] * len(group)
+            (marks,) = axes.plot(
+                places, [height] * len(group), marker="X" if status == "failed" else "o",
+                linestyle="", markersize=SIZE, markerfacecolor=colour if reached else "none",
+                markeredgecolor="white" if reached else colour, markeredgewidth=0.7,
+                transform=axes.transData if reached else axes.get_yaxis_transform(), alpha=0.8,
+                zorder=4, clip_on=reached, rasterized=many, scalex=False, scaley=False)
+            result = time_text(group[0].time_to_target) if reached else status
+            describe(marks, f"{name}, {len(group)} runs" if many
+                     else f"{name}, seed {group[0].seed}: {result}", name)
 
 
-def _draw_row(rows: Rows, row: int, cell: Cell, name: str, leader: float) -> None:
-    axes, height = rows.axes, row + rows.below
-    colour, ratio, out = style_of(cell.variant.strategy).colour, cell.ratio, cell.left_out
+def _draw_ratio(rows: Rows, height: float, cell: Cell, name: str, leader: float) -> None:
+    """Draws the mean and its interval; for a cell that was left out as slower, an arrow from its
+    highest speed."""
+    axes, colour = rows.axes, style_of(cell.variant.strategy).colour
+    ratio, out = cell.ratio, cell.left_out
     if out and out.why == "slower":
         most = min(leader / (out.at_least or 1),
                    1 / ratio.low if ratio and math.isfinite(ratio.low) else math.inf)
@@ -110,45 +113,34 @@ def _draw_row(rows: Rows, row: int, cell: Cell, name: str, leader: float) -> Non
     describe(tick, text, name)
 
 
-def values_of(runs: list[Run]) -> list[str]:
-    """The texts at the ends of rows."""
-    return [_value(cell) for cell, _ in ranked(runs)]
-
-
-def draw_rows(rows: Rows, runs: list[Run], names: dict[Cell, str]) -> None:
-    """Draws one workload into its rows."""
+def draw_forest(runs: list[Run], names: dict[Cell, str], beside: Axes | None = None) -> Figure:
+    """Draws one workload into the wide axes `beside`, or into a narrow figure of its own."""
     cells = ranked(runs)
+    texts = [names[cell] for cell, _ in cells], [_value(cell) for cell, _ in cells]
+    rows = rows_beside(beside, *texts) if beside else rows_figure(*texts, 0.4)
+    axes = rows.axes
     reference = next((cell for cell, _ in cells if cell.is_reference), None)
     times = [run.time_to_target for run in runs if run.claims_time]
     base = reference.seconds_to_target if reference else min(times, default=1.0)
     speeds = {cell: [_speed(run, base) for run in own if run.status == "reached"]
               for cell, own in cells if cell.claims_time}
-    _set_axis(rows.axes, speeds, names[reference] if reference else "the fastest run")
+    _set_axis(axes, speeds, names[reference] if reference else "the fastest run")
     leader = 1 / cells[0][0].ratio.time if cells[0][0].ratio else 1.0
     for row, (cell, own) in enumerate(cells):
-        middle = row + rows.below
-        rows.axes.vlines(1, middle - 1.6 * rows.half, middle + 1.6 * rows.half, color=INK,
-                         linewidth=0.9, zorder=1)
-        if row:
-            rows.axes.axhline(row - 0.5, color=INK, alpha=0.12, linewidth=0.6, zorder=0)
+        middle, half = row + rows.below, 1.6 * rows.half
+        axes.vlines(1, middle - half, middle + half, color=INK, linewidth=0.9, zorder=1)
+        axes.axhline(row - 0.5, color=INK, alpha=0.12, linewidth=0.6, zorder=0)
         if cell.claims_time:
-            _draw_row(rows, row, cell, names[cell], leader)
-            _draw_runs(rows, middle, own, names[cell], base)
-    kinds = {run.status for run in runs if run.claims_time} - {"reached"}
-    marks = [text for kind, text in (("missed", "○ missed"), ("failed", "× failed"))
-             if kind in kinds]
-    rows.axes.set_xlabel("; ".join([rows.axes.get_xlabel(), *marks]))
-    entitle(rows.axes, "Further right is faster")
-    right = rows.below == 0
-    rows.axes.annotate("time to target", (1, 1), xytext=(8 * right, 6), fontsize=9, color=FAINT,
-                       ha="left" if right else "right", xycoords="axes fraction",
-                       textcoords="offset points")
-
-
-def draw_beside(axes: Axes, runs: list[Run], names: dict[Cell, str]) -> None:
-    """Draws one workload into wide axes."""
-    rows = rows_beside(axes, [names[cell] for cell, _ in ranked(runs)], values_of(runs))
-    draw_rows(rows, runs, names)
+            _draw_ratio(rows, middle, cell, names[cell], leader)
+            _draw_runs(axes, middle, own, names[cell], base)
+    kinds = {run.status for run in runs if run.claims_time}
+    marks = ["○ missed"] * ("missed" in kinds) + ["× failed"] * ("failed" in kinds)
+    axes.set_xlabel("; ".join([axes.get_xlabel(), *marks]))
+    entitle(axes, "Further right is faster")
+    axes.annotate("time to target", (1, 1), xytext=(8 if beside else 0, 6), fontsize=9,
+                  ha="left" if beside else "right", color=FAINT, xycoords="axes fraction",
+                  textcoords="offset points")
+    return rows.figure
 
 
 def draw(runs: list[Run]) -> Figure | None:
@@ -157,6 +149,4 @@ def draw(runs: list[Run]) -> Figure | None:
         return None
     names = cell_labels(group_runs(runs))
     runs, others = fitting(runs, MOST_ROWS)
-    rows = rows_figure([names[cell] for cell, _ in ranked(runs)], values_of(runs), 0.4)
-    draw_rows(rows, runs, names)
-    return tell(rows.figure, {"": others})
+    return tell(draw_forest(runs, names), {"": others})

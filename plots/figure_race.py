@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from axes_style import FAINT, INK, LOG_RATIO, NARROW, PLAIN, entitle, tidy
-from figure_forest import draw_beside
+from figure_forest import draw_forest
 from hover import describe, light
 from judgement import Cell, Run, group_runs, ranked
 from labels import cell_labels, workers_text
@@ -36,8 +36,8 @@ def told(cells: Iterable[Cell]) -> list[Cell]:
     raced = [cell for cell in cells if cell.claims_time and cell.curve]
     reached = [cell for cell in raced if math.isfinite(cell.seconds_to_target)]
     missed = [cell for cell in raced if not math.isfinite(cell.seconds_to_target)]
-    return list(dict.fromkeys([*reached[:2], *(cell for cell in reached if cell.is_reference),
-                               *reached[-1:], *missed[-1:]]))
+    references = [cell for cell in reached if cell.is_reference]
+    return list(dict.fromkeys([*reached[:2], *references[:1], *reached[-1:], *missed[-1:]]))
 
 
 def _draw_cell(axes: Axes, cell: Cell, scale: float, name: str, is_told: bool) -> None:
@@ -163,7 +163,8 @@ def draw_race(runs: list[Run]) -> Figure:
         every = [run for run in runs if run.workload == workload]
         names |= cell_labels(group_runs(every))
         shown[workload] = fitting(every, MOST_ROWS)
-    heights = [height_beside(names[cell] for cell in group_runs(own)) for own, _ in shown.values()]
+    heights = [max(2.0, height_beside(names[cell] for cell in group_runs(own)))
+               for own, _ in shown.values()]
     whole = sum(heights) + BESIDE * len(shown) + 0.9
     figure = plt.figure(figsize=(11, whole))
     top = whole - 0.55
@@ -175,7 +176,7 @@ def draw_race(runs: list[Run]) -> Figure:
                     fontsize=13, fontweight="bold", color=INK, va="top")
         figure.text(0.02, (top - 0.37) / whole, _conditions(own), fontsize=9.5, color=FAINT,
                     va="top")
-        draw_beside(left, own, names)
+        draw_forest(own, names, left)
         draw_panel(right, own, names)
         top = bottom - BESIDE + 0.95
     strategies = strategies_text(run.variant.strategy for run in runs)

@@ -36,7 +36,7 @@ class Rows(NamedTuple):
 def height_beside(names: Iterable[str]) -> float:
     """The inches that rows with these names need beside one another."""
     lines = [wrapped(name).count("\n") + 1 for name in names]
-    return max(8, len(lines)) * (LINE * max(lines) + 0.085)
+    return len(lines) * (LINE * max(lines) + 0.085)
 
 
 def rows_beside(axes: Axes, names: list[str], values: list[str]) -> Rows:

@@ -5,21 +5,15 @@ import math
 
 from judgement import Cell, Run, ranked, speed
 from labels import cell_labels
+from wording import time_text
 
 FIRST = ("strategy", "workers", "to target", "low .. high", "reached", "vs single")
 WHY = ("strategy", "examples/s", "final", "step %")
 
 
 def format_time(seconds: float) -> str:
-    """The time with three digits and a suitable unit; `-` if the target was missed."""
-    if not math.isfinite(seconds):
-        return "-"
-    for limit, scale, unit in ((1e-3, 1e6, "us"), (1.0, 1e3, "ms"), (math.inf, 1.0, "s")):
-        if seconds < limit:
-            value = seconds * scale
-            digits = 2 if value < 10 else 1 if value < 100 else 0
-            return f"{value:.{digits}f} {unit}"
-    raise AssertionError("no unit fits")
+    """The time in ASCII, with three digits and a suitable unit; `-` if the target was missed."""
+    return time_text(seconds).replace("µ", "u").replace("–", "-")
 
 
 def _split(cell: Cell) -> str:
