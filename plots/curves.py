@@ -71,7 +71,8 @@ def draw_curves(runs: list[Run]) -> Figure:
                     color=INK)
     for axes in (above, below):
         tidy(axes)
-    figure.text(0.02, 0.03, "Bands: lowest to highest. " + footer(runs), fontsize=8, color=FAINT, va="top")
+    figure.text(0.02, 0.03, f"Bands: lowest to highest. {footer(runs)}", fontsize=8, color=FAINT,
+                va="top")
     return tell(figure, {"": others})
 
 

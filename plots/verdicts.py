@@ -85,7 +85,7 @@ def race_text(judgement: Json) -> str:
              "compress another strategy's exchanges)" if raced == alone
              else ", ".join(sorted(raced)))
     names = listed([one["workload"] for one in workloads])
-    return f"![Speed relative to single, and curves over training time, on {names}]({RACE}/race.png)\n\n" + _filled(
+    return f"![Who reaches the target first on {names}]({RACE}/race.png)\n\n" + _filled(
         f"The race of {which} on {_machine(judgement)} ([records]({RACE})): {_threads(cells)}. "
         + " ".join(map(_verdict, workloads)))
 
