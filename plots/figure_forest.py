@@ -39,6 +39,12 @@ def _value(cell: Cell) -> str:
     return ("missed" if missed else time_text(cell.seconds_to_target)) + some
 
 
+def _outcome(run: Run) -> str:
+    """`reached`, if there is a time; `missed` or `failed`."""
+    return ("reached" if math.isfinite(run.time_to_target)
+            else "failed" if run.status == "failed" else "missed")
+
+
 def _speed(run: Run, base: float) -> float:
     """Relative to the reference's run of the same seed; to `base`, its mean, if that missed."""
     ratios = run.cell.ratio.runs if run.cell.ratio else {}
@@ -67,8 +73,8 @@ def _set_axis(axes: Axes, speeds: dict[Cell, list[float]], name: str) -> None:
 
 def _draw_runs(axes: Axes, height: float, runs: list[Run], name: str, base: float) -> None:
     colour = style_of(runs[0].variant.strategy).colour
-    for status in dict.fromkeys(run.status for run in runs):
-        own, reached = [run for run in runs if run.status == status], status == "reached"
+    for status in dict.fromkeys(map(_outcome, runs)):
+        own, reached = [run for run in runs if _outcome(run) == status], status == "reached"
         many = len(own) > MANY
         for at, group in enumerate([own] if many else [[run] for run in own]):
             places = [_speed(run, base) for run in group] if reached else [
@@ -120,9 +126,9 @@ def draw_forest(runs: list[Run], names: dict[Cell, str], beside: Axes | None = N
     rows = rows_beside(beside, *texts) if beside else rows_figure(*texts, 0.4)
     axes = rows.axes
     reference = next((cell for cell, _ in cells if cell.is_reference), None)
-    times = [run.time_to_target for run in runs if run.claims_time]
-    base = reference.seconds_to_target if reference else min(times, default=1.0)
-    speeds = {cell: [_speed(run, base) for run in own if run.status == "reached"]
+    base = (reference.seconds_to_target if reference else
+            min((run.time_to_target for run in runs if _outcome(run) == "reached"), default=1.0))
+    speeds = {cell: [_speed(run, base) for run in own if _outcome(run) == "reached"]
               for cell, own in cells if cell.claims_time}
     _set_axis(axes, speeds, names[reference] if reference else "the fastest run")
     leader = 1 / cells[0][0].ratio.time if cells[0][0].ratio else 1.0
@@ -133,7 +139,7 @@ def draw_forest(runs: list[Run], names: dict[Cell, str], beside: Axes | None = N
         if cell.claims_time:
             _draw_ratio(rows, middle, cell, names[cell], leader)
             _draw_runs(axes, middle, own, names[cell], base)
-    kinds = {run.status for run in runs if run.claims_time}
+    kinds = {_outcome(run) for run in runs if run.claims_time}
     marks = ["○ missed"] * ("missed" in kinds) + ["× failed"] * ("failed" in kinds)
     axes.set_xlabel("; ".join([axes.get_xlabel(), *marks]))
     entitle(axes, "Further right is faster")
@@ -145,7 +151,7 @@ def draw_forest(runs: list[Run], names: dict[Cell, str], beside: Axes | None = N
 
 def draw(runs: list[Run]) -> Figure | None:
     """Draws the figure for the report; None if no run reached the target."""
-    if not any(run.claims_time and run.status == "reached" for run in runs):
+    if not any(run.claims_time and _outcome(run) == "reached" for run in runs):
         return None
     names = cell_labels(group_runs(runs))
     runs, others = fitting(runs, MOST_ROWS)

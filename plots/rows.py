@@ -54,8 +54,7 @@ def rows_beside(axes: Axes, names: list[str], values: list[str]) -> Rows:
 def rows_figure(names: list[str], values: list[str], above: float) -> Rows:
     """Makes an empty figure with these rows. `above`: inches of space above the rows. The name and
     the value of a row share a line; its marks are below them and use the whole width."""
-    room = MOST_IN_LINE - max(map(len, values))
-    wrapped_names = [wrapped(name, room) for name in names]
+    wrapped_names = [wrapped(name, MOST_IN_LINE - len(value)) for name, value in zip(names, values)]
     lines = max(name.count("\n") + 1 for name in wrapped_names)
     row_height = 2 * GAP + LINE * lines + MARKS
     height = row_height * len(names) + above + 0.55

@@ -90,8 +90,9 @@ def plural(count: int, noun: str) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """`a, b and c`"""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    """`a, b and c`; `a, 1 process; b and c` if a name has a comma."""
+    comma = "; " if any("," in name for name in names) else ", "
+    return " and ".join(filter(None, [comma.join(names[:-1]), *names[-1:]]))
 
 
 def least_text(value: float) -> str:
