@@ -78,7 +78,7 @@ def _draw_runs(axes: Axes, height: float, runs: list[Run], name: str, base: floa
         many = len(own) > MANY
         for at, group in enumerate([own] if many else [[run] for run in own]):
             places = [_speed(run, base) for run in group] if reached else [
-                0.01 + EDGE * (at / len(own) + 0.5 * (status == "failed"))] * len(group)
+                0.01 + EDGE * (at / max(4, len(own)) + 0.5 * (status == "failed"))] * len(group)
             (marks,) = axes.plot(
                 places, [height] * len(group), marker="X" if status == "failed" else "o",
                 linestyle="", markersize=SIZE, markerfacecolor=colour if reached else "none",
@@ -133,8 +133,8 @@ def draw_forest(runs: list[Run], names: dict[Cell, str], beside: Axes | None = N
     _set_axis(axes, speeds, names[reference] if reference else "the fastest run")
     leader = 1 / cells[0][0].ratio.time if cells[0][0].ratio else 1.0
     for row, (cell, own) in enumerate(cells):
-        middle, half = row + rows.below, 1.6 * rows.half
-        axes.vlines(1, middle - half, middle + half, color=INK, linewidth=0.9, zorder=1)
+        middle = row + rows.below
+        axes.vlines(1, middle - 1.25 * rows.half, row + 0.5, color=INK, linewidth=0.9, zorder=1)
         axes.axhline(row - 0.5, color=INK, alpha=0.12, linewidth=0.6, zorder=0)
         if cell.claims_time:
             _draw_ratio(rows, middle, cell, names[cell], leader)

@@ -187,10 +187,11 @@ def _ahead(judged: Json, names: list[str]) -> str:
         return f" ({low:.2f} to {high:.2f})" if low and high else ""
 
     versus = [cell.get("against_single") for cell in judged["cells"]]
-    if versus[0] and versus[0]["low"] != versus[0]["high"]:
-        name = names[[bool(one) and one["low"] == one["high"] == 1 for one in versus].index(True)]
+    single = next((name for name, one in zip(names, versus)
+                   if one and one["low"] == one["high"] == 1), names[0])
+    if versus[0] and single != names[0]:
         low, high = (1 / end if end else None for end in (versus[0]["high"], versus[0]["low"]))
-        return f"{1 / versus[0]['time']:.2f}{span(low, high)} times as fast as {name}"
+        return f"{1 / versus[0]['time']:.2f}{span(low, high)} times as fast as {single}"
     against = judged["cells"][1]["against_first"] if len(names) > 1 else {}
     return (f"{names[1]}, the next, takes {against['time']:.2f}"
             f"{span(against['low'], against['high'])} times as long" if "time" in against else "")
