@@ -5,7 +5,7 @@ import math
 
 from judgement import Cell, Run, ranked, speed
 from labels import cell_labels
-from wording import time_text
+from wording import out_text, time_text
 
 FIRST = ("strategy", "workers", "to target", "low .. high", "reached", "vs single")
 WHY = ("strategy", "examples/s", "final", "step %")
@@ -71,6 +71,7 @@ def render_workload(workload: str, runs: list[Run]) -> str:
     title = f"{workload}: to {first.target_metric} {first.target:g}{unit}"
     lines = [title, *_render([FIRST, *(_row(names[cell], cell, group) for cell, group in order)]),
              "", *_render([WHY, *(_why(names[cell], cell) for cell, _ in order)])]
+    lines += [f"  {names[cell]}: {out_text(*cell.left_out)}" for cell, _ in order if cell.left_out]
     lines += sorted({f"  failed: {run.variant.strategy}, seed {run.seed}: {run.failure}"
                      for run in runs if run.status == "failed"})
     return "\n".join(lines)

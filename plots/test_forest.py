@@ -15,6 +15,7 @@ import figure_race
 from headline import headline_of, standing_text
 from judgement import Run, runs_of
 from made_up import made_up_failure, made_up_judgement, made_up_record, race_for_a_decision
+from table import render_table
 from test_figures import judged, some_records
 from wording import least_text
 
@@ -86,6 +87,10 @@ class Race(unittest.TestCase):
         self.assertIn("out after round 3: misses the target", said)
         names = [text for text in said if text in PACES]
         self.assertEqual(names, ["all_reduce", "single", "in_graph", "pipeline", "diloco"])
+
+    def test_of_the_terminal_say_why_a_cell_was_left_out(self) -> None:
+        text = render_table(raced(*five_records(), **OUT))
+        self.assertIn("\n  pipeline: out after round 2: at least 3.1 times as slow\n", text)
 
     def test_of_the_race_name_at_most_five_curves_at_their_ends(self) -> None:
         records = [made_up_record("resnet9_thin", strategy, 1, pace=1 + place / 10)
