@@ -244,7 +244,7 @@ def _cell(workload: Json, cell: Json, ratio: Ratio | None) -> Cell:
         bytes_counted=cell["bytes_per_step_counted"],
         staleness=tuple(cell["staleness"]["histogram"]), ratio=ratio,
         is_reference=ratio is not None and ratio[:3] == (1, 1, 1),
-        left_out=LeftOut(**left_out) if left_out else None)
+        left_out=left_out and LeftOut(*(left_out[name] for name in LeftOut._fields)))
 
 
 def _run(cell: Cell, run: Json) -> Run:
