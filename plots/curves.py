@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
 from figure_files import save_figure
-from axes_style import FAINT, INK, tidy
-from figure_race import PLAIN, footer
+from axes_style import FAINT, INK, PLAIN, tidy
+from figure_race import footer
 from palette import SPARE, style_of
 from judgement import Cell, Run, group_runs, judge, runs_of
 from labels import cell_labels
@@ -71,7 +71,8 @@ def draw_curves(runs: list[Run]) -> Figure:
                     color=INK)
     for axes in (above, below):
         tidy(axes)
-    figure.text(0.02, 0.03, footer(runs, marks=""), fontsize=8, color=FAINT, va="top")
+    figure.text(0.02, 0.03, f"Bands: lowest to highest. {footer(runs)}", fontsize=8, color=FAINT,
+                va="top")
     return tell(figure, {"": others})
 
 

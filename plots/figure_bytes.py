@@ -15,13 +15,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from axes_style import INK, entitle, tidy, tidy_rows
+from axes_style import INK, NARROW, entitle, tidy
 from hover import describe
-from figure_race import NARROW
-from figure_time_to_target import wrapped
 from palette import style_of, styles_of
 from judgement import Run, Variant, group_runs
 from labels import labels
+from rows import height_beside, rows_beside
 from selection import MOST_LINES, MOST_ROWS, fitting, tell
 from wording import bytes_text
 
@@ -62,32 +61,21 @@ def busiest_by_workers(runs: list[Run]) -> Lines:
 
 def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run],
                  names: dict[Variant, str]) -> None:
-    ordered = sorted(cells.items(), key=lambda item: item[1].cell.bytes_computed)
+    ordered = sorted(cells.items(), key=lambda item: -item[1].cell.bytes_computed)
     for row, (variant, run) in enumerate(ordered):
         (bar,) = axes.barh(row, run.cell.bytes_computed, height=0.62, alpha=0.55,
                            color=style_of(variant.strategy).colour)
         describe(bar, f"{names[variant]}: computed {bytes_text(run.cell.bytes_computed)}, "
-                      f"counted {bytes_text(run.cell.bytes_counted)}")
+                      f"counted {bytes_text(run.cell.bytes_counted)}", names[variant])
         axes.plot(run.cell.bytes_counted, row, marker="x", color=INK, markersize=7,
                   markeredgewidth=1.6, linestyle="")
-        axes.annotate(BYTES(float(f"{run.cell.bytes_computed:.3g}")), (1, row), xytext=(6, 0),
-                      va="center", fontsize=9, xycoords=("axes fraction", "data"),
-                      textcoords="offset points", color=INK)
-    axes.set_yticks(range(len(ordered)), [wrapped(names[variant]) for variant, _ in ordered],
-                    fontsize=9, color=INK)
-    axes.set_ylim(-0.6, len(ordered) - 0.4)
+    rows_beside(axes, [names[variant] for variant, _ in ordered],
+                [BYTES(float(f"{run.cell.bytes_computed:.3g}")) for _, run in ordered])
     axes.set_xlim(0, 1.05 * max(max(run.cell.bytes_computed, run.cell.bytes_counted)
                                 for run in cells.values()))
     axes.xaxis.set_major_formatter(BYTES)
     axes.set_xlabel("sent in a step, all places\n(bar: computed, cross: counted)", fontsize=9)
     entitle(axes, f"{workload}: bytes on the wire")
-    tidy_rows(axes)
-
-
-def _height(names: list[str]) -> float:
-    """Height in inches of a panel with a row for each name."""
-    lines = max(wrapped(name).count("\n") + 1 for name in names)
-    return (0.2 + 0.14 * lines) * len(set(names)) + 1.2
 
 
 def _draw_busiest(axes: Axes, workload: str, lines: Lines, names: dict[Variant, str]) -> None:
@@ -121,7 +109,7 @@ def draw(runs: list[Run]) -> Figure | None:
         shown, others[f"{workload}, bars"] = fitting(of_usual, MOST_ROWS, _row_of)
         if shown:
             names = labels(sending(of_usual))
-            height = _height([names[_row_of(run)] for run in shown])
+            height = height_beside({names[_row_of(run)] for run in shown}) + 1.2
             panels.append((height, _draw_totals, workload, sending(shown), names))
         names = labels(busiest_by_workers(own))
         shown, others[f"{workload}, lines"] = fitting(

@@ -13,9 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from axes_style import FAINT, entitle, tidy
+from axes_style import FAINT, NARROW, entitle, legend_below, tidy
 from hover import describe
-from figure_race import NARROW, legend_below
 from palette import styles_of
 from judgement import Cell, Run, ranked
 from labels import cell_labels
@@ -63,7 +62,7 @@ def _draw_points(axes: Axes, cells: list[Cell], scale: float, names: dict[Cell, 
                             marker=style.marker, color=style.colour, linestyle="", markersize=9,
                             markeredgecolor="white", zorder=4, label=names[cell])
         describe(mark, f"{names[cell]}: {cell.examples_to_target:,.0f} examples, "
-                       f"{time_text(cell.seconds_per_example)} each")
+                       f"{time_text(cell.seconds_per_example)} each", names[cell])
 
 
 def draw(runs: list[Run]) -> Figure | None:

@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, NullLocator
 
-from axes_style import entitle, tidy
-from figure_race import NARROW, legend_below
+from axes_style import NARROW, entitle, legend_below, tidy
 from hover import describe
 from judgement import Cell, Run, group_runs
 from labels import cell_labels
@@ -38,7 +37,7 @@ def _draw_cell(axes: Axes, cell: Cell, runs: list[Run], name: str, style: object
     (mark,) = axes.plot(at, cell.metric, marker=style.marker, color=style.colour, linestyle="",
                         markersize=8, markeredgecolor="white", zorder=4, label=name)
     describe(mark, f"{name}: {cell.metric:.4g} at the end, {min(ends):.4g} to {max(ends):.4g}, "
-                   f"{bytes_text(at)} a step")
+                   f"{bytes_text(at)} a step", name)
 
 
 def _draw_panel(axes: Axes, workload: str, runs: list[Run]) -> None:

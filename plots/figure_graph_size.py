@@ -8,8 +8,7 @@ from plain_style import plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from axes_style import INK, entitle, tidy
-from figure_race import NARROW
+from axes_style import INK, NARROW, entitle, tidy
 from palette import styles_of
 from labels import labels
 from judgement import Run, Variant

@@ -14,8 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from axes_style import FAINT, INK, tidy
-from figure_race import PLAIN
+from axes_style import FAINT, INK, PLAIN, tidy
 from palette import style_of
 from judgement import Run
 

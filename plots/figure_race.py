@@ -1,89 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The race: the target's metric against training time, one panel for each workload.
+"""The race: the target's metric against training time.
 
-A line is the median over the runs (seeds) of a strategy. All runs are evaluated at the same counts
-of examples; for each count, x is the median training time and y the median metric. The band spans
-all runs. A mark on the target line is the time to target: the geometric mean of the runs, or their
-median if a run missed the target. Lines exclude failed runs; a cross shows where a failed run
-ended, a hollow mark the end of the line of a cell that missed the target.
+A line is the median over the runs (seeds) of a cell. All runs are evaluated at the same counts of
+examples; for each count, x is the median training time and y the median metric. At most five cells
+that tell the story have a colour and a name at the end of their line; the others are grey.
 """
 
 import math
-import textwrap
+from collections.abc import Iterable
 
 from plain_style import plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
 
-from hover import describe
-from axes_style import FAINT, INK, entitle, tidy
-from palette import Style, styles_of
+from axes_style import FAINT, INK, LOG_RATIO, NARROW, PLAIN, entitle, tidy
+from figure_forest import draw_forest
+from hover import describe, light
 from judgement import Cell, Run, group_runs, ranked
 from labels import cell_labels, workers_text
-from selection import MOST_LINES, fitting, tell
+from palette import style_of
+from rows import height_beside
+from selection import MOST_ROWS, fitting, tell
 from strategies import strategies_text
 from wording import counts_text, time_text, time_unit
 
-# The time axis is logarithmic if the slowest line takes this many times as long as the fastest.
-LOG_RATIO = 8.0
-PLAIN = FuncFormatter(lambda value, position: f"{value:g}")
 SHOWS = {"learning": "learning up to the target", "step_cost": "what a step costs"}
-ENTRY = 0.235  # inches of a line of the legend
-NARROW = 4.2  # inches: readable on a phone; two fit side by side on a desktop
+NAME = 12.0  # points of height for a name
+GREY = "#BBBBBB"
+BESIDE = 1.55  # inches above and below the rows of a workload
 
 
-def _entry(label: str, cell: Cell) -> str:
-    """The text of a legend entry, with the cell's time to target or the reason for none."""
-    if not cell.claims_time:
-        return f"{label}: speed ceiling, no claim"
-    time = (time_text(cell.seconds_to_target) if math.isfinite(cell.seconds_to_target)
-            else "missed")
-    return f"{label}: {time}, {cell.reached} of {cell.count} runs"
+def told(cells: Iterable[Cell]) -> list[Cell]:
+    """The cells that tell the story: the first two, the reference, the slowest that reached the
+    target, and the last that missed it."""
+    raced = [cell for cell in cells if cell.claims_time and cell.curve]
+    reached = [cell for cell in raced if math.isfinite(cell.seconds_to_target)]
+    missed = [cell for cell in raced if not math.isfinite(cell.seconds_to_target)]
+    references = [cell for cell in reached if cell.is_reference]
+    return list(dict.fromkeys([*reached[:2], *references[:1], *reached[-1:], *missed[-1:]]))
 
 
-def _draw_failures(axes: Axes, runs: list[Run], scale: float, colour: str) -> int:
-    failed = [run for run in runs if run.status == "failed"]
-    for run in failed:
-        if run.evaluations:
-            last = run.evaluations[-1]
-            time = max(last.training_time * scale, axes.get_xlim()[0])
-            axes.plot(time, last.metric, marker="X", color=colour,
-                      markersize=10, markeredgecolor="white", zorder=6, clip_on=False)
-        else:  # it was never evaluated: at the left edge, at half height
-            axes.plot(0, 0.5, marker="X", color=colour, markersize=10, markeredgecolor="white",
-                      transform=axes.transAxes, zorder=6, clip_on=False)
-    return len(failed)
-
-
-def _draw_cell(axes: Axes, cell: Cell, runs: list[Run], scale: float, label: str,
-               style: Style) -> Line2D:
+def _draw_cell(axes: Axes, cell: Cell, scale: float, name: str, is_told: bool) -> None:
     times = [point.training_time * scale for point in cell.curve]
     if axes.get_xscale() == "log":  # cannot show the evaluation at time 0
         times = [time if time > 0 else math.nan for time in times]
-    axes.fill_between(times, [point.low for point in cell.curve],
-                      [point.high for point in cell.curve], color=style.colour, alpha=0.18,
-                      linewidth=0)
-    line = Line2D(times, [point.metric for point in cell.curve], color=style.colour, linewidth=2.0,
-                  dashes=style.dash or (None, None), label=_entry(label, cell))
-    axes.add_line(line)
-    describe(line, line.get_label())
-    reached = math.isfinite(cell.seconds_to_target)
-    face, edge = (style.colour, "white") if reached else ("white", style.colour)
-    if cell.claims_time and (reached or cell.curve):
-        at = ((cell.seconds_to_target * scale, cell.target) if reached
-              else (times[-1], cell.curve[-1].metric))
-        (mark,) = axes.plot(*at, marker=style.marker, color=face, markersize=8,
-                            markeredgecolor=edge, markeredgewidth=0.9, zorder=5)
-        describe(mark, line.get_label())
-    failed = _draw_failures(axes, runs, scale, style.colour)
-    if failed:
-        line.set_label(f"{line.get_label()}, {failed} failed (x)")
-    return Line2D([], [], color=style.colour, linewidth=2.0, dashes=style.dash or (None, None),
-                  marker=style.marker if cell.claims_time else "", markersize=7,
-                  markerfacecolor=face, markeredgecolor=edge,
-                  label=line.get_label())
+    colour = style_of(cell.variant.strategy).colour if is_told else GREY
+    (line,) = axes.plot(times, [point.metric for point in cell.curve], color=colour,
+                        linewidth=2.2 if is_told else 1.0, zorder=3 if is_told else 2)
+    reached = math.isfinite(cell.seconds_to_target) and cell.claims_time
+    describe(line, f"{name}: " + (time_text(cell.seconds_to_target) if reached else "missed"
+                                  if cell.claims_time else "speed ceiling, no claim"), name)
+
+
+def _name_ends(axes: Axes, cells: list[Cell], scale: float, names: dict[Cell, str]) -> None:
+    """Writes names beside the axes, as close to the ends of their lines as they have room. Lines
+    that end early have the outer names, so that the thin lines to the names do not cross."""
+    ends = {cell: (cell.curve[-1].training_time * scale, cell.curve[-1].metric) for cell in cells}
+    to_axes = axes.transData + axes.transAxes.inverted()
+    places = {cell: to_axes.transform(end) for cell, end in ends.items()}
+    lean = 0.3 if cells and cells[0].lower_is_better else -0.3
+    order = sorted(cells, key=lambda cell: -places[cell][1] - lean * places[cell][0])
+    step = NAME / 72 / (axes.get_position().height * axes.get_figure().get_figheight())
+    heights: list[float] = []
+    for at, cell in enumerate(order):
+        highest = heights[-1] - step if heights else 1.0
+        heights.append(min(highest, max(places[cell][1], (len(order) - 1 - at) * step)))
+    for cell, height in zip(order, heights):
+        colour = style_of(cell.variant.strategy).colour
+        written = axes.annotate(
+            names[cell], ends[cell], xytext=(1.05, height), textcoords="axes fraction",
+            va="center", fontsize=9, color=INK, annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 1.2, "alpha": 0.8,
+                        "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5)})
+        light(written, names[cell])
+        light(written.arrow_patch, names[cell])
 
 
 def _draw_target(axes: Axes, cell: Cell) -> None:
@@ -94,33 +84,21 @@ def _draw_target(axes: Axes, cell: Cell) -> None:
                   color=INK)
 
 
-def _times_shown(runs: list[Run]) -> tuple[list[list[float]], list[float]]:
-    """The seconds of each cell's line, without 0, and the seconds of all marks and failures. Lines
-    are medians, so that a single slow run hardly stretches the axis."""
-    cells = {run.cell for run in runs}
-    lines = [[point.training_time for point in cell.curve if point.training_time > 0]
-             for cell in cells]
-    marks = [run.evaluations[-1].training_time for run in runs
-             if run.status == "failed" and run.evaluations]
-    marks += [cell.seconds_to_target for cell in cells
-              if cell.claims_time and math.isfinite(cell.seconds_to_target)]
-    return [line for line in lines if line], [time for time in marks if time > 0]
-
-
-def _set_time_axis(axes: Axes, runs: list[Run]) -> float:
-    """Fits the time axis to the lines and marks. Returns the number of axis units in a second."""
-    lines, marks = _times_shown(runs)
-    ends = [max(line) for line in lines]
-    last = max([*ends, *marks], default=1.0)
-    scale, unit = time_unit(last)
-    if ends and max(ends) > LOG_RATIO * min(ends):
+def _set_time_axis(axes: Axes, cells: Iterable[Cell]) -> float:
+    """Fits the time axis to the lines, which are medians, so that a single slow run hardly
+    stretches it. Returns the number of axis units in a second."""
+    lines = [line for cell in cells
+             if (line := [point.training_time for point in cell.curve if point.training_time > 0])]
+    ends = [max(line) for line in lines] or [1.0]
+    scale, unit = time_unit(max(ends))
+    if max(ends) > LOG_RATIO * min(ends):
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(PLAIN)
-        axes.set_xlim(min([*map(min, lines), *marks]) * scale / 1.1, last * scale * 1.1)
-        axes.set_xlabel(f"training time ({unit}, log scale; without evaluations)")
+        axes.set_xlim(min(map(min, lines)) * scale / 1.1, max(ends) * scale * 1.1)
+        axes.set_xlabel(f"training time ({unit}, log scale)")
     else:
-        axes.set_xlim(0, last * scale * 1.02)
-        axes.set_xlabel(f"training time ({unit}; without evaluations)")
+        axes.set_xlim(0, max(ends) * scale * 1.02)
+        axes.set_xlabel(f"training time ({unit})")
     return scale
 
 
@@ -136,31 +114,21 @@ def _set_metric_axis(axes: Axes, runs: list[Run]) -> None:
         axes.set_ylabel("accuracy (%)")
 
 
-def draw_panel(axes: Axes, workload: str, runs: list[Run],
-               names: dict[Cell, str]) -> list[Line2D]:
-    """Draws one workload: lines, bands, target, failures.
-
-    Returns the entries for the legend, ranked.
-    """
+def draw_panel(axes: Axes, runs: list[Run], names: dict[Cell, str]) -> None:
+    """Draws one workload: the target, lines, bands and names."""
+    cells = [cell for cell, _ in ranked(runs)]
     _set_metric_axis(axes, runs)
-    scale = _set_time_axis(axes, runs)
-    for target in {run.cell.target: run.cell for run in runs}.values():
+    scale = _set_time_axis(axes, cells)
+    for target in {cell.target: cell for cell in cells}.values():
         _draw_target(axes, target)
-    lines = ranked(runs)
-    styles = styles_of(cell.variant.strategy for cell, _ in lines)
-    entries = [_draw_cell(axes, cell, group, scale, names[cell], style)
-               for (cell, group), style in zip(lines, styles)]
+    story = told(cells)
+    for cell in cells:
+        _draw_cell(axes, cell, scale, names[cell], cell in story)
     axes.margins(y=0.1)  # room for the target's label
     axes.autoscale_view(scalex=False)
-    axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False,
-                fontsize=9.5, handlelength=4.2, labelspacing=0.75, borderaxespad=0,
-                title="training time to target", title_fontsize=9.5,
-                alignment="left")
-    axes.set_title(f"{workload}: {SHOWS[runs[0].cell.shows]}", loc="left", fontsize=13,
-                   fontweight="bold", color=INK, pad=22)
-    axes.text(0, 1.025, _conditions(runs), transform=axes.transAxes, fontsize=9.5, color=FAINT)
+    _name_ends(axes, story, scale, names)
+    entitle(axes, f"{cells[0].target_metric.capitalize()} over time")
     tidy(axes)
-    return entries
 
 
 def _conditions(runs: list[Run]) -> str:
@@ -171,12 +139,8 @@ def _conditions(runs: list[Run]) -> str:
     return f"{dataset}, global batch {batch}, {workers}"
 
 
-MARKS = ("Marks: training time to target, geometric mean of the runs; the median where one missed "
-         "it; hollow: missed.")
-
-
-def footer(runs: list[Run], marks: str = MARKS) -> str:
-    """The footer of the figure: machine, date and source of the numbers."""
+def footer(runs: list[Run]) -> str:
+    """The footer of the figure: lines, machine, date and source of the numbers."""
     counts = {len({run.seed for run in group}) for workload in {run.workload for run in runs}
               for group in group_runs(run for run in runs if run.workload == workload).values()}
     seeds = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(max(counts))
@@ -184,41 +148,44 @@ def footer(runs: list[Run], marks: str = MARKS) -> str:
     commits = sorted({run.commit[:10] + (" with changes" if run.dirty else "") for run in runs})
     dates = sorted({run.date for run in runs})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    text = (f"Lines: median over {seeds} seed{'s' * (seeds != '1')}; bands: lowest to highest. "
-            f"{marks}\n{'; '.join(machines)}. {when}. Commit {', '.join(commits)}.")
+    text = (f"Lines: median over {seeds} seed{'s' * (seeds != '1')}.\n"
+            f"{'; '.join(machines)}. {when}. Commit {', '.join(commits)}.")
     if len(machines) > 1:
         text += " Different machines: times are not comparable."
     return text
 
 
 def draw_race(runs: list[Run]) -> Figure:
-    """Draws the whole figure; the caller saves and closes it."""
-    workloads = list(dict.fromkeys(run.workload for run in runs))
-    shown = {workload: fitting((run for run in runs if run.workload == workload), MOST_LINES)
-             for workload in workloads}
-    lines = max(len(group_runs(own)) for own, _ in shown.values())
-    heights = max(3.9, (lines + 2) * ENTRY + 1.1) * len(workloads) + 1.5
-    figure, grid = plt.subplots(len(workloads), 1, figsize=(11, heights), squeeze=False)
-    for axes, workload in zip(grid[:, 0], workloads):
-        own = [run for run in runs if run.workload == workload]
-        draw_panel(axes, workload, shown[workload][0], cell_labels(group_runs(own)))
-    figure.subplots_adjust(left=0.075, right=0.62, top=1 - 1.15 / heights, bottom=1.15 / heights,
-                           hspace=1.4 / max(2.6, lines * ENTRY))
+    """Draws each workload's rows and, beside them, its curves; the caller saves and closes it."""
+    names: dict[Cell, str] = {}
+    shown: dict[str, tuple[list[Run], str]] = {}
+    for workload in dict.fromkeys(run.workload for run in runs):
+        every = [run for run in runs if run.workload == workload]
+        names |= cell_labels(group_runs(every))
+        shown[workload] = fitting(every, MOST_ROWS)
+    heights = [max(2.0, height_beside(names[cell] for cell in group_runs(own)))
+               for own, _ in shown.values()]
+    whole = sum(heights) + BESIDE * len(shown) + 0.9
+    figure = plt.figure(figsize=(11, whole))
+    top = whole - 0.55
+    for (workload, (own, _)), height in zip(shown.items(), heights):
+        bottom = top - 0.95 - height
+        left, right = (figure.add_axes((at / 11, bottom / whole, width / 11, height / whole))
+                       for at, width in ((1.75, 2.2), (7.3, 2.3)))
+        figure.text(0.02, (top - 0.12) / whole, f"{workload}: {SHOWS[own[0].cell.shows]}",
+                    fontsize=13, fontweight="bold", color=INK, va="top")
+        figure.text(0.02, (top - 0.37) / whole, _conditions(own), fontsize=9.5, color=FAINT,
+                    va="top")
+        draw_forest(own, names, left)
+        draw_panel(right, own, names)
+        top = bottom - BESIDE + 0.95
     strategies = strategies_text(run.variant.strategy for run in runs)
-    figure.text(0.02, 1 - 0.3 / heights, f"Who reaches the target first? {strategies}",
+    figure.text(0.02, 1 - 0.1 / whole, f"Who reaches the target first? {strategies}",
                 fontsize=16, fontweight="bold", color=INK, va="top")
-    figure.text(0.02, 0.14 / heights, footer(runs), fontsize=8.5, color=FAINT, va="bottom",
+    figure.text(0.02, 0.1 / whole, "Marks: runs, compared with the run of the same seed; bars: "
+                f"intervals. {footer(runs)}", fontsize=8.5, color=FAINT, va="bottom",
                 linespacing=1.5)
     return tell(figure, {workload: note for workload, (_, note) in shown.items()})
-
-
-def legend_below(axes: Axes, entries: list[Line2D], names: list[str]) -> None:
-    """Adds a legend below the figure, in two columns if the names are short."""
-    short = max(map(len, names)) <= 24
-    axes.legend(entries, [textwrap.fill(name, 50, break_on_hyphens=False) for name in names],
-                loc="upper left", bbox_to_anchor=(-0.14, -0.18), ncols=2 if short else 1,
-                frameon=False, fontsize=9, borderaxespad=0, columnspacing=1,
-                handlelength=3.6 if any(len(entry.get_xdata()) != 1 for entry in entries) else 1.2)
 
 
 def draw(runs: list[Run]) -> Figure | None:
@@ -228,12 +195,9 @@ def draw(runs: list[Run]) -> Figure | None:
         return None
     if all(len(run.evaluations) <= 2 and not math.isfinite(run.time_to_target) for run in runs):
         return None
-    figure, axes = plt.subplots(figsize=(NARROW, 3.6))
     names = cell_labels(group_runs(runs))
-    runs, others = fitting(runs, MOST_LINES)
-    entries = draw_panel(axes, runs[0].workload, runs, names)
-    axes.set_xlabel(axes.get_xlabel().replace("; without evaluations", ""))  # stated on the page
-    axes.texts[-1].set_text("")  # stated on the page, too
-    entitle(axes, "The race")
-    legend_below(axes, entries, [names[cell] for cell, _ in ranked(runs)])
+    runs, others = fitting(runs, MOST_ROWS)
+    figure, axes = plt.subplots(figsize=(NARROW, 4.2))
+    figure.subplots_adjust(right=0.66)
+    draw_panel(axes, runs, names)
     return tell(figure, {"": others})

@@ -17,8 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
-from axes_style import INK, entitle, tidy
-from figure_race import NARROW, legend_below
+from axes_style import INK, NARROW, entitle, legend_below, tidy
 from hover import describe
 from palette import Style, styles_of
 from labels import labels

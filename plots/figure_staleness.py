@@ -9,8 +9,7 @@ from plain_style import plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from axes_style import INK, tidy
-from figure_race import NARROW
+from axes_style import INK, NARROW, tidy
 from hover import describe
 from palette import Style, style_of
 from labels import cell_labels

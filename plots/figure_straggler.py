@@ -22,13 +22,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from figure_files import save_figure
-from axes_style import INK, entitle, tidy_rows
-from figure_race import NARROW
+from axes_style import INK, NARROW, entitle
 from hover import describe
 from labels import labels
 from palette import style_of
 from judgement import Run, Variant, judge, runs_of
 from output_files import run_command
+from rows import rows_beside
 from selection import MOST_ROWS, fitting, tell
 from strategies import claims_time
 from wording import plural
@@ -91,10 +91,8 @@ def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
                              markersize=7, color=style.colour, zorder=4, markeredgewidth=0.8,
                              markeredgecolor="white")
         describe(marks, f"{names[variant]} keeps {min(ratios):.2f} to {max(ratios):.2f} in "
-                        f"{plural(len(ratios), 'run')}, the median is {middle:.2f}")
+                        f"{plural(len(ratios), 'run')}, the median is {middle:.2f}", names[variant])
         axes.plot([middle] * 2, [row - 0.34, row + 0.34], color=INK, linewidth=2, zorder=3)
-        axes.annotate(f"{middle:.2f}", (1, row), xytext=(6, 0), va="center", fontsize=9.5,
-                      xycoords=("axes fraction", "data"), textcoords="offset points", color=INK)
     first = next(iter(kept))
     factor = float(first.straggler.split(":")[1])
     shares = {variant.workers: (variant.workers - 1 + 1 / factor) / variant.workers
@@ -102,14 +100,12 @@ def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
     _draw_expectation(axes, 1 / factor, "waits for it", "right")
     for share in shares.values():
         _draw_expectation(axes, share, "loses its share", "left")
-    axes.set_yticks(range(len(kept)), [names[variant] for variant in kept], fontsize=10,
-                    color=INK)
-    axes.set_ylim(len(kept) - 0.5, -0.5)
+    rows_beside(axes, [names[variant] for variant in kept],
+                [f"{statistics.median(ratios):.2f}" for ratios in kept.values()])
     axes.set_xlim(0, max(1.05, 1.05 * max(max(ratios) for ratios in kept.values())))
     axes.set_xlabel("share of its speed that it keeps (1 = as fast as without)")
     entitle(axes, f"{workload}: worker {first.straggler.split(':')[0]} of {first.workers} takes "
                   f"{factor:g} times its time", pad=18)
-    tidy_rows(axes)
 
 
 def draw(runs: list[Run]) -> Figure | None:

@@ -12,12 +12,11 @@ from collections.abc import Container, Iterable
 
 from matplotlib.figure import Figure
 
-from axes_style import entitle
+from axes_style import LOG_RATIO, entitle
 from hover import describe
-from figure_race import LOG_RATIO
-from figure_time_to_target import Rows, rows_figure
 from labels import cell_labels
 from judgement import Run, ranked
+from rows import Rows, rows_figure
 from selection import MOST_ROWS, fitting, tell
 from wording import time_text, time_unit
 

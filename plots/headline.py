@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from palette import style_of
-from wording import longer_text, plural, span_text, tied, time_text
+from wording import (least_text, listed, longer_text, out_text, plural, span_text, tied,
+                     time_text)
 
 Json = dict[str, Any]
 
@@ -30,6 +31,7 @@ class Headline:
     certainty: str  # key of BADGES
     badge: str
     sure: str  # one or two sentences about certainty
+    lead: str = ""  # the whole answer, if the matrix raced for a decision
 
 
 def _goal(judged: Json) -> str:
@@ -178,6 +180,60 @@ def _winner(name: str, cell: Json) -> str:
     return name if reached == count else f"{name} ({reached} of {count} runs)"
 
 
+def _ahead(judged: Json, names: list[str]) -> str:
+    """`1.31 (1.22 to 1.41) times as fast as single`; if the first is `single`, or there is none,
+    how much longer the next takes."""
+    def span(low: float | None, high: float | None) -> str:
+        return f" ({low:.2f} to {high:.2f})" if low and high else ""
+
+    versus = [cell.get("against_single") for cell in judged["cells"]]
+    single = next((name for name, one in zip(names, versus)
+                   if one and one["low"] == one["high"] == 1), names[0])
+    if versus[0] and single != names[0]:
+        low, high = (1 / end if end else None for end in (versus[0]["high"], versus[0]["low"]))
+        return f"{1 / versus[0]['time']:.2f}{span(low, high)} times as fast as {single}"
+    against = judged["cells"][1]["against_first"] if len(names) > 1 else {}
+    return (f"{names[1]}, the next, takes {against['time']:.2f}"
+            f"{span(against['low'], against['high'])} times as long" if "time" in against else "")
+
+
+def _surely_slower(judged: Json, names: list[str]) -> str:
+    """`9 strategies are certainly slower, by at least 1.1 times`; empty if none is."""
+    slower = _names(judged, names, "slower")
+    if not slower:
+        return ""
+    bounds = [(cell.get("left_out") or {}).get("at_least") or cell["against_first"].get("low")
+              for _, cell in slower]
+    several = len({cell["cell"]["strategy"] for _, cell in slower}) == len(slower)
+    who = (listed([name for name, _ in slower]) if len(slower) <= MOST_SLOWER
+           else f"{len(slower)} {'strategies' if several else 'cells'}")
+    least = f", by at least {least_text(min(bounds))} times" if all(bounds) else ""
+    return f"{who} {'is' if len(slower) == 1 else 'are'} certainly slower{least}"
+
+
+def _lead(judged: Json, names: list[str]) -> str:
+    """The answer of a race for a decision in one sentence."""
+    decision = judged["decision"]
+    group = [(name, cell) for name, cell in _names(judged, names, "first", "level", "open")
+             if (cell.get("left_out") or {}).get("why", "precise") == "precise"]
+    shown = [name for name, _ in group]
+    if len(shown) > MOST_NAMED:
+        shown[MOST_NAMED - 1:] = [f"{len(shown) - MOST_NAMED + 1} more"]
+    after = f"after {plural(decision['rounds'], 'round')}"
+    ahead = _ahead(judged, names)
+    ends = [cell["against_first"].get("high") for _, cell in group[1:]]
+    if not decision["decided"]:
+        others = f"{listed(shown[1:])} may be as fast" if shown[1:] else "the lead is not certain"
+        said = (f"{shown[0]} leads{f', {ahead}' * bool(ahead)}, but {others}: "
+                f"the time was up {after}")
+    elif len(group) > 1:
+        apart = f", at most {max(ends):.2f} times apart" if all(ends) else ""
+        said = f"{listed(shown)} share first place{apart}, decided {after}"
+    else:
+        said = f"{shown[0]} is first{f': {ahead}' * bool(ahead)}, decided {after}"
+    return "; ".join(filter(None, [said, _surely_slower(judged, names)])) + "."
+
+
 def headline_of(judged: Json, names: list[str]) -> Headline:
     certainty = judged["first"]["certainty"]
     if certainty == "not_reached":
@@ -191,12 +247,18 @@ def headline_of(judged: Json, names: list[str]) -> Headline:
     shown = winners if len(winners) <= MOST_NAMED else winners[:MOST_NAMED - 1]
     against = (f"of {plural(judged['cells'][0]['count'], 'run')}" if certainty == "alone"
                else _against(judged, names))
-    badge = BADGES[certainty]
+    badge, lead, sure = BADGES[certainty], "", _how_sure(judged)
+    if judged.get("decision") and certainty != "alone":
+        certainty = "sure" if judged["decision"]["decided"] else "open"
+        badge = "decided" if judged["decision"]["decided"] else "not decided"
+        lead, against = _lead(judged, names), ""
+        sure = (f"Runs paired by seed; the test allows a look after each round, and all answers of "
+                f"this page together are 95 % sure. {_missing(judged)}")
     if certainty == "level":
         badge += f": these {len(winners)}"
     return Headline(winners=shown, more=len(winners) - len(shown),
                     time=span_text(min(times), max(times), time_text), against=tied(against),
-                    certainty=certainty, badge=badge, sure=tied(_how_sure(judged)))
+                    certainty=certainty, badge=badge, sure=tied(sure), lead=tied(lead))
 
 
 def _unoccupied(cell: Json) -> float | None:
@@ -236,9 +298,17 @@ def factors_text(cell: Json) -> str:
     return f"{against['time']:.2f} = {against['examples']:.2f} × {against['each']:.2f}"
 
 
+def out_of(cell: Json) -> str:
+    """`out after round 2: at least 3.1 times as slow`; empty if the cell was not left out."""
+    out = cell.get("left_out")
+    return out_text(out["round"], out["why"], out["at_least"]) if out else ""
+
+
 def standing_text(cell: Json) -> str:
     """`slower (1.70 to 1.97)`"""
     against = cell["against_first"]
+    if cell.get("left_out"):
+        return out_of(cell)
     word = {"first": "first", "slower": "slower", "level": "less than 3 % apart",
             "open": "not decided", "missed": "missed the target",
             "no_claim": "–"}[against["standing"]]

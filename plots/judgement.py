@@ -33,14 +33,12 @@ class Evaluation(NamedTuple):
 
 
 class CurvePoint(NamedTuple):
-    """An evaluation over all runs of a cell: medians, and the range of the metric."""
+    """An evaluation over all runs of a cell: medians."""
 
     examples: int
     epoch: float
     training_time: float
     metric: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -93,6 +91,24 @@ class Machine(NamedTuple):
         return ", ".join([self.cpu, f"{self.cores} cores", *self.gpus])
 
 
+class Ratio(NamedTuple):
+    """Time to the target divided by that of the reference: the fastest cell of `single`, or the
+    first cell if the workload has none."""
+
+    time: float
+    low: float  # ends of the interval by the test that decides; nan: too few runs
+    high: float
+    runs: dict[int, float]  # by seed, of runs with a partner
+
+
+class LeftOut(NamedTuple):
+    """Why a matrix that races for a decision stopped running a cell."""
+
+    round: int
+    why: str  # slower, precise or missed
+    at_least: float | None  # lower end of the ratio to the leader, if slower
+
+
 @dataclass(frozen=True, eq=False)
 class Cell:
     """One cell on one machine: statistics over its runs, which differ in their seeds. They are
@@ -120,6 +136,9 @@ class Cell:
     bytes_computed: float  # sent in a step by all places
     bytes_counted: float
     staleness: tuple[int, ...]  # number of updates by missed versions
+    ratio: Ratio | None  # None: it missed the target, or claims no time
+    is_reference: bool  # of the ratios
+    left_out: LeftOut | None
 
     @property
     def lower_is_better(self) -> bool:
@@ -191,8 +210,20 @@ def variant_of(cell: Json) -> Variant:
     return Variant(**{name: cell[name] for name in MEMBERS - converted.keys()}, **converted)
 
 
-def _cell(workload: Json, cell: Json) -> Cell:
-    machine, target = workload["machine"], workload["target"]
+def _ratios(workload: Json) -> list[Ratio | None]:
+    """The ratio of each cell, in the judgement's order."""
+    found = [cell.get("against_single") for cell in workload["cells"]]
+    if not any(found):
+        one = {"time": 1.0, "low": 1.0, "high": 1.0}
+        found = [one if cell["against_first"]["standing"] == "first" else cell["against_first"]
+                 for cell in workload["cells"]]
+    return [Ratio(one["time"], _number(one["low"], math.nan), _number(one["high"], math.nan),
+                  {run["seed"]: run["time"] for run in one.get("runs", ())})
+            if one and one.get("time") else None for one in found]
+
+
+def _cell(workload: Json, cell: Json, ratio: Ratio | None) -> Cell:
+    machine, target, left_out = workload["machine"], workload["target"], cell.get("left_out")
     return Cell(
         workload=workload["workload"], variant=variant_of(cell["cell"]),
         machine=Machine(machine["cpu"], machine["cores_used"], tuple(machine["gpus"]),
@@ -207,11 +238,13 @@ def _cell(workload: Json, cell: Json) -> Cell:
         metric=_median(cell["metric"], math.nan),
         times_single=_number(cell["times_single"], math.nan),
         count=cell["count"], reached=cell["reached"], failed=cell["failed"],
-        curve=tuple(CurvePoint(one["examples"], one["epoch"], one["seconds"], one["metric"],
-                               one["low"], one["high"]) for one in cell["curve"]),
+        curve=tuple(CurvePoint(one["examples"], one["epoch"], one["seconds"], one["metric"])
+                    for one in cell["curve"]),
         step_seconds=cell["step_seconds"], bytes_computed=cell["bytes_per_step_computed"],
         bytes_counted=cell["bytes_per_step_counted"],
-        staleness=tuple(cell["staleness"]["histogram"]))
+        staleness=tuple(cell["staleness"]["histogram"]), ratio=ratio,
+        is_reference=ratio is not None and ratio[:3] == (1, 1, 1),
+        left_out=left_out and LeftOut(*(left_out[name] for name in LeftOut._fields)))
 
 
 def _run(cell: Cell, run: Json) -> Run:
@@ -230,8 +263,9 @@ def _run(cell: Cell, run: Json) -> Run:
 
 def runs_of(workloads: Iterable[Json]) -> list[Run]:
     """The runs of judged workloads, in the judgement's order: fastest to the target first."""
-    return [_run(cell, run) for workload in workloads for judged in workload["cells"]
-            for cell in [_cell(workload, judged)] for run in judged["runs"]]
+    return [_run(cell, run) for workload in workloads
+            for judged, ratio in zip(workload["cells"], _ratios(workload))
+            for cell in [_cell(workload, judged, ratio)] for run in judged["runs"]]
 
 
 def read_judgement(file: Path) -> Json:

@@ -110,6 +110,24 @@ def made_up_judgement(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return judgement
 
 
+def race_for_a_decision(judged: dict[str, Any], decided: bool = True,
+                        **left_out: tuple[int, str, float | None]) -> None:
+    """Makes a judged workload one whose matrix raced for a decision: intervals of 10 % to either
+    side, and cells of the strategies `left_out` left out: round, reason, least ratio."""
+    judged["decision"] = {"rounds": 7, "decided": decided, "precision": 0.05}
+    seconds = {cell["cell"]["strategy"]: cell["typical_seconds"] for cell in judged["cells"]}
+    for cell in judged["cells"]:
+        strategy = cell["cell"]["strategy"]
+        ratio = (seconds[strategy] or math.nan) / seconds["single"]
+        around = 1.0 if strategy == "single" else 1.1
+        cell["against_single"] = None if math.isnan(ratio) else {
+            "time": ratio, "low": ratio / around, "high": ratio * around,
+            "runs": [{"seed": run["seed"], "time": run["seconds_to_target"] / seconds["single"]}
+                     for run in cell["runs"] if run["seconds_to_target"]]}
+        out = left_out.get(strategy)
+        cell["left_out"] = out and dict(zip(("round", "why", "at_least"), out))
+
+
 def made_up_runs(records: Iterable[dict[str, Any]]) -> list[Run]:
     """The judged runs of these records, in the order of the records."""
     records = list(records)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headline import Headline, factors_text, headline_of, standing_text, why_of
+from headline import Headline, factors_text, headline_of, out_of, standing_text, why_of
 from inline_svg import Graphic
 from page_claims import Claim, claims_of, command_that_decides
 from palette import styles_of
@@ -152,7 +152,7 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
     times, processes = cell["times_single"], cell["cell"]["processes"]
     return [
         Value(str(place) if claims else "–", place),
-        Value(label, label),
+        Value(label, label, out_of(cell)),
         Value(f"{cell['cell']['workers']} × {cell['cell']['threads_per_worker']}",
               cell["cell"]["workers"],
               f"{processes} processes" if processes > 1 else ""),

@@ -77,6 +77,14 @@
     folded.forEach((each) => { each.open = false; });
   });
 
+  // A strategy's name or mark under the pointer lights it everywhere, and dims others in figures.
+  const named = [...document.querySelectorAll("[data-name]")];
+  addEventListener("pointerover", (event) => {
+    const name = event.target.closest?.("[data-name]")?.dataset.name;
+    document.body.classList.toggle("lights", name !== undefined);
+    for (const each of named) each.classList.toggle("lit", each.dataset.name === name);
+  });
+
   const copy = async (button) => {
     const code = button.parentElement.querySelector("code");
     try {

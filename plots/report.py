@@ -9,7 +9,9 @@ it. Replaces its own earlier files; with --overwrite any file except records. Ru
 are drawn by the same figures, each with a mark.
 """
 
+import re
 import sys
+from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,7 +33,7 @@ from figure_files import save_figure
 from graphs import GraphsError, write_pictures
 from inline_svg import Graphic, colour_rules, colour_variable, inline_svg
 from axes_style import FAINT
-from page import COLUMNS, Page, page_of
+from page import COLUMNS, CellRow, Page, page_of
 from page_claims import Claim
 from judgement import Run, read_judgement, runs_of
 from output_files import MARK, new_file, overwrite_in
@@ -41,13 +43,12 @@ PLOTS = Path(__file__).resolve().parent
 # The figures of each section, drawn for each workload if its records have data for them: NAME of
 # plots/figure_NAME.py, and a sentence that describes the picture.
 RESULT = {
-    "time_to_target": "Training time to the target, every run a mark. The bar is the geometric "
-                      "mean, or the median where a run missed the target.",
+    "forest": "How many times as fast each strategy reached the target: a mark is a run, against "
+              "the run of the same seed; the tick is their mean, the bar its interval.",
+    "race": "The target's metric against training time, median over runs; grey: the other "
+            "strategies.",
 }
 WHY = {
-    "race": "The target's metric against training time, a line for each strategy, bands over runs; "
-            "a mark on the target's line: the time to target, the geometric mean, or the median "
-            "where a run missed it.",
     "time_split": "A worker's step on the training clock: compute, exposed communication, waiting, "
                   "input, update, and what passes between kernels.",
     "efficiency": "Examples to the target against time per example; dashed lines join equal times.",
@@ -61,7 +62,7 @@ WHY = {
 MOST_IN_SHORT = 8  # workloads in the summary on the terminal
 
 # Figures that a claim does not repeat: they would mix workloads, and each workload has its own.
-OF_ONE_WORKLOAD = {"race", "time_split", "efficiency", "scaling"}
+OF_ONE_WORKLOAD = {"forest", "race", "time_split", "efficiency", "scaling"}
 
 
 class Figures:
@@ -127,11 +128,19 @@ def graph_pictures(folder: Path, overwrite: bool) -> list[Graphic]:
         return [Graphic("missing", "", f"Without pictures of graphs: {error}.", "")]
 
 
+def with_names(text: str, cells: list[CellRow]) -> Markup:
+    """The text with an element around each cell's name, which lights it in all figures."""
+    names = sorted((re.escape(escape(cell.label)) for cell in cells), key=len, reverse=True)
+    return Markup(re.sub(rf"\b({'|'.join(names)})\b(?!\w)", r'<span data-name="\1">\1</span>',
+                         escape(text)))
+
+
 def write_page(file: Path, overwrite: bool, page: Page) -> None:
     loader = jinja2.FileSystemLoader(PLOTS)
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters["colour"] = colour_variable
+    environment.filters["named"] = with_names
     body = environment.get_template("report_body.html.j2").render(
         page=page, columns=COLUMNS, of_one_workload=OF_ONE_WORKLOAD)
     light, dark = colour_rules(body)
@@ -163,8 +172,8 @@ def in_short(page: Page) -> list[str]:
     lines = []
     for view in page.workloads[:MOST_IN_SHORT]:
         head = view.headline
-        first = head.badge
-        if head.winners:
+        first = head.lead or head.badge
+        if head.winners and not head.lead:
             more = [f"{head.more} more"] * bool(head.more)
             names = ", ".join([*(name for name, _ in head.winners), *more])
             first = f"{names}, {head.time} ({head.badge})"

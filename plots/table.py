@@ -5,21 +5,15 @@ import math
 
 from judgement import Cell, Run, ranked, speed
 from labels import cell_labels
+from wording import out_text, time_text
 
 FIRST = ("strategy", "workers", "to target", "low .. high", "reached", "vs single")
 WHY = ("strategy", "examples/s", "final", "step %")
 
 
 def format_time(seconds: float) -> str:
-    """The time with three digits and a suitable unit; `-` if the target was missed."""
-    if not math.isfinite(seconds):
-        return "-"
-    for limit, scale, unit in ((1e-3, 1e6, "us"), (1.0, 1e3, "ms"), (math.inf, 1.0, "s")):
-        if seconds < limit:
-            value = seconds * scale
-            digits = 2 if value < 10 else 1 if value < 100 else 0
-            return f"{value:.{digits}f} {unit}"
-    raise AssertionError("no unit fits")
+    """The time in ASCII, with three digits and a suitable unit; `-` if the target was missed."""
+    return time_text(seconds).replace("µ", "u").replace("–", "-")
 
 
 def _split(cell: Cell) -> str:
@@ -77,6 +71,7 @@ def render_workload(workload: str, runs: list[Run]) -> str:
     title = f"{workload}: to {first.target_metric} {first.target:g}{unit}"
     lines = [title, *_render([FIRST, *(_row(names[cell], cell, group) for cell, group in order)]),
              "", *_render([WHY, *(_why(names[cell], cell) for cell, _ in order)])]
+    lines += [f"  {names[cell]}: {out_text(*cell.left_out)}" for cell, _ in order if cell.left_out]
     lines += sorted({f"  failed: {run.variant.strategy}, seed {run.seed}: {run.failure}"
                      for run in runs if run.status == "failed"})
     return "\n".join(lines)

@@ -7,31 +7,28 @@ import unittest
 from typing import Any
 
 import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 import figure_bytes
 import figure_efficiency
 import figure_exchanges
+import figure_forest
 import figure_graph_size
 import figure_race
 import figure_scaling
 import figure_staleness
 import figure_straggler
 import figure_time_split
-import figure_time_to_target
 from curves import draw_curves
 from headline import factors_text, headline_of, standing_text, why_of
 from inline_svg import colour_rules, dark_of, inline_svg
-from made_up import (made_up_failure, made_up_judgement, made_up_record, made_up_runs,
-                     made_up_simulated)
+from made_up import made_up_judgement, made_up_record, made_up_runs, made_up_simulated
 from palette import styles_of
 from judgement import Run, group_runs
 from judgement import runs_of as judged_runs
 from selection import MOST_LINES, MOST_ROWS, fitting
 from wording import bytes_text, counts_text, longer_text, time_text
 
-MODULES = (figure_race, figure_time_to_target, figure_time_split, figure_efficiency)
+MODULES = (figure_race, figure_forest, figure_time_split, figure_efficiency)
 
 
 def runs_of(*records: dict[str, Any]) -> list[Run]:
@@ -77,42 +74,6 @@ class Figures(unittest.TestCase):
         self.assertGreater(marks["all_reduce"][0], 320)
         self.assertEqual(set(marks), {"local_sgd", "all_reduce", "single", "independent",
                                       "async_shared"})
-
-    def test_show_every_run_missed_and_failed_ones_too(self) -> None:
-        runs = runs_of(*some_records(), made_up_failure("resnet9_thin", "single", 4, 2))
-        (axes,) = figure_time_to_target.draw(runs).axes
-        marks = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
-        self.assertEqual(sum(len(line.get_xdata()) for line in marks), 10)  # without `independent`
-        self.assertEqual([line.get_marker() for line in marks].count("X"), 1)
-        bars = [line for line in axes.get_lines() if line.get_linestyle() == "-"]
-        self.assertEqual(len(bars), 3)
-        for bar in bars:
-            low, high = sorted(bar.get_ydata())
-            inside = [y for line in marks for y in line.get_ydata() if low < y < high]
-            self.assertAlmostEqual(sum(inside) / len(inside), (low + high) / 2)
-            self.assertLess(max(inside) - min(inside), 0.51 * (high - low))  # and half of marks
-
-    def test_write_missed_where_no_other_text_is(self) -> None:
-        missed = made_up_record("resnet9_thin", "parameter_server_async", 4)
-        missed.update(status="missed", training_time_to_target_ns=None)
-        for others in (some_runs(), runs_of(made_up_record("resnet9_thin", "in_graph", 1))):
-            self.expect_missed_apart(figure_time_to_target.draw([*others, *runs_of(missed)]))
-
-    def expect_missed_apart(self, figure: Figure) -> None:
-        words_of_it = "hollow: missed the target"
-        renderer = figure.canvas.get_renderer()
-        figure.draw(renderer)
-        (axes,) = figure.axes
-        low, high = axes.get_xlim()
-        undrawn = {label for at, label in zip(axes.get_xticks(), axes.get_xticklabels())
-                   if not low <= at <= high}
-        boxes = {text.get_text(): text.get_window_extent(renderer)
-                 for text in figure.findobj(Text) if text.get_text() and text not in undrawn}
-        self.assertIn(words_of_it, boxes)
-        for words, box in boxes.items():
-            if words != words_of_it:
-                self.assertFalse(box.overlaps(boxes[words_of_it]), words)
-        self.assertLess(boxes[words_of_it].x1, figure.bbox.x1)
 
     def test_split_a_step_into_parts_that_add_up(self) -> None:
         runs = some_runs()
@@ -179,14 +140,15 @@ class Figures(unittest.TestCase):
         self.assertIn("hollow: more workers than cores", legend)
 
     def test_say_on_hover_what_a_mark_shows(self) -> None:
-        for module, title in ((figure_time_to_target, "all_reduce, seed 2: "),
+        for module, title in ((figure_forest, "all_reduce, seed 2: "),
                               (figure_time_split, "compute: "),
                               (figure_efficiency, "all_reduce: "), (figure_race, "all_reduce: ")):
             with self.subTest(module=module.__name__):
                 svg = inline_svg(module.draw(some_runs()), "f1", "")
-                said = re.findall(r"<g><title>([^<]*)</title>", svg)
+                said = re.findall(r"<title>([^<]*)</title>", svg)
                 self.assertTrue(any(text.startswith(title) for text in said), said)
                 self.assertFalse("hover:" in svg)
+                self.assertIn('<g data-name="all_reduce">', svg)  # its name, beside or below
 
     def test_leave_workers_that_share_a_gpu_out_of_scaling(self) -> None:
         records = [with_workers("all_reduce", n, 100.0 * n) for n in (1, 2)]
@@ -269,7 +231,7 @@ class ThousandCells(unittest.TestCase):
         runs = some_runs()
         for most in (4, 1):  # one cell for each strategy
             self.assertEqual(fitting(runs, most), (runs, ""))
-        self.assertEqual(figure_time_to_target.draw(runs).texts, [])
+        self.assertEqual(figure_forest.draw(runs).texts, [])
 
     def test_look_apart_where_they_have_lines(self) -> None:
         shown, _ = fitting((run for run in self.runs if run.variant.strategy == "all_reduce"),

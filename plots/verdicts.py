@@ -20,7 +20,7 @@ from judgement import ROOT, Json, judge
 from page import cell_labels
 from page_claims import VERDICTS, decided_text
 from strategies import PlotsError
-from wording import plural
+from wording import listed, plural
 
 RACE = "results/epyc-2-cores/quick"  # has race.png
 # Folders by machine. The first folder that has evidence for a claim decides it.
@@ -31,10 +31,6 @@ TAUGHT = "results/claims.md"
 WIDTH = 118
 SHORT_STEP = 1e-3  # seconds; in shorter steps exchanges cost more than computing
 OUTCOME = re.compile(r"^([a-z ]+): .* seeds\)")
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _filled(text: str) -> str:
@@ -53,7 +49,7 @@ def _threads(cells: list[Json]) -> str:
     (usual, _), *others = Counter(of.values()).most_common()
     return ", ".join([
         f"{plural(usual[0], 'worker')} with {plural(usual[1], 'thread')} each",
-        *(f"{_listed([name for name in of if of[name] == share])} {plural(share[0], 'worker')} "
+        *(f"{listed([name for name in of if of[name] == share])} {plural(share[0], 'worker')} "
           f"with {share[1]}" for share, _ in others)])
 
 
@@ -66,14 +62,16 @@ def _verdict(judged: Json) -> str:
     if sum(judged["cells"][0]["step_seconds"].values()) < SHORT_STEP:
         text += " (a step takes microseconds, so this shows the overhead of strategies)"
     first = [name for name, _ in headline.winners] + [f"{headline.more} more"] * (headline.more > 0)
+    if headline.lead:
+        return f"{text}: {headline.lead}"
     if first:
-        text += f": {_listed(first)} first, in {headline.time}"
+        text += f": {listed(first)} first, in {headline.time}"
         text += f" ({headline.badge}{' of their order' * (headline.certainty == 'open')})"
     text += "." if headline.certainty in GROUPS else f". {headline.against}"
     missed = [f"{name} in {cell['count'] - cell['reached']} of {cell['count']} runs"
               for name, cell in zip(names, judged["cells"])
               if cell["claims_time"] and cell["reached"] < cell["count"]]
-    return text + (f" The target was missed by {_listed(missed)}." if missed else "")
+    return text + (f" The target was missed by {listed(missed)}." if missed else "")
 
 
 def race_text(judgement: Json) -> str:
@@ -86,8 +84,8 @@ def race_text(judgement: Json) -> str:
     which = (f"all {len(raced)} strategies that can run alone ({len(table) - len(raced)} more "
              "compress another strategy's exchanges)" if raced == alone
              else ", ".join(sorted(raced)))
-    names = _listed([one["workload"] for one in workloads])
-    return f"![Metric against training time on {names}]({RACE}/race.png)\n\n" + _filled(
+    names = listed([one["workload"] for one in workloads])
+    return f"![Who reaches the target first on {names}]({RACE}/race.png)\n\n" + _filled(
         f"The race of {which} on {_machine(judgement)} ([records]({RACE})): {_threads(cells)}. "
         + " ".join(map(_verdict, workloads)))
 
@@ -113,9 +111,9 @@ def count_text(machines: list[list[Json]]) -> str:
     told = [f"{word.removesuffix(' here').capitalize()}: {counts[verdict]}"
             for verdict, word in VERDICTS.items() if verdict != "does not hold here"]
     return _filled(f"[{len(claims)} common claims]({TAUGHT}) were tested on "
-                   f"{_listed([_machine(one[0]) for one in machines])}. {'. '.join(told)}. "
+                   f"{listed([_machine(one[0]) for one in machines])}. {'. '.join(told)}. "
                    f"Does not hold: {len(refuted)}"
-                   f"{f' ({_listed(refuted)})' * bool(refuted)}.")
+                   f"{f' ({listed(refuted)})' * bool(refuted)}.")
 
 
 def _numbers(claim: Json) -> str:

@@ -87,3 +87,22 @@ def counts_text(values: Iterable[int]) -> str:
 
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def listed(names: list[str]) -> str:
+    """`a, b and c`; `a, 1 process; b and c` if a name has a comma."""
+    comma = "; " if any("," in name for name in names) else ", "
+    return " and ".join(filter(None, [comma.join(names[:-1]), *names[-1:]]))
+
+
+def least_text(value: float) -> str:
+    """`3.1`, `1.07`, `63`: a lower bound with two digits or two places, rounded down."""
+    places = 2 if value < 1.1 else 1 if value < 10 else 0
+    return f"{math.floor(value * 10**places + 1e-9) / 10**places:.{places}f}"
+
+
+def out_text(round_: int, why: str, at_least: float | None, unit: str = " times as slow") -> str:
+    """`out after round 2: at least 3.1 times as slow`"""
+    reason = {"slower": f"at least {least_text(at_least or 1)}{unit}",
+              "precise": "known precisely enough", "missed": "misses the target"}[why]
+    return f"out after round {round_}: {reason}"

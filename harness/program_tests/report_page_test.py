@@ -161,6 +161,17 @@ class Page(Opened):
         self.assertEqual(self.strategies(), [])
         self.assertEqual(self.chromium.ask(shown), "0 of 18 cells")
 
+    def test_lights_a_strategy_in_every_figure_and_table_under_the_pointer(self) -> None:
+        self.chromium.hover("#board [data-name=all_reduce]")
+        lit = self.chromium.ask("[...document.querySelectorAll('.lit')].map(e => e.dataset.name)")
+        self.assertEqual(set(lit), {"all_reduce"})
+        for place in ("#board", "#why table", ".card figure:nth-of-type(1) svg", ".card div svg"):
+            self.assertTrue(self.chromium.ask(f"!!document.querySelector('{place} .lit')"), place)
+        dimmed = "document.querySelector('.card svg [data-name=single]')"
+        self.assertEqual(self.chromium.ask(f"getComputedStyle({dimmed}).opacity < 1"), True)
+        self.chromium.hover("h1")
+        self.assertEqual(self.chromium.ask("document.querySelectorAll('.lit, .lights').length"), 0)
+
     def test_sorts_on_a_phone(self) -> None:
         self.chromium.resize(390, 844)
         self.chromium.click("th[data-key=example] button")

@@ -101,12 +101,18 @@ class Browser:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
-    def click(self, selector: str) -> None:
-        """Clicks with the mouse at the element's place on the screen."""
+    def hover(self, selector: str) -> list[float]:
+        """Moves the mouse to the element's place on the screen, which is returned."""
         box = self.ask(f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
                        "e.scrollIntoView({block: 'center', behavior: 'instant'});"
                        "const b = e.getBoundingClientRect();"
                        "return [b.x + b.width / 2, b.y + b.height / 2]; })()")
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
+        return box
+
+    def click(self, selector: str) -> None:
+        """Clicks with the mouse at the element's place on the screen."""
+        box = self.hover(selector)
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left",
                       clickCount=1)
