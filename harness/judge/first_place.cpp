@@ -105,7 +105,8 @@ void pair_up(Contest& contest) {
 double p_against_first(const Contest& contest, const CellJudgement& cell) {
   const std::size_t cells = contest.others.size() + 1;
   if (const auto& ratio = cell.against_first.ratio) {
-    return p_of(ratio->time, 1, cells) * contest.alpha / contest.at(ratio->time).alpha;
+    const Certain certain = contest.at(ratio->time);
+    return p_of(ratio->time, 1, certain.cells) * contest.alpha / certain.alpha;
   }
   if (contest.stopping() == Stopping::Rounds) return 1;
   return mann_whitney_p(seconds_to_target(cell), seconds_to_target(contest.first())) *

@@ -109,9 +109,10 @@ std::size_t round_of(std::size_t ordinal) {
   return round;
 }
 
-Certain at_look(Certain whole, std::size_t pairs) {
-  whole.alpha *= share_of_look(std::max<std::size_t>(round_of(pairs), 2) - 1);
-  return whole;
+Certain at_look(const Certain& whole, std::size_t pairs) {
+  const double comparisons = static_cast<double>(whole.cells * (whole.cells - 1)) / 2;
+  const std::size_t look = std::max<std::size_t>(round_of(pairs), 2) - 1;
+  return {.alpha = whole.alpha * share_of_look(look) / comparisons};
 }
 
 MeanRatio mean_ratio(std::span<const LogRatio> ratios) {

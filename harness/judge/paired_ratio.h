@@ -103,8 +103,9 @@ struct Certain {
 };
 
 /// Returns the certainty of a look at `pairs` pairs in a matrix that decides: share_of_look() of
-/// `alpha`, so that all looks of a race together err with a probability of at most `alpha`.
-Certain at_look(Certain whole, std::size_t pairs);
+/// `alpha`, divided by the number of pairs of cells (Bonferroni), so that all looks of a race
+/// together err with a probability of at most `alpha`.
+Certain at_look(const Certain& whole, std::size_t pairs);
 
 /// Returns an interval around `bracket_low` to `bracket_high`. The intervals of all pairs of the
 /// cells together cover the true ratios with a probability of at least 1 - alpha.

@@ -14,34 +14,6 @@
 #include "kernels/base/error.h"
 
 namespace regatta::matrix {
-namespace {
-
-/// `parabola: single is first, decided in 4 rounds; 9 cells are slower`
-std::string line_of(const judge::WorkloadJudgement& race) {
-  std::vector<std::string> first, open;
-  std::int64_t slower = 0;
-  for (const judge::CellJudgement& cell : race.cells) {
-    const judge::Standing standing = cell.against_first.standing;
-    const std::string name = judge::cell_name(*cell.runs.front());
-    if (standing == judge::Standing::First || standing == judge::Standing::Level) {
-      first.push_back(name);
-    }
-    if (standing == judge::Standing::Open) open.push_back(name);
-    slower += standing == judge::Standing::Slower || standing == judge::Standing::Missed;
-  }
-  const std::string leaders = first.empty()
-                                  ? "none reached the target"
-                                  : fmt::format("{} {} first", few_of(first, kMostColumns / 2),
-                                                first.size() == 1 ? "is" : "are");
-  const std::string rounds = system::plural(race.rounds ? race.rounds->rounds : 0, "round");
-  const std::string others = fmt::format("{} certainly slower", slower);
-  return open.empty() ? fmt::format("{}, decided in {}; {}", leaders, rounds, others)
-                      : fmt::format("not decided in {}: {}; open: {}; {}", rounds, leaders,
-                                    few_of(open, kMostColumns / 2), others);
-}
-
-}  // namespace
-
 Decision::Decision(const MatrixPlan& plan, std::size_t planned, double precision,
                    std::vector<record::Record> records)
     : seeds_(plan.seeds), planned_(planned), precision_(precision) {
@@ -55,9 +27,8 @@ void Decision::add(std::vector<record::Record> records) {
 
 void Decision::look() {
   needs_.clear();
-  lines_.clear();
-  const judge::Judgement judgement = judge::judge_races(records_);
-  for (const judge::WorkloadJudgement& race : judgement.workloads) {
+  judgement_ = judge::judge_races(records_);
+  for (const judge::WorkloadJudgement& race : judgement_.workloads) {
     const bool is_open = std::ranges::any_of(race.cells, [](const judge::CellJudgement& cell) {
       return cell.against_first.standing == judge::Standing::Open;
     });
@@ -72,9 +43,8 @@ void Decision::look() {
       Need& own = needs_.try_emplace(judge::request_key(*cell.runs.front()), need).first->second;
       own = std::max(own, need);
     }
-    lines_.push_back(race.cells.front().runs.front()->cell.workload + ": " + line_of(race));
   }
-  for (const judge::WorkloadJudgement& counted : judgement.measurements) {
+  for (const judge::WorkloadJudgement& counted : judgement_.measurements) {
     for (const judge::CellJudgement& cell : counted.cells) {
       needs_[judge::request_key(*cell.runs.front())] = Need::Plan;
     }
@@ -99,7 +69,30 @@ std::string Decision::round_of(std::uint64_t seed) const {
   return fmt::format("{}:{:g}", judge::round_of(ordinal), precision_);
 }
 
-std::vector<std::string> Decision::lines() const { return lines_; }
+std::string line_of(const judge::WorkloadJudgement& race) {
+  std::vector<std::string> first, open;
+  std::int64_t slower = 0;
+  for (const judge::CellJudgement& cell : race.cells) {
+    const judge::Standing standing = cell.against_first.standing;
+    const std::string name = judge::cell_name(*cell.runs.front());
+    if (standing == judge::Standing::First || standing == judge::Standing::Level) {
+      first.push_back(name);
+    }
+    if (standing == judge::Standing::Open) open.push_back(name);
+    slower += standing == judge::Standing::Slower || standing == judge::Standing::Missed;
+  }
+  const std::string leaders = first.empty()
+                                  ? "none reached the target"
+                                  : fmt::format("{} {} first", few_of(first, kMostColumns / 2),
+                                                first.size() == 1 ? "is" : "are");
+  const std::string rounds = system::plural(race.rounds ? race.rounds->rounds : 0, "round");
+  const std::string others = fmt::format("{} certainly slower", slower);
+  const std::string told = open.empty()
+                               ? fmt::format("{}, decided in {}; {}", leaders, rounds, others)
+                               : fmt::format("not decided in {}: {}; open: {}; {}", rounds, leaders,
+                                             few_of(open, kMostColumns / 2), others);
+  return race.cells.front().runs.front()->cell.workload + ": " + told;
+}
 
 double parse_precision(const std::string& text) {
   const bool percent = text.ends_with('%');

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/judge/judgement.h"
 #include "harness/matrix/matrix_plan.h"
 #include "harness/record/record.h"
 
@@ -38,8 +39,8 @@ class Decision {
   /// Returns the value of `--round` for a seed of the plan.
   std::string round_of(std::uint64_t seed) const;
 
-  /// Formats a line for each race: who is first, and after how many rounds that was decided.
-  std::vector<std::string> lines() const;
+  /// The races, as judged from all records so far.
+  const std::vector<judge::WorkloadJudgement>& races() const { return judgement_.workloads; }
 
  private:
   enum class Need {
@@ -54,9 +55,12 @@ class Decision {
   std::size_t planned_;
   double precision_;
   std::vector<record::Record> records_;
+  judge::Judgement judgement_;         ///< of records_
   std::map<std::string, Need> needs_;  ///< by MatrixCell::key
-  std::vector<std::string> lines_;
 };
+
+/// Formats a line about a race: who is first, and after how many rounds that was decided.
+std::string line_of(const judge::WorkloadJudgement& race);
 
 /// Parses `--precision`, such as `5%` or `0.05`. Throws: RunError(Usage).
 double parse_precision(const std::string& text);

@@ -39,6 +39,7 @@ namespace {
 constexpr int kUsage = 1;
 constexpr int kRunFailed = 2;
 constexpr int kSignalled = 128;
+constexpr std::size_t kRunsToDecide = 3;
 
 std::vector<std::string> with_seed(const MatrixCell& cell, std::uint64_t seed) {
   std::vector<std::string> arguments = cell.arguments;
@@ -81,6 +82,9 @@ class Matrix {
     return within_s_ - seconds_gone() - (figure_ ? figure_->cost() : 0);
   }
   void add(std::size_t cell, const judge::FinishedRun& run);
+  /// The time that the begun cells need for the fewest runs that tell cells apart. With less time
+  /// left no other cell begins: few cells that are decided say more than many that are not.
+  double seconds_of_begun() const;
   /// Chooses an index in `missing_`; empty if no run is left, fits or is needed.
   std::optional<std::size_t> next() const;
   bool is_needed(const PlannedRun& run) const {
@@ -160,10 +164,24 @@ void Matrix::add(std::size_t cell, const judge::FinishedRun& run) {
   }
 }
 
+double Matrix::seconds_of_begun() const {
+  if (!decision_) return 0;
+  double seconds = 0;
+  for (const std::size_t cell : begun_) {
+    const bool has_few = runs_of_cell_[cell] < kRunsToDecide;
+    if (!has_few || !is_needed({.cell = cell})) continue;
+    seconds +=
+        static_cast<double>(kRunsToDecide - runs_of_cell_[cell]) * expected(cell).value_or(0);
+  }
+  return seconds;
+}
+
 std::optional<std::size_t> Matrix::next() const {
+  const bool begins = seconds_left() > seconds_of_begun();
   std::vector<std::size_t> needed;
   for (std::size_t i = 0; i < missing_.size(); ++i) {
-    if (is_needed(missing_[i])) needed.push_back(i);
+    const bool fits = begins || begun_.contains(missing_[i].cell);
+    if (fits && is_needed(missing_[i])) needed.push_back(i);
   }
   if (decision_) {  // within a seed the cheapest first: they may decide about the others
     std::ranges::stable_sort(needed, {}, [&](std::size_t i) {
@@ -264,7 +282,7 @@ int Matrix::run(const system::FolderLock& lock) {
   if (figure_) draw();
   leave_notes();
   if (decision_) {
-    for (const std::string& line : decision_->lines()) fmt::print("{}\n", line);
+    for (const auto& race : decision_->races()) fmt::print("{}\n", line_of(race));
   }
   if (!missing_.empty()) say_what_was_left_out();
   if (!figure_failure_.empty())
@@ -381,13 +399,15 @@ void Matrix::leave_notes() const {
       own.tuned = tuned->second;
     }
   }
-  for (const PlannedRun& run : decision_ ? std::vector<PlannedRun>() : missing_) {
+  for (const PlannedRun& run : missing_) {
+    if (decision_ && begun_.contains(run.cell)) continue;  // none is missing for certain
+    if (decision_ && run.seed != plan_.seeds.front()) continue;
     judge::WorkloadNotes& own = notes[plan_.cells[run.cell].workload];
     ++own.missing;
     own.seconds += expected(run.cell).value_or(0);
   }
   for (const PlannedRun& run : missing_) {  // the sum would lack those of cells without a run
-    if (!expected(run.cell)) notes[plan_.cells[run.cell].workload].seconds = 0;
+    if (!decision_ && !expected(run.cell)) notes[plan_.cells[run.cell].workload].seconds = 0;
   }
   try {
     judge::write_notes(leg_.folder, notes);

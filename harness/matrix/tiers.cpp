@@ -99,14 +99,20 @@ workers = 4
 processes = [2, 3]
 )";
 
+/// Lists the strategies. The last are those that cannot win or take long, because a matrix with a
+/// time limit may leave out the last.
 std::string parallel_strategies() {
-  std::vector<std::string> names;
+  std::vector<std::string> names, last;
   for (const strategies::Strategy* strategy : strategies::all_strategies()) {
     if (strategy->workers == strategies::WorkersAre::Replicas ||
         strategies::share_a_replica(strategy->workers)) {
-      names.push_back('"' + std::string(strategy->name) + '"');
+      const bool is_last = strategy->exchange == strategies::Exchange::Nothing ||
+                           (strategy->exchange == strategies::Exchange::Asynchronous &&
+                            strategy->processes == strategies::Processes::WithServers);
+      (is_last ? last : names).push_back('"' + std::string(strategy->name) + '"');
     }
   }
+  names.insert(names.end(), last.begin(), last.end());
   return fmt::format("[{}]", fmt::join(names, ", "));
 }
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix/decision.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/judge/first_place_test.h"
+#include "harness/judge/paired_ratio.h"
+#include "harness/matrix/decided_race_for_test.h"
+#include "kernels/base/error.h"
+
+namespace regatta::matrix {
+namespace {
+
+using judge::Standing;
+using testing::HasSubstr;
+
+/// Runs whose times are `each`, one factor a cell, with `noise`. Equal calls return equal runs.
+MakeRun runs_of(const std::vector<double>& each, double noise) {
+  return [=](std::size_t cell, std::uint64_t seed) {
+    std::mt19937_64 chance(1000 * cell + seed);
+    const double factor = std::exp(noise * std::normal_distribution<double>()(chance));
+    return judge::made_up_run({.strategy = fmt::format("s{}", cell)}, seed, 1e5,
+                              1e-4 * each[cell] * factor, 0.1);
+  };
+}
+
+DecidedRace race_of(const std::vector<double>& each, double noise, std::size_t seeds = 20) {
+  return race_until_decided(each.size(), seeds, runs_of(each, noise),
+                            [](const judge::WorkloadJudgement&) { return false; });
+}
+
+std::size_t runs_of_cell(const DecidedRace& decided, const std::string& strategy) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      decided.records, [&](const auto& run) { return run.cell.strategy == strategy; }));
+}
+
+const judge::CellJudgement& cell_of(const DecidedRace& decided, const std::string& strategy) {
+  return *std::ranges::find_if(decided.race.cells, [&](const judge::CellJudgement& cell) {
+    return cell.runs.front()->cell.strategy == strategy;
+  });
+}
+
+TEST(Decision, LeavesOutCellsThatAreSlowerBeyondDoubt) {
+  const DecidedRace decided = race_of({1, 1.01, 1.02, 1.5, 100}, 0.02);
+  ASSERT_TRUE(decided.race.rounds);
+  EXPECT_TRUE(decided.race.rounds->is_decided);
+  EXPECT_EQ(cell_of(decided, "s4").against_first.standing, Standing::Slower);
+  EXPECT_LE(runs_of_cell(decided, "s4"), 2U);
+  EXPECT_LT(runs_of_cell(decided, "s3"), runs_of_cell(decided, "s0"));
+  ASSERT_TRUE(cell_of(decided, "s4").left_out);
+  EXPECT_LE(cell_of(decided, "s4").left_out->round, 2);
+  EXPECT_GT(cell_of(decided, "s4").against_first.interval->low, 2);
+  EXPECT_THAT(line_of(decided.race), HasSubstr("first, decided in"));
+}
+
+TEST(Decision, EndsAtThePrecisionWhereCellsAreEquallyFast) {
+  const DecidedRace decided = race_of({1, 1, 1}, 0.01);
+  EXPECT_TRUE(decided.race.rounds->is_decided);
+  EXPECT_LT(decided.race.rounds->rounds, 12);
+  EXPECT_EQ(cell_of(decided, "s1").against_first.standing == Standing::Slower, false);
+  EXPECT_EQ(decided.race.first.group, 3U);
+}
+
+TEST(Decision, IsOpenAtTheLastSeedIfTheRunsDoNotDecide) {
+  const DecidedRace decided = race_of({1, 1, 1}, 0.3, 4);
+  EXPECT_FALSE(decided.race.rounds->is_decided);
+  EXPECT_EQ(decided.records.size(), 12U);
+  EXPECT_THAT(line_of(decided.race), HasSubstr("not decided in 4 rounds"));
+}
+
+TEST(Decision, LeavesOutACellThatMissesItsTarget) {
+  const MakeRun usual = runs_of({1, 1.05, 1}, 0.01);
+  const MakeRun misses = [&](std::size_t cell, std::uint64_t seed) {
+    record::Record run = usual(cell, seed);
+    if (cell != 2) return run;
+    run.status = record::Status::Missed;
+    run.training_time_to_target_ns = run.full_time_to_target_ns = {};
+    run.examples_to_target = {};
+    return run;
+  };
+  const auto fine = [](const judge::WorkloadJudgement&) { return false; };
+  const DecidedRace decided = race_until_decided(3, 20, misses, fine);
+  EXPECT_TRUE(decided.race.rounds->is_decided);
+  EXPECT_LE(runs_of_cell(decided, "s2"), 8U);
+  const Standing standing = cell_of(decided, "s2").against_first.standing;
+  EXPECT_TRUE(standing == Standing::Missed || standing == Standing::Slower);
+}
+
+TEST(Decision, HasRoundsThatGrowByAThird) {
+  std::vector<std::size_t> ends;
+  for (std::size_t seeds = 1; seeds < 40; ++seeds) {
+    if (judge::round_of(seeds) != judge::round_of(seeds + 1)) ends.push_back(seeds);
+  }
+  EXPECT_THAT(ends, testing::ElementsAre(1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 29, 38));
+}
+
+TEST(Decision, RefusesAPrecisionThatIsNone) {
+  EXPECT_DOUBLE_EQ(parse_precision("5%"), 0.05);
+  EXPECT_DOUBLE_EQ(parse_precision("0.02"), 0.02);
+  for (const char* text : {"0", "0%", "100%", "1", "-5%", "%", "few"}) {
+    EXPECT_THROW(parse_precision(text), RunError) << text;
+  }
+}
+
+TEST(Decision, NeedsTwoCellsOfEachWorkload) {
+  const MatrixCell one{.workload = "parabola"}, other{.workload = "resnet9_thin"};
+  EXPECT_NO_THROW(require_contests({.seeds = {1}, .cells = {one, one}}));
+  EXPECT_THROW(require_contests({.seeds = {1}, .cells = {one, one, other}}), RunError);
+}
+
+/// An interval excludes 1 if and only if the verdict says slower.
+TEST(Decision, ShowsIntervalsThatSayWhatTheVerdictSays) {
+  for (int matrix = 0; matrix < 20; ++matrix) {
+    const double step = 0.01 * matrix;
+    const DecidedRace decided = race_of({1, 1 + step, 1 + 2 * step, 2}, 0.05, 6);
+    for (const judge::CellJudgement& cell : decided.race.cells) {
+      const auto& interval = cell.against_first.interval;
+      if (!interval) continue;
+      EXPECT_EQ(cell.against_first.standing == Standing::Slower, interval->low > 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regatta::matrix
