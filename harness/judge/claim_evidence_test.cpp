@@ -91,7 +91,6 @@ RatioComparison noisy(double ratio, double noise, std::size_t seeds = 5) {
                         .freedom = seeds - 1,
                         .bracket_low = value,
                         .bracket_high = value};
-  one.p = p_of(*one.pairs, one.boundary);
   return one;
 }
 
@@ -133,7 +132,6 @@ TEST(ClaimEvidence, IsWrongInOneOfTwentyClaimsAtMostAtTheBoundary) {
       }
       RatioComparison one{.what = "", .seeds = 5, .pairs = mean_ratio(pairs)};
       one.ratio = one.pairs->value;
-      one.p = p_of(*one.pairs);
       comparisons.push_back(one);
     }
     decide(comparisons);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks at growing data: each is a comparison of its own, whose error rate is an equal share of the
+// whole (union bound). All looks are repeated from the runs, so nothing but these is kept.
+#include <algorithm>
+#include <set>
+
+#include "harness/judge/compare.h"
+
+namespace regatta::judge {
+namespace {
+
+std::set<std::uint64_t> seeds_of(const Measurements& side) {
+  std::set<std::uint64_t> seeds;
+  for (const FinishedRun& run : side.runs) seeds.insert(run.cell.seed);
+  return seeds;
+}
+
+/// The number of seeds, or of repetitions of a benchmark.
+std::size_t length_of(const Measurements& side) {
+  std::size_t most = seeds_of(side).size();
+  for (const auto& each : side.benchmarks) most = std::max(most, each.seconds.size() + each.failed);
+  return most;
+}
+
+/// Returns the runs of the first `count` seeds and the first `count` repetitions of benchmarks.
+Measurements first_of(const Measurements& side, std::size_t count) {
+  Measurements result = side;
+  const std::set<std::uint64_t> seeds = seeds_of(side);
+  if (count < seeds.size()) {
+    const std::uint64_t end = *std::next(seeds.begin(), static_cast<std::ptrdiff_t>(count));
+    std::erase_if(result.runs, [end](const FinishedRun& run) { return run.cell.seed >= end; });
+  }
+  for (BenchmarkResult& each : result.benchmarks) {
+    each.seconds.resize(std::min(each.seconds.size(), count));
+  }
+  return result;
+}
+
+bool is_decided(const Comparison& comparison) {
+  return comparison.verdict != Verdict::NotEnoughData && comparison.verdict != Verdict::NotMeasured;
+}
+
+/// Puts the verdicts that an earlier look has decided in place of those of `cells`, and notes in
+/// those that are new that they were decided after `seeds` seeds.
+void keep_decided(const std::vector<CellComparison>& earlier, std::size_t seeds,
+                  std::vector<CellComparison>& cells) {
+  for (CellComparison& cell : cells) {
+    const auto before = std::ranges::find_if(earlier, [&](const CellComparison& each) {
+      return each.kind == cell.kind && each.name == cell.name;
+    });
+    for (Comparison CellComparison::*measure :
+         {&CellComparison::speed, &CellComparison::convergence}) {
+      if (before != earlier.end() && is_decided((*before).*measure)) {
+        cell.*measure = (*before).*measure;
+      } else if (is_decided(cell.*measure)) {
+        (cell.*measure).seeds = seeds;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<CellComparison> compare(const Measurements& base, const Measurements& head,
+                                    const CompareOptions& options) {
+  if (options.looks.empty()) return compare_once(base, head, options);
+  CompareOptions once = options;
+  once.alpha /= static_cast<double>(options.looks.size());
+  const std::size_t length = std::min(length_of(base), length_of(head));
+  std::vector<CellComparison> result;
+  for (const std::size_t seeds : options.looks) {
+    auto cells = compare_once(first_of(base, seeds), first_of(head, seeds), once);
+    keep_decided(result, seeds, cells);
+    result = std::move(cells);
+    if (seeds >= length) break;
+  }
+  return result;
+}
+
+}  // namespace regatta::judge
