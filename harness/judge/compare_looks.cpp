@@ -3,6 +3,7 @@
 // Looks at growing data: each is a comparison of its own, whose error rate is an equal share of the
 // whole (union bound). All looks are repeated from the runs, so nothing but these is kept.
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "harness/judge/compare.h"
@@ -25,12 +26,11 @@ std::size_t length_of(const Measurements& side) {
 
 /// Returns the runs of the first `count` seeds and the first `count` repetitions of benchmarks.
 Measurements first_of(const Measurements& side, std::size_t count) {
-  Measurements result = side;
-  const std::set<std::uint64_t> seeds = seeds_of(side);
-  if (count < seeds.size()) {
-    const std::uint64_t end = *std::next(seeds.begin(), static_cast<std::ptrdiff_t>(count));
-    std::erase_if(result.runs, [end](const FinishedRun& run) { return run.cell.seed >= end; });
-  }
+  Measurements result{.runs = {}, .benchmarks = side.benchmarks};
+  std::set<std::uint64_t> seeds = seeds_of(side);
+  while (seeds.size() > count) seeds.erase(std::prev(seeds.end()));
+  std::ranges::copy_if(side.runs, std::back_inserter(result.runs),
+                       [&](const FinishedRun& run) { return seeds.contains(run.cell.seed); });
   for (BenchmarkResult& each : result.benchmarks) {
     each.seconds.resize(std::min(each.seconds.size(), count));
   }
