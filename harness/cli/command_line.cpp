@@ -82,11 +82,11 @@ constexpr system::NumberRange<double> kLevels{
 
 /// Parses ascending numbers of seeds: `3,5,8`.
 std::vector<std::size_t> looks_in(const std::string& text) {
+  system::NumberRange<std::uint64_t> seeds{.least = 1, .most = 1'000'000};
   std::vector<std::size_t> looks;
   std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) {
-    const std::uint64_t least = looks.empty() ? 1 : looks.back() + 1;
-    looks.push_back(system::parse_number<std::uint64_t>("--looks", word, {.least = least}));
+  for (std::string word; std::getline(words, word, ','); seeds.least = looks.back() + 1) {
+    looks.push_back(system::parse_number("--looks", word, seeds));
   }
   return looks;
 }

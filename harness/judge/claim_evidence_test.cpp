@@ -135,6 +135,11 @@ TEST(ClaimEvidence, IsWrongInOneOfTwentyClaimsAtMostAtTheBoundary) {
       comparisons.push_back(one);
     }
     decide(comparisons);
+    for (const RatioComparison& each : comparisons) {
+      EXPECT_EQ(each.side == Side::Above, each.interval->low > 1);
+      EXPECT_EQ(each.side == Side::Below, each.interval->high < 1);
+      EXPECT_EQ(each.side == Side::Unclear, p_of(*each.pairs) >= kAlpha / 8);
+    }
     const Balance balance = balance_of(comparisons, Side::Above);
     decided += balance.yes + balance.no > 0 ? 1 : 0;
   }

@@ -11,23 +11,17 @@
 namespace regatta::judge {
 namespace {
 
-std::set<std::uint64_t> seeds_of(const Measurements& side) {
-  std::set<std::uint64_t> seeds;
-  for (const FinishedRun& run : side.runs) seeds.insert(run.cell.seed);
-  return seeds;
-}
-
-/// The number of seeds, or of repetitions of a benchmark.
-std::size_t length_of(const Measurements& side) {
-  std::size_t most = seeds_of(side).size();
-  for (const auto& each : side.benchmarks) most = std::max(most, each.seconds.size() + each.failed);
-  return most;
+std::size_t size_of(const Measurements& side) {
+  std::size_t size = side.runs.size();
+  for (const BenchmarkResult& each : side.benchmarks) size += each.seconds.size();
+  return size;
 }
 
 /// Returns the runs of the first `count` seeds and the first `count` repetitions of benchmarks.
 Measurements first_of(const Measurements& side, std::size_t count) {
   Measurements result{.runs = {}, .benchmarks = side.benchmarks};
-  std::set<std::uint64_t> seeds = seeds_of(side);
+  std::set<std::uint64_t> seeds;
+  for (const FinishedRun& run : side.runs) seeds.insert(run.cell.seed);
   while (seeds.size() > count) seeds.erase(std::prev(seeds.end()));
   std::ranges::copy_if(side.runs, std::back_inserter(result.runs),
                        [&](const FinishedRun& run) { return seeds.contains(run.cell.seed); });
@@ -67,13 +61,13 @@ std::vector<CellComparison> compare(const Measurements& base, const Measurements
   if (options.looks.empty()) return compare_once(base, head, options);
   CompareOptions once = options;
   once.alpha /= static_cast<double>(options.looks.size());
-  const std::size_t length = std::min(length_of(base), length_of(head));
   std::vector<CellComparison> result;
   for (const std::size_t seeds : options.looks) {
-    auto cells = compare_once(first_of(base, seeds), first_of(head, seeds), once);
+    const Measurements before = first_of(base, seeds), after = first_of(head, seeds);
+    auto cells = compare_once(before, after, once);
     keep_decided(result, seeds, cells);
     result = std::move(cells);
-    if (seeds >= length) break;
+    if (size_of(before) == size_of(base) || size_of(after) == size_of(head)) break;
   }
   return result;
 }
