@@ -280,7 +280,7 @@ Variable portion_of(const Variable& whole, Portion portion, const Shard& shard) 
   part.place.stage = static_cast<int>(shard.number);
   if (portion == Portion::Whole) return part;
   const std::size_t along = portion == Portion::Rows ? 0 : whole.type.rank() - 1;
-  const Range rows = share(whole.type.dim(along), shard.of, shard.number);
+  const Range rows = regatta::share(whole.type.dim(along), shard.of, shard.number);
   part.name = name_of_rows(whole.name, along, rows);
   part.part_of = PartOf{.name = whole.name, .type = whole.type, .row = rows.begin, .along = along};
   part.type.dims[along] = rows.size();

@@ -117,7 +117,7 @@ Json measure_on_gpu(const Options& options) {
               {"dtype", request.dtype},
               {"device", "cuda"},
               {"gpu", find_gpus().gpus.front().name},
-              {"cudnn_engine", to_string(engines)},
+              {"cudnn_engine", plan::to_string(engines)},
               {"batch", subject->batch},
               {"rounds", options.rounds}};
   report.update(measure_gpu_step(
@@ -255,4 +255,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace regatta::bench
 
-int main(int argc, char** argv) { return regatta::run(argc, argv); }
+int main(int argc, char** argv) { return regatta::bench::run(argc, argv); }

@@ -64,7 +64,8 @@ std::vector<char> sealed(std::vector<char> file) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::vector<char> file(data, data + size);
-  regatta::read(file);
-  if (size >= regatta::kPrologueBytes + regatta::kWordBytes) regatta::read(regatta::sealed(file));
+  regatta::checkpoint::read(file);
+  if (size >= regatta::checkpoint::kPrologueBytes + regatta::checkpoint::kWordBytes)
+    regatta::checkpoint::read(regatta::checkpoint::sealed(file));
   return 0;
 }

@@ -13,36 +13,36 @@
 #include "harness/matrix/matrix.h"
 #include "harness/simulate/calibrate.h"
 
+namespace regatta::cli {
 namespace {
 
-int matrix(const regatta::Command& command) {
-  regatta::require_alone("a matrix is one, which starts others");
-  return regatta::run_matrix(command.matrix);
+int matrix(const Command& command) {
+  require_alone("a matrix is one, which starts others");
+  return matrix::run_matrix(command.matrix);
 }
 
-int execute(const regatta::Command& command) {
-  using regatta::kGood;
+int execute(const Command& command) {
   switch (command.kind) {
-    case regatta::Command::Kind::Run: return regatta::run_command(command);
-    case regatta::Command::Kind::Calibrate:
-      regatta::run_calibrate(command.request, command.calibrate);
-      return cli::kGood;
-    case regatta::Command::Kind::Matrix: return matrix(command);
-    case regatta::Command::Kind::Report: return regatta::run_report(command.report);
-    case regatta::Command::Kind::Compare: return regatta::run_compare(command.compare);
-    case regatta::Command::Kind::Export: regatta::run_export(command.exported); return cli::kGood;
-    case regatta::Command::Kind::List:
-      regatta::list(std::cout, command.what, command.list_format);
-      return cli::kGood;
-    case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return cli::kGood;
-    case regatta::Command::Kind::Doctor:
-      return regatta::doctor(std::cout, command.request.data_dir);
-    case regatta::Command::Kind::Start: std::cout << regatta::kFirstCommands; return cli::kGood;
-    case regatta::Command::Kind::Nothing: return cli::kGood;  // help or version
+    case Command::Kind::Run: return run_command(command);
+    case Command::Kind::Calibrate:
+      simulate::run_calibrate(command.request, command.calibrate);
+      return kGood;
+    case Command::Kind::Matrix: return matrix(command);
+    case Command::Kind::Report: return judge::run_report(command.report);
+    case Command::Kind::Compare: return judge::run_compare(command.compare);
+    case Command::Kind::Export: exports::run_export(command.exported); return kGood;
+    case Command::Kind::List: list(std::cout, command.what, command.list_format); return kGood;
+    case Command::Kind::Graph: show_graph(std::cout, command); return kGood;
+    case Command::Kind::Doctor: return doctor(std::cout, command.request.data_dir);
+    case Command::Kind::Start: std::cout << kFirstCommands; return kGood;
+    case Command::Kind::Nothing: return kGood;  // help or version
   }
-  return regatta::kUsage;
+  return kUsage;
 }
 
 }  // namespace
+}  // namespace regatta::cli
 
-int main(int argc, char** argv) { return regatta::run_regatta(argc, argv, execute); }
+int main(int argc, char** argv) {
+  return regatta::cli::run_regatta(argc, argv, regatta::cli::execute);
+}

@@ -49,9 +49,9 @@ int run_regatta(int argc, char** argv, const std::function<int(const Command&)>&
     if (ranks::is_keeper()) return ranks::keep({argv + 1, argv + argc});
     if (simulate::measures_as_rank()) return simulate::measure_as_rank();
     return checked(execute(parse_command_line(argc, argv)));
-  } catch (const NotKept& error) {
+  } catch (const record::NotKept& error) {
     say(error.what());
-    return kNotKept;
+    return record::kNotKept;
   } catch (...) {
     say_current_error();
   }

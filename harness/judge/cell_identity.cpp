@@ -40,7 +40,7 @@ record::Cell default_cell(const record::Cell& cell, const workloads::Workload* w
   return defaults;
 }
 
-void add_options(const record::Cell& cell, CellPart part, std::vector<Trait>& traits) {
+void add_options(const record::Cell& cell, record::CellPart part, std::vector<Trait>& traits) {
   const strategies::OptionValues unusual = unusual_options(cell);
   for (const auto& [name, value] : cell.options) {
     traits.push_back({.name = name,
@@ -75,14 +75,14 @@ std::string key_of(const record::Record& record, const auto& counts) {
 std::vector<Trait> traits_of(const record::Record& record) {
   const workloads::Workload* const workload = workload_of(record.cell);
   const record::Cell defaults = default_cell(record.cell, workload);
-  const std::vector<CellText> usual = texts_of(defaults);
+  const std::vector<record::CellText> usual = record::texts_of(defaults);
   std::vector<Trait> traits;
   auto same = usual.begin();
-  for (const CellText& each : texts_of(record.cell)) {
+  for (const record::CellText& each : record::texts_of(record.cell)) {
     const bool is_default = each.text == (same++)->text;
     if (each.name == "options") {
       add_options(record.cell, each.part, traits);
-    } else if (each.part.role != CellPart::Role::Seed) {
+    } else if (each.part.role != record::CellPart::Role::Seed) {
       traits.push_back(
           {.name = each.name, .value = each.text, .part = each.part, .is_default = is_default});
     }
@@ -90,7 +90,7 @@ std::vector<Trait> traits_of(const record::Record& record) {
   const double target = workload != nullptr ? workload->target : 0;
   traits.push_back({.name = "target",
                     .value = fmt::format("{}", record.target.value),
-                    .part = {.reach = CellPart::Reach::Workload},
+                    .part = {.reach = record::CellPart::Reach::Workload},
                     .is_default = record.target.value == target});
   return traits;
 }
@@ -102,8 +102,9 @@ std::string cell_name(const record::Record& record) {
 }
 
 std::string request_key(const record::Record& record) {
-  return name_of(record,
-                 [](const Trait& trait) { return trait.part.ranks == CellPart::Ranks::Agree; });
+  return name_of(record, [](const Trait& trait) {
+    return trait.part.ranks == record::CellPart::Ranks::Agree;
+  });
 }
 
 std::string cell_key(const record::Record& record) {
@@ -111,8 +112,9 @@ std::string cell_key(const record::Record& record) {
 }
 
 std::string workload_key(const record::Record& record) {
-  return key_of(record,
-                [](const Trait& trait) { return trait.part.reach == CellPart::Reach::Workload; });
+  return key_of(record, [](const Trait& trait) {
+    return trait.part.reach == record::CellPart::Reach::Workload;
+  });
 }
 
 std::string work_key(const record::Record& record) {

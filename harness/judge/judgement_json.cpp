@@ -292,10 +292,10 @@ Json strategies_json() {
 /// words of its label.
 Json cell_fields_json() {
   Json fields = Json::object();
-  for (const CellText& each : texts_of(record::Cell{})) {
-    const bool varies =
-        each.part.role == CellPart::Role::Contestant ||
-        (each.part.role == CellPart::Role::Setting && each.part.reach == CellPart::Reach::Cell);
+  for (const record::CellText& each : record::texts_of(record::Cell{})) {
+    const bool varies = each.part.role == record::CellPart::Role::Contestant ||
+                        (each.part.role == record::CellPart::Role::Setting &&
+                         each.part.reach == record::CellPart::Reach::Cell);
     Json words = Json::array();
     std::istringstream label{std::string(each.part.label)};
     for (std::string word; std::getline(label, word, '|');) words.push_back(word);

@@ -55,5 +55,5 @@ void answer(const std::string& line) {
 
 int main() {
   std::cout.precision(17);
-  for (std::string line; std::getline(std::cin, line);) regatta::answer(line);
+  for (std::string line; std::getline(std::cin, line);) regatta::judge::answer(line);
 }

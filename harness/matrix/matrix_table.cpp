@@ -231,7 +231,7 @@ void MatrixTable::redraw() {
   const Widths widths = widths_for(size.columns);
   std::vector<std::string> table = {aligned(kHeads, widths.columns).substr(0, widths.line)};
   for (const Group& group : groups_) {
-    const std::vector<std::string> lines = record::lines_of(group, widths);
+    const std::vector<std::string> lines = lines_of(group, widths);
     table.insert(table.end(), lines.begin(), lines.end());
   }
   const std::size_t room = size.rows > 5 ? size.rows - 2 : 3;

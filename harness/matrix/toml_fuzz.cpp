@@ -59,6 +59,6 @@ void read(const std::string& text) {
 }  // namespace regatta::matrix
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  regatta::read({reinterpret_cast<const char*>(data), size});
+  regatta::matrix::read({reinterpret_cast<const char*>(data), size});
   return 0;
 }

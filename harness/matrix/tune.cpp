@@ -120,7 +120,7 @@ std::map<std::string, std::string> Tuning::choose(
     const FlagValues* best = nullptr;
     std::pair<std::size_t, double> least;
     for (const FlagValues& setting : group.settings) {
-      const std::vector<judge::FinishedRun> runs = plan::runs_of(with_flags(group.base, setting));
+      const std::vector<judge::FinishedRun> runs = runs_of(with_flags(group.base, setting));
       if (runs.empty()) continue;
       chosen.runs += runs.size();
       for (const judge::FinishedRun& run : runs) chosen.seconds += run.seconds;

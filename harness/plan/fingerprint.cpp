@@ -41,8 +41,9 @@ Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placemen
                        {"oneDNN", software.onednn},
                        {"gRPC", software.grpc.value_or("none")},
                        {"Open MPI", software.open_mpi.value_or("none")}};
-  for (const CellText& each : texts_of(cell_of(request, placement, {.dataset = data.name}))) {
-    if (each.part.ranks == CellPart::Ranks::Agree) lines.emplace_back(each.name, each.text);
+  for (const record::CellText& each :
+       record::texts_of(cell_of(request, placement, {.dataset = data.name}))) {
+    if (each.part.ranks == record::CellPart::Ranks::Agree) lines.emplace_back(each.name, each.text);
   }
   lines.emplace_back("data",
                      fmt::format("{} examples of {}, {}", data.count, data.name, data.digest));

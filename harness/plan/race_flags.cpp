@@ -53,10 +53,10 @@ void declare(CLI::App& app, const strategies::Option& option, strategies::Option
 /// Options declared from here on belong to the group in the help.
 void begin_group(CLI::App& app, const char* title) { app.option_defaults()->group(title); }
 
-using flag_group::kCell;
-using flag_group::kCompute;
-using flag_group::kData;
-using flag_group::kLength;
+using record::flag_group::kCell;
+using record::flag_group::kCompute;
+using record::flag_group::kData;
+using record::flag_group::kLength;
 constexpr const char* kOptionsOfReplicas = "Options of strategies of replicas";
 constexpr const char* kOptionsOfMeans = "Options of strategies that exchange parameters";
 constexpr const char* kOptionsOfCompression = "Options of strategies that compress gradients";
@@ -66,17 +66,18 @@ constexpr const char* kOutput = "Output";
 constexpr const char* kOwn = "Options";  // for a subcommand with some of these flags, and --help
 
 /// Declares the flags that set a field of the cell as it is.
-void declare_fields(CLI::App& app, record::Cell& cell, CellFlag::Of of) {
-  for_each_field(cell, [&](std::string name, auto& value, const About&, const CellPart& part) {
-    if (part.flag.group == nullptr || part.flag.of != of) return;
-    std::replace(name.begin(), name.end(), '_', '-');
-    begin_group(app, part.flag.group);
-    if constexpr (requires { add_value(app, name, value, name); }) {
-      add_value(app, "--" + name, value, part.flag.help);
-    } else {
-      check(false, "a field with a flag is a text or a number");
-    }
-  });
+void declare_fields(CLI::App& app, record::Cell& cell, record::CellFlag::Of of) {
+  for_each_field(cell,
+                 [&](std::string name, auto& value, const About&, const record::CellPart& part) {
+                   if (part.flag.group == nullptr || part.flag.of != of) return;
+                   std::replace(name.begin(), name.end(), '_', '-');
+                   begin_group(app, part.flag.group);
+                   if constexpr (requires { add_value(app, name, value, name); }) {
+                     add_value(app, "--" + name, value, part.flag.help);
+                   } else {
+                     check(false, "a field with a flag is a text or a number");
+                   }
+                 });
 }
 
 void declare_stages(CLI::App& app, RaceRequest& request) {
@@ -213,7 +214,7 @@ const char* group_of(const strategies::Option& option) {
 }  // namespace
 
 void declare_cell(CLI::App& app, RaceRequest& request) {
-  declare_fields(app, request, CellFlag::Of::AllGraphs);
+  declare_fields(app, request, record::CellFlag::Of::AllGraphs);
   app.get_option("--workload")->required();
   declare_stages(app, request);
   for (const strategies::Option* option : strategies::all_options()) {
@@ -235,7 +236,7 @@ void declare_reach(CLI::App& app, RaceRequest& request) {
 
 void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   declare_cell(app, request);
-  declare_fields(app, request, CellFlag::Of::Runs);
+  declare_fields(app, request, record::CellFlag::Of::Runs);
   begin_group(app, kCell);
   add_value(app, "--seeds", request.seeds,
             "runs, one after the other in this process: of --seed and of the seeds behind it",

@@ -11,11 +11,11 @@ namespace {
 
 /// The warning for a request whose graph does not matter.
 std::string warning_of(const RaceRequest& request, const system::MachineFacts& machine) {
-  return regatta::warning_of(request, machine, Graph());
+  return regatta::plan::warning_of(request, machine, Graph());
 }
 
 std::string warning_of_placed(const RaceRequest& request) {
-  return regatta::warning_of(request, {}, place_without_data(request).placed->step.graph);
+  return regatta::plan::warning_of(request, {}, place_without_data(request).placed->step.graph);
 }
 
 const system::MachineFacts kWithoutAmx{.isa = {"avx2", "avx512f", "avx512_bf16"}};

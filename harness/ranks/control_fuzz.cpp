@@ -115,17 +115,18 @@ void refuse_to_log(google::protobuf::LogLevel, const char* /*file*/, int /*line*
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace control = regatta::control;
-  [[maybe_unused]] static const auto kLog = google::protobuf::SetLogHandler(regatta::refuse_to_log);
+  [[maybe_unused]] static const auto kLog =
+      google::protobuf::SetLogHandler(regatta::ranks::refuse_to_log);
   if (control::FromRank message; message.ParseFromArray(data, static_cast<int>(size))) {
-    regatta::read(message);
+    regatta::ranks::read(message);
   }
   if (control::ToRank message; message.ParseFromArray(data, static_cast<int>(size))) {
-    regatta::read(message);
+    regatta::ranks::read(message);
   }
   control::BytesPiece piece;
   piece.set_data(data, size);
   piece.set_last(true);
-  regatta::read(piece);
-  regatta::read_as_trace(piece);
+  regatta::ranks::read(piece);
+  regatta::ranks::read_as_trace(piece);
   return 0;
 }

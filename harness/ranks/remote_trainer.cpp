@@ -89,7 +89,7 @@ void RemoteTrainer::start_all() {
   await_all("to be ready", kReadyLimit);
   sockets_.reset();  // no other process can connect
   watch_->all_are_ready();
-  if (options_.traces == RemoteOptions::Traces::Kept) comm::compare_clocks();
+  if (options_.traces == RemoteOptions::Traces::Kept) compare_clocks();
   if (options_.launch.on_death == OnDeath::GoOn) {
     watch_->spare_workers(options_.servers,
                           {.by_rank = options_.workers, .needed = options_.needed_workers});
@@ -219,7 +219,7 @@ std::vector<ProcessTrace> RemoteTrainer::traces() {
   if (failed_) {
     ask_the_living(message);
   } else {
-    comm::compare_clocks();
+    compare_clocks();
     send_all(message);
     await_all("to send their traces", kAnswerLimit);
   }

@@ -10,9 +10,9 @@
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "schema") {
-    std::cout << regatta::record_schema();
+    std::cout << regatta::record::record_schema();
     return 0;
   }
-  std::cout << regatta::to_json_line(regatta::sample_simulated_record())
-            << regatta::to_json_line(regatta::sample_failed_record());
+  std::cout << regatta::record::to_json_line(regatta::record::sample_simulated_record())
+            << regatta::record::to_json_line(regatta::record::sample_failed_record());
 }

@@ -24,6 +24,6 @@ void read(std::string_view line) {
 }  // namespace regatta::record
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  regatta::read({reinterpret_cast<const char*>(data), size});
+  regatta::record::read({reinterpret_cast<const char*>(data), size});
   return 0;
 }

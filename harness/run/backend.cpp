@@ -57,7 +57,7 @@ TrafficByPlace Backend::traffic() const {
 
 comm::ExchangeTimesByPlace Backend::exchange_times() const {
   comm::ExchangeTimesByPlace all;
-  for (const auto& transport : transports) regatta::add(all, transport->exchange_times());
+  for (const auto& transport : transports) comm::add(all, transport->exchange_times());
   return all;
 }
 

@@ -114,15 +114,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::string_view cluster = input.substr(0, input.find('\0'));
   if (cluster.starts_with('{')) {
-    regatta::read_calibration_text(input);
+    regatta::simulate::read_calibration_text(input);
     return 0;
   }
   const std::string_view calibration = input.substr(cluster.size());
-  regatta::read([&] {
-    regatta::check_cluster(
-        regatta::parse_cluster(std::string(cluster), "FILE", [&](const std::string&) {
-          return calibration.empty() ? regatta::sound_calibration()
-                                     : regatta::parse_calibration(calibration.substr(1), "COSTS");
+  regatta::simulate::read([&] {
+    regatta::simulate::check_cluster(
+        regatta::simulate::parse_cluster(std::string(cluster), "FILE", [&](const std::string&) {
+          return calibration.empty()
+                     ? regatta::simulate::sound_calibration()
+                     : regatta::simulate::parse_calibration(calibration.substr(1), "COSTS");
         }));
   });
   return 0;

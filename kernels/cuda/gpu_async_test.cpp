@@ -11,7 +11,7 @@
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "strategies/test_support.h"
 
-namespace regatta::cuda {
+namespace regatta {
 namespace {
 
 using cuda::testing_support::On;
@@ -172,4 +172,4 @@ INSTANTIATE_TEST_SUITE_P(Sharing, AsyncOnGpu, testing::ValuesIn(setups()), name_
 INSTANTIATE_TEST_SUITE_P(Sharing, AdPsgdOnGpu, testing::ValuesIn(locked_setups()), name_of);
 
 }  // namespace
-}  // namespace regatta::cuda
+}  // namespace regatta

@@ -19,7 +19,7 @@
 #include "kernels/runtime/devices.h"
 #include "strategies/test_support.h"
 
-namespace regatta::cuda {
+namespace regatta {
 namespace {
 
 using testing_support::executor_options;
@@ -208,4 +208,4 @@ TEST(Launches, OfAStepOfResnet9AreFew) {
 }
 
 }  // namespace
-}  // namespace regatta::cuda
+}  // namespace regatta

@@ -13,7 +13,7 @@
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "strategies/cluster_for_test.h"
 
-namespace regatta::cuda {
+namespace regatta {
 namespace {
 
 using cuda::testing_support::LateGpu;
@@ -173,4 +173,4 @@ INSTANTIATE_TEST_SUITE_P(Deals, ServersOfGpus,
                          name_of);
 
 }  // namespace
-}  // namespace regatta::cuda
+}  // namespace regatta

@@ -10,7 +10,7 @@
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/cuda/gpu_sums_for_test.h"
 
-namespace regatta::cuda {
+namespace regatta {
 namespace {
 
 using cuda::testing_support::On;
@@ -98,4 +98,4 @@ TEST_P(GpuShares, CountTheMessagesOfTheAlgorithm) {
 INSTANTIATE_TEST_SUITE_P(Ways, GpuShares, testing::ValuesIn(share_cases()), name_of_shares);
 
 }  // namespace
-}  // namespace regatta::cuda
+}  // namespace regatta

@@ -17,7 +17,7 @@
 #include "kernels/graph/copier.h"
 #include "strategies/test_support.h"
 
-namespace regatta::cuda {
+namespace regatta {
 namespace {
 
 using cuda::testing_support::On;
@@ -247,4 +247,4 @@ TEST(GpuSum, IsAwaitedNoLongerWhenTheRunIsInterrupted) {
 }
 
 }  // namespace
-}  // namespace regatta::cuda
+}  // namespace regatta

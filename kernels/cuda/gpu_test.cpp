@@ -13,7 +13,7 @@
 #include "strategies/pipeline_schedule.h"
 #include "strategies/test_support.h"
 
-namespace regatta::cuda {
+namespace regatta {
 namespace {
 
 using cuda::testing_support::On;
@@ -273,4 +273,4 @@ TEST(EmulatedGpu, TellsByWhatEachProductIsComputed) {
 INSTANTIATE_TEST_SUITE_P(Strategies, OnGpu, testing::ValuesIn(setups()), name_of);
 
 }  // namespace
-}  // namespace regatta::cuda
+}  // namespace regatta

@@ -239,4 +239,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace regatta::comm
 
-int main(int argc, char** argv) { return regatta::run(argc, argv); }
+int main(int argc, char** argv) { return regatta::comm::run(argc, argv); }

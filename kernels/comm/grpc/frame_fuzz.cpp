@@ -57,9 +57,9 @@ std::vector<std::uint8_t> sealed(Chunk chunk) {
 }  // namespace regatta::comm
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const regatta::Chunk chunk(data, size);
-  static const regatta::RunId kRunId = regatta::run_id_from_hex(regatta::kRun);
-  regatta::read(chunk, kRunId);
-  if (size >= regatta::kFrameBytes) regatta::read(regatta::sealed(chunk), kRunId);
+  const regatta::comm::Chunk chunk(data, size);
+  static const regatta::comm::RunId kRunId = regatta::comm::run_id_from_hex(regatta::comm::kRun);
+  regatta::comm::read(chunk, kRunId);
+  if (size >= regatta::comm::kFrameBytes) regatta::comm::read(regatta::comm::sealed(chunk), kRunId);
   return 0;
 }

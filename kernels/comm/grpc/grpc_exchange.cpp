@@ -62,7 +62,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     check(process < options_.process, "the lower process serves, the higher connects");
     const auto link = this->link(process);
     const auto stream = start_client_stream(
-        connect({.address = address, .tls = options_.tls, .limits = options_.limits}), link,
+        comm::connect({.address = address, .tls = options_.tls, .limits = options_.limits}), link,
         hello_);
     check(stream != nullptr, "a link is connected once");
     const bool answered =

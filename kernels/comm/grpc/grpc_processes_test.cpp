@@ -192,7 +192,7 @@ TEST_F(GrpcProcesses, AreToldWhenThisOneCloses) {
 }  // namespace regatta::comm
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string(argv[1]) == "echo") return regatta::echo(argv[2]);
+  if (argc == 3 && std::string(argv[1]) == "echo") return regatta::comm::echo(argv[2]);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

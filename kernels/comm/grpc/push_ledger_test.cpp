@@ -63,19 +63,19 @@ std::unique_ptr<test::MessageEnd> push_end(End& server, int worker, std::int64_t
 
 TEST(GrpcExchange, TellsWhichPushCameLateAndWhatEachWentThrough) {
   constexpr std::int64_t kSteps = 4;
-  constexpr std::int64_t kBytes = 9 << 20;                 // three chunks
+  constexpr std::int64_t kPushBytes = 9 << 20;             // three chunks
   constexpr auto kSleep = std::chrono::milliseconds(150);  // long enough for a busy machine
   constexpr std::int64_t kLateNs = 15'000'000;
   End server(options_of(0, 3));
   const std::string address = server.exchange.serve();
-  const auto from_one = push_end(server, 1, kBytes);
-  const auto from_two = push_end(server, 2, kBytes);
+  const auto from_one = push_end(server, 1, kPushBytes);
+  const auto from_two = push_end(server, 2, kPushBytes);
   std::vector<std::thread> workers;
   for (int process = 1; process < 3; ++process) {
     workers.emplace_back([&, process] {
       End worker(options_of(process, 3));
       worker.exchange.connect(0, address);
-      const auto send = worker.send(process, 0, {kBytes});
+      const auto send = worker.send(process, 0, {kPushBytes});
       const auto go = worker.receive(10 + process, 0, {1});
       for (std::int64_t step = 0; step < kSteps; ++step) {
         if (process == 2) std::this_thread::sleep_for(kSleep);

@@ -142,15 +142,15 @@ Arguments parse(int argc, char** argv) {
 }  // namespace regatta::comm
 
 int main(int argc, char** argv) {
-  const regatta::Arguments arguments = regatta::parse(argc, argv);
-  regatta::MpiSession session;
+  const regatta::comm::Arguments arguments = regatta::comm::parse(argc, argv);
+  regatta::comm::MpiSession session;
   for (std::int64_t bytes : arguments.sizes) {
     const auto allowed = static_cast<int>(std::clamp<std::int64_t>(200'000'000 / bytes, 15, 2000));
     const int repeats = arguments.calls > 0 ? arguments.calls : allowed;
-    regatta::Member member(session, arguments, bytes);
-    const regatta::Seconds single = member.seconds_of_call(repeats, 1);
-    const regatta::Seconds back_to_back =
-        member.seconds_of_call(regatta::kBlocks, std::max(repeats / regatta::kBlocks, 3));
+    regatta::comm::Member member(session, arguments, bytes);
+    const regatta::comm::Seconds single = member.seconds_of_call(repeats, 1);
+    const regatta::comm::Seconds back_to_back = member.seconds_of_call(
+        regatta::comm::kBlocks, std::max(repeats / regatta::comm::kBlocks, 3));
     if (session.rank() == 0) {
       std::printf("%ld %.9f %.9f %.9f %.9f\n", bytes, single.ours, single.library,
                   back_to_back.ours, back_to_back.library);

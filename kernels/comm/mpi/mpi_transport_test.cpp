@@ -291,7 +291,7 @@ TEST(MpiSession, NamesItsLibrary) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  regatta::MpiSession session;
+  regatta::comm::MpiSession session;
   regatta::testing_support::session = &session;
   return RUN_ALL_TESTS();
 }

@@ -278,9 +278,9 @@ TEST(PlacedOverProcesses, AllocatesNothingInAStep) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  regatta::MpiSession session;
-  regatta::session = &session;
+  regatta::comm::MpiSession session;
+  regatta::comm::session = &session;
   regatta::testing_support::ReferenceRuns runs(session);
-  regatta::reference_runs = &runs;
+  regatta::comm::reference_runs = &runs;
   return RUN_ALL_TESTS();
 }

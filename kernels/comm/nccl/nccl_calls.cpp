@@ -11,7 +11,7 @@ namespace {
 // 2.18; buffers can be registered since 2.19.
 constexpr int kOldestNccl = 21900;
 
-NcclCalls load() {
+NcclCalls load_calls() {
   const SharedLibrary library(kNcclLibrary);
   NcclCalls calls;
   library.find(calls.get_version, "ncclGetVersion");
@@ -46,7 +46,7 @@ NcclCalls load() {
 }  // namespace
 
 const NcclCalls& nccl_library() {
-  static const NcclCalls calls = load();
+  static const NcclCalls calls = load_calls();
   return calls;
 }
 
