@@ -30,15 +30,10 @@ Sample log_ratios(const TwoSamples& samples) {
   return result;
 }
 
-double mean_of(const Sample& sample) {
-  return std::accumulate(sample.begin(), sample.end(), 0.0) / static_cast<double>(sample.size());
-}
-
-/// Sums the squared distances from the mean.
-double squares_of(const Sample& sample) {
-  double squares = 0;
-  for (double value : sample) squares += std::pow(value - mean_of(sample), 2);
-  return squares;
+MeanRatio mean_of(const Sample& logarithms) {
+  std::vector<LogRatio> values;
+  for (double each : logarithms) values.push_back({each, each, each});
+  return mean_ratio(values);
 }
 
 /// Inverts a rank test: returns the shifts of the logarithms that it does not reject. `p_of` tests
@@ -116,22 +111,19 @@ std::optional<MeanRatio> mean_ratio_of(const TwoSamples& samples) {
            });
   };
   if (!usable(samples.base) || !usable(samples.head)) return std::nullopt;
-  if (samples.design == Design::Pairs) {
-    std::vector<LogRatio> ratios;
-    for (double each : log_ratios(samples)) ratios.push_back({each, each, each});
-    return mean_ratio(ratios);
-  }
+  if (samples.design == Design::Pairs) return mean_of(log_ratios(samples));
+  const MeanRatio base = mean_of(logarithms_of(samples.base));
+  MeanRatio ratio = mean_of(logarithms_of(samples.head));
+  const auto squares = [](const MeanRatio& each) {
+    return each.spread * each.spread * static_cast<double>(each.freedom);
+  };
+  const std::size_t freedom = base.freedom + ratio.freedom;
+  ratio.spread = std::sqrt(2 * (squares(base) + squares(ratio)) / static_cast<double>(freedom));
   // The number of pairs that would give their mean difference the same standard error.
-  const std::size_t n = samples.base.size(), m = samples.head.size();
-  const Sample base = logarithms_of(samples.base), head = logarithms_of(samples.head);
-  const double value = std::exp(mean_of(head) - mean_of(base));
-  const double squares = squares_of(base) + squares_of(head);
-  return MeanRatio{.pairs = 2 * n * m / (n + m),
-                   .value = value,
-                   .spread = std::sqrt(2 * squares / static_cast<double>(n + m - 2)),
-                   .freedom = n + m - 2,
-                   .bracket_low = value,
-                   .bracket_high = value};
+  ratio.pairs = 2 * base.pairs * ratio.pairs / (base.pairs + ratio.pairs);
+  ratio.freedom = freedom;
+  ratio.value = ratio.bracket_low = ratio.bracket_high = ratio.value / base.value;
+  return ratio;
 }
 
 bool can_reject(const TwoSamples& samples, double alpha) {
