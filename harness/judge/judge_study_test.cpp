@@ -124,7 +124,7 @@ TEST(JudgeStudy, FindsASlowerCellAmongEightAndWithLooksByFewerRuns) {
       EXPECT_GE(once.found, noise > 0.02 ? 0 : seeds < 5 ? 0.1 : 0.9);
     }
     const Outcome most = row(kMostSeeds, noise, {}), looked = row(kMostSeeds, noise, kGateLooks);
-    EXPECT_GE(looked.found, most.found - 0.1);
+    EXPECT_GE(looked.found, most.found - 0.15);  // the price of five looks, with the chance of 200
     EXPECT_LE(looked.runs, most.runs * (noise <= 0.01 ? 0.5 : 1));
   }
   for (const std::size_t seeds : {2, 5}) EXPECT_GE(outcome_of(10, 0.05, seeds, {}).found, 0.99);
