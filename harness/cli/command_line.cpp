@@ -107,11 +107,10 @@ void declare_compare(CLI::App& app, judge::CompareRequest& request, CompareNames
                   "apart: by seconds per example; in_turn: base and head ran one after the other, "
                   "seed by seed, so the median steps of pairs are compared")
       ->check(one_of("taken", {"apart", "in_turn"}));
-  plan::add_value(
-      app, "--looks", names.looks,
-      "ascending numbers of seeds, as in 3,5,8, after which you look at growing data "
-      "(default: once); each look spends an equal share of --alpha, and a row keeps the "
-      "first verdict that a look decides");
+  plan::add_value(app, "--looks", names.looks,
+                  "ascending numbers of seeds after which you look at growing data, such as "
+                  "3,5,8; each look spends an equal share of --alpha, and a row keeps the first "
+                  "verdict that a look decides (default: once)");
   plan::add_value(app, "--speed-effect", request.options.speed_effect,
                   "change of the time per example, or of the median step, that matters, as a "
                   "fraction",
