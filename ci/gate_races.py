@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the races and benchmarks of ci/gate.toml with several builds in turn.
 
-All builds run an entry before the next entry starts: base first for the first seed, head first for
-the second (A-B-B-A), so that drift of the machine affects all sides equally. A round leaves one
+All builds run an entry before the next entry starts: base first for odd seeds, head first for even
+ones (A-B-B-A), so that drift of the machine affects all sides equally. A round leaves one
 folder for each side, as input of `regatta compare`.
 """
 
@@ -64,7 +64,7 @@ class Benchmark:
         return self.program
 
     def result(self, seed: int, out: Path) -> Path | None:
-        return out / "benchmarks" / f"{self.program}.{seed}.json"
+        return out / "benchmarks" / f"{self.program}.{seed:03}.json"  # names in the order of seeds
 
     def arguments(self, seed: int, out: Path) -> list[str]:
         (out / "benchmarks").mkdir(exist_ok=True)
@@ -108,6 +108,7 @@ class Round:
                  say: Callable[[str], None]) -> None:
         self.programs, self.children, self.folder, self.say = programs, children, folder, say
         self.log = folder / "log"
+        self.runs = 0
         self.unknown: set[tuple[str, str]] = set()  # sides, and entries that they lack
         for side in programs:
             (folder / side).mkdir(parents=True)
@@ -116,13 +117,12 @@ class Round:
         """Runs each entry with each seed on all sides. Throws: Crashed, Interrupted."""
         begin = time.monotonic()
         sides = list(self.programs)
-        for index, seed in enumerate(seeds):
+        for index, seed in enumerate(seeds, 1):
             for entry in entries:
-                for side in sides if index % 2 == 0 else reversed(sides):
+                for side in sides if seed % 2 == 1 else reversed(sides):
                     self.run_one(entry, side, seed)
-            spent = time.monotonic() - begin
-            left = spent / (index + 1) * (len(seeds) - index - 1)
-            self.say(f"{self.folder.name}: seed {index + 1} of {len(seeds)}, {left:.0f} s left")
+            left = (time.monotonic() - begin) / index * (len(seeds) - index)
+            self.say(f"{self.folder.name}: seed {seed}, {left:.0f} s to seed {seeds[-1]}")
 
     def run_one(self, entry: Race | Benchmark, side: str, seed: int) -> None:
         if (side, entry.source) in self.unknown:
@@ -132,6 +132,7 @@ class Round:
             self.leave_out(entry, side, "it was not built")
             return
         arguments = entry.arguments(seed, self.folder / side)
+        self.runs += 1
         code = self.children.run([program, *arguments], self.log, RUN_LIMIT_S)
         if code == USAGE:
             self.leave_out(entry, side, self.last_line())

@@ -29,7 +29,8 @@ flags = "--workload parabola --steps 100"
 flags = "--workload parabola --strategy all_reduce --workers 2 --steps 100"
 """
 # FAULT: the fault of the program: `slow` (all_reduce, by a fifth), `slow_once` (the same, only in
-# the first round), `wrong` (losses of all_reduce), `crash`, `usage` (all_reduce), or empty.
+# the first round), `noisy` (all_reduce, by a fifth in every third run), `wrong` (losses of
+# all_reduce), `crash`, `usage` (all_reduce), or empty.
 FAKE = """#!/usr/bin/python3
 import json, os, pathlib, sys
 fault = "FAULT"
@@ -45,7 +46,7 @@ if fault == "crash":
 if fault == "usage" and strategy == "all_reduce":
     sys.exit("regatta: no such strategy")
 faulty = strategy == "all_reduce" and (fault != "slow_once" or seed <= 8)
-slower = 1.2 if faulty and fault.startswith("slow") else 1
+slower = 1.2 if faulty and (fault.startswith("slow") or fault == "noisy" and seed % 3 == 1) else 1
 rate = 0.05 if faulty and fault == "wrong" else 0.02
 record = {
     "command": "regatta " + " ".join(sys.argv[1:]), "status": "missed",

@@ -66,8 +66,26 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(first, "## Regression gate: regressed: parabola all_reduce "
                                 "(2 workers, steps=100) (speed)")
         again = [line for line in lines_of(out / "order") if int(line.split()[2]) > 8]
-        self.assertEqual(len(again), 16)
+        self.assertEqual(len(again), 6)
         self.assertTrue(all("all_reduce" in line for line in again))
+
+    def test_a_round_ends_when_each_row_is_decided(self) -> None:
+        done, out = judged("")
+        self.assertIn("Round 1: decided after 3 of 8 seeds, 12 of 32 runs, look 1 of 3",
+                      done.stdout)
+        self.assertEqual(len(lines_of(out / "order")), 12)
+        done, out = judged("", "--one-look")
+        self.assertIn("Round 1: decided after 8 of 8 seeds, 32 of 32 runs, look 1 of 1",
+                      done.stdout)
+
+    def test_only_what_is_not_decided_runs_on(self) -> None:
+        done, out = judged("noisy")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("Round 1: not all decided after 8 of 8 seeds, 22 of 32 runs, look 3 of 3",
+                      done.stdout)
+        later = [line for line in lines_of(out / "order") if int(line.split()[2]) > 3]
+        self.assertEqual(len(later), 10)
+        self.assertTrue(all("all_reduce" in line for line in later))
 
     def test_an_alarm_that_the_second_round_does_not_raise_is_none(self) -> None:
         done, _ = judged("slow_once")
@@ -80,7 +98,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertEqual(lines_of_text(done.stdout)[-1],
                          "regressed: parabola all_reduce (2 workers, steps=100) (convergence)")
-        self.assertIn("computes something else in 8 of 8 runs: seed 1, step 1", done.stdout)
+        self.assertIn("computes something else in 3 of 3 runs: seed 1, step 1", done.stdout)
         ignored, _ = judged("wrong", "--losses", "ignored")
         self.assertNotIn("computes something else", ignored.stdout)
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <sstream>
 #include <vector>
 
 #include "harness/cli/help_format.h"
@@ -66,6 +67,7 @@ struct CompareNames {
   std::string format = "text";
   std::string losses = "by_seed";
   std::string taken = "apart";
+  std::string looks;
 };
 
 void declare_report(CLI::App& app, judge::ReportRequest& request, std::string& format) {
@@ -85,6 +87,17 @@ constexpr system::NumberRange<double> kEffects{
 constexpr system::NumberRange<double> kLevels{
     .least = 0, .most = 0.5, .bound = system::NumberRange<double>::Least::Excluded};
 
+/// Parses ascending numbers of seeds: `3,5,8`.
+std::vector<std::size_t> looks_in(const std::string& text) {
+  system::NumberRange<std::uint64_t> seeds{.least = 1, .most = 1'000'000};
+  std::vector<std::size_t> looks;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ','); seeds.least = looks.back() + 1) {
+    looks.push_back(system::parse_number("--looks", word, seeds));
+  }
+  return looks;
+}
+
 void declare_compare(CLI::App& app, judge::CompareRequest& request, CompareNames& names) {
   plan::add_value(app, "base", request.base,
                   "folder of the records to compare with, of JSON of Google Benchmark (in its "
@@ -101,6 +114,10 @@ void declare_compare(CLI::App& app, judge::CompareRequest& request, CompareNames
                   "apart: by seconds per example; in_turn: base and head ran one after the other, "
                   "seed by seed, so the median steps of pairs are compared")
       ->check(one_of("taken", {"apart", "in_turn"}));
+  plan::add_value(app, "--looks", names.looks,
+                  "ascending numbers of seeds after which you look at growing data, such as "
+                  "3,5,8; each look spends an equal share of --alpha, and a row keeps the first "
+                  "verdict that a look decides (default: once)");
   plan::add_value(app, "--speed-effect", request.options.speed_effect,
                   "change of the time per example, or of the median step, that matters, as a "
                   "fraction",
@@ -282,6 +299,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   command.compare.format = compare_format(compare_names.format);
   if (compare_names.taken == "in_turn") command.compare.options.taken = judge::Taken::InTurn;
   if (compare_names.losses == "ignored") command.compare.options.losses = judge::LossPaths::Ignored;
+  command.compare.options.looks = looks_in(compare_names.looks);
   if (compare.parsed()) command.kind = Command::Kind::Compare;
   if (exported.parsed()) command.kind = Command::Kind::Export;
   if (matrix.parsed()) command.kind = Command::Kind::Matrix;

@@ -262,15 +262,15 @@ RatioComparison compare_runs(const std::string& what, const Runs& first, const R
                              const Measure& measure, double boundary) {
   RatioComparison result{.what = what, .boundary = boundary};
   const std::map<std::uint64_t, Measured> others = by_seed(other, measure);
-  std::vector<double> a, b, ratios;
+  std::vector<double> ratios;
   std::vector<LogRatio> logarithms;
   for (const auto& [seed, own] : by_seed(first, measure)) {
     const auto found = others.find(seed);
     if (found == others.end() || (std::isinf(own.value) && std::isinf(found->second.value)))
       continue;
     if (found->second.value == 0) continue;
-    a.push_back(own.value);
-    b.push_back(found->second.value * boundary);
+    result.samples.head.push_back(own.value);
+    result.samples.base.push_back(found->second.value);
     ratios.push_back(own.value / found->second.value);
     logarithms.push_back({.value = std::log(ratios.back()),
                           .low = std::log(own.least / found->second.value),
@@ -283,13 +283,9 @@ RatioComparison compare_runs(const std::string& what, const Runs& first, const R
   result.ratio = median_interval(ratios).median;
   const bool finite = std::all_of(logarithms.begin(), logarithms.end(),
                                   [](const LogRatio& each) { return std::isfinite(each.value); });
-  if (!finite || result.seeds < 2) {
-    result.p = mann_whitney_p(a, b);
-    return result;
-  }
+  if (!finite || result.seeds < kFewestPairs) return result;
   result.pairs = mean_ratio(logarithms);
   result.ratio = result.pairs->value;
-  result.p = p_of(*result.pairs, boundary);
   return result;
 }
 
@@ -306,19 +302,19 @@ void decide(std::vector<RatioComparison>& comparisons) {
   }
   for (const auto& [field, ratios] : by_field) borrow_spread(ratios);
   for (RatioComparison& each : comparisons) {
-    if (each.pairs) {
-      each.interval = interval_of(*each.pairs, {.alpha = alpha});
-      each.p = p_of(*each.pairs, each.boundary);
-    }
-    if (each.seeds < kFewestPairs || each.p >= alpha) continue;
-    each.side = each.ratio > each.boundary ? Side::Above : Side::Below;
+    each.interval =
+        each.pairs ? interval_of(*each.pairs, {.alpha = alpha}) : interval_of(each.samples, alpha);
+    each.side = each.interval->low > each.boundary    ? Side::Above
+                : each.interval->high < each.boundary ? Side::Below
+                                                      : Side::Unclear;
   }
 }
 
 std::string ratio_text(const RatioComparison& comparison) {
   const std::string count = system::plural(static_cast<std::int64_t>(comparison.seeds), "seed");
   constexpr double kWidest = 100;  // a wider interval is no information
-  if (!comparison.interval || comparison.interval->high > kWidest * comparison.interval->low) {
+  if (!comparison.interval || std::isinf(comparison.interval->low) ||
+      comparison.interval->high > kWidest * comparison.interval->low) {
     return fmt::format("{} ({})", number(comparison.ratio), count);
   }
   return fmt::format("{} ({} to {}, {})", number(comparison.ratio),

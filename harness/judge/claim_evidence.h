@@ -23,6 +23,7 @@
 
 #include "harness/judge/claims.h"
 #include "harness/judge/paired_ratio.h"
+#include "harness/judge/sample_ratio.h"
 #include "harness/judge/statistics.h"
 #include "harness/record/record.h"
 
@@ -114,9 +115,9 @@ struct RatioComparison {
   std::size_t seeds = 0;  ///< number of seeds that both sides ran
   double ratio = 1;       ///< geometric mean over the seeds; their median if `pairs` is empty
   std::optional<MeanRatio> pairs;  ///< empty with one seed, or if a seed's ratio is 0 or infinite
-  double p = 1;  ///< two-sided p value of `ratio` against `boundary`; Mann-Whitney without `pairs`
-  std::optional<RatioInterval> interval;  ///< confidence interval of `ratio`; decide() sets it
-  Side side = Side::Unclear;              ///< decide() sets it
+  TwoSamples samples = {};         ///< their values, for Mann-Whitney's test without `pairs`
+  std::optional<RatioInterval> interval;  ///< of the test that decides; decide() sets it
+  Side side = Side::Unclear;  ///< that of the whole interval beside `boundary`; decide() sets it
 };
 
 /// Divides the measure of `first` by that of `other`, seed by seed, and compares the ratio with
@@ -128,7 +129,7 @@ RatioComparison compare_runs(const std::string& what, const Runs& first, const R
 /// Appends `one` to `comparisons` if it has at least one seed.
 void keep(std::vector<RatioComparison>& comparisons, RatioComparison one);
 
-/// Sets `interval`, `p` and `side` of all comparisons of one claim. The level of each interval is
+/// Sets `interval` and `side` of all comparisons of one claim. The level of each interval is
 /// corrected for their number.
 void decide(std::vector<RatioComparison>& comparisons);
 

@@ -91,7 +91,6 @@ RatioComparison noisy(double ratio, double noise, std::size_t seeds = 5) {
                         .freedom = seeds - 1,
                         .bracket_low = value,
                         .bracket_high = value};
-  one.p = p_of(*one.pairs, one.boundary);
   return one;
 }
 
@@ -133,10 +132,14 @@ TEST(ClaimEvidence, IsWrongInOneOfTwentyClaimsAtMostAtTheBoundary) {
       }
       RatioComparison one{.what = "", .seeds = 5, .pairs = mean_ratio(pairs)};
       one.ratio = one.pairs->value;
-      one.p = p_of(*one.pairs);
       comparisons.push_back(one);
     }
     decide(comparisons);
+    for (const RatioComparison& each : comparisons) {
+      EXPECT_EQ(each.side == Side::Above, each.interval->low > 1);
+      EXPECT_EQ(each.side == Side::Below, each.interval->high < 1);
+      EXPECT_EQ(each.side == Side::Unclear, p_of(*each.pairs) >= kAlpha / 8);
+    }
     const Balance balance = balance_of(comparisons, Side::Above);
     decided += balance.yes + balance.no > 0 ? 1 : 0;
   }

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "harness/judge/loss_path.h"
-#include "harness/judge/paired_ratio.h"
+#include "harness/judge/sample_ratio.h"
 #include "harness/judge/statistics.h"
 #include "harness/system/command_text.h"
 
@@ -19,144 +19,40 @@ namespace {
 using Sample = std::vector<double>;
 using Runs = std::vector<const FinishedRun*>;
 
-enum class Design { Independent, Pairs };
-
-/// One test of the comparison; its verdict waits for the p values of all.
+/// One test of the comparison; its verdict waits until all tests are known.
 struct Test {
   Comparison* result;
   double effect;
-  Design design;
-  Sample base;
-  Sample head;                          ///< for pairs: element k belongs to base's
-  std::optional<MeanRatio> ratio = {};  ///< head's over base's; empty where ranks are compared
+  TwoSamples samples;
 };
 
-/// Logarithms of the ratios of pairs. Two infinite values do not differ.
-Sample log_ratios(const Test& test) {
-  Sample result;
-  for (std::size_t i = 0; i < test.base.size(); ++i) {
-    const bool equal = test.base[i] == test.head[i];
-    result.push_back(equal ? 0 : std::log(test.head[i]) - std::log(test.base[i]));
-  }
-  return result;
+Verdict verdict_of(const RatioInterval& interval, double effect) {
+  const double most = 1 + effect;
+  if (interval.low >= 1 / most && interval.high <= most) return Verdict::Unchanged;
+  return interval.low > 1    ? Verdict::Regressed
+         : interval.high < 1 ? Verdict::Improved
+                             : Verdict::NotEnoughData;
 }
 
-struct Logarithms {
-  double mean = 0;
-  double squares = 0;  ///< sum of squared distances from the mean
-};
-
-Logarithms logarithms_of(const Sample& sample) {
-  Logarithms result;
-  for (double value : sample) result.mean += std::log(value) / static_cast<double>(sample.size());
-  for (double value : sample) result.squares += std::pow(std::log(value) - result.mean, 2);
-  return result;
-}
-
-/// The ratio of means; empty below two runs a side, or where a run missed its target.
-std::optional<MeanRatio> mean_ratio_of(const Test& test) {
-  const auto usable = [](const Sample& sample) {
-    return sample.size() > 1 && std::ranges::all_of(sample, [](double value) {
-             return std::isfinite(value) && value > 0;
-           });
-  };
-  if (!usable(test.base) || !usable(test.head)) return std::nullopt;
-  if (test.design == Design::Pairs) {
-    std::vector<LogRatio> ratios;
-    for (double each : log_ratios(test)) ratios.push_back({each, each, each});
-    return mean_ratio(ratios);
-  }
-  // The number of pairs that would give their mean difference the same standard error.
-  const Logarithms base = logarithms_of(test.base), head = logarithms_of(test.head);
-  const std::size_t freedom = test.base.size() + test.head.size() - 2;
-  const double value = std::exp(head.mean - base.mean);
-  return MeanRatio{
-      .pairs = 2 * test.base.size() * test.head.size() / (test.base.size() + test.head.size()),
-      .value = value,
-      .spread = std::sqrt(2 * (base.squares + head.squares) / static_cast<double>(freedom)),
-      .freedom = freedom,
-      .bracket_low = value,
-      .bracket_high = value};
-}
-
-double p_of(const Test& test) {
-  if (test.ratio) return p_of(*test.ratio);
-  return test.design == Design::Pairs ? signed_rank_p(log_ratios(test))
-                                      : mann_whitney_p(test.base, test.head);
-}
-
-/// Whether some outcome of the test on samples of this size can be significant. False for equal
-/// samples of deterministic runs, which chance does not affect.
-bool can_reject(const Test& test, double alpha) {
-  if (test.base == test.head) return false;
-  if (test.ratio) return true;
-  const auto n = static_cast<double>(test.base.size()), m = static_cast<double>(test.head.size());
-  const double ways =
-      test.design == Design::Pairs
-          ? std::exp2(n)
-          : std::exp(std::lgamma(n + m + 1) - std::lgamma(n + 1) - std::lgamma(m + 1));
-  return 2 / ways < alpha;
-}
-
-double ratio_of(const Test& test) {
-  if (test.ratio) return test.ratio->value;
-  if (test.design == Design::Pairs) {
-    const double middle = median_interval(log_ratios(test)).median;
-    return std::isnan(middle) ? 1 : std::exp(middle);  // the middle ones are 0 and infinite
-  }
-  const double before = median_interval(test.base).median;
-  const double after = median_interval(test.head).median;
-  if (before == after) return 1;
-  return std::isinf(before) ? 0 : after / before;
-}
-
-std::optional<double> detectable_of(const Test& test, double alpha) {
-  if (test.ratio) return interval_of(*test.ratio, {.alpha = alpha}).high / test.ratio->value - 1;
-  if (test.design == Design::Pairs) {
-    const std::optional<double> shift = detectable_shift(log_ratios(test), alpha);
-    return shift ? std::optional(std::expm1(*shift)) : std::nullopt;
-  }
-  // The smaller sample limits what both could detect.
-  const bool fewer = test.head.size() < test.base.size();
-  return detectable_slowdown(fewer ? test.head : test.base, alpha);
-}
-
-/// `alpha`: of all tests together, for the corrected p; `least_alpha`: of one test among all.
-void judge(const Test& test, double alpha, double least_alpha) {
-  Comparison& result = *test.result;
-  result.ratio = ratio_of(test);
-  result.detectable = detectable_of(test, least_alpha);
-  if (result.verdict == Verdict::Regressed) return;  // losses are not subject to chance
-  const bool worse = *result.ratio > 1 + test.effect;
-  const bool better = *result.ratio < 1 / (1 + test.effect);
-  if (result.p < alpha && (worse || better)) {
-    result.verdict = worse ? Verdict::Regressed : Verdict::Improved;
-    return;
-  }
-  // Equal samples of deterministic values are complete evidence.
-  const bool same = test.base == test.head && test.base.size() > 1;
-  const bool would_show = result.detectable && *result.detectable <= 2 * test.effect;
-  result.verdict = same || (would_show && !worse) ? Verdict::Unchanged : Verdict::NotEnoughData;
-}
-
-/// Judges all tests; those that can reject share the error. Spreads are borrowed among tests of one
-/// measure and design.
+/// Judges all tests; those that can reject share the error equally. Spreads are borrowed among
+/// tests of one measure and design.
 void judge_together(std::vector<Test>& tests, double alpha) {
   std::map<std::pair<double, Design>, std::vector<MeanRatio*>> alike;
-  std::vector<Test*> rejecting;
-  for (Test& test : tests) {
-    test.ratio = mean_ratio_of(test);
-    if (!can_reject(test, alpha)) continue;
-    rejecting.push_back(&test);
-    if (test.ratio) alike[{test.effect, test.design}].push_back(&*test.ratio);
+  std::size_t rejecting = 0;
+  for (auto& [result, effect, samples] : tests) {
+    samples.ratio = mean_ratio_of(samples);
+    if (!can_reject(samples, alpha)) continue;
+    ++rejecting;
+    if (samples.ratio) alike[{effect, samples.design}].push_back(&*samples.ratio);
   }
   for (auto& [measure, ratios] : alike) borrow_spread(ratios);
-  std::vector<double> p_values;
-  for (const Test* test : rejecting) p_values.push_back(p_of(*test));
-  const std::vector<double> corrected = holm(p_values);
-  for (std::size_t i = 0; i < rejecting.size(); ++i) rejecting[i]->result->p = corrected[i];
-  const double least = alpha / static_cast<double>(std::max<std::size_t>(1, rejecting.size()));
-  for (const Test& test : tests) judge(test, alpha, least);
+  const double share = alpha / static_cast<double>(std::max<std::size_t>(1, rejecting));
+  for (const auto& [result, effect, samples] : tests) {
+    result->ratio = ratio_of(samples);
+    if (result->verdict == Verdict::Regressed) continue;  // losses are not subject to chance
+    result->interval = interval_of(samples, share);
+    result->verdict = verdict_of(*result->interval, effect);
+  }
 }
 
 double examples_to_target(const FinishedRun* run) {
@@ -237,17 +133,18 @@ void add_convergence(const Runs& base, const Runs& head, const CompareOptions& o
   const Measure measure = none_has(examples_to_target) ? last_loss : examples_to_target;
   if (none_has(measure)) return;
   const bool paired = pair_up(pairs, base, head);
-  Test test{
-      &result, options.convergence_effect, paired ? Design::Pairs : Design::Independent, {}, {}};
-  for (const auto* run : paired ? pairs.first : base) test.base.push_back(measure(run));
-  for (const auto* run : paired ? pairs.second : head) test.head.push_back(measure(run));
-  tests.push_back(std::move(test));
+  TwoSamples samples{
+      .design = paired ? Design::Pairs : Design::Independent, .base = {}, .head = {}};
+  for (const auto* run : paired ? pairs.first : base) samples.base.push_back(measure(run));
+  for (const auto* run : paired ? pairs.second : head) samples.head.push_back(measure(run));
+  tests.push_back({&result, options.convergence_effect, std::move(samples)});
 }
 
 void add_speed(Sample base, Sample head, Design design, double effect, Comparison& result,
                std::vector<Test>& tests) {
   if (base.empty() || head.empty()) return;
-  tests.push_back({&result, effect, design, std::move(base), std::move(head)});
+  tests.push_back(
+      {&result, effect, {.design = design, .base = std::move(base), .head = std::move(head)}});
 }
 
 Sample finite(const Runs& runs, Measure measure) {
@@ -396,8 +293,8 @@ std::string_view to_string(Verdict verdict) {
   return "unknown";
 }
 
-std::vector<CellComparison> compare(const Measurements& base, const Measurements& head,
-                                    const CompareOptions& options) {
+std::vector<CellComparison> compare_once(const Measurements& base, const Measurements& head,
+                                         const CompareOptions& options) {
   const auto races = one_of_each(base.runs, head.runs,
                                  [](const auto& a, const auto& b) { return a.name == b.name; });
   const auto benchmarks = one_of_each(base.benchmarks, head.benchmarks, same_benchmark);

@@ -10,11 +10,10 @@
 //                losses improved, or if they consumed different examples. Otherwise compares runs
 //                of equal seeds, because results differ more between seeds than between commits:
 //                the examples to the target, or the last loss where no run reached the target.
-// The test is Student's t test of the logarithms, with spreads moderated by those of other cells
-// (paired_ratio.h). Where a run never reached the target, the test uses ranks: Wilcoxon's for
-// pairs, else Mann-Whitney's. A difference counts if it is significant after Holm's correction over
-// all tests that can reject, and large enough to matter. Too few runs give *not enough data*, never
-// *unchanged*.
+// A verdict is read off the interval of the ratio (sample_ratio.h): unchanged if it lies within the
+// change that matters; else regressed or improved if it excludes 1; else not enough data. The
+// intervals are simultaneous: all tests that can reject share the level alpha (Bonferroni), as do
+// all looks at growing data, if CompareOptions::looks has any.
 #pragma once
 
 #include <optional>
@@ -24,6 +23,7 @@
 
 #include "harness/judge/benchmark_results.h"
 #include "harness/judge/finished_runs.h"
+#include "harness/judge/paired_ratio.h"
 
 namespace regatta::judge {
 
@@ -48,6 +48,11 @@ struct CompareOptions {
   double benchmark_effect = 0.1;    ///< the same for a benchmark's time
   LossPaths losses = LossPaths::BySeed;
   Taken taken = Taken::Apart;
+  /// Ascending numbers of seeds, or of repetitions of a benchmark, after which the data were or
+  /// will be looked at; empty: once, at all. A row keeps the verdict of the first look that decides
+  /// it, so it needs no more runs after that. The looks are known beforehand, so each may spend an
+  /// equal share of alpha, and the first can have as many seeds as a test needs.
+  std::vector<std::size_t> looks = {};
 };
 
 /// One measure (speed or convergence) of one cell, compared between base and head. Ratios are head
@@ -55,10 +60,10 @@ struct CompareOptions {
 /// 1 is worse.
 struct Comparison {
   Verdict verdict = Verdict::NotMeasured;
-  std::optional<double> ratio;       ///< ratio of the medians, or median of the ratios of pairs
-  double p = 1;                      ///< p value after Holm's correction
-  std::optional<double> detectable;  ///< the smallest slowdown that these runs could have detected
-  std::string note;                  ///< the step at which losses departed; may be empty
+  std::optional<double> ratio;            ///< see ratio_of() of sample_ratio.h
+  std::optional<RatioInterval> interval;  ///< empty if losses departed, which chance does not do
+  std::size_t seeds = 0;  ///< CompareOptions::looks: those after which it was decided
+  std::string note;       ///< the step at which losses departed; may be empty
 };
 
 struct CellComparison {
@@ -79,10 +84,14 @@ struct Measurements {
   std::vector<BenchmarkResult> benchmarks;
 };
 
-/// Compares all cells of both sides. Races come before benchmarks, in the order of base; cells that
-/// only head has come last.
+/// Compares all cells of both sides, once for each of the looks that the data reach. Races come
+/// before benchmarks, in the order of base; cells that only head has come last.
 std::vector<CellComparison> compare(const Measurements& base, const Measurements& head,
                                     const CompareOptions& options);
+
+/// The same at one look at all data, which spends the whole of `options.alpha`.
+std::vector<CellComparison> compare_once(const Measurements& base, const Measurements& head,
+                                         const CompareOptions& options);
 
 enum class CompareFormat { Text, Markdown, Json };
 

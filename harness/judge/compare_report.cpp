@@ -47,12 +47,13 @@ std::string change_text(const Comparison& comparison) {
   return percent(*comparison.ratio);
 }
 
-std::string detectable_text(const Comparison& comparison) {
-  if (comparison.verdict == Verdict::NotMeasured) return "";
-  if (!comparison.detectable) {
-    return comparison.verdict == Verdict::NotEnoughData ? "nothing" : "";
-  }
-  return fmt::format("{:.1f} %", 100 * *comparison.detectable);
+/// Formats an interval of ratios: `-1.2 % to +3.4 %`; empty if it says nothing.
+std::string interval_text(const Comparison& comparison) {
+  if (!comparison.interval) return "";
+  const auto [low, high] = *comparison.interval;
+  if (low == high && !(low > 0 && std::isfinite(low))) return change_text(comparison);
+  if (std::isinf(high)) return low == 0 ? "" : percent(low) + " or more";
+  return low == 0 ? percent(high) + " or less" : percent(low) + " to " + percent(high);
 }
 
 std::string missing_text(const CellComparison& cell) {
@@ -72,6 +73,7 @@ std::string note_of(const Row& row) {
     note += (note.empty() || text.empty() ? "" : "; ") + text;
   };
   add(row.comparison->note);
+  if (row.comparison->seeds > 0) add(fmt::format("decided after {} seeds", row.comparison->seeds));
   return note;
 }
 
@@ -111,48 +113,33 @@ std::string headline(const std::vector<CellComparison>& cells) {
   return line;
 }
 
-/// Describes the slowdown that the median cell would show; printed before the verdicts.
-std::string power_text(const std::vector<CellComparison>& cells) {
-  std::vector<double> shown;
-  for (const CellComparison& cell : cells) {
-    if (cell.speed.verdict == Verdict::NotMeasured) continue;
-    shown.push_back(cell.speed.detectable.value_or(kInfinity));
-  }
-  if (shown.empty()) return "";
-  const double middle = median_interval(shown).median;
-  if (std::isinf(middle)) return "Most cells have too few runs to show any slowdown.\n";
-  return fmt::format("In the median cell these runs show a slowdown of {:.1f} % or more.\n",
-                     100 * middle);
-}
-
 /// Prints each cell, and below it its measures and notes, within 80 columns.
 void print_text(const std::vector<CellComparison>& cells) {
-  fmt::print("{}  {:<11}  {:<12}  {:>15}  {:>10}\n", power_text(cells), "measure", "verdict",
-             "change", "could show");
+  fmt::print("  {:<11}  {:<15}  {:>15}  {:>22}\n", "measure", "verdict", "change", "interval");
   for (const Row& row : rows_of(cells)) {
     if (row.comparison == &row.cell->speed) fmt::print("{}\n", row.cell->name);
     const std::string line = fmt::format(
-        "  {:<11}  {:<12}  {:>15}  {:>10}", row.measure, to_string(row.comparison->verdict),
-        change_text(*row.comparison), detectable_text(*row.comparison));
+        "  {:<11}  {:<15}  {:>15}  {:>22}", row.measure, to_string(row.comparison->verdict),
+        change_text(*row.comparison), interval_text(*row.comparison));
     fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
     if (const std::string note = note_of(row); !note.empty()) fmt::print("    {}\n", note);
   }
   fmt::print(
-      "change: from base to head, + is worse; could show: the least slowdown that these\n"
-      "runs tell from chance (nothing: too few of them, more seeds)\n{}\n",
+      "change: from base to head, + is worse; interval: the changes that these runs\n"
+      "cannot exclude; unchanged: each of them is too small to matter\n{}\n",
       headline(cells));
 }
 
 void print_markdown(const std::vector<CellComparison>& cells) {
-  fmt::print("**{}**\n\n{}\n| cell | runs | measure | verdict | change | could show | |\n",
-             headline(cells), power_text(cells));
+  fmt::print("**{}**\n\n| cell | runs | measure | verdict | change | interval | |\n",
+             headline(cells));
   fmt::print("| --- | --- | --- | --- | --- | --- | --- |\n");
   for (const Row& row : rows_of(cells)) {
     const bool alarm = row.comparison->verdict == Verdict::Regressed;
     const std::string verdict(to_string(row.comparison->verdict));
     fmt::print("| {} | {} → {} | {} | {} | {} | {} | {} |\n", row.cell->name, row.cell->base_runs,
                row.cell->head_runs, row.measure, alarm ? "**" + verdict + "**" : verdict,
-               change_text(*row.comparison), detectable_text(*row.comparison), note_of(row));
+               change_text(*row.comparison), interval_text(*row.comparison), note_of(row));
   }
 }
 
@@ -161,10 +148,12 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
     return value && std::isfinite(*value) ? nlohmann::ordered_json(*value)
                                           : nlohmann::ordered_json(nullptr);
   };
+  const auto [low, high] = comparison.interval.value_or(RatioInterval{0, kInfinity});
   return {{"verdict", to_string(comparison.verdict)},
           {"ratio", number(comparison.ratio)},
-          {"p", comparison.p},
-          {"detectable", number(comparison.detectable)},
+          {"low", number(low)},
+          {"high", number(high)},
+          {"seeds", comparison.seeds},
           {"note", comparison.note}};
 }
 

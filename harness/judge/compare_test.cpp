@@ -9,45 +9,12 @@
 #include <fstream>
 #include <limits>
 
+#include "harness/judge/compare_test.h"
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
 
 namespace regatta::judge {
 namespace {
-
-/// Runs of one cell, with seeds from 1; 0 examples stand for a run that missed its target.
-std::vector<FinishedRun> runs(const std::string& cell,
-                              const std::vector<double>& seconds_per_example,
-                              const std::vector<double>& examples) {
-  std::vector<FinishedRun> result;
-  for (std::size_t i = 0; i < seconds_per_example.size(); ++i) {
-    FinishedRun run{.name = cell, .status = record::Status::Missed};
-    run.cell.seed = i + 1;
-    run.examples_per_s = 1 / seconds_per_example[i];
-    if (examples[i] > 0) {
-      run.status = record::Status::Reached;
-      run.examples_to_target = examples[i];
-    }
-    result.push_back(run);
-  }
-  return result;
-}
-
-const std::vector<double> kTimes = {1.00, 1.01, 1.02, 0.99, 1.005, 1.015, 0.995, 1.0};
-const std::vector<double> kExamples = {100, 110, 120, 105, 115, 108, 112, 118};
-
-std::vector<double> times(double factor) {
-  std::vector<double> result = kTimes;
-  for (double& each : result) each = each * factor + 1e-4;
-  return result;
-}
-
-CellComparison compared(const std::vector<FinishedRun>& base,
-                        const std::vector<FinishedRun>& head) {
-  const std::vector<CellComparison> cells = compare({.runs = base}, {.runs = head}, {});
-  EXPECT_EQ(cells.size(), 1U);
-  return cells.front();
-}
 
 std::vector<double> counts(double factor) {
   std::vector<double> result = kExamples;
@@ -56,31 +23,36 @@ std::vector<double> counts(double factor) {
 }
 
 TEST(Compare, SeesASlowerCellAndAFasterOne) {
-  const auto base = runs("a", kTimes, kExamples);
-  const CellComparison slower = compared(base, runs("a", times(1.1), kExamples));
+  const auto base = timed_runs("a", kTimes, kExamples);
+  const CellComparison slower = compared(base, timed_runs("a", times(1.1), kExamples));
   EXPECT_EQ(slower.speed.verdict, Verdict::Regressed);
   EXPECT_NEAR(*slower.speed.ratio, 1.1, 0.01);
   EXPECT_EQ(slower.convergence.verdict, Verdict::Unchanged);
-  EXPECT_EQ(compared(base, runs("a", times(0.9), kExamples)).speed.verdict, Verdict::Improved);
+  EXPECT_EQ(compared(base, timed_runs("a", times(0.9), kExamples)).speed.verdict,
+            Verdict::Improved);
 }
 
 TEST(Compare, CallsUnchangedOnlyWhatWouldHaveShown) {
-  const auto base = runs("a", kTimes, kExamples);
-  EXPECT_EQ(compared(base, runs("a", times(1.005), kExamples)).speed.verdict, Verdict::Unchanged);
-  const auto two = runs("a", {1.00, 1.02}, {100, 110});
-  const CellComparison unknown = compared(two, runs("a", {1.03, 1.05}, {100, 110}));
+  const auto base = timed_runs("a", kTimes, kExamples);
+  EXPECT_EQ(compared(base, timed_runs("a", times(1.005), kExamples)).speed.verdict,
+            Verdict::Unchanged);
+  const auto two = timed_runs("a", {1.00, 1.02}, {100, 110});
+  const CellComparison unknown = compared(two, timed_runs("a", {1.03, 1.05}, {100, 110}));
   EXPECT_EQ(unknown.speed.verdict, Verdict::NotEnoughData);
-  EXPECT_GT(*unknown.speed.detectable, 0.05);
-  const CellComparison tenfold = compared(two, runs("a", {10, 10.2}, {100, 110}));
+  EXPECT_LT(unknown.speed.interval->low, 1);
+  EXPECT_GT(unknown.speed.interval->high, 1.05);
+  const CellComparison tenfold = compared(two, timed_runs("a", {10, 10.2}, {100, 110}));
   EXPECT_EQ(tenfold.speed.verdict, Verdict::Regressed);
-  const CellComparison one = compared(runs("a", {1.0}, {100}), runs("a", {10.0}, {100}));
+  const CellComparison one =
+      compared(timed_runs("a", {1.0}, {100}), timed_runs("a", {10.0}, {100}));
   EXPECT_EQ(one.speed.verdict, Verdict::NotEnoughData);
-  EXPECT_FALSE(one.speed.detectable);
+  EXPECT_EQ(one.speed.interval->low, 0);
+  EXPECT_EQ(one.speed.interval->high, kInfinity);
 }
 
 TEST(Compare, CountsARunThatMissesItsTargetAsInfinitelySlow) {
-  const auto base = runs("a", kTimes, kExamples);
-  const auto never = runs("a", kTimes, std::vector<double>(8, 0));
+  const auto base = timed_runs("a", kTimes, kExamples);
+  const auto never = timed_runs("a", kTimes, std::vector<double>(8, 0));
   const CellComparison lost = compared(base, never);
   EXPECT_EQ(lost.convergence.verdict, Verdict::Regressed);
   EXPECT_EQ(*lost.convergence.ratio, std::numeric_limits<double>::infinity());
@@ -89,21 +61,24 @@ TEST(Compare, CountsARunThatMissesItsTargetAsInfinitelySlow) {
 }
 
 TEST(Compare, PairsSeedsBecauseTheyDifferMoreThanCommits) {
-  const auto base = runs("a", kTimes, kExamples);  // 100 to 120 examples
-  const CellComparison worse = compared(base, runs("a", kTimes, counts(1.15)));
+  const auto base = timed_runs("a", kTimes, kExamples);  // 100 to 120 examples
+  const CellComparison worse = compared(base, timed_runs("a", kTimes, counts(1.15)));
   EXPECT_EQ(worse.convergence.verdict, Verdict::Regressed);
   EXPECT_NEAR(*worse.convergence.ratio, 1.15, 1e-9);
-  auto shuffled = runs("a", kTimes, counts(1.15));
+  auto shuffled = timed_runs("a", kTimes, counts(1.15));
   std::reverse(shuffled.begin(), shuffled.end());
   EXPECT_EQ(compared(base, shuffled).convergence.verdict, Verdict::Regressed);
-  auto others = runs("a", kTimes, counts(1.02));
-  EXPECT_NEAR(*compared(base, others).convergence.detectable, 0, 1e-6);
-  for (FinishedRun& run : others) run.cell.seed += 100;  // falls back to ranks of two samples
-  EXPECT_GT(*compared(base, others).convergence.detectable, 0.05);
+  auto others = timed_runs("a", kTimes, counts(1.02));
+  const auto width = [](const CellComparison& cell) {
+    return cell.convergence.interval->high / cell.convergence.interval->low - 1;
+  };
+  EXPECT_NEAR(width(compared(base, others)), 0, 1e-6);
+  for (FinishedRun& run : others) run.cell.seed += 100;  // compares two samples that are not paired
+  EXPECT_GT(width(compared(base, others)), 0.05);
 }
 
 TEST(Compare, JudgesTheLastLossWhereNoRunReachesTheTarget) {
-  auto base = runs("a", kTimes, std::vector<double>(8, 0));
+  auto base = timed_runs("a", kTimes, std::vector<double>(8, 0));
   auto head = base;
   for (std::size_t i = 0; i < base.size(); ++i) {
     base[i].last_loss = 1 + 0.3 * static_cast<double>(i);
@@ -118,7 +93,7 @@ TEST(Compare, JudgesTheLastLossWhereNoRunReachesTheTarget) {
 /// Runs of a synchronous cell with losses that fall by 2 % a step; `noise` grows with the steps,
 /// like the effect of another order of additions.
 std::vector<FinishedRun> synchronous_runs(double rate, double noise) {
-  std::vector<FinishedRun> result = runs("a", kTimes, kExamples);
+  std::vector<FinishedRun> result = timed_runs("a", kTimes, kExamples);
   for (FinishedRun& run : result) {
     run.cell.strategy = "all_reduce";
     run.cell.global_batch = 64;
@@ -191,7 +166,7 @@ TEST(Compare, HoldsNothingTogetherThatNeedNotBeEqual) {
 
 TEST(Compare, ComparesMedianStepsOfPairsThatWereTakenInTurn) {
   // A machine that is busy during half of the seeds, for both sides alike.
-  auto base = runs("a", kTimes, kExamples);
+  auto base = timed_runs("a", kTimes, kExamples);
   auto head = base;
   for (std::size_t i = 0; i < base.size(); ++i) {
     base[i].median_step_s = kTimes[i] * (i % 2 == 0 ? 1 : 2);
@@ -211,10 +186,10 @@ TEST(Compare, ComparesMedianStepsOfPairsThatWereTakenInTurn) {
 }
 
 TEST(Compare, ListsWhatOneSideLacksAndWhatFailed) {
-  auto base = runs("a", kTimes, kExamples);
-  for (const FinishedRun& run : runs("b", kTimes, kExamples)) base.push_back(run);
-  auto head = runs("c", kTimes, kExamples);
-  for (const FinishedRun& run : runs("a", kTimes, kExamples)) head.push_back(run);
+  auto base = timed_runs("a", kTimes, kExamples);
+  for (const FinishedRun& run : timed_runs("b", kTimes, kExamples)) base.push_back(run);
+  auto head = timed_runs("c", kTimes, kExamples);
+  for (const FinishedRun& run : timed_runs("a", kTimes, kExamples)) head.push_back(run);
   head.back().status = record::Status::Failed;
   const std::vector<CellComparison> cells = compare({.runs = base}, {.runs = head}, {});
   ASSERT_EQ(cells.size(), 3U);
@@ -234,17 +209,17 @@ TEST(Compare, CorrectsForTheNumberOfCells) {
     const std::vector<double> counts(kExamples.begin(), kExamples.begin() + 5);
     std::vector<double> slower;
     for (double each : five) slower.push_back(each * (cell == 0 ? 1.2 : 1.001));
-    for (const auto& run : runs(name, five, counts)) base.push_back(run);
-    for (const auto& run : runs(name, slower, counts)) head.push_back(run);
+    for (const auto& run : timed_runs(name, five, counts)) base.push_back(run);
+    for (const auto& run : timed_runs(name, slower, counts)) head.push_back(run);
   }
-  // Convergence, which is equal, is not among the tests: Holm multiplies the least p by 20.
+  // Convergence, which is equal, is not among the tests: 20 share the error.
   const std::vector<CellComparison> cells = compare({.runs = base}, {.runs = head}, {});
   EXPECT_EQ(cells[0].speed.verdict, Verdict::Regressed);
   const auto first_of = [](const std::vector<FinishedRun>& all) {
     return Measurements{.runs = {all.begin(), all.begin() + 10}};  // two cells
   };
   const std::vector<CellComparison> two = compare(first_of(base), first_of(head), {});
-  EXPECT_LT(*two[1].speed.detectable, *cells[1].speed.detectable);
+  EXPECT_LT(two[1].speed.interval->high, cells[1].speed.interval->high);
 }
 
 TEST(Compare, NamesTheSlowerBenchmark) {

@@ -184,7 +184,6 @@ std::vector<std::pair<std::uint64_t, double>> ratios_by_seed(
 
 void borrow_spread(std::span<MeanRatio* const> ratios, Stopping stopping) {
   const std::size_t most = stopping == Stopping::Rounds ? 16 : 4;
-  const std::size_t times_own = stopping == Stopping::Rounds ? 8 : 2;
   const auto variance = [](const MeanRatio& ratio) { return ratio.spread * ratio.spread; };
   struct Others {
     std::vector<double> variances;
@@ -212,7 +211,7 @@ void borrow_spread(std::span<MeanRatio* const> ratios, Stopping stopping) {
       ratio.freedom = std::min(most, others.freedom);
       continue;
     }
-    const std::size_t borrowed = std::min({most, times_own * own, others.variances.size() * own});
+    const std::size_t borrowed = std::min({most, 2 * own, others.variances.size() * own});
     const double moderated = borrowed == 0 ? 0 : median_interval(others.variances).median;
     const double pooled =
         (static_cast<double>(borrowed) * moderated + static_cast<double>(own) * variance(ratio)) /

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -175,30 +174,6 @@ double mann_whitney_p(std::span<const double> a, std::span<const double> b) {
   return ranks.size() <= kExactValues ? exact_p(ranks, a.size()) : normal_p(ranks, a.size());
 }
 
-std::optional<double> detectable_slowdown(std::span<const double> sample, double alpha) {
-  std::vector<double> finite;
-  for (double value : sample) {
-    if (std::isfinite(value) && value > 0) finite.push_back(value);
-  }
-  if (finite.size() < 2) return std::nullopt;
-  const auto shows = [&](double factor) {
-    std::vector<double> slowed;
-    for (double value : finite) slowed.push_back(value * factor);
-    return mann_whitney_p(finite, slowed) < alpha;
-  };
-  // Ranks change only where a slowed value passes another.
-  std::vector<double> factors;
-  for (double fast : finite) {
-    for (double slow : finite) {
-      if (slow >= fast)
-        factors.push_back(std::nextafter(slow / fast, 2 * slow / fast) * (1 + 1e-12));
-    }
-  }
-  std::sort(factors.begin(), factors.end());
-  const auto first = std::partition_point(factors.begin(), factors.end(), std::not_fn(shows));
-  return first == factors.end() ? std::nullopt : std::optional(*first - 1);
-}
-
 double signed_rank_p(std::span<const double> differences) {
   std::vector<double> sizes;
   for (double each : differences) {
@@ -217,30 +192,6 @@ double signed_rank_p(std::span<const double> differences) {
   const std::size_t larger = std::max(positive, total - positive);
   return ranks.size() <= kExactValues ? exact_signed_p(ranks, larger)
                                       : normal_signed_p(ranks, larger);
-}
-
-std::optional<double> detectable_shift(std::span<const double> differences, double alpha) {
-  std::vector<double> centred;
-  for (double each : differences) {
-    if (std::isfinite(each)) centred.push_back(each);
-  }
-  if (centred.empty()) return std::nullopt;
-  const double median = median_interval(centred).median;
-  for (double& each : centred) each -= median;
-  // Ranks change only where a shifted difference, or a sum of two, passes 0.
-  std::vector<double> shifts = {0};
-  for (double a : centred) {
-    for (double b : centred) shifts.push_back(std::max(0.0, -(a + b) / 2));
-  }
-  std::sort(shifts.begin(), shifts.end());
-  const double least = std::max(1e-12, shifts.back() * 1e-9);
-  const auto hidden = [&](double shift) {
-    std::vector<double> shifted;
-    for (double each : centred) shifted.push_back(each + shift + least);
-    return signed_rank_p(shifted) >= alpha;
-  };
-  const auto first = std::partition_point(shifts.begin(), shifts.end(), hidden);
-  return first == shifts.end() ? std::nullopt : std::optional(*first);
 }
 
 double student_t_p(double t, std::size_t freedom) {
@@ -318,21 +269,6 @@ double share_of_look(std::size_t look) {
   check(look > 0, "the first look is 1");
   const auto at = static_cast<double>(look);
   return 1 / (at * (at + 1));
-}
-
-std::vector<double> holm(std::span<const double> p_values) {
-  std::vector<std::size_t> order(p_values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
-  std::vector<double> adjusted(p_values.size());
-  double largest = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const double scaled = p_values[order[i]] * static_cast<double>(order.size() - i);
-    largest = std::max(largest, std::min(1.0, scaled));
-    adjusted[order[i]] = largest;
-  }
-  return adjusted;
 }
 
 }  // namespace regatta::judge

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <limits>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,21 +35,11 @@ MedianInterval median_interval(std::span<const double> sample);
 /// Source: Mann and Whitney, Annals of Mathematical Statistics 18 (1947).
 double mann_whitney_p(std::span<const double> a, std::span<const double> b);
 
-/// Returns the smallest slowdown that a test of this sample could detect: the least f for which the
-/// sample multiplied by 1 + f differs from the sample itself at level `alpha`. Empty if the sample
-/// is too small to detect any. Infinite values are left out.
-std::optional<double> detectable_slowdown(std::span<const double> sample, double alpha);
-
 /// Computes the two-sided p value of Wilcoxon's signed-rank test that the differences of pairs are
 /// symmetric about 0. Exact up to 120 differences; above that, the normal approximation with a
 /// correction for continuity. Differences of 0 are left out, ties get mid-ranks, and infinite
 /// differences rank last. Returns 1 if all are 0. Source: Wilcoxon, Biometrics Bulletin 1 (1945).
 double signed_rank_p(std::span<const double> differences);
-
-/// Returns the smallest common shift of all pairs that a test could detect: the least f for which
-/// the differences minus their median plus f differ from 0 at level `alpha`. Empty if no shift
-/// can be detected.
-std::optional<double> detectable_shift(std::span<const double> differences, double alpha);
 
 /// Computes the two-sided p value of `t` under Student's t distribution with `freedom` degrees of
 /// freedom, at least 1.
@@ -75,9 +64,5 @@ double studentized_range_quantile(double p, std::size_t means, std::size_t freed
 /// each round, and stopped at any of them, is wrong with at most the whole rate (union bound).
 /// Source: Darling and Robbins, Proceedings of the National Academy of Sciences 57 (1967).
 double share_of_look(std::size_t look);
-
-/// Adjusts the p values of several tests by Holm's correction. The result is in the order of
-/// `p_values`. Source: Holm, Scandinavian Journal of Statistics 6 (1979).
-std::vector<double> holm(std::span<const double> p_values);
 
 }  // namespace regatta::judge

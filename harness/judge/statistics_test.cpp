@@ -128,46 +128,12 @@ TEST(SignedRank, LeavesOutPairsThatAgreeAndRanksMissesLast) {
   EXPECT_NEAR(signed_rank_p(std::vector<double>{1, 2, kInfinity, -kInfinity}), 2 * 6.0 / 16, 1e-12);
 }
 
-TEST(DetectableShift, IsWhatLiftsEnoughPairsAboveZero) {
-  const std::vector<double> spread = {-4, -3, -2, -1, 1, 2, 3, 4};
-  const auto shift = detectable_shift(spread, 0.05);
-  ASSERT_TRUE(shift);
-  std::vector<double> shifted;
-  for (double each : spread) shifted.push_back(each + *shift * (1 + 1e-6));
-  EXPECT_LT(signed_rank_p(shifted), 0.05);
-  for (double& each : shifted) each -= 2e-6 * *shift;
-  EXPECT_GE(signed_rank_p(shifted), 0.05);
-  EXPECT_NEAR(*detectable_shift(std::vector<double>(8, 7.0), 0.05), 0, 1e-9);
-  EXPECT_FALSE(detectable_shift(std::vector<double>(5, 7.0), 0.05));  // p is 2 / 32 at the least
-  EXPECT_FALSE(detectable_shift({}, 0.05));
-}
-
-TEST(DetectableSlowdown, ShrinksWithTheSpreadAndNeedsEnoughRuns) {
-  const std::vector<double> tight = {100, 101, 102, 103, 104};
-  const std::vector<double> wide = {100, 110, 120, 130, 140};
-  EXPECT_FALSE(detectable_slowdown(std::vector<double>{100, 101, 102}, 0.05));  // p is 0.1 at least
-  ASSERT_TRUE(detectable_slowdown(tight, 0.05));
-  ASSERT_TRUE(detectable_slowdown(wide, 0.05));
-  EXPECT_LT(*detectable_slowdown(tight, 0.05), 0.04);
-  EXPECT_GT(*detectable_slowdown(wide, 0.05), 0.1);
-  std::vector<double> slowed = tight;
-  for (double& value : slowed) value *= 1 + *detectable_slowdown(tight, 0.05);
-  EXPECT_LT(mann_whitney_p(tight, slowed), 0.05);
-}
-
 TEST(ShareOfLook, AddsUpToTheWhole) {
   double sum = 0;
   for (std::size_t look = 1; look <= 1000; ++look) sum += share_of_look(look);
   EXPECT_NEAR(sum, 1, 2e-3);
   EXPECT_LT(sum, 1);
   EXPECT_DOUBLE_EQ(share_of_look(1), 0.5);
-}
-
-TEST(Holm, MultipliesBySomeFewerTestsEachAndKeepsTheOrder) {
-  const std::vector<double> adjusted = holm(std::vector<double>{0.01, 0.04, 0.03, 0.005});
-  const std::vector<double> expected = {0.03, 0.06, 0.06, 0.02};
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(adjusted[i], expected[i], 1e-12);
-  EXPECT_EQ(holm(std::vector<double>{0.9, 0.8})[0], 1);
 }
 
 TEST(MedianInterval, OfManyValuesIsAsWideAsTheNormalApproximationSays) {

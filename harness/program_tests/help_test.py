@@ -56,7 +56,7 @@ FLAGS = {
     "compare": {
         "--format": "=text", "--speed-effect": "=0.03", "--convergence-effect": "=0.1",
         "--alpha": "=0.05", "--losses": "=by_seed", "--taken": "=apart",
-        "--benchmark-effect": "=0.1",
+        "--benchmark-effect": "=0.1", "--looks": "(default: once)",
     },
     "export": {
         "--format": "", "--out": "(default: stdout)", "--overwrite": "", "--author": "",

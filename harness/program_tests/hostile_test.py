@@ -97,6 +97,8 @@ class Values(Hostile):
         for flag in ("--speed-effect", "--convergence-effect", "--benchmark-effect", "--alpha"):
             for value in ("inf", "nan", "0", "-1", "11"):
                 self.assert_refused("compare", "a", "b", flag, value, says=f"{flag}: '{value}' is")
+        for looks, wrong in (("0", "0"), ("3,3", "3"), ("3,,4", ""), ("a", "a"), ("3 4", "3 4")):
+            self.assert_refused("compare", "a", "b", "--looks", looks, says=f"'{wrong}' is")
 
     def test_stand_in_the_record_as_a_shell_reads_them(self) -> None:
         folder = fresh_folder() / "it's a $folder"

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks at growing data: each is a comparison of its own, whose error rate is an equal share of the
+// whole (union bound). All looks are repeated from the runs, so nothing but these is kept.
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "harness/judge/compare.h"
+
+namespace regatta::judge {
+namespace {
+
+std::size_t size_of(const Measurements& side) {
+  std::size_t size = side.runs.size();
+  for (const BenchmarkResult& each : side.benchmarks) size += each.seconds.size();
+  return size;
+}
+
+/// Returns the runs of the first `count` seeds and the first `count` repetitions of benchmarks.
+Measurements first_of(const Measurements& side, std::size_t count) {
+  Measurements result{.runs = {}, .benchmarks = side.benchmarks};
+  std::set<std::uint64_t> seeds;
+  for (const FinishedRun& run : side.runs) seeds.insert(run.cell.seed);
+  while (seeds.size() > count) seeds.erase(std::prev(seeds.end()));
+  std::ranges::copy_if(side.runs, std::back_inserter(result.runs),
+                       [&](const FinishedRun& run) { return seeds.contains(run.cell.seed); });
+  for (BenchmarkResult& each : result.benchmarks) {
+    each.seconds.resize(std::min(each.seconds.size(), count));
+  }
+  return result;
+}
+
+bool is_decided(const Comparison& comparison) {
+  return comparison.verdict != Verdict::NotEnoughData && comparison.verdict != Verdict::NotMeasured;
+}
+
+/// Puts the verdicts that an earlier look has decided in place of those of `cells`, and notes in
+/// those that are new that they were decided after `seeds` seeds.
+void keep_decided(const std::vector<CellComparison>& earlier, std::size_t seeds,
+                  std::vector<CellComparison>& cells) {
+  for (CellComparison& cell : cells) {
+    const auto before = std::ranges::find_if(earlier, [&](const CellComparison& each) {
+      return each.kind == cell.kind && each.name == cell.name;
+    });
+    for (Comparison CellComparison::*measure :
+         {&CellComparison::speed, &CellComparison::convergence}) {
+      if (before != earlier.end() && is_decided((*before).*measure)) {
+        cell.*measure = (*before).*measure;
+      } else if (is_decided(cell.*measure)) {
+        (cell.*measure).seeds = seeds;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<CellComparison> compare(const Measurements& base, const Measurements& head,
+                                    const CompareOptions& options) {
+  if (options.looks.empty()) return compare_once(base, head, options);
+  CompareOptions once = options;
+  once.alpha /= static_cast<double>(options.looks.size());
+  std::vector<CellComparison> result;
+  for (const std::size_t seeds : options.looks) {
+    const Measurements before = first_of(base, seeds), after = first_of(head, seeds);
+    auto cells = compare_once(before, after, once);
+    keep_decided(result, seeds, cells);
+    result = std::move(cells);
+    if (size_of(before) == size_of(base) || size_of(after) == size_of(head)) break;
+  }
+  return result;
+}
+
+}  // namespace regatta::judge
