@@ -9,6 +9,13 @@
 // pairs for Mann-Whitney. The probability that any comparison of a report is wrong is at most 5 %,
 // shared equally among its workloads. The first place is sure if every other cell is certainly
 // slower; cells that cannot be distinguished from the first form a group with it.
+//
+// Records with a round come from a matrix that stopped when its question was decided. Their test
+// holds at any stopping time: at each look it spends a share of the error rate, divided by the
+// number of pairs of cells (paired_ratio.h, at_look), and a run that missed its target counts with
+// the time that it took at least. A cell is level with the first if its interval is as narrow as
+// the precision of the matrix. Speed is judged over runs, not over steps, because most of the
+// variation of a step's time lies between runs (results/verdicts.md).
 #pragma once
 
 #include <vector>

@@ -29,11 +29,10 @@ def seeds_of(folder: Folder) -> dict[str, list[int]]:
 
 
 class Within(unittest.TestCase):
-    def test_it_ends_in_time_says_what_was_left_out_and_goes_on_by_the_command_it_names(
-            self) -> None:
+    def test_it_ends_in_time_and_goes_on_by_the_command_it_names(self) -> None:
         folder = Folder(LONG.replace("50000", "200000"))  # 12 runs take 4 s on a fast machine
         started = time.monotonic()
-        ran = folder.run("--within", "2s")
+        ran = folder.run("--seeds", "3", "--within", "2s")
         took = time.monotonic() - started
         self.assertEqual(ran.returncode, 0, ran.stderr)
         seeds = seeds_of(folder)
@@ -43,25 +42,22 @@ class Within(unittest.TestCase):
         longest = max(record["setup_ns"] + record["warmup_ns"] + record["full_ns"]
                       for record in records_in(folder.out)) / 1e9
         self.assertLess(took, 2 + longest + STARTS_S)
-        self.assertRegex(ran.stdout, r"stopped after \d+ s, as --within 2s asks: "
-                                     rf"{there} of {RUNS} runs are there")
+        self.assertRegex(ran.stdout, r"stopped after \d+ s, as --within 2s asks; "
+                                     rf"{there} runs? are kept")
         for own in seeds.values():
             self.assertEqual(own, list(range(1, len(own) + 1)))  # seed after seed
-            if len(own) < 3:
-                self.assertIn(f"  {len(own)} of 3 seeds: parabola ", ran.stdout)
-        (advice,) = re.findall(r"\. To go on: regatta (matrix .*) --resume\n", ran.stdout)
-        self.assertEqual(advice, f"matrix {folder.file} --out {folder.out}")
+        (advice,) = re.findall(r"to go on: regatta (matrix .*) --resume\n", ran.stdout)
+        self.assertEqual(advice, f"matrix {folder.file} --seeds 3 --out {folder.out} --decide")
         report = subprocess.run((REGATTA, "report", folder.out, "--format", "json"), timeout=60,
                                 capture_output=True, text=True, check=True).stdout
         (note,) = json.loads(report)["workloads"][0]["matrices"]
         self.assertEqual((note["missing"], note["command"]),
-                         (RUNS - there, f"regatta {advice} --resume"))
-        self.assertEqual(note["seconds"] > 0, len(seeds) == CELLS)  # else not known yet
-        again = folder.run("--resume", "--within", "10min")
+                         (CELLS - len(seeds), f"regatta {advice} --resume"))
+        again = folder.run("--resume", "--seeds", "3", "--within", "10min")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertNotIn("stopped", again.stdout)
         self.assertEqual(set(folder.runs().values()), {1})
-        self.assertEqual(len(folder.runs()), RUNS)
+        self.assertEqual(len(seeds_of(folder)), CELLS)
         for command in folder.runs():  # a run has no budget
             self.assertNotIn("--within", command)
 
@@ -98,7 +94,41 @@ class Within(unittest.TestCase):
                 time.sleep(0.02)
             matrix.terminate()
             said = matrix.communicate(timeout=20)[0]
-        self.assertIn(f"--out {folder.out} --within 1h --resume\n", said)
+        self.assertIn(f"--out {folder.out} --decide --within 1h --resume\n", said)
+
+
+class Decide(unittest.TestCase):
+    def test_it_leaves_out_a_cell_that_is_slower_beyond_doubt(self) -> None:
+        folder = Folder('[[race]]\nworkload = "parabola"\nworkers = 2\n'
+                        'strategy = ["all_reduce", "parameter_server"]\n')
+        ran = folder.run("--decide", "--seeds", "10")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        records = records_in(folder.out)
+        self.assertEqual({record["round"]["precision"] for record in records}, {0.05})
+        self.assertLess(len(records), 20)
+        report = subprocess.run((REGATTA, "report", folder.out, "--format", "json"), timeout=60,
+                                capture_output=True, text=True, check=True).stdout
+        (race,) = json.loads(report)["workloads"]
+        self.assertTrue(race["decision"]["decided"])
+        self.assertEqual(race["cells"][1]["against_first"]["standing"], "slower")
+        self.assertGreater(race["cells"][1]["against_first"]["low"], 1)
+        self.assertIn("parabola: parabola all_reduce (2 workers) is first", ran.stdout)
+        self.assertIn("first, decided in ", ran.stdout)
+        again = folder.run("--decide", "--seeds", "10", "--resume")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(len(records_in(folder.out)), len(records))  # nothing is left to decide
+
+    def test_a_question_that_is_none_is_one_line(self) -> None:
+        for words, says in ((("--precision", "0%"), "--precision 0% is not above 0"),
+                            (("--precision", "few"), "--precision"),):
+            ran = Folder().run("--decide", *words)
+            self.assertEqual(ran.returncode, 1)
+            self.assertIn(says, ran.stderr)
+            self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
+        ran = Folder('[[race]]\nworkload = "parabola"\nsteps = 10\n').run("--decide")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("parabola has only one", ran.stderr)
+        self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
 
 
 def children_of(pid: int) -> list[str]:

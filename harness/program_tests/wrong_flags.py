@@ -139,6 +139,8 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--global-batch 0", r"--global-batch is 0; the data set has 50 examples"),
     ("--global-batch 51", r"--global-batch is 51; the data set has 50 examples"),
     # Checkpoints
+    ("--round 0:0.05", r"--round"),
+    ("--round 2", r"--round"),
     ("--checkpoint-every 0", r"--checkpoint-every is 0; at least 1 step"),
     ("--strategy parameter_server_async --workers 2 --continue-on-loss --checkpoint-every 5",
      r"--continue-on-loss excludes --checkpoint-every and --resume"),

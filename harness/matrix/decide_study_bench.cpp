@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Measures how often a matrix that races until it is decided is wrong, and how many runs it takes.
-// usage: decide_study [MATRICES] [SEED]: made-up matrices a row (default: 1000) and the seed of
-// chance (default: 31). Prints the table of results/verdicts.md. A fixed design is given as many
-// seeds as decide as large a share of the matrices.
+// usage: ci/decide_study [MATRICES] [SEED]: made-up matrices a row (default: 1000) and the seed of
+// chance (default: 31). Prints the table of results/verdicts.md. The fixed design has as many seeds
+// as decide as many of the matrices; there is none where fewer than half are decided.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -113,7 +113,8 @@ Row study(const Scenario& scenario, double spread, int matrices, std::uint64_t s
     }
   }
   row.fixed = fmt::format("> {}", kSeeds * scenario.each.size());
-  for (std::size_t i = kFixed.size(); i-- > 0;) {
+  if (2 * row.decided < matrices) row.fixed = "–";
+  for (std::size_t i = kFixed.size(); i-- > 0 && 2 * row.decided >= matrices;) {
     if (decided[i] >= row.decided) row.fixed = fmt::format("{}", kFixed[i] * scenario.each.size());
   }
   const double n = matrices;
