@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A made-up matrix that races until it is decided, for decision_test.cpp and decide_study_bench.cpp.
+// A made-up matrix that races until it is decided, for tests and the study.
 #pragma once
 
 #include <functional>
