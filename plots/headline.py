@@ -186,7 +186,7 @@ def _ahead(judged: Json, names: list[str]) -> str:
     def span(low: float | None, high: float | None) -> str:
         return f" ({low:.2f} to {high:.2f})" if low and high else ""
 
-    versus = [cell.get("against_single") for cell in judged["cells"]]
+    versus = [cell["against_single"] for cell in judged["cells"]]
     single = next((name for name, one in zip(names, versus)
                    if one and one["low"] == one["high"] == 1), names[0])
     if versus[0] and single != names[0]:
@@ -202,7 +202,7 @@ def _surely_slower(judged: Json, names: list[str]) -> str:
     slower = _names(judged, names, "slower")
     if not slower:
         return ""
-    bounds = [(cell.get("left_out") or {}).get("at_least") or cell["against_first"].get("low")
+    bounds = [(cell["left_out"] or {}).get("at_least") or cell["against_first"].get("low")
               for _, cell in slower]
     several = len({cell["cell"]["strategy"] for _, cell in slower}) == len(slower)
     who = (listed([name for name, _ in slower]) if len(slower) <= MOST_SLOWER
@@ -215,7 +215,7 @@ def _lead(judged: Json, names: list[str]) -> str:
     """The answer of a race for a decision in one sentence."""
     decision = judged["decision"]
     group = [(name, cell) for name, cell in _names(judged, names, "first", "level", "open")
-             if (cell.get("left_out") or {}).get("why", "precise") == "precise"]
+             if (cell["left_out"] or {}).get("why", "precise") == "precise"]
     shown = [name for name, _ in group]
     if len(shown) > MOST_NAMED:
         shown[MOST_NAMED - 1:] = [f"{len(shown) - MOST_NAMED + 1} more"]
@@ -248,7 +248,7 @@ def headline_of(judged: Json, names: list[str]) -> Headline:
     against = (f"of {plural(judged['cells'][0]['count'], 'run')}" if certainty == "alone"
                else _against(judged, names))
     badge, lead, sure = BADGES[certainty], "", _how_sure(judged)
-    if judged.get("decision") and certainty != "alone":
+    if judged["decision"] and certainty != "alone":
         certainty = "sure" if judged["decision"]["decided"] else "open"
         badge = "decided" if judged["decision"]["decided"] else "not decided"
         lead, against = _lead(judged, names), ""
@@ -300,14 +300,14 @@ def factors_text(cell: Json) -> str:
 
 def out_of(cell: Json) -> str:
     """`out after round 2: at least 3.1 times as slow`; empty if the cell was not left out."""
-    out = cell.get("left_out")
+    out = cell["left_out"]
     return out_text(out["round"], out["why"], out["at_least"]) if out else ""
 
 
 def standing_text(cell: Json) -> str:
     """`slower (1.70 to 1.97)`"""
     against = cell["against_first"]
-    if cell.get("left_out"):
+    if cell["left_out"]:
         return out_of(cell)
     word = {"first": "first", "slower": "slower", "level": "less than 3 % apart",
             "open": "not decided", "missed": "missed the target",

@@ -212,7 +212,7 @@ def variant_of(cell: Json) -> Variant:
 
 def _ratios(workload: Json) -> list[Ratio | None]:
     """The ratio of each cell, in the judgement's order."""
-    found = [cell.get("against_single") for cell in workload["cells"]]
+    found = [cell["against_single"] for cell in workload["cells"]]
     if not any(found):
         one = {"time": 1.0, "low": 1.0, "high": 1.0}
         found = [one if cell["against_first"]["standing"] == "first" else cell["against_first"]
@@ -223,7 +223,7 @@ def _ratios(workload: Json) -> list[Ratio | None]:
 
 
 def _cell(workload: Json, cell: Json, ratio: Ratio | None) -> Cell:
-    machine, target, left_out = workload["machine"], workload["target"], cell.get("left_out")
+    machine, target, left_out = workload["machine"], workload["target"], cell["left_out"]
     return Cell(
         workload=workload["workload"], variant=variant_of(cell["cell"]),
         machine=Machine(machine["cpu"], machine["cores_used"], tuple(machine["gpus"]),

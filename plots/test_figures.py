@@ -252,7 +252,7 @@ def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any
                               "wait": 0}}
             for standing, median, factor in cells]
     return {"target": {"metric": "accuracy", "value": 60.0}, "cells": rows, "matrices": [],
-            "first": {"certainty": certainty, "ahead": 2.0, "detectable": None, "seeds": None,
+            "decision": None, "first": {"certainty": certainty, "ahead": 2.0, "detectable": None, "seeds": None,
                       "coarse": False, **first}}
 
 
