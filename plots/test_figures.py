@@ -246,13 +246,14 @@ def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any
              "against_first": {"standing": standing, "p": 0.01, "pairs": 5, "time": factor,
                                "examples": factor / 0.8, "each": 0.8, "low": factor - 0.1,
                                "high": factor + 0.1},
-             "typical_seconds": median, "seconds_per_example": {"median": 1e-3},
-             "metric": {"median": 55.0},
+             "left_out": None, "against_single": None, "typical_seconds": median,
+             "seconds_per_example": {"median": 1e-3}, "metric": {"median": 55.0},
              "step_seconds": {"compute": 3, "exposed_communication": 1, "bubble": 0,
                               "wait": 0}}
             for standing, median, factor in cells]
     return {"target": {"metric": "accuracy", "value": 60.0}, "cells": rows, "matrices": [],
-            "decision": None, "first": {"certainty": certainty, "ahead": 2.0, "detectable": None, "seeds": None,
+            "decision": None,
+            "first": {"certainty": certainty, "ahead": 2.0, "detectable": None, "seeds": None,
                       "coarse": False, **first}}
 
 
@@ -291,9 +292,10 @@ class Headlines(unittest.TestCase):
         self.assertIn("More seeds would not decide it", headline.sure)
         for against in open_["cells"][1]["against_first"], judged(
                 "open", ("first", 3.0, 1.0), ("open", 3.1, 1.03))["cells"][1]["against_first"]:
-            self.assertTrue(standing_text({"against_first": against}).startswith("not decided ("))
+            cell = {"against_first": against, "left_out": None}
+            self.assertTrue(standing_text(cell).startswith("not decided ("))
             against.update(low=1e-3, high=230236293.0)  # too wide to be useful
-            self.assertEqual(standing_text({"against_first": against}), "not decided")
+            self.assertEqual(standing_text(cell), "not decided")
         self.assertEqual(why_of(many, list("abcdefghi")), "")
 
     def test_say_what_is_missing(self) -> None:
