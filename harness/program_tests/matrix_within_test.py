@@ -66,7 +66,7 @@ class Within(unittest.TestCase):
         self.assertEqual(folder.run("--seeds", "1").returncode, 0)
         lines = (folder.out / "records.jsonl").read_text().splitlines(keepends=True)
         (folder.out / "records.jsonl").write_text("".join(lines[:-1]))  # async_shared has none
-        ran = folder.run("--resume", "--within", "5s")
+        ran = folder.run("--resume", "--seeds", "3", "--within", "90s")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         first = records_in(folder.out)[len(lines) - 1]["cell"]
         self.assertEqual((first["strategy"], first["seed"]), ("async_shared", 1))
