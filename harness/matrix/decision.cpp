@@ -74,7 +74,11 @@ std::string line_of(const judge::WorkloadJudgement& race) {
   std::int64_t slower = 0;
   for (const judge::CellJudgement& cell : race.cells) {
     const judge::Standing standing = cell.against_first.standing;
-    const std::string name = judge::cell_name(*cell.runs.front());
+    const record::Record& run = *cell.runs.front();
+    const bool is_only = 1 == std::ranges::count_if(race.cells, [&](const auto& other) {
+                           return other.runs.front()->cell.strategy == run.cell.strategy;
+                         });
+    const std::string name = is_only ? run.cell.strategy : judge::cell_name(run);
     if (standing == judge::Standing::First || standing == judge::Standing::Level) {
       first.push_back(name);
     }

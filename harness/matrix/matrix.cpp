@@ -379,14 +379,15 @@ int Matrix::interrupted(int signal) const {
 }
 
 void Matrix::say_what_was_left_out() const {
-  if (seconds_left() <= 0 || !decision_) {
-    fmt::print("stopped after {:.0f} s, as --within {} asks; {}\n", seconds_gone(),
-               *request_.within, kept_text());
-  }
   const bool is_open = !decision_ || std::ranges::any_of(missing_, [&](const PlannedRun& run) {
     return is_needed(run);
   });
-  if (is_open) fmt::print("to go on: {}\n", resume_command(request_, std::nullopt));
+  if (!is_open) return;
+  if (request_.within) {
+    fmt::print("stopped after {:.0f} s, as --within {} asks; {}\n", seconds_gone(),
+               *request_.within, kept_text());
+  }
+  fmt::print("to go on: {}\n", resume_command(request_, std::nullopt));
 }
 
 void Matrix::leave_notes() const {

@@ -112,7 +112,7 @@ class Decide(unittest.TestCase):
         self.assertTrue(race["decision"]["decided"])
         self.assertEqual(race["cells"][1]["against_first"]["standing"], "slower")
         self.assertGreater(race["cells"][1]["against_first"]["low"], 1)
-        self.assertIn("parabola: parabola all_reduce (2 workers) is first", ran.stdout)
+        self.assertIn("parabola: all_reduce is first", ran.stdout)
         self.assertIn("first, decided in ", ran.stdout)
         again = folder.run("--decide", "--seeds", "10", "--resume")
         self.assertEqual(again.returncode, 0, again.stderr)
