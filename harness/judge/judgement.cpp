@@ -212,6 +212,7 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
   std::int64_t oversubscribed = 0;
   std::int64_t shared_gpu = 0;
   std::int64_t off = 0;
+  std::int64_t with_round = 0, fixed = 0;
   for (const CellJudgement& cell : workload.cells) {
     for (const record::Record* run : cell.runs) {
       commits.insert(run->software.git_commit.substr(0, 10));
@@ -220,6 +221,7 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
       oversubscribed += run->cell.oversubscribed ? 1 : 0;
       shared_gpu += run->cell.shared_gpu ? 1 : 0;
       off += misses_factor(*run) ? 1 : 0;
+      ++(run->round ? with_round : fixed);
     }
   }
   std::vector<std::string> warnings;
@@ -235,6 +237,12 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
   if (dirty > 0) {
     warnings.push_back(
         fmt::format("{} runs are of sources that differed from their commit", dirty));
+  }
+  if (with_round > 0 && fixed > 0) {
+    warnings.push_back(fmt::format(
+        "{} of a matrix that decides, and {} of a number fixed before: all are judged by the test "
+        "for rounds, which holds for both",
+        system::plural(with_round, "run"), fixed));
   }
   if (oversubscribed > 0) {
     warnings.push_back(fmt::format(

@@ -90,6 +90,15 @@ TEST(Decision, LeavesOutACellThatMissesItsTarget) {
   EXPECT_TRUE(standing == Standing::Missed || standing == Standing::Slower);
 }
 
+TEST(Decision, SaysThatRunsDifferInTheirStoppingRule) {
+  std::vector<record::Record> records = race_of({1, 2}, 0.01).records;
+  EXPECT_THAT(judge::judge_races(records).workloads.at(0).warnings,
+              testing::Not(testing::Contains(HasSubstr("number fixed before"))));
+  records.front().round.reset();
+  EXPECT_THAT(judge::judge_races(records).workloads.at(0).warnings,
+              testing::Contains(HasSubstr("1 of a number fixed before")));
+}
+
 TEST(Decision, HasRoundsThatGrowByAThird) {
   std::vector<std::size_t> ends;
   for (std::size_t seeds = 1; seeds < 40; ++seeds) {
