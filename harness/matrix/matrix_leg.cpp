@@ -255,7 +255,7 @@ void MatrixLeg::require_folder() const {
 
 /// Stops, because no later run could be kept.
 void MatrixLeg::stop_for(const std::string& reason) const {
-  throw record::NotKept(fmt::format("{}; {}. To go on: {}", reason, kept_text(), planned(),
+  throw record::NotKept(fmt::format("{}; {}. To go on: {}", reason, kept_text(),
                                     resume_command(request_, request_.within)));
 }
 

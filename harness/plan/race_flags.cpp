@@ -148,9 +148,6 @@ void declare_hosts(CLI::App& app, RaceRequest& request) {
 
 void declare_output(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   begin_group(app, kOutput);
-  add_value(app, "--round", texts.round,
-            "NUMBER:PRECISION of a matrix that decides, for the record; regatta matrix --decide "
-            "sets it (default: none)");
   add_value(app, "--out", texts.out,
             "folder whose records.jsonl the record is added to; simulated.jsonl with --cluster");
   add_value(app, "--trace", request.trace,
@@ -163,6 +160,9 @@ void declare_output(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   add_value(app, "--resume", request.resume,
             "a checkpoint, or its folder: the run goes on from there, with the flags that it "
             "began with (default: none)");
+  add_value(app, "--round", texts.round,
+            "NUMBER:PRECISION of a matrix that decides, for the record; regatta matrix --decide "
+            "sets it (default: none)");
 }
 
 /// The arguments without `flags` and their values, which follow them as the next word or after a
