@@ -182,9 +182,9 @@ def draw_race(runs: list[Run]) -> Figure:
     strategies = strategies_text(run.variant.strategy for run in runs)
     figure.text(0.02, 1 - 0.1 / whole, f"Who reaches the target first? {strategies}",
                 fontsize=16, fontweight="bold", color=INK, va="top")
-    figure.text(0.02, 0.1 / whole, "Marks: runs, compared with the run of the same seed; bars: "
-                f"intervals. {footer(runs)}", fontsize=8.5, color=FAINT, va="bottom",
-                linespacing=1.5)
+    marks = ("Marks: runs, compared with the run of the same seed; ticks: their means; bars: "
+             f"intervals, cut at the edge. {footer(runs)}")
+    figure.text(0.02, 0.1 / whole, marks, fontsize=8.5, color=FAINT, va="bottom", linespacing=1.5)
     return tell(figure, {workload: note for workload, (_, note) in shown.items()})
 
 

@@ -44,7 +44,8 @@ PLOTS = Path(__file__).resolve().parent
 # plots/figure_NAME.py, and a sentence that describes the picture.
 RESULT = {
     "forest": "How many times as fast each strategy reached the target: a mark is a run, against "
-              "the run of the same seed; the tick is their mean, the bar its interval.",
+              "the run of the same seed; the tick is their mean, the bar its interval, cut at the "
+              "edge.",
     "race": "The target's metric against training time, median over runs; grey: the other "
             "strategies.",
 }
