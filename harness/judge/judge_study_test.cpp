@@ -61,7 +61,7 @@ Measurements made_up_runs(double factor, double noise, std::size_t seeds, std::m
   return side;
 }
 
-/// What comparisons of a changed first cell and of seven equal ones came to.
+/// Results of comparisons in which the first of eight cells changed.
 struct Outcome {
   double found = 0;      ///< share of the comparisons that find the first cell changed
   double wrong = 0;      ///< share that find another changed

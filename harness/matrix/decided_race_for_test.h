@@ -21,7 +21,7 @@ struct DecidedRace {
   bool was_wrong = false;  ///< by `is_wrong`, after any round
 };
 
-/// Races `cells` cells for up to `seeds` seeds, round after round, as Matrix does.
+/// Races `cells` cells for up to `seeds` seeds, round after round, as MatrixLeg does.
 inline DecidedRace race_until_decided(
     std::size_t cells, std::size_t seeds, const MakeRun& make,
     const std::function<bool(const judge::WorkloadJudgement&)>& is_wrong) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Chooses the runs of a matrix with a time limit, `regatta matrix --within 3min`. Each cell gets
-// its first run before any cell gets another; then the seeds follow one after another. A run that
+// its first run before any cell gets another, unless a matrix that decides has too little time
+// (MatrixLeg::seconds_of_begun); then the seeds follow one after another. A run that
 // is expected to end after the limit is skipped in favour of a later one that fits. The time of a
 // cell's first run is unknown, so that run starts if any time is left. A matrix therefore exceeds
 // its limit by one run at most.
