@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g²;
+// w *= 1 - weight * rate * weight_decay;
 // w -= weight * rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1.
 // t is the loop's step + 1; if loops share the variable, the number of finished updates + 1.
-// Source: Kingma and Ba, arXiv:1412.6980, algorithm 1.
+// Source: Kingma and Ba, arXiv:1412.6980, algorithm 1; Loshchilov and Hutter, arXiv:1711.05101.
 #include <cmath>
 
 #include "kernels/cpu/shared_update.h"
@@ -26,12 +27,14 @@ class Adam {
         beta1_(request.node.attributes.real("beta1")),
         beta2_(request.node.attributes.real("beta2")),
         weight_(request.node.attributes.real("weight")),
+        decay_(request.node.attributes.real("weight_decay")),
         epsilon_(static_cast<float>(request.node.attributes.real("epsilon"))) {}
 
   void operator()(const StepContext& context) const {
     const auto t = static_cast<double>(number_of_update(context));
-    const Scales scales{.rate = static_cast<float>(weight_ * rate_at_(context.examples) /
-                                                   (1 - std::pow(beta1_, t))),
+    const double rate = weight_ * rate_at_(context.examples);
+    const Scales scales{.keep = static_cast<float>(1 - rate * decay_),
+                        .rate = static_cast<float>(rate / (1 - std::pow(beta1_, t))),
                         .second = static_cast<float>(1 / (1 - std::pow(beta2_, t)))};
     update_elements(*parameter_, parts_, [&](auto access, auto begin, auto end) {
       update<decltype(access)>(scales, begin, end);
@@ -40,8 +43,9 @@ class Adam {
   }
 
  private:
-  /// Corrections for the moments' start at zero.
+  /// `rate` and `second` are corrected for moments that start at zero.
   struct Scales {
+    float keep = 0;  ///< the part of the weights that decay leaves
     float rate = 0;
     float second = 0;
   };
@@ -55,7 +59,8 @@ class Adam {
   void update(const Scales& scales, std::int64_t begin, std::int64_t end) const {
     const auto keep1 = static_cast<float>(beta1_), keep2 = static_cast<float>(beta2_);
     const auto take1 = static_cast<float>(1 - beta1_), take2 = static_cast<float>(1 - beta2_);
-    const float rate = scales.rate, correction = scales.second, epsilon = epsilon_;
+    const float keep = scales.keep, rate = scales.rate, correction = scales.second,
+                epsilon = epsilon_;
     const float* gradient = gradient_;
     float* first = first_;
     float* second = second_;
@@ -68,7 +73,7 @@ class Adam {
       Access::store(first + i, m);
       Access::store(second + i, v);
       const float w = Access::load(parameter + i);
-      Access::store(parameter + i, w - rate * m / (std::sqrt(v * correction) + epsilon));
+      Access::store(parameter + i, keep * w - rate * m / (std::sqrt(v * correction) + epsilon));
     }
   }
 
@@ -82,6 +87,7 @@ class Adam {
   double beta1_;
   double beta2_;
   double weight_;
+  double decay_;
   float epsilon_;
 };
 

@@ -55,13 +55,16 @@ TEST(Adam, AgreesWithTheReferenceOverSteps) {
     for (std::int64_t i = 0; i < second.type.elements(); ++i) {
       second.f32()[i] = std::abs(second.f32()[i]) + 0.1F;
     }
-    expect_agrees_over_steps(
-        {Op::Adam,
-         with_schedule({{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-8}, {"weight", 0.5}},
-                       {0.1, 0.2}),
-         {random_array(dims, 1)},
-         {random_array(dims, 2), random_array(dims, 3), second},
-         "adam"});
+    expect_agrees_over_steps({Op::Adam,
+                              with_schedule({{"beta1", 0.9},
+                                             {"beta2", 0.999},
+                                             {"epsilon", 1e-8},
+                                             {"weight_decay", 0.1},
+                                             {"weight", 0.5}},
+                                            {0.1, 0.2}),
+                              {random_array(dims, 1)},
+                              {random_array(dims, 2), random_array(dims, 3), second},
+                              "adam"});
   }
 }
 

@@ -39,6 +39,18 @@ struct CrossEntropy {
   std::int64_t divisor = 1;
 };
 
+/// Normalisation of each row of the last dimension: y = gain (x - mean) / sqrt(mean of (x - mean)²
+/// + epsilon), or with mean 0. Source: Ba et al., arXiv:1607.06450; Zhang and Sennrich,
+/// arXiv:1910.07467.
+struct LayerNormalization {
+  enum class Center : std::uint8_t {
+    Mean,  ///< LayerNorm
+    None   ///< RMSNorm
+  };
+  Center center = Center::Mean;
+  double epsilon = 1e-5;
+};
+
 /// Augmentation of images. Each random choice is a function of (seed, epoch, example).
 struct Augmentation {
   enum class Flip : std::uint8_t { None, Random, Alternating };
@@ -85,15 +97,17 @@ struct SgdOptions {
   double weight = 1;
 };
 
-/// Adam. Source: Kingma and Ba, arXiv:1412.6980, algorithm 1. `weight` is the fraction of the
-/// global batch that the gradient covers. Adam's update does not depend on the gradient's scale, so
-/// the weight multiplies the rate: an asynchronous push of m examples counts as m / global batch of
-/// a step.
+/// Adam; with weight decay AdamW, which first multiplies w by 1 - rate * weight_decay. Source:
+/// Kingma and Ba, arXiv:1412.6980, algorithm 1; Loshchilov and Hutter, arXiv:1711.05101. `weight`
+/// is the fraction of the global batch that the gradient covers. Adam's update does not depend on
+/// the gradient's scale, so the weight multiplies the rate: an asynchronous push of m examples
+/// counts as m / global batch of a step.
 struct AdamOptions {
   Schedule rate;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  double weight_decay = 0;
   double weight = 1;
 };
 
@@ -197,13 +211,32 @@ class Builder {
   /// the view after an assignment to the variable reads the new value.
   Value read(VariableId variable);
 
-  /// y = x wᵀ. Shapes: x [..., I], w [O, I], y [..., O].
+  /// y = x wᵀ. Shapes: x [..., I], w [O, I], y [..., O]; or w [P, O, I], y [..., P O].
   Value dense(Value x, Value weights);
   /// y = x + b along the last dimension. Shapes: x [..., C], b [C].
   Value bias(Value x, Value b);
   Value tanh(Value x);
   Value relu(Value x);
   Value gelu(Value x);  ///< exact GELU: x Φ(x)
+  /// y = a / (1 + exp(-a)) * b, where a is the first half of each row of x and b the second.
+  /// Shapes: x [..., 2 C], y [..., C]. Source: Shazeer, arXiv:2002.05202.
+  Value swiglu(Value x);
+  /// Returns the rows of the table with the tokens' numbers. Shapes: tokens [...] i32, table [V,
+  /// C], y [..., C].
+  Value embed(Value tokens, Value table);
+  /// Adds row t of `rows` to token t of each sequence. Shapes: x [B, S, C], rows [S, C] f32.
+  Value positions(Value x, Value rows);
+  /// Normalises each row. Shapes: x [..., C], gain [C] f32.
+  Value layer_normalize(Value x, Value gain, const LayerNormalization& options);
+  /// Rotates each pair (i, i + D / 2) of a head's D channels of queries and keys by the angle
+  /// t * base^(-2 i / D) at token t. Shapes: x [B, S, 3 C]: queries, keys and values. Source: Su et
+  /// al., arXiv:2104.09864, with Llama's pairs.
+  Value rotary(Value x, std::int64_t heads, double base = 10000);
+  /// Causal attention: y = softmax(q kᵀ / sqrt(D)) v in each head of D = C / heads channels, where
+  /// a token sees itself and those before it. Shapes: x [B, S, 3 C]: queries, keys and values, in
+  /// each of which a head's channels are consecutive; y [B, S, C]. Source: Vaswani et al.,
+  /// arXiv:1706.03762.
+  Value attention(Value x, std::int64_t heads);
   /// Convolves x with the weights. Each output channel reads only the input channels of its group;
   /// with one group per channel, the convolution is depthwise. Shapes: x [B, H, W, I], w [O, K, K,
   /// I / groups], y [B, H', W', O].
@@ -248,6 +281,11 @@ class Builder {
   Value orthogonalize(Value x);
   /// Returns x / divisor. This op has no gradient. Shapes: x [...] f32, divisor [1] f32.
   Value quotient(Value x, Value divisor);
+  /// Returns the sum of the squares of all elements of all values. Shapes: values [...] f32, y [1].
+  Value squared_norm(std::vector<Value> values);
+  /// Returns max(1, (sqrt(squared_norm) + 1e-6) / limit), by which gradients are divided. Shapes:
+  /// [1] f32. Source: PyTorch, torch.nn.utils.clip_grad_norm_.
+  Value clip_divisor(Value squared_norm, double limit);
   /// Selects the `count` elements of x with the largest magnitude (ops/selection.cpp). Shapes:
   /// selected [2 count].
   TopKValues top_k(Value x, std::int64_t count);

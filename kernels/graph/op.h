@@ -25,6 +25,12 @@ enum class Op : std::uint8_t {
   Tanh,
   Relu,
   Gelu,
+  Swiglu,
+  Embed,      ///< rows of a table, by number
+  Positions,  ///< adds the same rows to each sequence
+  LayerNormalize,
+  Rotary,     ///< rotates queries and keys by their position
+  Attention,  ///< causal, with several heads
   Convolution,
   MaxPool,
   AveragePool,
@@ -47,6 +53,11 @@ enum class Op : std::uint8_t {
   TanhBackward,
   ReluBackward,
   GeluBackward,
+  SwigluBackward,
+  EmbedBackward,
+  PositionsBackward,
+  LayerNormalizeBackward,
+  AttentionBackward,
   ConvolutionBackwardData,
   ConvolutionBackwardWeights,
   MaxPoolBackward,
@@ -74,6 +85,8 @@ enum class Op : std::uint8_t {
            ///< have counted
   Orthogonalize,  ///< makes the columns of a matrix orthonormal or zero
   Quotient,       ///< divides a value by one number
+  SquaredNorm,    ///< sum of the squares of all elements
+  ClipDivisor,    ///< divides gradients so that their norm is at most a limit
   TopK,           ///< the elements of largest magnitude, and x without them
   ScatterAdd,     ///< adds the elements that several top_k have selected
   // updates

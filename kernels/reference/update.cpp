@@ -80,6 +80,7 @@ KernelPointer adam(const KernelRequest& request) {
   const ScheduleFunction rate_at(attributes);
   const double beta1 = attributes.real("beta1"), beta2 = attributes.real("beta2");
   const double epsilon = attributes.real("epsilon"), weight = attributes.real("weight");
+  const double decay = attributes.real("weight_decay");
   return make_kernel([=, staleness = Staleness(request),
                       variables = assigned(request)](const StepContext& context) {
     staleness.count(context.counters);
@@ -93,8 +94,9 @@ KernelPointer adam(const KernelRequest& request) {
       const double unbiased_v = v / (1 - std::pow(beta2, t));
       first.f32()[i] = static_cast<float>(m);
       second.f32()[i] = static_cast<float>(v);
-      parameter.f32()[i] = static_cast<float>(
-          parameter.f32()[i] - rate * unbiased_m / (std::sqrt(unbiased_v) + epsilon));
+      parameter.f32()[i] =
+          static_cast<float>((1 - rate * decay) * parameter.f32()[i] -
+                             rate * unbiased_m / (std::sqrt(unbiased_v) + epsilon));
     }
     count_versions(variables);
   });

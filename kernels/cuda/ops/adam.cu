@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g²;
+// w *= 1 - weight * rate * weight_decay;
 // w -= weight * rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1.
 // t is the loop's step + 1; where loops share the variable, the updates finished before + 1.
-// Source: Kingma and Ba, arXiv:1412.6980, algorithm 1.
+// Source: Kingma and Ba, arXiv:1412.6980, algorithm 1; Loshchilov and Hutter, arXiv:1711.05101.
 #include <cmath>
 
 #include "kernels/cuda/ops/update.h"
@@ -14,8 +15,9 @@ namespace {
 
 struct Adam {
   static constexpr int kVariables = 3;
-  /// Factors that include the corrections for moments that start at zero.
+  /// `rate` and `second` are corrected for moments that start at zero.
   struct Factors {
+    float keep;  ///< the part of the weights that decay leaves
     float rate;
     float second;
   };
@@ -24,12 +26,15 @@ struct Adam {
   double beta1;
   double beta2;
   double weight;
+  double weight_decay;
   float epsilon;
   const std::uint64_t* shared_version;  ///< null: the variable is not shared
 
   __host__ __device__ Factors factors(const StepValues& step) const {
     const auto t = static_cast<double>(updates_before(step) + 1);
-    return {.rate = static_cast<float>(weight * rate_at(step.examples) / (1 - pow(beta1, t))),
+    const double rate = weight * rate_at(step.examples);
+    return {.keep = static_cast<float>(1 - rate * weight_decay),
+            .rate = static_cast<float>(rate / (1 - pow(beta1, t))),
             .second = static_cast<float>(1 / (1 - pow(beta2, t)))};
   }
 
@@ -45,7 +50,7 @@ struct Adam {
     float& v = variables[2];
     m = static_cast<float>(beta1) * m + static_cast<float>(1 - beta1) * g;
     v = static_cast<float>(beta2) * v + static_cast<float>(1 - beta2) * g * g;
-    w -= factors.rate * m / (sqrtf(v * factors.second) + epsilon);
+    w = factors.keep * w - factors.rate * m / (sqrtf(v * factors.second) + epsilon);
   }
 };
 
@@ -56,6 +61,7 @@ KernelPointer adam(const KernelRequest& request) {
                 .beta1 = attributes.real("beta1"),
                 .beta2 = attributes.real("beta2"),
                 .weight = attributes.real("weight"),
+                .weight_decay = attributes.real("weight_decay"),
                 .epsilon = static_cast<float>(attributes.real("epsilon")),
                 .shared_version = shared_version(request)};
   });

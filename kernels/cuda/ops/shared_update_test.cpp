@@ -46,7 +46,11 @@ std::vector<OpCase> updates() {
   for (std::int64_t i = 0; i < kElements; ++i) positive.f32()[i] = std::abs(positive.f32()[i]);
   return {{Op::Sgd, sgd_attributes(0.9, 1), {random(1)}, {random(2), random(3)}, "sgd"},
           {Op::Adam,
-           with_schedule({{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-8}, {"weight", 0.5}},
+           with_schedule({{"beta1", 0.9},
+                          {"beta2", 0.999},
+                          {"epsilon", 1e-8},
+                          {"weight_decay", 0.1},
+                          {"weight", 0.5}},
                          {0.1, 0.2}),
            {random(1)},
            {random(2), random(3), positive},

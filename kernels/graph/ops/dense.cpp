@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // dense: y = x wᵀ; dx = dy w; dw = dyᵀ x.   bias: y = x + b; db = sum of dy over all rows.
+// Weights [P, O, I] are P matrices, one below the other: a shard takes rows of each.
 #include "kernels/graph/graph.h"
 #include "kernels/graph/ops/rules.h"
 
@@ -24,17 +25,18 @@ Types infer_dense(const InferRequest& request) {
   check(request.inputs.size() == 2, "dense takes x and w");
   const TensorType& x = request.inputs[0];
   const TensorType& w = request.inputs[1];
-  check(x.rank() >= 1 && w.rank() == 2 && x.columns() == w.dim(1), "dense: x [..., I], w [O, I]");
-  return {with_columns(x, w.dim(0))};
+  check(x.rank() >= 1 && w.rank() >= 2 && x.columns() == w.columns(),
+        "dense: x [..., I], w [O, I]");
+  return {with_columns(x, w.rows())};
 }
 
 Types infer_dense_backward_data(const InferRequest& request) {
   check(request.inputs.size() == 2, "dense_backward_data takes dy and w");
   const TensorType& dy = request.inputs[0];
   const TensorType& w = request.inputs[1];
-  check(dy.rank() >= 1 && w.rank() == 2 && dy.columns() == w.dim(0),
+  check(dy.rank() >= 1 && w.rank() >= 2 && dy.columns() == w.rows(),
         "dense_backward_data: dy [..., O], w [O, I]");
-  return {with_columns(dy, w.dim(1))};
+  return {with_columns(dy, w.columns())};
 }
 
 Types infer_dense_backward_weights(const InferRequest& request) {
@@ -44,12 +46,19 @@ Types infer_dense_backward_weights(const InferRequest& request) {
   check(dy.rank() >= 1 && x.rank() == dy.rank() &&
             with_columns(dy, 1).dims == with_columns(x, 1).dims,
         "dense_backward_weights: dy [..., O], x [..., I]");
-  return {{ElementType::F32, {dy.columns(), x.columns()}}};
+  if (!request.attributes.has("matrices")) return {{ElementType::F32, {dy.columns(), x.columns()}}};
+  const std::int64_t matrices = request.attributes.integer("matrices");
+  check(dy.columns() % matrices == 0, "dense_backward_weights: dy [..., P O]");
+  return {{ElementType::F32, {matrices, dy.columns() / matrices, x.columns()}}};
 }
 
 Values gradient_dense(Builder& builder, Value, const Node& node, std::span<const Value> gradients) {
   const Value dy = gradients[0];
-  const Value dw = builder.node(Op::DenseBackwardWeights, {dy, node.inputs[0]});
+  Attributes attributes;
+  const TensorType& w = builder.graph().type(node.inputs[1]);
+  if (w.rank() == 3) attributes.set("matrices", w.dim(0));
+  const Value dw =
+      builder.node(Op::DenseBackwardWeights, {dy, node.inputs[0]}, std::move(attributes));
   if (!builder.wants(0)) return {{}, dw};
   return {builder.node(Op::DenseBackwardData, {dy, node.inputs[1]}), dw};
 }

@@ -33,6 +33,35 @@ Types infer_like_first(const InferRequest&);
 Values gradient_tanh(Builder&, Value, const Node&, std::span<const Value>);
 Values gradient_relu(Builder&, Value, const Node&, std::span<const Value>);
 Values gradient_gelu(Builder&, Value, const Node&, std::span<const Value>);
+Types infer_swiglu(const InferRequest&);
+Types infer_swiglu_backward(const InferRequest&);
+Values gradient_swiglu(Builder&, Value, const Node&, std::span<const Value>);
+
+// embedding.cpp
+Types infer_embed(const InferRequest&);
+Types infer_embed_backward(const InferRequest&);
+Types infer_positions(const InferRequest&);
+Types infer_positions_backward(const InferRequest&);
+Values gradient_embed(Builder&, Value, const Node&, std::span<const Value>);
+Values gradient_positions(Builder&, Value, const Node&, std::span<const Value>);
+
+// layer_normalize.cpp
+Types infer_layer_normalize(const InferRequest&);
+Types infer_layer_normalize_backward(const InferRequest&);
+Values gradient_layer_normalize(Builder&, Value, const Node&, std::span<const Value>);
+
+// attention.cpp
+Types infer_rotary(const InferRequest&);
+Types infer_attention(const InferRequest&);
+Types infer_attention_backward(const InferRequest&);
+Values gradient_rotary(Builder&, Value, const Node&, std::span<const Value>);
+Values gradient_attention(Builder&, Value, const Node&, std::span<const Value>);
+std::int64_t multiply_adds_attention(const Graph&, const Node&);
+std::int64_t multiply_adds_attention_backward(const Graph&, const Node&);
+
+// clip.cpp
+Types infer_squared_norm(const InferRequest&);
+Types infer_clip_divisor(const InferRequest&);
 
 // convolution.cpp
 Types infer_convolution(const InferRequest&);

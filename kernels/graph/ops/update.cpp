@@ -51,6 +51,7 @@ NodeId Builder::adam(Value gradient, VariableId parameter, VariableId first, Var
   Attributes attributes{{"beta1", options.beta1},
                         {"beta2", options.beta2},
                         {"epsilon", options.epsilon},
+                        {"weight_decay", options.weight_decay},
                         {"weight", options.weight}};
   set_schedule(attributes, options.rate);
   return append({.op = Op::Adam,
