@@ -18,7 +18,9 @@ namespace {
 
 /// Whether each channel of the outputs depends only on that channel of the inputs.
 bool works_by_channels(const Graph& graph, const Node& node) {
-  if (op_info(forward_of(node.op)).portions != Portions::Channels) return false;
+  const Portions portions = op_info(forward_of(node.op)).portions;
+  if (portions == Portions::Heads || portions == Portions::Halves) return true;
+  if (portions != Portions::Channels) return false;
   if (node.op != Op::Reshape) return true;
   return !node.attributes.has("flat") &&
          graph.type(node.inputs[0]).dims.back() == node.outputs[0].dims.back();
@@ -92,7 +94,15 @@ struct ChannelBlock {
   std::set<NodeId> divided;                ///< nodes with divided outputs, including the layer
   std::set<NodeId> last;                   ///< layers that are divided by their inputs
   std::map<VariableId, Portion> portions;  ///< of the variables that these read and assign
+  std::int64_t heads = 0;                  ///< 0: channels are divided one by one
+  std::int64_t matrices = 1;               ///< parts of the last divided output, divided alike
 };
+
+/// The number of parts of an input's last dimension that the op divides alike; 1: none.
+std::int64_t matrices_read_by(Op op) {
+  if (op == Op::Attention || op == Op::Rotary) return 3;
+  return op == Op::Swiglu ? 2 : 1;
+}
 
 class ChannelDivider {
  public:
@@ -101,7 +111,8 @@ class ChannelDivider {
         shards_(shards),
         what_(what),
         result_{.of_node = std::vector(graph.nodes().size(), Portion::Whole),
-                .of_variable = std::vector(graph.variables().size(), Portion::Whole)} {}
+                .of_variable = std::vector(graph.variables().size(), Portion::Whole),
+                .unit_of_variable = std::vector<std::int64_t>(graph.variables().size(), 1)} {}
 
   ChannelDivision run() {
     for (NodeId id = 0; id < size(); ++id) {
@@ -112,9 +123,10 @@ class ChannelDivider {
       refuse("the model has no layer whose channels only reach another layer's inputs",
              "use a strategy that divides the batch or the layers");
     }
-    if (channels(narrowest_) < shards_) {
-      const std::string most = std::to_string(channels(narrowest_));
-      refuse("layer '" + graph_.node(narrowest_).layer + "' has " + most + " channels",
+    if (fewest_ < shards_) {
+      const std::string most = std::to_string(fewest_);
+      refuse("layer '" + graph_.node(narrowest_).layer + "' has " + most +
+                 (are_heads_ ? " heads" : " channels"),
              "give at most " + most + " shards");
     }
     for (int pass = 0; pass < 2; ++pass) {  // a slot's own slot may be assigned first
@@ -126,12 +138,11 @@ class ChannelDivider {
 
  private:
   NodeId size() const { return static_cast<NodeId>(graph_.nodes().size()); }
-  std::int64_t channels(NodeId layer) const {
-    return layer < 0 ? std::numeric_limits<std::int64_t>::max()
-                     : graph_.type({layer, 0}).dims.back();
-  }
   Portion& of_node(NodeId id) { return result_.of_node[static_cast<std::size_t>(id)]; }
   Portion& of_variable(VariableId v) { return result_.of_variable[static_cast<std::size_t>(v)]; }
+  std::int64_t& unit_of(VariableId v) {
+    return result_.unit_of_variable[static_cast<std::size_t>(v)];
+  }
 
   [[noreturn]] void refuse(const std::string& why, const std::string& fix) const {
     throw RunError(ErrorKind::Usage, what_ + ": " + why + "; fix: " + fix);
@@ -143,6 +154,8 @@ class ChannelDivider {
     block.divided.insert(layer);
     const Node& first = graph_.node(layer);
     if (!want(block, variable_read(graph_, first.inputs[1]), Portion::Rows)) return std::nullopt;
+    const TensorType& weights = graph_.type(first.inputs[1]);
+    if (weights.rank() == 3) block.matrices = weights.dim(0);
     for (NodeId id = layer + 1; id < size(); ++id) {
       const Node& node = graph_.node(id);
       const bool reached = std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
@@ -166,6 +179,7 @@ class ChannelDivider {
     const Node& node = graph_.node(id);
     const auto is_divided = [&](Value value) { return block.divided.contains(value.node); };
     if (is_layer(node)) {
+      if (block.matrices != 1) return false;
       block.last.insert(id);
       return want(block, variable_read(graph_, node.inputs[1]), Portion::Channels);
     }
@@ -174,8 +188,14 @@ class ChannelDivider {
       return want(block, variable_read(graph_, node.inputs[1]), Portion::Rows);
     }
     if (!works_by_channels(graph_, node) && !works_by_elements(node.op)) return false;
+    if (const std::int64_t matrices = matrices_read_by(node.op); matrices != 1) {
+      if (block.matrices != matrices) return false;
+      if (node.attributes.has("heads")) block.heads = node.attributes.integer("heads");
+      if (node.op != Op::Rotary) block.matrices = 1;
+    }
     for (Value input : node.inputs) {
       if (is_divided(input)) continue;
+      if (block.matrices != 1) return false;
       if (!want(block, variable_read(graph_, input), Portion::Channels)) return false;
     }
     return std::all_of(node.variables.begin(), node.variables.end(),
@@ -198,20 +218,35 @@ class ChannelDivider {
   }
 
   void take(NodeId layer, const ChannelBlock& block) {
-    if (channels(layer) < channels(narrowest_)) narrowest_ = layer;
+    const TensorType& weights = graph_.type(graph_.node(layer).inputs[1]);
+    const std::int64_t channels = weights.rank() == 3 ? weights.dim(1) : weights.dim(0);
+    const std::int64_t parts = block.heads > 0 ? block.heads : channels;
+    if (parts < fewest_) {
+      narrowest_ = layer;
+      fewest_ = parts;
+      are_heads_ = block.heads > 0;
+    }
     taken_.insert(block.divided.begin(), block.divided.end());
     taken_.insert(block.last.begin(), block.last.end());
-    for (const auto& [variable, portion] : block.portions) of_variable(variable) = portion;
+    for (const auto& [variable, portion] : block.portions) {
+      of_variable(variable) = portion;
+      unit_of(variable) = channels / parts;
+    }
   }
 
   /// Slots are divided like the variables that they belong to.
   void deal_slots(const Node& node) {
     if (!updates_by_elements(node.op)) return;
     Portion portion = Portion::Whole;
+    std::int64_t unit = 1;
     for (VariableId v : node.variables) {
       if (portion == Portion::Whole) portion = of_variable(v);
+      unit = std::max(unit, unit_of(v));
     }
-    for (VariableId v : node.variables) of_variable(v) = portion;
+    for (VariableId v : node.variables) {
+      of_variable(v) = portion;
+      unit_of(v) = unit;
+    }
   }
 
   Portion portion_made(const Node& node) {
@@ -256,6 +291,8 @@ class ChannelDivider {
   ChannelDivision result_;
   std::set<NodeId> taken_;  ///< nodes of all blocks
   NodeId narrowest_ = -1;   ///< among the layers divided by outputs
+  std::int64_t fewest_ = std::numeric_limits<std::int64_t>::max();  ///< its channels or heads
+  bool are_heads_ = false;
 };
 
 /// `name[:,3:5]`: rows along dimension 1.
@@ -279,8 +316,10 @@ Variable portion_of(const Variable& whole, Portion portion, const Shard& shard) 
   Variable part = whole;
   part.place.stage = static_cast<int>(shard.number);
   if (portion == Portion::Whole) return part;
-  const std::size_t along = portion == Portion::Rows ? 0 : whole.type.rank() - 1;
-  const Range rows = regatta::share(whole.type.dim(along), shard.of, shard.number);
+  const std::size_t rank = whole.type.rank();
+  const std::size_t along = portion == Portion::Channels ? rank - 1 : rank == 3 ? 1 : 0;
+  const Range units = regatta::share(whole.type.dim(along) / shard.unit, shard.of, shard.number);
+  const Range rows{.begin = units.begin * shard.unit, .end = units.end * shard.unit};
   part.name = name_of_rows(whole.name, along, rows);
   part.part_of = PartOf{.name = whole.name, .type = whole.type, .row = rows.begin, .along = along};
   part.type.dims[along] = rows.size();
@@ -295,8 +334,8 @@ void set_channels(Attributes& attributes, Portion portion, const Shard& shard) {
     channels = share_of(channels, shard);
     attributes.set("dims", std::move(dims));
   }
-  if (attributes.has("groups")) {
-    attributes.set("groups", share_of(attributes.integer("groups"), shard));
+  for (const char* count : {"groups", "heads"}) {
+    if (attributes.has(count)) attributes.set(count, share_of(attributes.integer(count), shard));
   }
 }
 

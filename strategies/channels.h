@@ -5,8 +5,9 @@
 // a pair is divided by its output channels: a shard computes some channels from all inputs. The
 // second is divided by its input channels: from its own channels, a shard computes one term of each
 // output. Only ops that treat each channel separately may stand between them: bias, activation,
-// pooling, normalisation, depthwise convolution. Source: Shoeybi et al., arXiv:1909.08053, section
-// 3.
+// pooling, normalisation, depthwise convolution; or each head, which then is never divided:
+// attention. Weights [P, O, I], such as those of queries, keys and values, are divided in each of
+// their P matrices. Source: Shoeybi et al., arXiv:1909.08053, section 3.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace regatta::strategies {
 enum class Portion : std::uint8_t {
   Whole,
   Channels,  ///< a share of the last dimension
-  Rows,      ///< a share of the first dimension: the output channels of weights
+  Rows,      ///< a share of the output channels of weights: the first dimension, or that behind P
   Term,      ///< a tensor with the shape of the whole, which is the sum of all shards' terms
 };
 
@@ -30,15 +31,20 @@ struct ChannelDivision {
   std::vector<Portion> of_node;
   /// `of_variable[v]` is the part of variable v that each shard stores.
   std::vector<Portion> of_variable;
+  /// `unit_of_variable[v]` is the number of consecutive channels that stay together: those of a
+  /// head, otherwise 1.
+  std::vector<std::int64_t> unit_of_variable;
 };
 
 /// Divides, in the order of the forward pass, each pair of layers that can be divided by channels.
 /// A node that reads a Term reads the sum of all shards' terms. `what` describes the strategy and
 /// its shards in error messages. Throws: RunError(Usage) if no layer can be divided, if a layer has
-/// fewer channels than there are shards, or if a node cannot work on the parts of its inputs.
+/// fewer channels or heads than there are shards, or if a node cannot work on the parts of its
+/// inputs.
 ChannelDivision divide_channels(const Graph& graph, std::int64_t shards, const std::string& what);
 
 struct Shard {
+  std::int64_t unit = 1;  ///< consecutive channels that stay together
   std::int64_t number = 0;
   std::int64_t of = 1;  ///< number of shards
 };

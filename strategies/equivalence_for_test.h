@@ -36,7 +36,7 @@ inline std::string name_of(const Case& test) {
 /// after the first step (drift_test.cpp).
 inline std::int64_t steps_of(const Case& test) {
   if (test.steps != 0) return test.steps;
-  if (test.workload == "parabola") return 20;
+  if (test.workload.starts_with("parabola")) return 20;
   return test.workload == "airbench94_narrow" ? 3 : 2;
 }
 
@@ -112,7 +112,7 @@ inline Deviation deviation_from_single(const Case& test, const Result& run) {
 
 /// The permitted deviation; equivalence_test.cpp derives these bounds.
 inline Deviation bounds_of(const Case& test) {
-  if (test.workload == "parabola") return {.losses = 1e-6, .parameters = 1e-5};
+  if (test.workload.starts_with("parabola")) return {.losses = 1e-6, .parameters = 1e-5};
   if (test.workload == "mobilenet_v2_full_narrow") return {.losses = 1e-4, .parameters = 6e-2};
   if (test.workload == "airbench94_narrow") {
     return {.losses = 1e-3, .parameters = cpu::has_amx_bf16() ? 1e-1 : 3e-2};

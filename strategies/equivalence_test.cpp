@@ -77,24 +77,24 @@ TEST_P(Synchronous, GivesTheSameBitsTwice) {
   EXPECT_EQ(first.parameters, second.parameters);
 }
 
-std::vector<Case> parabola_cases() {
+std::vector<Case> parabola_cases(const char* workload) {
   std::vector<Case> cases;
   for (std::int64_t batch : {50, 49}) {
     for (std::int64_t n : {1, 2, 3, 5}) {
       for (const char* strategy : {"in_graph", "central_storage", "all_reduce", "sharded"}) {
-        cases.push_back({.workload = "parabola",
+        cases.push_back({.workload = workload,
                          .strategy = strategy,
                          .replicas = n,
                          .stages = 1,
                          .global_batch = batch});
       }
-      cases.push_back({.workload = "parabola",
+      cases.push_back({.workload = workload,
                        .strategy = "local_sgd",
                        .replicas = n,
                        .global_batch = batch,
                        .options = {{"sync_every", 1}}});
       for (const char* algorithm : {"reduce_to_one", "hierarchical_copy", "double_tree", "torus"}) {
-        cases.push_back({.workload = "parabola",
+        cases.push_back({.workload = workload,
                          .strategy = "all_reduce",
                          .replicas = n,
                          .stages = 1,
@@ -103,7 +103,7 @@ std::vector<Case> parabola_cases() {
       }
     }
     for (std::int64_t servers : {1, 2, 3}) {
-      cases.push_back({.workload = "parabola",
+      cases.push_back({.workload = workload,
                        .strategy = "parameter_server",
                        .replicas = 3,
                        .global_batch = batch,
@@ -112,7 +112,7 @@ std::vector<Case> parabola_cases() {
     for (const char* schedule : {"gpipe", "1f1b", "zero_bubble"}) {
       for (const char* strategy : {"pipeline", "all_reduce+pipeline", "in_graph+pipeline"}) {
         const bool alone = std::string(strategy) == "pipeline";
-        cases.push_back({.workload = "parabola",
+        cases.push_back({.workload = workload,
                          .strategy = strategy,
                          .replicas = alone ? 1 : 3,
                          .stages = 3,
@@ -121,12 +121,12 @@ std::vector<Case> parabola_cases() {
       }
     }
     for (std::int64_t stages : {1, 2, 3}) {
-      cases.push_back({.workload = "parabola",
+      cases.push_back({.workload = workload,
                        .strategy = "model_parallel",
                        .replicas = 1,
                        .stages = stages,
                        .global_batch = batch});
-      cases.push_back({.workload = "parabola",
+      cases.push_back({.workload = workload,
                        .strategy = "all_reduce+model_parallel",
                        .replicas = 3,
                        .stages = stages,
@@ -136,7 +136,7 @@ std::vector<Case> parabola_cases() {
     for (std::int64_t shards : {2, 3, 5}) {
       for (const char* strategy :
            {"tensor_parallel", "all_reduce+tensor_parallel", "in_graph+tensor_parallel"}) {
-        cases.push_back({.workload = "parabola",
+        cases.push_back({.workload = workload,
                          .strategy = strategy,
                          .replicas = std::string(strategy) == "tensor_parallel" ? 1 : 3,
                          .stages = shards,
@@ -249,6 +249,71 @@ std::vector<Case> image_cases() {
   return cases;
 }
 
+/// All but local_sgd, whose replicas clip their own gradients.
+std::vector<Case> clipped_cases() {
+  std::vector<Case> cases = parabola_cases("parabola_clipped");
+  std::erase_if(cases, [](const Case& test) { return test.strategy == "local_sgd"; });
+  return cases;
+}
+
+/// 11 sequences are uneven shares; the three heads are uneven among two shards.
+std::vector<Case> language_cases() {
+  std::vector<Case> cases;
+  for (std::int64_t batch : {12, 11}) {
+    for (std::int64_t n : {2, 3, 4}) {
+      for (const char* strategy :
+           {"in_graph", "central_storage", "all_reduce", "sharded", "parameter_server"}) {
+        cases.push_back(
+            {.workload = "gpt_narrow", .strategy = strategy, .replicas = n, .global_batch = batch});
+      }
+    }
+    for (std::int64_t stages : {2, 3}) {
+      cases.push_back({.workload = "gpt_narrow",
+                       .strategy = "model_parallel",
+                       .stages = stages,
+                       .global_batch = batch});
+      cases.push_back({.workload = "gpt_narrow",
+                       .strategy = "pipeline",
+                       .stages = stages,
+                       .global_batch = batch,
+                       .options = {{"microbatches", 3}}});
+      for (const char* workload : {"gpt_narrow", "llama_narrow"}) {
+        cases.push_back({.workload = workload,
+                         .strategy = "tensor_parallel",
+                         .stages = stages,
+                         .global_batch = batch});
+        cases.push_back({.workload = workload,
+                         .strategy = "all_reduce+tensor_parallel",
+                         .replicas = 2,
+                         .stages = stages,
+                         .global_batch = batch});
+      }
+    }
+  }
+  for (const char* shard : {"gradients", "parameters"}) {
+    cases.push_back({.workload = "gpt_narrow",
+                     .strategy = "sharded",
+                     .replicas = 3,
+                     .global_batch = 11,
+                     .options = {{"shard", shard}}});
+  }
+  for (const char* strategy : {"all_reduce", "parameter_server", "sharded", "tensor_parallel"}) {
+    const bool shards = std::string(strategy) == "tensor_parallel";
+    cases.push_back({.workload = "gpt_narrow_sgd",
+                     .strategy = strategy,
+                     .replicas = shards ? 1 : 3,
+                     .stages = shards ? 3 : 1,
+                     .global_batch = 11});
+    cases.push_back({.workload = "llama_narrow",
+                     .strategy = strategy,
+                     .replicas = shards ? 1 : 3,
+                     .stages = shards ? 3 : 1,
+                     .global_batch = 11,
+                     .element = ElementType::BF16});
+  }
+  return cases;
+}
+
 /// Depthwise convolutions and shortcuts; 5 groups of 8 over 2, 3 and 5 workers.
 std::vector<Case> depthwise_cases() {
   std::vector<Case> cases;
@@ -278,7 +343,11 @@ std::vector<Case> depthwise_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Parabola, Synchronous, testing::ValuesIn(parabola_cases()), test_name);
+/// Clipping needs the norm of all gradients wherever they are: at servers, shares, stages, shards.
+INSTANTIATE_TEST_SUITE_P(Parabola, Synchronous, testing::ValuesIn(parabola_cases("parabola")),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(Clipped, Synchronous, testing::ValuesIn(clipped_cases()), test_name);
+INSTANTIATE_TEST_SUITE_P(Language, Synchronous, testing::ValuesIn(language_cases()), test_name);
 INSTANTIATE_TEST_SUITE_P(Images, Synchronous, testing::ValuesIn(image_cases()), test_name);
 INSTANTIATE_TEST_SUITE_P(Depthwise, Synchronous, testing::ValuesIn(depthwise_cases()), test_name);
 

@@ -10,6 +10,7 @@
 #include "kernels/distribute/averages_between.h"
 #include "kernels/graph/verify.h"
 #include "kernels/rewrite/bucket.h"
+#include "kernels/rewrite/clip.h"
 #include "kernels/rewrite/fuse.h"
 #include "kernels/rewrite/winograd.h"
 #include "strategies/shared_options.h"
@@ -49,6 +50,11 @@ constexpr std::array kPasses = {
                return has_sums_to_share(step.graph) ? one(apply_sharding(step)) : Steps{};
              },
              "a worker's share of its state is a range of a bucket"},
+    StepPass{"clip",
+             [](auto& step, auto&) {
+               return step.gradient_clip > 0 ? one(clip_gradients(step)) : Steps{};
+             },
+             "the norm is a sum over all gradients, wherever they are applied"},
     StepPass{"winograd",
              [](auto& step, auto& in) { return in.winograd ? one(by_winograd(step)) : Steps{}; },
              "a strategy that divides channels changes which convolutions gain"},
@@ -98,7 +104,7 @@ Step apply(std::span<const Strategy* const> strategies, const Step& step,
   PassInput input;
   input.strategies.assign(strategies.begin(), strategies.end());
   input.options = options;
-  return std::move(run_passes("strategies", "share", step, input).front());
+  return std::move(run_passes("strategies", "clip", step, input).front());
 }
 
 std::vector<Step> partitioned(const Step& placed, const Binding& binding) {

@@ -47,7 +47,7 @@ using PassWatch =
 std::vector<Step> run_passes(std::string_view first, std::string_view last, const Step& step,
                              const PassInput& input, const PassWatch& watch = {});
 
-/// Runs the passes from `strategies` to `share` on a built step.
+/// Runs the passes from `strategies` to `clip` on a built step.
 Step apply(std::span<const Strategy* const> strategies, const Step& step,
            const StrategyOptions& options);
 

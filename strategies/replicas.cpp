@@ -49,6 +49,7 @@ Replicas::Replicas(const Step& source, const ReplicaOptions& options)
   require_whole_batch(source.graph, options.strategy);
   result_.global_batch = source.global_batch;
   result_.normalization_group = source.normalization_group;
+  result_.gradient_clip = source.gradient_clip;
   deal_out();
   for (std::int64_t r = 0; r < options.count; ++r) copiers_.emplace_back(source.graph);
   add_variables();

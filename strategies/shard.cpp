@@ -37,6 +37,7 @@ class Sharder {
       : source_(source), servers_(servers), copier_(source.graph) {
     result_.global_batch = source.global_batch;
     result_.normalization_group = source.normalization_group;
+    result_.gradient_clip = source.gradient_clip;
     deal();
   }
 

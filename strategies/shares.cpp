@@ -69,6 +69,7 @@ class Shares {
         copier_(replicas.graph) {
     result_.global_batch = replicas.global_batch;
     result_.normalization_group = replicas.normalization_group;
+    result_.gradient_clip = replicas.gradient_clip;
     for (std::size_t t = 0; t < source_.trainables.size(); ++t) find_state(t);
     for (NodeId id = 0; id < nodes(); ++id) {
       if (is_to_share(source_.graph.node(id))) deal(id);

@@ -62,8 +62,9 @@ class TensorParallel {
   void add_variable(VariableId v) {
     for (std::int64_t s = 0; s < shards_; ++s) {
       copier(s).map_variable(
-          v, result_.graph.add(portion_of(source_.graph.variable(v), division_.of_variable[at(v)],
-                                          {.number = s, .of = shards_})));
+          v, result_.graph.add(portion_of(
+                 source_.graph.variable(v), division_.of_variable[at(v)],
+                 {.unit = division_.unit_of_variable[at(v)], .number = s, .of = shards_})));
     }
   }
 

@@ -22,6 +22,7 @@
 #include "kernels/runtime/kernel_watch_for_test.h"
 #include "strategies/passes.h"
 #include "workloads/data/curve.h"
+#include "workloads/data/pairs.h"
 #include "workloads/data/shapes.h"
 #include "workloads/narrow_for_test.h"
 #include "workloads/workload.h"
@@ -31,17 +32,20 @@ namespace regatta::testing_support {
 /// Returns a workload of the table, or a narrow one for tests.
 inline workloads::Workload workload_of(const std::string& name) {
   for (const workloads::Workload& narrow :
-       {resnet9_narrow(), airbench94_narrow(), mobilenet_v2_narrow(), mobilenet_v2_full_narrow()}) {
+       {resnet9_narrow(), airbench94_narrow(), mobilenet_v2_narrow(), mobilenet_v2_full_narrow(),
+        gpt_narrow(), llama_narrow(), gpt_narrow_sgd(), parabola_clipped()}) {
     if (narrow.name == name) return narrow;
   }
   return workloads::find_workload(name);
 }
 
-/// Returns the workload's data for tests: the curve or 512 images.
+/// Returns the workload's data for tests: the curve, 512 images or 512 sequences.
 inline const DataSet& data_of(const std::string& workload) {
   static const DataSet curve = workloads::make_curve();
   static const DataSet shapes = workloads::make_shapes(20, workloads::Split::Train, 512);
-  return workload == "parabola" ? curve : shapes;
+  static const DataSet pairs = workloads::make_pairs(workloads::Split::Train, 512, 8);
+  if (workload.starts_with("parabola")) return curve;
+  return workload.starts_with("gpt") || workload.starts_with("llama") ? pairs : shapes;
 }
 
 /// Returns a training step of the workload on its data; schedules end after `steps`.

@@ -2,8 +2,6 @@
 #include "workloads/mobilenet_v2.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <string>
 
 #include "workloads/model.h"
@@ -141,22 +139,12 @@ Course textbook(const Recipe& recipe) {
   return {.augmentation = standardized(), .optimizer = adam};
 }
 
-/// peak / 2 (1 + cos(pi t)), t the fraction of the run. Linear between its points, with an error of
-/// at most peak * pi² / (16 kPieces²), 0.04 % of the peak.
-Schedule half_cosine(double peak, double total_examples) {
-  constexpr int kPieces = 40;
-  Schedule schedule;
-  for (int i = 0; i <= kPieces; ++i) {
-    const double share = static_cast<double>(i) / kPieces;
-    schedule.examples.push_back(share * total_examples);
-    schedule.values.push_back(peak / 2 * (1 + std::cos(std::numbers::pi * share)));
-  }
-  return schedule;
-}
-
 Course source_recipe(const Recipe& recipe) {
   SgdOptions sgd;
-  sgd.rate = half_cosine(recipe.rate_scale * 0.1, static_cast<double>(recipe.total_examples));
+  append_cosine(sgd.rate, {.begin = 0,
+                           .end = static_cast<double>(recipe.total_examples),
+                           .from = recipe.rate_scale * 0.1,
+                           .to = 0});
   sgd.momentum = 0.9;
   sgd.weight_decay = 5e-4;
   return {.augmentation = cropped(), .optimizer = sgd};

@@ -2,6 +2,7 @@
 #include "workloads/model.h"
 
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "kernels/graph/gradient.h"
@@ -13,6 +14,15 @@ Initializer fan_in_uniform(std::int64_t fan_in) {
   return {.kind = Initializer::Kind::Uniform,
           .scale = 1 / std::sqrt(static_cast<double>(fan_in)),
           .source = {}};
+}
+
+void append_cosine(Schedule& schedule, const Cosine& cosine) {
+  for (int i = 0; i <= cosine.pieces; ++i) {
+    const double share = static_cast<double>(i) / cosine.pieces;
+    schedule.examples.push_back(cosine.begin + share * (cosine.end - cosine.begin));
+    schedule.values.push_back(cosine.to + (cosine.from - cosine.to) / 2 *
+                                              (1 + std::cos(std::numbers::pi * share)));
+  }
 }
 
 void Model::layer(const std::string& name) {
@@ -117,7 +127,17 @@ Value Model::normalize_by(Value x, Value scale, const Normalization& options) {
 
 Value Model::dense(Value x, std::int64_t outputs, const Initializer& initializer) {
   const std::int64_t inputs = step_.graph.type(x).dims.back();
-  return builder_.dense(x, in_element(parameter("weight", {outputs, inputs}, initializer)));
+  return dense(x, parameter("weight", {outputs, inputs}, initializer));
+}
+
+Value Model::dense(Value x, Value weights) { return builder_.dense(x, in_element(weights)); }
+
+Value Model::embed(Value tokens, Value table) { return builder_.embed(tokens, in_element(table)); }
+
+Value Model::layer_normalize(Value x, const LayerNormalization& options) {
+  const Initializer ones{.kind = Initializer::Kind::Ones, .scale = 1, .source = {}};
+  return builder_.layer_normalize(x, parameter("gain", {step_.graph.type(x).columns()}, ones),
+                                  options);
 }
 
 Value Model::bias(Value x, const Initializer& initializer) {
@@ -172,6 +192,7 @@ Step Model::finish_training(Value loss, const Training& training) {
   step_.losses = {loss};
   step_.global_batch = training.global_batch;
   step_.normalization_group = training.normalization_group;
+  step_.gradient_clip = training.gradient_clip;
   verify(step_, "building the model");
   return std::move(step_);
 }

@@ -31,6 +31,7 @@ struct Training {
   std::optional<LookaheadOptions> lookahead = {};
   std::int64_t global_batch = 0;
   std::int64_t normalization_group = 1;
+  double gradient_clip = 0;  ///< limit of the norm of all gradients together; 0: none
 };
 
 class Model {
@@ -70,6 +71,13 @@ class Model {
   Value normalize_shift_only(Value x, const Normalization& options);
   /// Appends a dense layer without a bias. Shapes: x [B, I] to [B, outputs].
   Value dense(Value x, std::int64_t outputs, const Initializer& initializer);
+  /// Appends a dense layer with the given weights. Shapes: w [O, I] or [P, O, I].
+  Value dense(Value x, Value weights);
+  /// Returns the rows of a parameter with the tokens' numbers. Shapes: tokens [...] i32, table
+  /// [V, C], result [..., C].
+  Value embed(Value tokens, Value table);
+  /// Normalises each row, with a trained gain that is initially 1. Shapes: x [..., C].
+  Value layer_normalize(Value x, const LayerNormalization& options);
   Value bias(Value x, const Initializer& initializer = Initializer{});
   /// Returns x cast to f32, as losses and metrics require; x itself if it is in f32.
   Value as_f32(Value x);
@@ -125,5 +133,17 @@ class Model {
 /// Returns an initializer that is uniform in ±1 / sqrt(fan_in). Source: PyTorch, nn.Linear and
 /// nn.Conv2d, reset_parameters().
 Initializer fan_in_uniform(std::int64_t fan_in);
+
+/// Half a cosine from one value to another. Units: examples.
+struct Cosine {
+  double begin = 0;
+  double end = 0;
+  double from = 0;
+  double to = 0;
+  int pieces = 40;
+};
+/// Appends the cosine to the schedule, linear in each piece, with an error of at most
+/// pi² / (16 pieces²) of from - to.
+void append_cosine(Schedule& schedule, const Cosine& cosine);
 
 }  // namespace regatta::workloads

@@ -2,7 +2,9 @@
 #include "workloads/narrow_for_test.h"
 
 #include "workloads/airbench94.h"
+#include "workloads/gpt.h"
 #include "workloads/mobilenet_v2.h"
+#include "workloads/parabola.h"
 #include "workloads/resnet9.h"
 
 namespace regatta::testing_support {
@@ -11,8 +13,54 @@ namespace {
 constexpr workloads::Resnet9Size kResnet9{.width = 8, .normalization_group = 4};
 constexpr workloads::Airbench94Size kAirbench94{.widths = {32, 64, 64}, .normalization_group = 32};
 constexpr workloads::MobileNetV2Size kMobileNetV2{.narrower = 4, .normalization_group = 8};
+constexpr workloads::GptSize kGpt{
+    .layers = 2, .width = 24, .heads = 3, .context = 8, .vocabulary = 16};
+
+template <workloads::GptSize kSize>
+workloads::Workload narrow_gpt(std::string_view name) {
+  workloads::Workload narrow = workloads::gpt_thin();
+  narrow.name = name;
+  narrow.training = [](const workloads::Recipe& recipe) {
+    return workloads::gpt_training(recipe, kSize);
+  };
+  narrow.evaluation = [](const workloads::Recipe& recipe) {
+    return workloads::gpt_evaluation(recipe, kSize);
+  };
+  return narrow;
+}
+
+constexpr workloads::GptSize with(workloads::GptSize::Block block) {
+  workloads::GptSize size = kGpt;
+  size.block = block;
+  return size;
+}
+
+constexpr workloads::GptSize with(workloads::GptSize::Updates updates) {
+  workloads::GptSize size = kGpt;
+  size.updates = updates;
+  return size;
+}
 
 }  // namespace
+
+workloads::Workload gpt_narrow() { return narrow_gpt<kGpt>("gpt_narrow"); }
+workloads::Workload llama_narrow() {
+  return narrow_gpt<with(workloads::GptSize::Block::Llama)>("llama_narrow");
+}
+workloads::Workload gpt_narrow_sgd() {
+  return narrow_gpt<with(workloads::GptSize::Updates::Sgd)>("gpt_narrow_sgd");
+}
+
+workloads::Workload parabola_clipped() {
+  workloads::Workload clipped = workloads::parabola();
+  clipped.name = "parabola_clipped";
+  clipped.training = [](const workloads::Recipe& recipe) {
+    Step step = workloads::parabola().training(recipe);
+    step.gradient_clip = 0.05;
+    return step;
+  };
+  return clipped;
+}
 
 workloads::Workload resnet9_narrow() {
   workloads::Workload narrow = workloads::resnet9();

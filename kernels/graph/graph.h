@@ -91,6 +91,8 @@ struct Step {
   std::int64_t global_batch = 0;  ///< examples
   /// Examples that are normalised together and so must be in one replica.
   std::int64_t normalization_group = 1;
+  /// Limit of the norm of all gradients together, which clip_gradients() applies; 0: none.
+  double gradient_clip = 0;
   /// Number of steps by which a loop may be ahead of the slowest loop; empty: no bound. After
   /// partition(), only the steps of processes that share variables have it.
   std::optional<std::int64_t> staleness_bound = {};

@@ -45,6 +45,14 @@ constexpr OpInfo by_channels(OpInfo info) {
   info.portions = Portions::Channels;
   return info;
 }
+constexpr OpInfo by_heads(OpInfo info) {
+  info.portions = Portions::Heads;
+  return info;
+}
+constexpr OpInfo by_halves(OpInfo info) {
+  info.portions = Portions::Halves;
+  return info;
+}
 constexpr OpInfo by_elements(OpInfo info) {
   info.portions = Portions::Elements;
   return info;
@@ -63,13 +71,13 @@ constexpr std::array kOps = {
     by_channels(compute(Op::Tanh, "tanh", infer_like_first, gradient_tanh)),
     by_channels(compute(Op::Relu, "relu", infer_like_first, gradient_relu)),
     by_channels(compute(Op::Gelu, "gelu", infer_like_first, gradient_gelu)),
-    compute(Op::Swiglu, "swiglu", infer_swiglu, gradient_swiglu),
+    by_halves(compute(Op::Swiglu, "swiglu", infer_swiglu, gradient_swiglu)),
     compute(Op::Embed, "embed", infer_embed, gradient_embed),
     by_channels(compute(Op::Positions, "positions", infer_positions, gradient_positions)),
     compute(Op::LayerNormalize, "layer_normalize", infer_layer_normalize, gradient_layer_normalize),
-    compute(Op::Rotary, "rotary", infer_rotary, gradient_rotary),
-    multiplying(compute(Op::Attention, "attention", infer_attention, gradient_attention),
-                multiply_adds_attention),
+    by_heads(compute(Op::Rotary, "rotary", infer_rotary, gradient_rotary)),
+    by_heads(multiplying(compute(Op::Attention, "attention", infer_attention, gradient_attention),
+                         multiply_adds_attention)),
     multiplying(compute(Op::Convolution, "convolution", infer_convolution, gradient_convolution),
                 multiply_adds_convolution),
     by_channels(compute(Op::MaxPool, "max_pool", infer_max_pool, gradient_max_pool)),

@@ -127,6 +127,8 @@ using WorkRule = std::int64_t (*)(const Graph& graph, const Node& node);
 enum class Portions : std::uint8_t {
   Whole,     ///< none
   Channels,  ///< the entries of the last dimension; for Reshape, if it keeps that dimension
+  Heads,     ///< the channels of each head, as many as the attribute `heads`
+  Halves,    ///< each channel of both halves of the last dimension
   Elements,  ///< each element; in collectives, the same element at all members
 };
 

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/rewrite/clip.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/base/error.h"
+#include "kernels/graph/builder.h"
+#include "kernels/graph/collective.h"
+#include "kernels/graph/copier.h"
+#include "kernels/graph/period.h"
+
+namespace regatta {
+namespace {
+
+/// The update of one trainable.
+struct Applied {
+  NodeId update = -1;
+  VariableId variable = -1;
+};
+using Model = std::vector<Applied>;  ///< updates with gradients that are clipped together
+
+/// Marks the updates, and the nodes that have to come behind one of them.
+std::vector<bool> behind_updates(const Graph& graph, const std::set<NodeId>& updates) {
+  std::vector<bool> late(graph.nodes().size());
+  std::vector<std::set<VariableId>> viewed(graph.nodes().size());  // by node: in its output
+  std::set<VariableId> touched, assigned;                          // by late nodes
+  for (std::size_t id = 0; id < late.size(); ++id) {
+    const Node& node = graph.nodes()[id];
+    std::set<VariableId> own;
+    for (VariableId v : node.variables) {
+      if (graph.variable(v).sharing == Sharing::None) own.insert(v);  // others have no fixed order
+    }
+    for (Value input : node.inputs)
+      own.merge(std::set(viewed[static_cast<std::size_t>(input.node)]));
+    const auto meets = [&](const std::set<VariableId>& others) {
+      return std::any_of(own.begin(), own.end(), [&](VariableId v) { return others.contains(v); });
+    };
+    const bool assigns = op_info(node.op).assigns;
+    late[id] = updates.contains(static_cast<NodeId>(id)) || meets(assigned) ||
+               (assigns && meets(touched)) ||
+               std::any_of(node.inputs.begin(), node.inputs.end(),
+                           [&](Value input) { return late[static_cast<std::size_t>(input.node)]; });
+    if (op_info(node.op).view) viewed[id] = own;
+    if (!late[id]) continue;
+    touched.insert(own.begin(), own.end());
+    if (assigns) assigned.insert(own.begin(), own.end());
+  }
+  return late;
+}
+
+class Clip {
+ public:
+  explicit Clip(const Step& step)
+      : source_(step), result_(step), copier_(step.graph), group_(first_free_group(step.graph)) {
+    result_.graph = Graph();
+    result_.gradient_clip = 0;
+    copier_.copy_variables(result_.graph);
+  }
+
+  Step run() {
+    const std::vector<Model> models = find_models();
+    std::set<NodeId> updates;
+    for (const Model& model : models) {
+      for (const Applied& each : model) updates.insert(each.update);
+    }
+    const std::vector<bool> late = behind_updates(source_.graph, updates);
+    const auto copy_all = [&](bool are_late) {
+      for (NodeId id = 0; id < std::ssize(late); ++id) {
+        if (late[static_cast<std::size_t>(id)] == are_late) copy(id);
+      }
+    };
+    copy_all(false);
+    for (const Model& model : models) add_divisors(model);
+    copy_all(true);
+    copier_.rename(result_);
+    return std::move(result_);
+  }
+
+ private:
+  const Node& node(NodeId id) const { return source_.graph.node(id); }
+
+  /// A model is that of one replica if it applies all gradients, otherwise that of all replicas.
+  std::vector<Model> find_models() const {
+    std::map<int, Model> of_replica;
+    for (const Trainable& trainable : source_.trainables) {
+      for (NodeId update : trainable.updates) {
+        if (!op_info(node(update).op).learns) continue;
+        of_replica[node(update).place.replica].push_back({update, trainable.variable});
+      }
+    }
+    Model all;
+    for (const auto& [replica, model] : of_replica)
+      all.insert(all.end(), model.begin(), model.end());
+    std::vector<Model> models;
+    for (const auto& [replica, model] : of_replica) {
+      if (elements(model) < elements(all)) return {all};
+      models.push_back(model);
+    }
+    return models;
+  }
+
+  std::int64_t elements(const Model& model) const {
+    std::map<std::string, std::int64_t> parts;
+    for (const Applied& each : model) {
+      const Variable& variable = source_.graph.variable(each.variable);
+      parts[variable.name] = variable.type.elements();
+    }
+    std::int64_t sum = 0;
+    for (const auto& [name, count] : parts) sum += count;
+    return sum;
+  }
+
+  /// Appends the nodes that compute the divisor of the model's gradients at each of its places.
+  void add_divisors(const Model& model) {
+    std::map<Place, std::vector<Value>> own;  // by place: gradients that no place before it has
+    std::set<std::string> counted;
+    for (const Applied& each : model) {
+      std::vector<Value>& gradients = own[node(each.update).place];
+      if (counted.insert(source_.graph.variable(each.variable).name).second) {
+        gradients.push_back(copier_.value(node(each.update).inputs[0]));
+      }
+    }
+    std::map<Place, Value> squares;
+    for (const auto& [place, gradients] : own) {
+      if (!gradients.empty()) squares[place] = at(place).squared_norm(gradients);
+    }
+    std::map<Place, Value> divisors;
+    for (const auto& [place, gradients] : own) {
+      divisors[place] = at(place).clip_divisor(sum_at(place, squares), source_.gradient_clip);
+    }
+    if (squares.size() > 1) ++group_;
+    for (const Applied& each : model)
+      divisor_of_[each.update] = divisors.at(node(each.update).place);
+  }
+
+  /// Workers that all have a term exchange it by a collective; servers send each other theirs.
+  Value sum_at(const Place& place, const std::map<Place, Value>& squares) {
+    const auto own = squares.find(place);
+    if (squares.size() == 1 && own != squares.end()) return own->second;
+    const bool among_workers = std::all_of(squares.begin(), squares.end(), [](const auto& each) {
+      return each.first.role == Role::Worker;
+    });
+    if (among_workers && own != squares.end()) {
+      return at(place).all_reduce(own->second, {.group = group_,
+                                                .member = std::distance(squares.begin(), own),
+                                                .members = std::ssize(squares),
+                                                .algorithm = std::string(kReduceToOne)});
+    }
+    std::vector<Value> terms;
+    for (const auto& [other, value] : squares) terms.push_back(value);
+    return at(place).sum(terms);
+  }
+
+  Builder at(const Place& place) {
+    Builder builder(result_.graph);
+    builder.at(place).in(Phase::Update).layer("clip");
+    return builder;
+  }
+
+  void copy(NodeId id) {
+    const auto divisor = divisor_of_.find(id);
+    if (divisor == divisor_of_.end()) {
+      copier_.copy(id, result_.graph);
+      return;
+    }
+    const Node& update = node(id);
+    const Value gradient = copier_.value(update.inputs[0]);
+    Builder builder(result_.graph);
+    builder.at(update.place).in(Phase::Update).layer(update.layer).only(period_of(update));
+    const Value clipped = builder.quotient(gradient, divisor->second);
+    copier_.map(update.inputs[0], clipped);
+    copier_.copy(id, result_.graph);
+    copier_.map(update.inputs[0], gradient);
+  }
+
+  const Step& source_;
+  Step result_;
+  Copier copier_;
+  std::int64_t group_;                  ///< of the next collective
+  std::map<NodeId, Value> divisor_of_;  ///< by update
+};
+
+}  // namespace
+
+Step clip_gradients(const Step& step) { return Clip(step).run(); }
+
+}  // namespace regatta
