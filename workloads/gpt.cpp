@@ -165,6 +165,7 @@ Workload gpt_thin() {
       .tier = "standard",
       .summary = "GPT of 0.8 M parameters: 4 layers, width 128, context 64; 1,000 steps of AdamW",
       .data_sets = {"pairs", "text"},
+      .sequences = {.context = kThin.context, .vocabulary = kThin.vocabulary},
       .global_batch = 12,
       .epochs = 12000.0 / 16384,  // 1,000 steps
       .evaluation_every = 100 * 12,

@@ -13,6 +13,7 @@
 #include "workloads/data/pairs.h"
 #include "workloads/data/shapes.h"
 #include "workloads/data/text.h"
+#include "workloads/gpt.h"
 #include "workloads/mobilenet_v2.h"
 #include "workloads/parabola.h"
 #include "workloads/resnet9.h"
@@ -130,8 +131,9 @@ std::int64_t default_global_batch(const Workload& workload, std::int64_t replica
 }
 
 const std::vector<Workload>& all_workloads() {
-  static const std::vector<Workload> workloads{parabola(), resnet9_thin(), airbench94(),
-                                               resnet9(),  mobilenet_v2(), mobilenet_v2_full()};
+  static const std::vector<Workload> workloads{parabola(),         resnet9_thin(), gpt_thin(),
+                                               airbench94(),       resnet9(),      mobilenet_v2(),
+                                               mobilenet_v2_full()};
   return workloads;
 }
 
