@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/base/random.h"
+#include "kernels/graph/builder.h"
 #include "kernels/rewrite/clip.h"
 #include "kernels/runtime/schedule.h"
 #include "strategies/test_support.h"
@@ -64,8 +65,10 @@ Step in_order(const Step& step) {
 }
 
 Step thin() {
-  const Recipe recipe{
-      .global_batch = kBatch, .train_examples = 120, .total_examples = 1000 * kBatch};
+  Recipe recipe;
+  recipe.global_batch = kBatch;
+  recipe.train_examples = 120;
+  recipe.total_examples = 1000 * kBatch;
   return in_order(given_weights(gpt_thin().training(recipe)));
 }
 
@@ -155,7 +158,8 @@ TEST(GptThin, HasTheRatesOfItsRecipe) {
 
 TEST(Gpt, RefusesHeadsThatDoNotDivideTheWidth) {
   const GptSize size{.layers = 1, .width = 128, .heads = 3};
-  const Recipe recipe{.global_batch = 2, .train_examples = 2, .total_examples = 4};
+  Recipe recipe;
+  recipe.global_batch = 2;
   try {
     (void)gpt_training(recipe, size);
     FAIL() << "3 heads of 128 channels";
