@@ -60,7 +60,8 @@ class Installed(unittest.TestCase):
         held = {str(path.relative_to(self.files)) for path in self.files.rglob("*")
                 if path.is_file()}
         needed = {"results/schema.json", "plots/report.py", "plots/report.js", "plots/report.css",
-                  "plots/race.py", "ci/fetch_cifar10", "ci/make_certificates"}
+                  "plots/race.py", "ci/fetch_cifar10", "ci/fetch_text",
+                  "ci/make_certificates"}
         self.assertLessEqual(needed, held)
         self.assertEqual([name for name in held if "test" in name or "pycache" in name], [])
         for script in ("plots/race.py", "plots/trend.py", "ci/fetch_cifar10"):

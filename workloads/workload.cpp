@@ -2,6 +2,7 @@
 #include "workloads/workload.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
@@ -9,7 +10,9 @@
 #include "workloads/data/cifar10.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/digest.h"
+#include "workloads/data/pairs.h"
 #include "workloads/data/shapes.h"
+#include "workloads/data/text.h"
 #include "workloads/mobilenet_v2.h"
 #include "workloads/parabola.h"
 #include "workloads/resnet9.h"
@@ -39,9 +42,44 @@ DataSets load_shapes(const DataFiles&) {
           .test = with_digest(make_shapes(kShapesSeed, Split::Test, kShapes.test))};
 }
 
+DataSets load_pairs(const DataFiles& files) {
+  const auto& [context, vocabulary] = files.sequences;
+  check(context > 0, "a workload that trains on pairs has a context");
+  if (vocabulary < kPairsSymbols) {
+    throw RunError(ErrorKind::Usage, "pairs has " + std::to_string(kPairsSymbols) +
+                                         " symbols, but the vocabulary is " +
+                                         std::to_string(vocabulary) + "; fix: use a larger one");
+  }
+  return {.train = with_digest(make_pairs(Split::Train, kPairs.train, context)),
+          .test = with_digest(make_pairs(Split::Test, kPairs.test, context))};
+}
+
+DataSets load_text_parts(const DataFiles& files) {
+  DataSets data = load_text(files.folder, files.sequences);
+  return {.train = with_digest(std::move(data.train)), .test = with_digest(std::move(data.test))};
+}
+DataSetSizes sizes_of_text_parts(const DataFiles& files) {
+  return sizes_of_text(files.folder, files.sequences);
+}
+
 DataSets load_cifar10_parts(const DataFiles& files) {
   return {.train = load_cifar10(files.folder, Split::Train, files.check),
           .test = load_cifar10(files.folder, Split::Test, files.check)};
+}
+
+/// Returns the row of a data set that the workload can use. Throws: RunError(Usage).
+const DataSource& source_of(const Workload& workload, const std::string& name) {
+  require_usable(workload, name);
+  const DataSource* source = find_data_source(name);
+  check(source != nullptr, "every data set of a workload is in the table");
+  return *source;
+}
+
+/// Replaces what is empty by the defaults of the data set and the workload.
+DataFiles complete(DataFiles files, const DataSource& source, const Workload& workload) {
+  if (files.folder.empty()) files.folder = source.folder;
+  if (files.sequences == Sequences{}) files.sequences = workload.sequences;
+  return files;
 }
 
 }  // namespace
@@ -108,12 +146,21 @@ const Workload& find_workload(const std::string& name) {
 
 const std::vector<DataSource>& all_data_sources() {
   static const std::vector<DataSource> sources{
-      {.name = "curve", .sizes = {.train = 50, .test = 50}, .folder = "", .load = load_curve},
+      {.name = "curve",
+       .sizes = DataSetSizes{.train = 50, .test = 50},
+       .folder = "",
+       .load = load_curve},
       {.name = "shapes", .sizes = kShapes, .folder = "", .load = load_shapes},
       {.name = "cifar10",
-       .sizes = {.train = 50'000, .test = 10'000},
+       .sizes = DataSetSizes{.train = 50'000, .test = 10'000},
        .folder = "cifar-10-batches-bin",
-       .load = load_cifar10_parts}};
+       .load = load_cifar10_parts},
+      {.name = "pairs", .sizes = kPairs, .folder = "", .load = load_pairs},
+      {.name = "text",
+       .sizes = std::nullopt,
+       .folder = "shakespeare",
+       .load = load_text_parts,
+       .sizes_of = sizes_of_text_parts}};
   return sources;
 }
 
@@ -126,7 +173,7 @@ const DataSource* find_data_source(std::string_view name) {
 
 std::optional<DataSetSizes> data_set_sizes(std::string_view name) {
   const DataSource* source = find_data_source(name);
-  return source == nullptr ? std::nullopt : std::optional(source->sizes);
+  return source == nullptr ? std::nullopt : source->sizes;
 }
 
 bool is_made(std::string_view data_set) {
@@ -141,16 +188,20 @@ void require_usable(const Workload& workload, const std::string& data_set) {
                      std::vector<std::string>(usable.begin(), usable.end()));
 }
 
+DataSetSizes sizes_of(const Workload& workload, const std::string& name, const DataFiles& files) {
+  const DataSource& source = source_of(workload, name);
+  return source.sizes ? *source.sizes : source.sizes_of(complete(files, source, workload));
+}
+
 DataSets load_data(const Workload& workload, const std::string& name, const DataFiles& files) {
-  require_usable(workload, name);
-  if (is_made(name) && files.check == DataCheck::Unverified) {
-    throw RunError(ErrorKind::Usage, "--data unverified is for data sets of files; " + name +
-                                         " is made by the program, leave the flag out");
+  const DataSource& source = source_of(workload, name);
+  if (files.check == DataCheck::Unverified && (is_made(name) || !source.sizes)) {
+    throw RunError(ErrorKind::Usage,
+                   "--data unverified is for files that their authors published; " + name + " is " +
+                       (is_made(name) ? "made by the program" : "your own") +
+                       ", leave the flag out");
   }
-  const DataSource* source = find_data_source(name);
-  check(source != nullptr, "every data set of a workload is in the table");
-  const std::string own(source->folder);
-  return source->load({.folder = files.folder.empty() ? own : files.folder, .check = files.check});
+  return source.load(complete(files, source, workload));
 }
 
 std::string digest_of(const DataSets& data) {

@@ -14,6 +14,8 @@
 #include "kernels/data/data_set.h"
 #include "kernels/graph/graph.h"
 #include "workloads/data/cifar10.h"
+#include "workloads/data/sequences.h"
+#include "workloads/data/split.h"
 
 namespace regatta::workloads {
 
@@ -61,6 +63,7 @@ struct Workload {
   std::string_view summary;
   Shows shows = Shows::Learning;
   std::vector<std::string_view> data_sets;  ///< the first is the default
+  Sequences sequences = {};                 ///< the examples of a language model
   /// Element types of activations and weights that a run may choose.
   std::vector<std::string_view> dtypes = {"f32", "bf16"};
   /// Default size of the global batch with one replica. Units: examples.
@@ -100,36 +103,33 @@ const std::vector<Workload>& all_workloads();
 /// suggests the nearest valid name.
 const Workload& find_workload(const std::string& name);
 
-struct DataSetSizes {
-  std::int64_t train = 0;
-  std::int64_t test = 0;
-};
-
-struct DataSets {
-  DataSet train;
-  DataSet test;
-};
-
-/// The folder of a data set's files, and the treatment of unverified files.
+/// The folder of a data set's files, the treatment of unverified files, and the form of examples.
 struct DataFiles {
   std::string folder;  ///< empty: DataSource::folder
   DataCheck check = DataCheck::Verified;
+  Sequences sequences = {};  ///< zeros: Workload::sequences
 };
 
 /// A row of the table of data sets.
 struct DataSource {
   std::string_view name;
-  DataSetSizes sizes;
+  std::optional<DataSetSizes> sizes;  ///< empty: sizes_of() computes them from the user's files
   std::string_view folder;  ///< default folder of its files; empty: the program generates it
   DataSets (*load)(const DataFiles& files) = nullptr;
+  DataSetSizes (*sizes_of)(const DataFiles& files) = nullptr;
 };
 const std::vector<DataSource>& all_data_sources();
 
 /// Returns the row of this name; null if there is none.
 const DataSource* find_data_source(std::string_view name);
 
-/// Returns the sizes of a data set without loading it; empty for an unknown name.
+/// Returns the sizes of a data set; empty if its files decide them, and for an unknown name.
 std::optional<DataSetSizes> data_set_sizes(std::string_view name);
+
+/// Returns the sizes of the data set that load_data() returns, without loading it. Throws:
+/// RunError(Usage) if the workload cannot use it; RunError(Data) if its files decide the sizes, and
+/// one is missing or damaged.
+DataSetSizes sizes_of(const Workload& workload, const std::string& name, const DataFiles& files);
 
 /// Whether the program generates the data set; other data sets are read from files.
 bool is_made(std::string_view data_set);
@@ -138,8 +138,8 @@ bool is_made(std::string_view data_set);
 void require_usable(const Workload& workload, const std::string& data_set);
 
 /// Returns the data set `name`, generated or read from files. Throws: RunError(Usage) if the
-/// workload cannot use it, or if it is generated and `files.check` is Unverified; RunError(Data) if
-/// a file is missing, damaged or, unless allowed, unverified.
+/// workload cannot use it, or if no digest of it is published and `files.check` is Unverified;
+/// RunError(Data) if a file is missing, damaged or, unless allowed, unverified.
 DataSets load_data(const Workload& workload, const std::string& name, const DataFiles& files);
 
 /// Returns one digest, computed from the digests of both parts.

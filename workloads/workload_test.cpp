@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 
+#include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
 #include "kernels/runtime/schedule.h"
 
@@ -22,10 +24,40 @@ TEST(Workloads, KnowTheSizesOfDataSetsThatTheyCanMake) {
   }
   for (const Workload& workload : all_workloads()) {
     for (const std::string_view name : workload.data_sets) {
-      EXPECT_TRUE(data_set_sizes(name).has_value()) << name;
+      const DataSource* source = find_data_source(name);
+      ASSERT_NE(source, nullptr) << name;
+      EXPECT_TRUE(source->sizes.has_value() || source->sizes_of != nullptr) << name;
     }
   }
   EXPECT_FALSE(data_set_sizes("imagenet").has_value());
+}
+
+TEST(Workloads, ReadSequencesOfTheirContext) {
+  const Workload reader{.name = "reader", .data_sets = {"pairs", "text"}, .sequences = {8, 16}};
+  const DataSets pairs = load_data(reader, "pairs", {});
+  EXPECT_EQ(pairs.train.inputs.dims, std::vector<std::int64_t>{8});
+  EXPECT_EQ(pairs.train.count, sizes_of(reader, "pairs", {}).train);
+  EXPECT_EQ(pairs.test.count, sizes_of(reader, "pairs", {}).test);
+  EXPECT_EQ(pairs.train.digest.size(), 32U);
+  EXPECT_EQ(load_data(reader, "pairs", {.sequences = {4, 16}}).test.inputs.dims.front(), 4);
+  EXPECT_THROW((void)load_data(reader, "pairs", {.sequences = {4, 15}}), RunError);
+  EXPECT_FALSE(data_set_sizes("text").has_value());
+  EXPECT_THROW((void)sizes_of(reader, "text", {.folder = "absent"}), RunError);
+}
+
+TEST(Workloads, ReadTextFromTheFolderThatIsGiven) {
+  const testing_support::ScratchFolder folder;
+  std::ofstream(folder.path() / "text") << std::string(100, 'a');
+  const Workload reader{.name = "reader", .data_sets = {"pairs", "text"}, .sequences = {4, 256}};
+  const DataFiles files{.folder = folder.path()};
+  const DataSets data = load_data(reader, "text", files);
+  EXPECT_EQ(data.train.count, 22);  // of 90 bytes
+  EXPECT_EQ(data.test.count, 2);
+  EXPECT_EQ(sizes_of(reader, "text", files).train, data.train.count);
+  EXPECT_EQ(data.train.digest.size(), 32U);
+  EXPECT_NE(data.train.digest, data.test.digest);
+  const DataFiles unverified{.folder = folder.path(), .check = DataCheck::Unverified};
+  EXPECT_THROW((void)load_data(reader, "text", unverified), RunError);
 }
 
 Recipe recipe_in_groups(std::int64_t examples) {

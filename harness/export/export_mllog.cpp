@@ -230,7 +230,7 @@ Export export_mllog(std::span<const record::Record> records, const Submission& s
     if (!workloads::data_set_sizes(record.cell.dataset)) {
       result.left_out.push_back(
           "train_samples and eval_samples are left out: this program does "
-          "not know the data set " +
+          "not know the size of the data set " +
           record.cell.dataset);
     }
     const std::string folder = file_name_part(judge::cell_name(record));

@@ -25,7 +25,7 @@ std::optional<int> tune(const MatrixRequest& request, const system::FolderLock* 
           .begin = race.begin,
           .tuned = {}};
   if (leg.plan.cells.empty()) return std::nullopt;
-  leg.rejected = reject_invalid(leg.plan);
+  leg.rejected = reject_invalid(leg.plan, request.data_dir);
   MatrixLeg trials(request, std::move(leg));
   if (lock == nullptr) trials.describe();
   const int code = lock == nullptr ? 0 : trials.run(*lock);
@@ -39,7 +39,7 @@ std::optional<int> tune(const MatrixRequest& request, const system::FolderLock* 
       tuning.choose(race.plan, [&](const MatrixCell& cell) { return trials.kept().runs_of(cell); });
   for (const auto& [workload, text] : race.tuned) fmt::print("{}: {}\n", workload, text);
   for (MatrixCell& cell : race.plan.cells) {
-    if (cell.key.empty()) identify(cell);
+    if (cell.key.empty()) identify(cell, request.data_dir);
   }
   return std::nullopt;
 }
@@ -61,7 +61,7 @@ int race(MatrixRequest request, const system::FolderLock* lock) {
           .rejected = {},
           .begin = std::chrono::steady_clock::now(),
           .tuned = {}};
-  leg.rejected = reject_invalid(leg.plan);
+  leg.rejected = reject_invalid(leg.plan, request.data_dir);
   if (decides(request, leg.plan)) {
     request.until = MatrixRequest::Until::Decided;
     leg.planned_seeds = leg.plan.seeds.size();

@@ -83,12 +83,13 @@ MatrixPlan plan_of(const MatrixRequest& request);
 MatrixPlan parse_matrix(const std::string& text, const std::string& source);
 
 /// Sets `key` and `threads` of the cell, by which its runs are recognised. Throws: RunError(Usage),
-/// RunError(Unsupported) if it cannot run.
-void identify(MatrixCell& cell);
+/// RunError(Unsupported), RunError(Data) if it cannot run.
+void identify(MatrixCell& cell, const std::string& data_dir);
 
 /// Removes the cells that cannot run from the plan and returns them. Loads no data. Throws:
-/// RunError(Usage) if no cell is left. Identifies the others.
-std::vector<RejectedCell> reject_invalid(MatrixPlan& plan);
+/// RunError(Usage) if no cell is left; RunError(Data) if files that decide the size of a data set
+/// are missing or damaged. Identifies the others.
+std::vector<RejectedCell> reject_invalid(MatrixPlan& plan, const std::string& data_dir = "");
 
 /// Checks that each data set of the cells can be loaded, by loading it. `data_dir` is the folder of
 /// data sets that are read from files. Throws: RunError(Data) if one is missing or damaged.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,9 @@
 
 namespace regatta::matrix {
 
-void identify(MatrixCell& cell) {
-  const plan::RaceRequest request = plan::parse_run(cell.arguments);
+void identify(MatrixCell& cell, const std::string& data_dir) {
+  plan::RaceRequest request = plan::parse_run(cell.arguments);
+  request.data_dir = data_dir;
   const plan::Placement placement = plan::place_without_data(request);
   plan::require_room(request, placement);
   record::Record run;
@@ -29,11 +31,12 @@ void identify(MatrixCell& cell) {
   cell.threads = request.threads;
 }
 
-std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
-  const auto reason = [](MatrixCell& cell) -> std::optional<std::string> {
+std::vector<RejectedCell> reject_invalid(MatrixPlan& plan, const std::string& data_dir) {
+  const auto reason = [&](MatrixCell& cell) -> std::optional<std::string> {
     try {
-      identify(cell);
+      identify(cell, data_dir);
     } catch (const RunError& error) {
+      if (error.kind() == ErrorKind::Data) throw;
       return error.what();
     }
     return std::nullopt;
@@ -57,14 +60,15 @@ std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
 }
 
 void require_data(std::span<const MatrixCell> cells, const std::string& data_dir) {
-  std::set<std::pair<std::string, std::string>> loaded;
+  std::set<std::tuple<std::string, std::string, workloads::Sequences>> loaded;
   for (const MatrixCell& cell : cells) {
     plan::RaceRequest request = plan::parse_run(cell.arguments);
     request.data_dir = data_dir;
     const workloads::Workload& workload = workloads::find_workload(request.workload);
     const std::string dataset = plan::dataset_of(request, workload);
-    if (!loaded.emplace(dataset, request.data).second) continue;
-    workloads::load_data(workload, dataset, plan::files_of(request));
+    const workloads::DataFiles files = plan::files_of(request);
+    if (!loaded.emplace(dataset, request.data, files.sequences).second) continue;
+    workloads::load_data(workload, dataset, files);
   }
 }
 

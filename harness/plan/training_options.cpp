@@ -31,16 +31,14 @@ std::map<int, double> stragglers_in(const RaceRequest& request, const Placement&
 workloads::DataFiles files_of(const RaceRequest& request) {
   return {.folder = request.data_dir,
           .check = request.data == "unverified" ? workloads::DataCheck::Unverified
-                                                : workloads::DataCheck::Verified};
+                                                : workloads::DataCheck::Verified,
+          .sequences = workloads::find_workload(request.workload).sequences};
 }
 
 Placement place_without_data(const RaceRequest& request, const strategies::PassWatch& watch) {
   const workloads::Workload& workload = workloads::find_workload(request.workload);
   const std::string dataset = dataset_of(request, workload);
-  workloads::require_usable(workload, dataset);
-  const std::optional<workloads::DataSetSizes> sizes = workloads::data_set_sizes(dataset);
-  check(sizes.has_value(), "the sizes of every data set of the table are known");
-  return place(request, sizes->train, watch);
+  return place(request, workloads::sizes_of(workload, dataset, files_of(request)).train, watch);
 }
 
 ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,

@@ -11,11 +11,12 @@
 
 namespace regatta::plan {
 
-/// Returns the folder of the data set's files, and whether unverified files are accepted.
+/// Returns the folder of the data set's files, whether unverified files are accepted, and the
+/// sequences of the workload. Throws: RunError(Usage) if there is no such workload.
 workloads::DataFiles files_of(const RaceRequest& request);
 
-/// Plans a run like place(), with the size of the data set from the table of data sets, without
-/// loading it. Throws: RunError(Usage), RunError(Unsupported).
+/// Plans a run like place(), without loading the data set: its size is in the table of data sets or
+/// that of its files. Throws: RunError(Usage), RunError(Unsupported), RunError(Data).
 Placement place_without_data(const RaceRequest& request, const strategies::PassWatch& watch = {});
 
 /// Returns the executor's options for the process with number `process`, including its stragglers.

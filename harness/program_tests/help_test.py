@@ -14,6 +14,7 @@ from test_support import PARABOLA, fresh_folder, output_of, record_of, run_tests
 
 # Every flag of every subcommand, with the default as --help prints it: CLI11 2.1 as `=1`, CLI11 2.4
 # as ` [1]`.
+DATA_DIR = "(default: cifar-10-batches-bin for cifar10, shakespeare for text)"
 CELL_FLAGS = {
     "--workload": "REQUIRED", "--strategy": "=single", "--workers": "=1",
     "--processes": "(default: 1; a worker each with parameter servers)",
@@ -28,7 +29,7 @@ FLAGS = {
     "run": {
         **CELL_FLAGS, "--seed": "=1", "--seeds": "=1",
         "--dataset": "(default: the workload's)",
-        "--data-dir": "(default: cifar-10-batches-bin for cifar10)",
+        "--data-dir": DATA_DIR,
         "--target": "(default: the workload's)",
         "--normalization-group": "(default: the workload's)", "--rate-scale": "=1",
         "--threads": "=0", "--straggler": "(default: none)",
@@ -43,12 +44,12 @@ FLAGS = {
               "--after": "=partition", "--passes": "",
               "--cluster": "(default: their work and bytes only)"},
     "calibrate": {**CELL_FLAGS, "--threads": "=1", "--messages": "(default: none)",
-                  "--data-dir": "(default: cifar-10-batches-bin for cifar10)",
+                  "--data-dir": DATA_DIR,
                   "--hosts": "(default: this one)", "--listen": "(default: Unix sockets)",
                   "--out": "=calibration.json", "--overwrite": ""},
     "matrix": {
         "--tier": "", "--seeds": "(default: the matrix' own)", "--out": "=out", "--dry-run": "",
-        "--data-dir": "(default: cifar-10-batches-bin for cifar10)", "--resume": "",
+        "--data-dir": DATA_DIR, "--resume": "",
         "--within": "(default: as long as it takes)", "--draw": "",
         "--tune": "", "--decide": "", "--precision": "=5%",
     },
@@ -65,7 +66,7 @@ FLAGS = {
         "--cost-per-hour": "(default: none)",
     },
     "list": {"--format": "=text"},
-    "doctor": {"--data-dir": "(default: cifar-10-batches-bin for cifar10)"},
+    "doctor": {"--data-dir": DATA_DIR},
 }
 
 

@@ -122,8 +122,8 @@ void for_each_field(T& part, Field&& field) {
                           .help = "cifar10, shapes, ... (default: the workload's)",
                           .of = kRuns}});
   field("unverified_data", part.unverified_data,
-        About{.text = "Digest of files that others than their authors published, which --data "
-                      "unverified accepts; null for verified files.",
+        About{.text = "Digest of files that no published one verifies: a text, or those that "
+                      "--data unverified accepts; null for other data.",
               .since = 2,
               .pattern = "^[0-9a-f]{32}$"},
         CellPart{.reach = kWorkload, .ranks = CellPart::Ranks::Differ});
