@@ -148,10 +148,13 @@ const Workload& find_workload(const std::string& name) {
 
 const std::vector<DataSource>& all_data_sources() {
   static const std::vector<DataSource> sources{
-      {.name = "curve", .sizes = {.train = 50, .test = 50}, .folder = "", .load = load_curve},
+      {.name = "curve",
+       .sizes = DataSetSizes{.train = 50, .test = 50},
+       .folder = "",
+       .load = load_curve},
       {.name = "shapes", .sizes = kShapes, .folder = "", .load = load_shapes},
       {.name = "cifar10",
-       .sizes = {.train = 50'000, .test = 10'000},
+       .sizes = DataSetSizes{.train = 50'000, .test = 10'000},
        .folder = "cifar-10-batches-bin",
        .load = load_cifar10_parts},
       {.name = "pairs", .sizes = kPairs, .folder = "", .load = load_pairs},

@@ -25,6 +25,8 @@ constexpr std::string_view kGetText =
     "; fix: pass a folder of plain files with `--data-dir DIR`, get one with `ci/fetch_text DIR`, "
     "or train on generated tokens with `--dataset pairs`";
 
+constexpr const char* kUnread = "cannot be read; fix: allow it, or get it again";
+
 [[noreturn]] void fail(const std::string& problem) {
   throw RunError(ErrorKind::Data, "text: " + problem);
 }
@@ -46,7 +48,7 @@ std::vector<std::uint8_t> read_bytes(const fs::path& path, std::int64_t offset,
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(count));
   std::ifstream file(path, std::ios::binary);
   file.seekg(offset);
-  if (!file.read(reinterpret_cast<char*>(bytes.data()), count)) fail(path, "cannot be read");
+  if (!file.read(reinterpret_cast<char*>(bytes.data()), count)) fail(path, kUnread);
   return bytes;
 }
 
@@ -79,7 +81,7 @@ std::int64_t header_of(const fs::path& path, std::int64_t size) {
 TokenFile look_at(const fs::path& path) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
-  if (error) fail(path, "cannot be read: " + error.message());
+  if (error) fail(path, kUnread);
   TokenFile file{.path = path};
   if (is_bin(path)) {
     file.token_size = 2;
@@ -88,9 +90,7 @@ TokenFile look_at(const fs::path& path) {
   const std::int64_t bytes = static_cast<std::int64_t>(size) - file.header;
   if (bytes == 0) fail(path, "is empty; fix: remove it, or get it again");
   if (bytes % file.token_size != 0) {
-    fail(path,
-         "has an odd number of bytes, so it does not hold tokens of 16 bits; fix: rename it "
-         "if it is text, or get it again");
+    fail(path, "has an odd number of bytes, not 16-bit tokens; fix: rename it if it is text");
   }
   file.tokens = bytes / file.token_size;
   return file;
@@ -107,8 +107,7 @@ std::vector<TokenFile> files_in(const fs::path& folder) {
   if (error) fail("cannot read the folder " + folder.string() + std::string(kGetText));
   if (paths.empty()) fail("there is no file in " + folder.string() + std::string(kGetText));
   if (std::any_of(paths.begin(), paths.end(), is_bin)) std::erase_if(paths, std::not_fn(is_bin));
-  std::sort(paths.begin(), paths.end(),
-            [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
+  std::sort(paths.begin(), paths.end());
   std::vector<TokenFile> files;
   for (const fs::path& path : paths) files.push_back(look_at(path));
   return files;
@@ -142,8 +141,7 @@ void require_below(const TokenFile& file, std::span<const std::int32_t> tokens,
        "has token " + std::to_string(*first) + " at position " +
            std::to_string(first - tokens.begin()) + ", but the vocabulary is " +
            std::to_string(vocabulary) +
-           (swapped ? ": 16-bit tokens of the wrong byte order? fix: write them "
-                      "little-endian"
+           (swapped ? ": 16-bit tokens of the wrong byte order? fix: write them little-endian"
                     : "; fix: use a vocabulary of " + std::to_string(largest + 1) + " or more"));
 }
 

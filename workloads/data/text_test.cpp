@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/data/text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,9 +15,11 @@ namespace regatta::workloads {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 using Tokens = std::vector<std::int32_t>;
 
 constexpr Sequences kBytes{.context = 3, .vocabulary = 256};
+constexpr Sequences kWords{.context = 3, .vocabulary = 340};
 
 /// Returns the numbers first … last.
 Tokens range(std::int32_t first, std::int32_t last) {
@@ -63,31 +66,22 @@ class Text : public testing::Test {
   void write(const std::string& name, const std::string& bytes) const {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
   }
-
-  /// The tokens that 40 tokens in `files` yield for training: the inputs of their blocks.
   Tokens inputs(const Sequences& sequences) const {
     return load_text(folder_, sequences).train.inputs.as<std::int32_t>();
   }
-
-  /// Checks that the text is refused in one line that contains `part`; its size, too, if `sizes`
-  /// needs no token.
-  enum class Seen { InSizes, InTokens };
-  void expect_refused(const std::string& part, Seen seen, const Sequences& sequences) const {
-    const auto expect = [&](auto&& load) {
-      try {
-        load(folder_, sequences);
-        ADD_FAILURE() << "no error, but " << part;
-      } catch (const RunError& error) {
-        const std::string text = error.what();
-        EXPECT_EQ(error.kind(), ErrorKind::Data);
-        EXPECT_NE(text.find(part), std::string::npos) << text;
-        EXPECT_NE(text.find("fix: "), std::string::npos) << text;
-        EXPECT_EQ(text.find('\n'), std::string::npos) << text;
-      }
-    };
-    expect(load_text);
-    if (seen == Seen::InSizes) expect(sizes_of_text);
+  std::string error_of(const Sequences& sequences, auto&& load) const {
+    try {
+      load(folder_, sequences);
+    } catch (const RunError& error) {
+      const std::string text = error.what();
+      EXPECT_EQ(error.kind(), ErrorKind::Data);
+      EXPECT_THAT(text, HasSubstr("fix: "));
+      EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+      return text;
+    }
+    return "no error";
   }
+  std::string error_of(const Sequences& sequences) const { return error_of(sequences, load_text); }
 
   const testing_support::ScratchFolder scratch_;
   const fs::path& folder_ = scratch_.path();
@@ -103,14 +97,14 @@ TEST_F(Text, IsCutIntoBlocksThatShareOneToken) {
   EXPECT_EQ(data.train.origin, DataOrigin::Unverified);
   EXPECT_EQ(data.train.inputs.dims, std::vector<std::int64_t>{3});
   EXPECT_EQ(data.train.targets.dims, std::vector<std::int64_t>{3});
-  EXPECT_EQ(data.train.count, 11);
   EXPECT_EQ(data.train.inputs.as<std::int32_t>(), range(100, 132));
   EXPECT_EQ(data.train.targets.as<std::int32_t>(), range(101, 133));
   EXPECT_EQ(data.test.inputs.as<std::int32_t>(), range(136, 138));
   EXPECT_EQ(data.test.targets.as<std::int32_t>(), range(137, 139));
-  const DataSetSizes sizes = sizes_of_text(folder_, kBytes);
-  EXPECT_EQ(sizes.train, data.train.count);
-  EXPECT_EQ(sizes.test, data.test.count);
+  EXPECT_EQ(data.train.count, 11);
+  EXPECT_EQ(data.test.count, 1);
+  EXPECT_EQ(sizes_of_text(folder_, kBytes).train, 11);
+  EXPECT_EQ(sizes_of_text(folder_, kBytes).test, 1);
 }
 
 TEST_F(Text, HasBytesAboveAscii) {
@@ -122,71 +116,69 @@ TEST_F(Text, ReadsTokensAsNanoGptWritesThem) {
   write("val.bin", forty_tokens().substr(60));
   write("train.bin", forty_tokens().substr(0, 60));
   write("meta.pkl", "is not read");
-  EXPECT_EQ(inputs({.context = 3, .vocabulary = 340}), range(300, 332));
+  EXPECT_EQ(inputs(kWords), range(300, 332));
 }
 
 TEST_F(Text, ReadsTokensAsLlmCWritesThem) {
   write("tokens.bin", header(1, 40) + forty_tokens());
-  const Sequences sequences{.context = 3, .vocabulary = 340};
-  EXPECT_EQ(inputs(sequences), range(300, 332));
-  EXPECT_EQ(sizes_of_text(folder_, sequences).train, 11);
-  EXPECT_EQ(sizes_of_text(folder_, sequences).test, 1);
+  EXPECT_EQ(inputs(kWords), range(300, 332));
+  EXPECT_EQ(sizes_of_text(folder_, kWords).train, 11);
 }
 
 TEST_F(Text, NeedsAFolderWithAFile) {
-  expect_refused("there is no file in ", Seen::InSizes, kBytes);
-  expect_refused("`--data-dir DIR`, get one with `ci/fetch_text DIR`", Seen::InSizes, kBytes);
+  const std::string fix = "`--data-dir DIR`, get one with `ci/fetch_text DIR`";
+  EXPECT_THAT(error_of(kBytes), HasSubstr("there is no file in " + folder_.string()));
+  EXPECT_THAT(error_of(kBytes), HasSubstr(fix));
   fs::remove(folder_);
-  expect_refused("cannot read the folder " + folder_.string(), Seen::InSizes, kBytes);
+  EXPECT_THAT(error_of(kBytes), HasSubstr("cannot read the folder " + folder_.string()));
+  EXPECT_EQ(error_of(kBytes, sizes_of_text), error_of(kBytes));
 }
 
 TEST_F(Text, RefusesAnEmptyFile) {
   write("a.txt", text_of(range(1, 40)));
   write("b.txt", "");
-  expect_refused("b.txt is empty", Seen::InSizes, kBytes);
+  EXPECT_THAT(error_of(kBytes), HasSubstr("b.txt is empty"));
   write("tokens.bin", header(1, 0));
-  expect_refused("tokens.bin is empty", Seen::InSizes, kBytes);
+  EXPECT_THAT(error_of(kWords), HasSubstr("tokens.bin is empty"));
 }
 
 TEST_F(Text, RefusesATextThatIsShorterThanABlock) {
   write("text", text_of(range(1, 30)));
-  expect_refused(
-      "has 30 tokens; the last tenth, for validation, has 3, fewer than a context of 3 "
-      "and the next token",
-      Seen::InSizes, kBytes);
+  EXPECT_THAT(error_of(kBytes), HasSubstr("has 30 tokens; the last tenth, for validation, has 3, "
+                                          "fewer than a context of 3 and the next token"));
+  EXPECT_EQ(error_of(kBytes, sizes_of_text), error_of(kBytes));
   write("text", text_of(range(1, 31)));
   EXPECT_EQ(load_text(folder_, kBytes).test.count, 1);
 }
 
 TEST_F(Text, RefusesATokenBeyondTheVocabulary) {
   write("text", text_of(range(80, 130)));
-  expect_refused(
-      "has token 128 at position 48, but the vocabulary is 128; fix: use a vocabulary "
-      "of 131 or more",
-      Seen::InTokens, {.context = 3, .vocabulary = 128});
-  fs::remove(folder_ / "text");
+  EXPECT_THAT(error_of({.context = 3, .vocabulary = 128}),
+              HasSubstr("text has token 128 at position 48, but the vocabulary is 128; fix: use a "
+                        "vocabulary of 131 or more"));
   write("tokens.bin", forty_tokens());
-  expect_refused(
-      "tokens.bin has token 320 at position 20, but the vocabulary is 320; fix: use a "
-      "vocabulary of 340 or more",
-      Seen::InTokens, {.context = 3, .vocabulary = 320});
+  EXPECT_THAT(error_of({.context = 3, .vocabulary = 320}),
+              HasSubstr("tokens.bin has token 320 at position 20, but the vocabulary is 320; fix: "
+                        "use a vocabulary of 340 or more"));
 }
 
 TEST_F(Text, SuspectsTheByteOrderOfTokens) {
   write("tokens.bin", swapped(forty_tokens(), 2));
-  expect_refused("16-bit tokens of the wrong byte order?", Seen::InTokens,
-                 {.context = 3, .vocabulary = 512});
+  EXPECT_THAT(error_of(kWords), HasSubstr("16-bit tokens of the wrong byte order?"));
 }
 
 TEST_F(Text, RefusesDamagedFilesOfTokens) {
-  const auto refused = [this](const std::string& bytes, const std::string& part) {
+  const auto error_of_file = [this](const std::string& bytes) {
     write("tokens.bin", bytes);
-    expect_refused("tokens.bin has " + part, Seen::InSizes, {.context = 3, .vocabulary = 512});
+    return error_of(kWords);
   };
-  refused(swapped(header(1, 40), 4) + forty_tokens(), "a header of the wrong byte order");
-  refused(header(7, 40) + forty_tokens(), "a header of version 7");
-  refused(header(1, 41) + forty_tokens(), "80 bytes of tokens, but its header promises 41 tokens");
-  refused(forty_tokens() + "x", "an odd number of bytes");
+  const std::string tokens = forty_tokens();
+  EXPECT_THAT(error_of_file(swapped(header(1, 40), 4) + tokens),
+              HasSubstr("tokens.bin has a header of the wrong byte order"));
+  EXPECT_THAT(error_of_file(header(7, 40) + tokens), HasSubstr("a header of version 7"));
+  EXPECT_THAT(error_of_file(header(1, 41) + tokens),
+              HasSubstr("80 bytes of tokens, but its header promises 41 tokens"));
+  EXPECT_THAT(error_of_file(tokens + "x"), HasSubstr("an odd number of bytes"));
 }
 
 }  // namespace
