@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tanh, relu, gelu, for every device that has kernels (test_support.h).
+// tanh, relu, gelu, swiglu, for every device that has kernels (test_support.h).
 #include <cmath>
 #include <limits>
 
@@ -64,6 +64,33 @@ TEST(ActivationsBackward, AgreeWithTheReference) {
       expect_agrees_in_bf16(op_case, 2, kShortBound);
     }
   }
+}
+
+// Odd widths and one of several registers; the last enters OpenMP on two threads.
+const Dims kPairs[] = {{1, 2}, {5, 14}, {3, 7, 70}, {90, 2 * 400}};
+
+TEST(Swiglu, AgreesWithTheReference) {
+  for (const Dims& dims : kPairs) {
+    const OpCase op_case{Op::Swiglu, {}, {scaled(dims, 1, 8)}, {}, "swiglu"};
+    expect_agrees(op_case, kBound);
+    expect_agrees_in_bf16(op_case, 1, kBound);
+    Dims half = dims;
+    half.back() /= 2;
+    const OpCase back{
+        Op::SwigluBackward, {}, {random_array(half, 1), scaled(dims, 2, 8)}, {}, "swiglu_backward"};
+    expect_agrees(back, kBound);
+    expect_agrees_in_bf16(back, 2, kBound);
+  }
+}
+
+TEST(Swiglu, IsFiniteFarFromZero) {
+  Array x({ElementType::F32, {2, 2}}), dy({ElementType::F32, {2, 1}});
+  for (const auto& [i, value] : {std::pair{0, 1e4F}, {1, 3.0F}, {2, -1e4F}, {3, 3.0F}}) {
+    x.f32()[i] = value;
+  }
+  dy.f32()[0] = dy.f32()[1] = 1;
+  expect_agrees({Op::Swiglu, {}, {x}, {}, "swiglu"}, kBound);
+  expect_agrees({Op::SwigluBackward, {}, {dy, x}, {}, "swiglu_backward"}, kBound);
 }
 
 TEST(Gelu, IsExactRatherThanTheTanhApproximation) {

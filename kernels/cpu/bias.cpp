@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bias: y = x + b along the last dimension; db = sum of dy over all rows. b and db are f32.
+// positions: a bias whose channels are all elements of a sequence.
 #include <vector>
 
 #include "kernels/cpu/channels.h"
@@ -107,6 +108,11 @@ KernelPointer bias_backward(const KernelRequest& request) {
 
 }  // namespace
 
-KernelRows bias_kernels() { return {{Op::Bias, bias}, {Op::BiasBackward, bias_backward}}; }
+KernelRows bias_kernels() {
+  return {{Op::Bias, bias},
+          {Op::BiasBackward, bias_backward},
+          {Op::Positions, bias},
+          {Op::PositionsBackward, bias_backward}};
+}
 
 }  // namespace regatta::cpu

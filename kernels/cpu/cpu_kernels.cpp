@@ -12,8 +12,9 @@ namespace regatta {
 namespace cpu {
 // each in the file of this name: activation.cpp, ...
 KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), average_kernels(),
-    bias_kernels(), convolution_kernels(), dense_kernels(), fused_bias_kernels(), input_kernels(),
-    lookahead_kernels(), loss_kernels(), normalize_kernels(), normalize_backward_kernels(),
+    bias_kernels(), clip_kernels(), convolution_kernels(), dense_kernels(), embedding_kernels(),
+    fused_bias_kernels(), input_kernels(), layer_normalize_kernels(), lookahead_kernels(),
+    loss_kernels(), normalize_kernels(), normalize_backward_kernels(),
     normalize_inference_kernels(), orthogonalize_kernels(), pool_kernels(), quorum_kernels(),
     read_kernels(), selection_kernels(), sgd_kernels(), translate_kernels();
 }  // namespace cpu
@@ -24,10 +25,13 @@ void add_cpu_kernels(KernelTable& table) {
                           cpu::arithmetic_kernels,
                           cpu::average_kernels,
                           cpu::bias_kernels,
+                          cpu::clip_kernels,
                           cpu::convolution_kernels,
                           cpu::dense_kernels,
+                          cpu::embedding_kernels,
                           cpu::fused_bias_kernels,
                           cpu::input_kernels,
+                          cpu::layer_normalize_kernels,
                           cpu::lookahead_kernels,
                           cpu::loss_kernels,
                           cpu::normalize_kernels,

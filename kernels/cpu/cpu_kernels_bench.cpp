@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times of single ops on the shapes of resnet9 and resnet9_thin, for ci/regression: convolutions,
-// summed by pass, and ops that are bound by memory. Arguments end in the number of threads.
+// Times of single ops on the shapes of resnet9, resnet9_thin and gpt, for ci/regression:
+// convolutions, summed by pass, and ops that are bound by memory. Arguments end in the number of
+// threads.
 #include <benchmark/benchmark.h>
 #include <omp.h>
 
@@ -183,6 +184,48 @@ BENCHMARK(BM_Normalize)->Apply(memory_bound_arguments);
 BENCHMARK(BM_NormalizeBackward)->Apply(memory_bound_arguments);
 BENCHMARK(BM_MaxPool)->Apply(memory_bound_arguments);
 BENCHMARK(BM_MaxPoolBackward)->Apply(memory_bound_arguments);
+
+// Arguments: tokens, channels, element type, threads.
+
+Array tokens(const benchmark::State& state, unsigned seed) {
+  return in_element(random_array({state.range(0), state.range(1)}, seed),
+                    static_cast<ElementType>(state.range(2)));
+}
+
+OpCase layer_normalize_case(const benchmark::State& state) {
+  return {Op::LayerNormalize,
+          {{"center", std::int64_t{1}}, {"epsilon", 1e-5}},
+          {tokens(state, 1), random_array({state.range(1)}, 2)},
+          {},
+          "layer_normalize"};
+}
+
+void BM_LayerNormalize(benchmark::State& state) {
+  run_memory_bound(state, layer_normalize_case(state));
+}
+
+void BM_LayerNormalizeBackward(benchmark::State& state) {
+  BuiltOp forward(cpu_table(), layer_normalize_case(state), 1);
+  forward.run({});
+  run_memory_bound(state, {Op::LayerNormalizeBackward,
+                           {{"center", std::int64_t{1}}},
+                           {tokens(state, 3), tokens(state, 1), random_array({state.range(1)}, 2),
+                            forward.outputs()[1], forward.outputs()[2]},
+                           {},
+                           "layer_normalize_backward"});
+}
+
+void token_arguments(benchmark::internal::Benchmark* b) {
+  for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
+    for (std::int64_t threads : {1, 2}) {
+      b->Args({768, 128, static_cast<std::int64_t>(element), threads});
+      b->Args({4096, 256, static_cast<std::int64_t>(element), threads});
+    }
+  }
+  b->Unit(benchmark::kMicrosecond)->UseRealTime();
+}
+BENCHMARK(BM_LayerNormalize)->Apply(token_arguments);
+BENCHMARK(BM_LayerNormalizeBackward)->Apply(token_arguments);
 
 }  // namespace
 }  // namespace regatta::cpu::test

@@ -64,6 +64,19 @@ TEST(Dense, TakesTheLastDimensionOfAnyRank) {
   expect_agrees({Op::DenseBackwardWeights, {}, {dy, x}, {}, "weights of sequences"}, sum_of(6));
 }
 
+TEST(Dense, TakesSeveralMatricesBelowEachOther) {
+  const Array x = random_array({2, 3, 9}, 1), w = random_array({3, 4, 9}, 2);
+  const Array dy = random_array({2, 3, 12}, 3);
+  expect_agrees({Op::Dense, {}, {x, w}, {}, "dense of matrices"}, sum_of(9));
+  expect_agrees({Op::DenseBackwardData, {}, {dy, w}, {}, "backward data of matrices"}, sum_of(12));
+  expect_agrees({Op::DenseBackwardWeights,
+                 {{"matrices", std::int64_t{3}}},
+                 {dy, x},
+                 {},
+                 "weights of matrices"},
+                sum_of(6));
+}
+
 TEST(Dense, AgreesInBf16InAllPasses) {
   if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
   for (const Shape& s : kShapes) {

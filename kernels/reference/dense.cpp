@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // dense: y = x wᵀ, dx = dy w, dw = dyᵀ x. Shapes: x [..., I], w [O, I], y [..., O].
-// bias: y = x + b, db = sum of dy over rows. Shapes: x [..., C], b [C].
+// bias: y = x + b, db = sum of dy over rows. Shapes: x [..., C], b [C]. positions: a bias whose
+// channels are all elements of a sequence. Shapes: x [B, S, C], b [S, C].
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {
@@ -85,7 +86,9 @@ KernelRows dense_kernels() {
           {Op::DenseBackwardData, dense_backward_data},
           {Op::DenseBackwardWeights, dense_backward_weights},
           {Op::Bias, bias},
-          {Op::BiasBackward, bias_backward}};
+          {Op::BiasBackward, bias_backward},
+          {Op::Positions, bias},
+          {Op::PositionsBackward, bias_backward}};
 }
 
 }  // namespace regatta::reference

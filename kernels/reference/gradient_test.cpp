@@ -164,6 +164,14 @@ void dense_of_sequences(Problem& p) {
   p.end_with_error_of(p.builder().dense(x, p.leaf("weights", {outputs, inputs})));
 }
 
+/// Weights [P, O, I].
+void dense_of_matrices(Problem& p) {
+  const std::int64_t inputs = p.integer(1, 7);
+  const Value x = p.leaf("x", {p.integer(1, 5), inputs});
+  const Value weights = p.leaf("weights", {p.integer(1, 3), p.integer(1, 4), inputs});
+  p.end_with_error_of(p.builder().dense(x, weights));
+}
+
 void bias(Problem& p) {
   const Dims dims = p.integer(0, 1) == 0 ? Dims{p.integer(1, 5), p.integer(1, 5)} : random_image(p);
   const Value x = p.leaf("x", dims);
@@ -177,6 +185,34 @@ void relu(Problem& p) {
 }
 
 void gelu(Problem& p) { p.end_with_error_of(p.builder().gelu(p.leaf("x", {3, p.integer(1, 9)}))); }
+
+void swiglu(Problem& p) {
+  p.end_with_error_of(p.builder().swiglu(p.leaf("x", {3, 2 * p.integer(1, 5)})));
+}
+
+/// Adds positions to rows of a table in which some tokens occur often and others never.
+void embed(Problem& p) {
+  const std::int64_t batch = p.integer(1, 3), length = p.integer(1, 5), columns = p.integer(1, 4);
+  const Value table = p.leaf("table", {p.integer(4, 6), columns});
+  const Value y = p.builder().embed(p.random_labels(batch, 4, {length}), table);
+  p.end_with_error_of(p.builder().positions(y, p.leaf("rows", {length, columns})));
+}
+
+void normalize_rows(Problem& p, LayerNormalization::Center center) {
+  const Value x = p.leaf("x", {p.integer(1, 3), p.integer(1, 3), p.integer(4, 9)});
+  const Value gain = p.leaf("gain", {p.builder().graph().type(x).columns()});
+  p.end_with_error_of(p.builder().layer_normalize(x, gain, {.center = center, .epsilon = 0.01}));
+}
+
+void layer_normalize(Problem& p) { normalize_rows(p, LayerNormalization::Center::Mean); }
+
+void rms_normalize(Problem& p) { normalize_rows(p, LayerNormalization::Center::None); }
+
+void rotary(Problem& p) {
+  const std::int64_t heads = p.integer(1, 3), width = 2 * p.integer(1, 3);
+  const Value x = p.leaf("x", {p.integer(1, 2), p.integer(1, 5), 3 * heads * width});
+  p.end_with_error_of(p.builder().rotary(x, heads, 20));
+}
 
 void convolution(Problem& p) {
   const Dims image = random_image(p);
@@ -271,10 +307,16 @@ struct Case {
 constexpr Case kCases[] = {
     {"dense", dense},
     {"dense_of_sequences", dense_of_sequences},
+    {"dense_of_matrices", dense_of_matrices},
     {"bias", bias},
     {"tanh", tanh},
     {"relu", relu},
     {"gelu", gelu},
+    {"swiglu", swiglu},
+    {"embed", embed},
+    {"layer_normalize", layer_normalize},
+    {"rms_normalize", rms_normalize},
+    {"rotary", rotary},
     {"convolution", convolution},
     {"grouped_convolution", grouped_convolution},
     {"max_pool", max_pool},

@@ -260,6 +260,63 @@ TEST(SoftmaxCrossEntropy, StaysFiniteForLargeLogits) {
   EXPECT_EQ(*interpreter.value(loss), 1000);
 }
 
+TEST(Swiglu, GatesTheSecondHalfOfEachRow) {
+  Graph graph;
+  Builder builder(graph);
+  const Value y = builder.swiglu(leaf(builder, "x", {2, 2}));
+  Interpreter interpreter(graph, 0, {{"x", {1, 2, -1, 3}}});
+  interpreter.run_all({});
+  expect_near(elements(interpreter, y), {1.4621172F, -0.8068243F});
+}
+
+TEST(LayerNormalize, SubtractsTheMeanOnlyIfCentered) {
+  Graph graph;
+  Builder builder(graph);
+  const Value x = leaf(builder, "x", {1, 4}), gain = leaf(builder, "gain", {4});
+  const Value y = builder.layer_normalize(x, gain, {.epsilon = 0});
+  const Value rms =
+      builder.layer_normalize(x, gain, {.center = LayerNormalization::Center::None, .epsilon = 0});
+  Interpreter interpreter(graph, 0, {{"x", {1, 2, 3, 4}}, {"gain", {1, 1, 1, 10}}});
+  interpreter.run_all({});
+  // Deviation sqrt(5 / 4); root of the mean square sqrt(30 / 4).
+  expect_near(elements(interpreter, y), {-1.3416408F, -0.4472136F, 0.4472136F, 13.416408F});
+  expect_near(elements(interpreter, rms), {0.3651484F, 0.7302967F, 1.0954451F, 14.605935F});
+}
+
+// One head of four channels: at token t, channels (0, 2) are rotated by t, (1, 3) by t / 10.
+TEST(Rotary, RotatesQueriesAndKeysByTheirPosition) {
+  Graph graph;
+  Builder builder(graph);
+  const Value y = builder.rotary(leaf(builder, "x", {1, 2, 12}), 1, 100);
+  const Floats token{1, 2, 3, 4, 4, 3, 2, 1, 5, 6, 7, 8};
+  Floats x = token;
+  x.insert(x.end(), token.begin(), token.end());
+  Interpreter interpreter(graph, 0, {{"x", x}});
+  interpreter.run_all({});
+  Floats expected = token;
+  for (int at : {12, 16}) {
+    const float cos0 = std::cos(1.0F), sin0 = std::sin(1.0F);
+    const float cos1 = std::cos(0.1F), sin1 = std::sin(0.1F);
+    const float* q = x.data() + at;
+    expected.insert(expected.end(), {q[0] * cos0 - q[2] * sin0, q[1] * cos1 - q[3] * sin1,
+                                     q[2] * cos0 + q[0] * sin0, q[3] * cos1 + q[1] * sin1});
+  }
+  expected.insert(expected.end(), {5, 6, 7, 8});
+  expect_near(elements(interpreter, y), expected);
+}
+
+TEST(ClipDivisor, IsOneUpToTheLimit) {
+  Graph graph;
+  Builder builder(graph);
+  const Value norm = builder.squared_norm({leaf(builder, "a", {1}), leaf(builder, "b", {1, 1})});
+  const Value clipped = builder.clip_divisor(norm, 2), kept = builder.clip_divisor(norm, 5.1);
+  Interpreter interpreter(graph, 0, {{"a", {3}}, {"b", {-4}}});
+  interpreter.run_all({});
+  EXPECT_EQ(elements(interpreter, norm), Floats{25});
+  expect_near(elements(interpreter, clipped), {2.5F});
+  EXPECT_EQ(elements(interpreter, kept), Floats{1});
+}
+
 TEST(MeanSquaredError, IsTheMeanOverOutputsAndTheSumOverExamples) {
   Graph graph;
   Builder builder(graph);

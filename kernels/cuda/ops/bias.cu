@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bias: y = a(x + b), a: the fused op's activation or the identity. Backward: db = sum of dz over
-// all rows, dx = dz if requested; dz = dy times the activation's derivative at x + b.
+// all rows, dx = dz if requested; dz = dy times the activation's derivative at x + b. positions: a
+// bias whose channels are all elements of a sequence.
 #include "kernels/cuda/device/scratch.h"
 #include "kernels/cuda/ops/activation_function.h"
 #include "kernels/cuda/ops/sweep.h"
@@ -11,8 +12,8 @@ namespace regatta::cuda {
 namespace {
 
 /// Sweeps x as one group of rows, with the bias's channels.
-Sweep sweep_of(const Tensor& x, int width) {
-  const std::int64_t channels = x.type.dims.back();
+Sweep sweep_of(const Tensor& x, const Tensor& b, int width) {
+  const std::int64_t channels = b.elements();
   return {1, x.elements() / channels, channels, width};
 }
 
@@ -111,7 +112,7 @@ KernelPointer build_backward(const KernelRequest& request) {
   Queue* queue = &queue_of(request);
   const Tensor dy = request.inputs[0];
   const bool fused = request.inputs.size() > 1, wants_dx = request.outputs.size() > 1;
-  const Sweep sweep = sweep_of(dy, kWidth);
+  const Sweep sweep = sweep_of(dy, request.outputs[0], kWidth);
   const auto partial =
       std::make_shared<Scratch>(*queue, SliceSums<1, kWidth>::partial_bytes(sweep));
   const BiasBackward<T, kWidth> body{
@@ -137,7 +138,7 @@ KernelPointer bias(const KernelRequest& request) {
   return with_element(x.type.element, [&]<typename T>(T) {
     const auto build = [&](auto width) -> KernelPointer {
       constexpr int kWidth = decltype(width)::value;
-      const BiasForward<T, kWidth> body{.sweep = sweep_of(x, kWidth),
+      const BiasForward<T, kWidth> body{.sweep = sweep_of(x, b, kWidth),
                                         .activation = activation,
                                         .x = x.as<T>(),
                                         .b = b.f32(),
@@ -156,7 +157,7 @@ KernelPointer bias_backward(const KernelRequest& request) {
     const auto build = [&](auto width) {
       return build_backward<T, decltype(width)::value>(request);
     };
-    return with_width(dy.type.dims.back(),
+    return with_width(request.outputs[0].elements(),
                       {dy.data, address_of(request.inputs, 1), address_of(request.inputs, 2),
                        address_of(request.outputs, 1)},
                       build);
@@ -169,7 +170,9 @@ KernelRows bias_kernels() {
   return {{Op::Bias, bias},
           {Op::FusedBias, bias},
           {Op::BiasBackward, bias_backward},
-          {Op::FusedBiasBackward, bias_backward}};
+          {Op::FusedBiasBackward, bias_backward},
+          {Op::Positions, bias},
+          {Op::PositionsBackward, bias_backward}};
 }
 
 }  // namespace regatta::cuda
