@@ -5,11 +5,11 @@
 namespace regatta {
 namespace cuda {
 // each in the file of this name: ops/activation.cu, ...
-KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), average_kernels(),
-    bias_kernels(), collective_kernels(), copy_kernels(), dense_kernels(), input_kernels(),
-    lookahead_kernels(), loss_kernels(), normalize_kernels(), normalize_backward_kernels(),
-    normalize_inference_kernels(), orthogonalize_kernels(), pool_kernels(), read_kernels(),
-    selection_kernels(), sgd_kernels();
+KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), attention_kernels(),
+    average_kernels(), bias_kernels(), collective_kernels(), copy_kernels(), dense_kernels(),
+    input_kernels(), lookahead_kernels(), loss_kernels(), normalize_kernels(),
+    normalize_backward_kernels(), normalize_inference_kernels(), orthogonalize_kernels(),
+    pool_kernels(), read_kernels(), selection_kernels(), sgd_kernels();
 }  // namespace cuda
 
 namespace {
@@ -26,13 +26,26 @@ void add_convolutions(KernelTable& table, EngineRule engines) {
 }  // namespace
 
 void add_cuda_kernels(KernelTable& table, EngineRule engines) {
-  for (const auto rows :
-       {cuda::activation_kernels, cuda::adam_kernels, cuda::arithmetic_kernels,
-        cuda::average_kernels, cuda::bias_kernels, cuda::collective_kernels, cuda::copy_kernels,
-        cuda::dense_kernels, cuda::input_kernels, cuda::lookahead_kernels, cuda::loss_kernels,
-        cuda::normalize_kernels, cuda::normalize_backward_kernels,
-        cuda::normalize_inference_kernels, cuda::orthogonalize_kernels, cuda::pool_kernels,
-        cuda::read_kernels, cuda::selection_kernels, cuda::sgd_kernels})
+  for (const auto rows : {cuda::activation_kernels,
+                          cuda::adam_kernels,
+                          cuda::arithmetic_kernels,
+                          cuda::attention_kernels,
+                          cuda::average_kernels,
+                          cuda::bias_kernels,
+                          cuda::collective_kernels,
+                          cuda::copy_kernels,
+                          cuda::dense_kernels,
+                          cuda::input_kernels,
+                          cuda::lookahead_kernels,
+                          cuda::loss_kernels,
+                          cuda::normalize_kernels,
+                          cuda::normalize_backward_kernels,
+                          cuda::normalize_inference_kernels,
+                          cuda::orthogonalize_kernels,
+                          cuda::pool_kernels,
+                          cuda::read_kernels,
+                          cuda::selection_kernels,
+                          cuda::sgd_kernels})
     table.add(rows());
   add_convolutions(table, engines);
 }

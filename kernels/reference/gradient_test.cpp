@@ -178,6 +178,12 @@ void relu(Problem& p) {
 
 void gelu(Problem& p) { p.end_with_error_of(p.builder().gelu(p.leaf("x", {3, p.integer(1, 9)}))); }
 
+void attention(Problem& p) {
+  const std::int64_t heads = p.integer(1, 3);
+  const Value x = p.leaf("x", {p.integer(1, 2), p.integer(1, 5), 3 * heads * p.integer(1, 4)});
+  p.end_with_error_of(p.builder().attention(x, heads));
+}
+
 void convolution(Problem& p) {
   const Dims image = random_image(p);
   const Window window{
@@ -275,6 +281,7 @@ constexpr Case kCases[] = {
     {"tanh", tanh},
     {"relu", relu},
     {"gelu", gelu},
+    {"attention", attention},
     {"convolution", convolution},
     {"grouped_convolution", grouped_convolution},
     {"max_pool", max_pool},

@@ -7,9 +7,9 @@
 
 namespace regatta::reference {
 // each in the file of this name: activation.cpp, ...
-KernelRows activation_kernels(), arithmetic_kernels(), convolution_kernels(), dense_kernels(),
-    fused_kernels(), loss_kernels(), normalize_kernels(), orthogonalize_kernels(), pool_kernels(),
-    selection_kernels(), update_kernels();
+KernelRows activation_kernels(), arithmetic_kernels(), attention_kernels(), convolution_kernels(),
+    dense_kernels(), fused_kernels(), loss_kernels(), normalize_kernels(), orthogonalize_kernels(),
+    pool_kernels(), selection_kernels(), update_kernels();
 
 namespace {
 
@@ -34,7 +34,7 @@ KernelFactory f32_only(KernelFactory factory) {
 
 void add_reference_kernels(KernelTable& table) {
   for (const auto rows :
-       {reference::activation_kernels, reference::arithmetic_kernels,
+       {reference::activation_kernels, reference::arithmetic_kernels, reference::attention_kernels,
         reference::convolution_kernels, reference::dense_kernels, reference::fused_kernels,
         reference::loss_kernels, reference::normalize_kernels, reference::orthogonalize_kernels,
         reference::pool_kernels, reference::selection_kernels, reference::update_kernels}) {
