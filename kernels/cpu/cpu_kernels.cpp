@@ -11,18 +11,21 @@ namespace regatta {
 
 namespace cpu {
 // each in the file of this name: activation.cpp, ...
-KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), average_kernels(),
-    bias_kernels(), clip_kernels(), convolution_kernels(), dense_kernels(), embedding_kernels(),
-    fused_bias_kernels(), input_kernels(), layer_normalize_kernels(), lookahead_kernels(),
-    loss_kernels(), normalize_kernels(), normalize_backward_kernels(),
-    normalize_inference_kernels(), orthogonalize_kernels(), pool_kernels(), quorum_kernels(),
-    read_kernels(), selection_kernels(), sgd_kernels(), translate_kernels();
+KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), attention_kernels(),
+    attention_backward_kernels(), average_kernels(), bias_kernels(), clip_kernels(),
+    convolution_kernels(), dense_kernels(), embedding_kernels(), fused_bias_kernels(),
+    input_kernels(), layer_normalize_kernels(), lookahead_kernels(), loss_kernels(),
+    normalize_kernels(), normalize_backward_kernels(), normalize_inference_kernels(),
+    orthogonalize_kernels(), pool_kernels(), quorum_kernels(), read_kernels(), selection_kernels(),
+    sgd_kernels(), translate_kernels();
 }  // namespace cpu
 
 void add_cpu_kernels(KernelTable& table) {
   for (const auto rows : {cpu::activation_kernels,
                           cpu::adam_kernels,
                           cpu::arithmetic_kernels,
+                          cpu::attention_kernels,
+                          cpu::attention_backward_kernels,
                           cpu::average_kernels,
                           cpu::bias_kernels,
                           cpu::clip_kernels,

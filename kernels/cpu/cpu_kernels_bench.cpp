@@ -224,8 +224,52 @@ void token_arguments(benchmark::internal::Benchmark* b) {
   }
   b->Unit(benchmark::kMicrosecond)->UseRealTime();
 }
+
+// Attention, on the shapes of gpt_thin, gpt_small and gpt_baby.
+// Arguments: batch, tokens, heads, channels of a head, element type, threads.
+
+Array sequences(const benchmark::State& state, std::int64_t parts, unsigned seed) {
+  const std::int64_t channels = state.range(2) * state.range(3);
+  return in_element(random_array({state.range(0), state.range(1), parts * channels}, seed),
+                    static_cast<ElementType>(state.range(4)));
+}
+
+OpCase attention_case(const benchmark::State& state) {
+  return {Op::Attention, {{"heads", state.range(2)}}, {sequences(state, 3, 1)}, {}, "attention"};
+}
+
+void BM_Attention(benchmark::State& state) {
+  run_one(state, attention_case(state), static_cast<int>(state.range(5)));
+}
+
+void BM_AttentionBackward(benchmark::State& state) {
+  const OpCase before = attention_case(state);
+  BuiltOp forward(cpu_table(), before, 1);
+  forward.run({});
+  run_one(state,
+          {Op::AttentionBackward,
+           before.attributes,
+           {sequences(state, 1, 2), before.inputs[0], forward.outputs()[0], forward.outputs()[1]},
+           {},
+           "attention_backward"},
+          static_cast<int>(state.range(5)));
+}
+
+void attention_arguments(benchmark::internal::Benchmark* b) {
+  for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
+    for (const std::int64_t threads : {1, 2}) {
+      const auto type = static_cast<std::int64_t>(element);
+      b->Args({12, 64, 4, 32, type, threads});
+      b->Args({32, 128, 4, 64, type, threads});
+      b->Args({8, 256, 6, 64, type, threads});
+    }
+  }
+  b->Unit(benchmark::kMicrosecond)->UseRealTime();
+}
 BENCHMARK(BM_LayerNormalize)->Apply(token_arguments);
 BENCHMARK(BM_LayerNormalizeBackward)->Apply(token_arguments);
+BENCHMARK(BM_Attention)->Apply(attention_arguments);
+BENCHMARK(BM_AttentionBackward)->Apply(attention_arguments);
 
 }  // namespace
 }  // namespace regatta::cpu::test

@@ -214,6 +214,12 @@ void rotary(Problem& p) {
   p.end_with_error_of(p.builder().rotary(x, heads, 20));
 }
 
+void attention(Problem& p) {
+  const std::int64_t heads = p.integer(1, 3);
+  const Value x = p.leaf("x", {p.integer(1, 2), p.integer(1, 5), 3 * heads * p.integer(1, 4)});
+  p.end_with_error_of(p.builder().attention(x, heads));
+}
+
 void convolution(Problem& p) {
   const Dims image = random_image(p);
   const Window window{
@@ -317,6 +323,7 @@ constexpr Case kCases[] = {
     {"layer_normalize", layer_normalize},
     {"rms_normalize", rms_normalize},
     {"rotary", rotary},
+    {"attention", attention},
     {"convolution", convolution},
     {"grouped_convolution", grouped_convolution},
     {"max_pool", max_pool},
