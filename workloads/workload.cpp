@@ -2,6 +2,7 @@
 #include "workloads/workload.h"
 
 #include <algorithm>
+#include <numbers>
 
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
@@ -151,6 +152,11 @@ DataSets load_data(const Workload& workload, const std::string& name, const Data
   check(source != nullptr, "every data set of a workload is in the table");
   const std::string own(source->folder);
   return source->load({.folder = files.folder.empty() ? own : files.folder, .check = files.check});
+}
+
+std::optional<double> bits_per_byte(const Workload& workload, double loss) {
+  constexpr std::int64_t kBytes = 256;
+  return workload.vocabulary == kBytes ? std::optional(loss / std::numbers::ln2) : std::nullopt;
 }
 
 std::string digest_of(const DataSets& data) {
