@@ -21,7 +21,7 @@ from axes_style import INK, NARROW, entitle, legend_below, tidy
 from hover import describe
 from palette import Style, styles_of
 from labels import labels
-from judgement import Cell, Run, Variant, speed
+from judgement import Cell, Run, Variant, speed, tokens_per_s
 from selection import MOST_LINES, fitting, tell
 from strategies import claims_time
 from wording import plural
@@ -75,9 +75,12 @@ def _draw_mark(axes: Axes, workers: int, cell: Cell, style: Style) -> None:
                         markeredgecolor=style.colour if hollow else "white", zorder=4)
     low, high = cell.speed_interval
     text = f"{cell.variant.strategy}, {plural(workers, 'worker')}: {speed(cell):,.0f} examples/s"
+    tokens = tokens_per_s(cell)
     if math.isfinite(low) and math.isfinite(high):
         axes.vlines(workers, low, high, color=style.colour, linewidth=1.4, zorder=3)
         text += f" ({low:,.0f} to {high:,.0f})"
+    if math.isfinite(tokens):
+        text += f", {tokens:,.0f} tokens/s"
     describe(mark, text)
 
 

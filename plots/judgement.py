@@ -126,7 +126,10 @@ class Cell:
     examples_to_target: float
     seconds_per_example: float  # nan if no run has it
     speed_interval: tuple[float, float]  # of the median, examples per second; nan as above
+    tokens_per_example: int | None  # None: examples are not sequences
+    mfu: float  # model FLOPs utilisation; nan if unknown
     metric: float  # at the end; nan if no run has it
+    bits_per_byte: float  # the same; nan unless examples are sequences of bytes
     times_single: float  # speed relative to the fastest cell of `single`; nan without one
     count: int
     reached: int
@@ -235,7 +238,9 @@ def _cell(workload: Json, cell: Json, ratio: Ratio | None) -> Cell:
         examples_to_target=_median(cell["examples_to_target"], math.inf),
         seconds_per_example=_median(cell["seconds_per_example"], math.nan),
         speed_interval=_speed_interval(cell["seconds_per_example"]),
+        tokens_per_example=cell["tokens_per_example"], mfu=_median(cell["mfu"], math.nan),
         metric=_median(cell["metric"], math.nan),
+        bits_per_byte=_median(cell["bits_per_byte"], math.nan),
         times_single=_number(cell["times_single"], math.nan),
         count=cell["count"], reached=cell["reached"], failed=cell["failed"],
         curve=tuple(CurvePoint(one["examples"], one["epoch"], one["seconds"], one["metric"])
@@ -360,3 +365,8 @@ def ranked(runs: Iterable[Run]) -> list[tuple[Cell, list[Run]]]:
 def speed(cell: Cell) -> float:
     """Examples per second; nan if no run has a speed."""
     return 1 / cell.seconds_per_example if cell.seconds_per_example else math.nan
+
+
+def tokens_per_s(cell: Cell) -> float:
+    """Tokens per second; nan if no run has a speed, or examples are not sequences."""
+    return speed(cell) * (cell.tokens_per_example or math.nan)

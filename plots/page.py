@@ -117,7 +117,7 @@ class Page:
 COLUMNS = (("place", "#"), ("strategy", "strategy"), ("workers", "workers × threads"),
            ("time", "time to target"), ("single", "× single"), ("reached", "reached"),
            ("examples", "examples to target"), ("example", "time per example"),
-           ("metric", "metric at the end"))
+           ("mfu", "MFU"), ("metric", "metric at the end"))
 
 
 def _interval(interval: Json | None, text: Any) -> str:
@@ -148,7 +148,10 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
                    "in the median" if claims else "speed ceiling")
     failed = f"{cell['failed']} failed" if cell["failed"] else ""
     left = cell["reached"] - cell["held"]
-    speed = _middle(each)
+    speed, tokens, mfu = _middle(each), cell["tokens_per_example"], _middle(cell["mfu"])
+    bits = _middle(cell["bits_per_byte"])
+    rates = [f"{count_text(1 / speed)}/s" if speed else "",
+             f"{count_text(tokens / speed)} tokens/s" if speed and tokens else ""]
     times, processes = cell["times_single"], cell["cell"]["processes"]
     return [
         Value(str(place) if claims else "–", place),
@@ -161,10 +164,11 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
         Value(f"{cell['reached']} of {count}", cell["reached"] / count,
               ", ".join(filter(None, [failed, f"{left} fell back" if left else ""]))),
         Value(count_text(_middle(examples)), _middle(examples), _interval(examples, count_text)),
-        Value(time_text(speed), speed,
-              "" if not speed else f"{count_text(1 / speed)}/s"),
-        Value(metric_text(_middle(end), metric), _middle(end),
-              _interval(end, lambda value: metric_text(value, metric))),
+        Value(time_text(speed), speed, ", ".join(filter(None, rates))),
+        Value("–", None) if mfu is None else Value(f"{100 * mfu:.1f} %", mfu),
+        Value(metric_text(_middle(end), metric), _middle(end), ", ".join(filter(None, [
+            _interval(end, lambda value: metric_text(value, metric)),
+            "" if bits is None else f"{bits:.3g} bits per byte"]))),
     ]
 
 

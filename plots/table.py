@@ -3,12 +3,13 @@
 
 import math
 
-from judgement import Cell, Run, ranked, speed
+from judgement import Cell, Run, ranked, speed, tokens_per_s
 from labels import cell_labels
 from wording import out_text, time_text
 
 FIRST = ("strategy", "workers", "to target", "low .. high", "reached", "vs single")
-WHY = ("strategy", "examples/s", "final", "step %")
+WHY = ("strategy", "examples/s", "tokens/s", "MFU", "final", "step %")
+IF_KNOWN = ("tokens/s", "MFU")  # columns that are left out if no cell has a value
 
 
 def format_time(seconds: float) -> str:
@@ -25,7 +26,8 @@ def _split(cell: Cell) -> str:
 def _final(cell: Cell) -> str:
     if math.isnan(cell.metric):
         return "-"
-    return f"{cell.metric:.3g}" if cell.lower_is_better else f"{cell.metric:.1f} %"
+    bits = "" if math.isnan(cell.bits_per_byte) else f", {cell.bits_per_byte:.3g} bits/byte"
+    return f"{cell.metric:.3g}{bits}" if cell.lower_is_better else f"{cell.metric:.1f} %"
 
 
 def _spread(cell: Cell, runs: list[Run]) -> str:
@@ -50,11 +52,14 @@ def _row(label: str, cell: Cell, runs: list[Run]) -> tuple[str, ...]:
 
 
 def _why(label: str, cell: Cell) -> tuple[str, ...]:
-    examples = speed(cell)
-    return (label, "-" if math.isnan(examples) else f"{examples:,.0f}", _final(cell), _split(cell))
+    speeds = (f"{value:,.0f}" for value in (speed(cell), tokens_per_s(cell)))
+    return (label, *("-" if text == "nan" else text for text in speeds),
+            "-" if math.isnan(cell.mfu) else f"{100 * cell.mfu:.1f} %", _final(cell), _split(cell))
 
 
 def _render(rows: list[tuple[str, ...]]) -> list[str]:
+    rows = list(zip(*(column for column in zip(*rows)
+                      if column[0] not in IF_KNOWN or any(text != "-" for text in column[1:]))))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
                        for i, (cell, width) in enumerate(zip(row, widths))) for row in rows]
@@ -82,6 +87,7 @@ def render_table(runs: list[Run]) -> str:
     note = ("to target: training time, geometric mean; the median where a run missed it (-)\n"
             "workers: workers x threads of each; vs single: how many times as fast as single\n"
             "step %: compute / exposed communication / bubble (wait for stages) /\n"
-            "        other wait / input / update / between kernels")
+            "        other wait / input / update / between kernels\n"
+            "MFU: model FLOPs utilisation")
     return "\n\n".join([*(render_workload(name, [run for run in runs if run.workload == name])
                           for name in workloads), note])

@@ -5,6 +5,7 @@ import math
 import re
 import unittest
 from typing import Any
+from urllib.parse import quote
 
 import matplotlib.pyplot as plt
 
@@ -106,8 +107,12 @@ class Figures(unittest.TestCase):
 
     def test_scale_against_an_ideal_line_and_name_the_ceiling(self) -> None:
         runs = runs_of(with_workers("single", 1, 90.0), with_workers("independent", 2, 99.0),
-                       *(with_workers("all_reduce", n, 50.0 * n) for n in (1, 2, 4)))
+                       *(with_workers("all_reduce", n, 50.0 * n) | {"tokens_per_example": 64}
+                         for n in (1, 2, 4)))
         (axes,) = figure_scaling.draw(runs).axes
+        said = " ".join(str(line.get_gid()) for line in axes.get_lines())
+        self.assertIn(quote(": 200 examples/s, 12,800 tokens/s"), said)
+        self.assertNotIn(quote("99 examples/s,"), said)
         lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
         self.assertEqual(lines["all_reduce"], [50, 100, 200])
         self.assertEqual(set(lines["ideal: single on as many cores"]), {90.0})

@@ -24,7 +24,8 @@ from figure_race import draw_race, footer
 from judgement import PlotsError, group_runs, judge, ranked, variant_of
 from judgement import runs_of as runs_of_workloads
 from labels import cell_labels, labels, workers_text
-from made_up import made_up_failure, made_up_record, made_up_runs
+from made_up import made_up_failure, made_up_judgement, made_up_record, made_up_runs
+from page import COLUMNS, page_of
 from palette import style_of, styles, styles_of
 from strategies import strategies_text, table
 from table import format_time, render_table
@@ -149,6 +150,23 @@ class Statistics(unittest.TestCase):
             record["cell"].update(workers=4, gpus=gpus, shared_gpu=gpus < 4)
         self.assertEqual(list(cell_labels(group_runs(runs_of(*records))).values()),
                          ["in_graph, shared GPU", "in_graph, 2 shared GPUs", "in_graph"])
+
+    def test_show_tokens_and_utilisation_where_they_are_known(self) -> None:
+        records = [made_up_record("parabola", "single", seed) for seed in (1, 2)]
+        plain = render_table(runs_of(*records))
+        for record in records:
+            record.update(tokens_per_example=64, utilization={
+                "mfu": 0.415, "peak_flops_per_s": 1e12, "peak_of": "measured"})
+            record["evaluations"][-1].update(metric=1.25, bits_per_byte=1.8)
+        runs = runs_of(*records)
+        self.assertRegex(render_table(runs),
+                         r"single +5,000 +320,000 +41\.5 % +1\.25, 1\.8 bits/byte")
+        self.assertNotRegex(plain, "tokens/s|MFU .*final|bits")
+        values = page_of(made_up_judgement(records), Path()).workloads[0].cells[0].values
+        shown = {key: (value.text, value.note) for (key, _), value in zip(COLUMNS, values)}
+        self.assertEqual(shown["example"], ("200 µs", "5,000/s, 320,000 tokens/s"))
+        self.assertEqual(shown["mfu"], ("41.5 %", ""))
+        self.assertEqual(shown["metric"], ("1.25", "1.8 bits per byte"))
 
     def test_formats_times(self) -> None:
         self.assertEqual([format_time(value) for value in (3.2e-6, 0.0123, 4.567, 123.4, math.inf)],

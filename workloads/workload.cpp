@@ -2,6 +2,7 @@
 #include "workloads/workload.h"
 
 #include <algorithm>
+#include <numbers>
 #include <utility>
 
 #include "kernels/base/error.h"
@@ -204,6 +205,11 @@ DataSets load_data(const Workload& workload, const std::string& name, const Data
                        ", leave the flag out");
   }
   return source.load(complete(files, source, workload));
+}
+
+std::optional<double> bits_per_byte(const Workload& workload, double loss) {
+  constexpr std::int64_t kBytes = 256;
+  return workload.vocabulary == kBytes ? std::optional(loss / std::numbers::ln2) : std::nullopt;
 }
 
 std::string digest_of(const DataSets& data) {

@@ -75,6 +75,9 @@ struct Workload {
   std::int64_t evaluation_batch = 0;
   Metric metric = Metric::Accuracy;
   double target = 0;  ///< justified in the recipe's source file
+  /// Number of tokens of an example that is a sequence; 0: examples are not sequences.
+  std::int64_t tokens_per_example = 0;
+  std::int64_t vocabulary = 0;  ///< of these tokens; 256: they are bytes
   /// Computes the initial weights that depend on the data; null if all depend on the seed only.
   std::vector<float> (*data_weights)(const DataSet& train) = nullptr;
   Step (*training)(const Recipe& recipe) = nullptr;
@@ -141,6 +144,9 @@ void require_usable(const Workload& workload, const std::string& data_set);
 /// workload cannot use it, or if no digest of it is published and `files.check` is Unverified;
 /// RunError(Data) if a file is missing, damaged or, unless allowed, unverified.
 DataSets load_data(const Workload& workload, const std::string& name, const DataFiles& files);
+
+/// Returns a mean loss per token, in nats, as bits per byte; empty unless tokens are bytes.
+std::optional<double> bits_per_byte(const Workload& workload, double loss);
 
 /// Returns one digest, computed from the digests of both parts.
 std::string digest_of(const DataSets& data);

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <string>
 
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/runtime/schedule.h"
 
 namespace regatta::workloads {
@@ -58,6 +60,29 @@ TEST(Workloads, ReadTextFromTheFolderThatIsGiven) {
   EXPECT_NE(data.train.digest, data.test.digest);
   const DataFiles unverified{.folder = folder.path(), .check = DataCheck::Unverified};
   EXPECT_THROW((void)load_data(reader, "text", unverified), RunError);
+}
+
+// A first layer is multiplied twice, since inputs have no gradient, and each other layer three
+// times. resnet9_thin has three convolutions and two pairs of convolutions of 4,718,592
+// multiply-adds for an image.
+TEST(Workloads, HaveTheModelFlopsOfTheirProducts) {
+  EXPECT_EQ(model_flops(find_workload("parabola").training({.global_batch = 50}).graph),
+            2 * 50 * (2 * 5 + 3 * 5));
+  const std::int64_t first = 32 * 32 * 16 * 3 * 9, others = 5 * 4'718'592;
+  for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
+    const Recipe recipe{.global_batch = 64, .total_examples = 640, .element = element};
+    EXPECT_EQ(model_flops(find_workload("resnet9_thin").training(recipe).graph),
+              2 * 64 * (2 * first + 3 * others + 3 * 128 * 10));
+  }
+}
+
+TEST(Workloads, GiveLossesInBitsPerByteIfTokensAreBytes) {
+  Workload workload = find_workload("parabola");
+  EXPECT_FALSE(bits_per_byte(workload, 1));
+  workload.vocabulary = 256;
+  EXPECT_DOUBLE_EQ(*bits_per_byte(workload, std::log(8)), 3);
+  workload.vocabulary = 50'257;
+  EXPECT_FALSE(bits_per_byte(workload, 1));
 }
 
 Recipe recipe_in_groups(std::int64_t examples) {

@@ -42,6 +42,11 @@ std::string metric_text(const record::Target& target, double metric) {
                              : fmt::format("loss {:.4g}", metric);
 }
 
+/// ` (1.83 bits per byte)`; empty if tokens are no bytes.
+std::string bits_text(const std::optional<double>& bits_per_byte) {
+  return bits_per_byte ? fmt::format(" ({:.4g} bits per byte)", *bits_per_byte) : "";
+}
+
 std::string target_text(const race::RaceProgress& progress) {
   std::string text = fmt::format("target {:g}", progress.target.value);
   if (is_accuracy(progress.target)) text += " %";
@@ -63,10 +68,13 @@ std::string verdict_text(const record::Record& record, const std::string& status
     }
   }
   if (!record.evaluations.empty()) {
-    text += fmt::format("; ended at {} after {}, {:.0f} examples/s",
-                        metric_text(record.target, record.evaluations.back().metric),
-                        seconds(record.training_ns), record.examples_per_s);
+    text +=
+        fmt::format("; ended at {}{} after {}, {}",
+                    metric_text(record.target, record.evaluations.back().metric),
+                    bits_text(record.evaluations.back().bits_per_byte), seconds(record.training_ns),
+                    record::speed_text(record.examples_per_s, record.tokens_per_s));
   }
+  if (record.utilization) text += fmt::format(", MFU {:.1f} %", 100 * record.utilization->mfu);
   const record::Kept kept = record.simulated ? record::Kept::Simulated : record::Kept::Real;
   return text + fmt::format("; record in {}/{}", folder, record::file_of(kept));
 }
@@ -117,12 +125,13 @@ std::vector<std::string> live_pieces(const std::optional<race::RaceProgress>& pr
   if (progress->training_loss) {
     pieces.push_back(fmt::format("training loss {:.4g}", *progress->training_loss));
   }
-  pieces.push_back(fmt::format("{}{} at step {}", is_accuracy(progress->target) ? "" : "test ",
+  pieces.push_back(fmt::format("{}{}{} at step {}", is_accuracy(progress->target) ? "" : "test ",
                                metric_text(progress->target, progress->evaluation.metric),
+                               bits_text(progress->evaluation.bits_per_byte),
                                progress->evaluation.step));
   pieces.push_back(target_text(*progress));
   if (progress->examples_per_s > 0) {
-    pieces.push_back(fmt::format("{:.0f} examples/s", progress->examples_per_s));
+    pieces.push_back(record::speed_text(progress->examples_per_s, progress->tokens_per_s));
   }
   if (const std::string left = left_text(*progress); !left.empty()) pieces.push_back(left);
   return pieces;
@@ -187,7 +196,8 @@ void LiveLine::show(const race::RaceProgress& progress) {
   if (is_accuracy(progress.target)) {
     line += fmt::format("  accuracy {:.2f} %", progress.evaluation.metric);
   }
-  line += fmt::format("  {:.0f} examples/s", progress.examples_per_s);
+  line += bits_text(progress.evaluation.bits_per_byte) + "  " +
+          record::speed_text(progress.examples_per_s, progress.tokens_per_s);
   if (const std::string left = left_text(progress); !left.empty()) line += "  " + left;
   fmt::print("{}\n", line);
   std::fflush(stdout);

@@ -60,6 +60,7 @@ std::optional<FinishedRun> finished_run(record::Record record) {
                   .is_to_run_again = record::is_to_run_again(record),
                   .losses = std::move(record.losses),
                   .examples_per_s = record.examples_per_s,
+                  .tokens_per_s = record.tokens_per_s,
                   .seconds = seconds(record.setup_ns + record.warmup_ns + record.full_ns)};
   if (run.arguments.empty()) return std::nullopt;
   if (record.training_time_to_target_ns) {

@@ -34,6 +34,7 @@ struct FinishedRun {
   std::vector<record::LossSample> losses;  ///< samples of the training loss
   std::vector<record::Evaluation> evaluations;
   double examples_per_s = 0;
+  std::optional<double> tokens_per_s;
   std::optional<double> median_step_s;
   double seconds = 0;  ///< the whole run: set-up, warm-up and full clock
 };

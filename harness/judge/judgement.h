@@ -129,9 +129,12 @@ struct CellJudgement {
   std::optional<MedianInterval> seconds_before_target;     ///< at the evaluation before the target
   std::optional<MedianInterval> examples_to_target;
   std::optional<MedianInterval> seconds_per_example;
-  std::optional<MedianInterval> metric;  ///< at the last evaluation
-  std::vector<CurvePoint> curve;         ///< from the runs that did not fail
-  double typical_seconds = kInfinity;    ///< geometric mean to the target; ranks cells
+  std::optional<std::int64_t> tokens_per_example;  ///< empty: examples are not sequences
+  std::optional<MedianInterval> mfu;               ///< model FLOPs utilisation
+  std::optional<MedianInterval> metric;            ///< at the last evaluation
+  std::optional<MedianInterval> bits_per_byte;     ///< at the last evaluation
+  std::vector<CurvePoint> curve;                   ///< from the runs that did not fail
+  double typical_seconds = kInfinity;              ///< geometric mean to the target; ranks cells
   AgainstFirst against_first;
   std::optional<LeftOut> left_out;
   std::optional<AgainstSingle> against_single;  ///< empty without `single`, or if a run missed

@@ -77,9 +77,18 @@ void measure_speed(CellJudgement& cell) {
     if (run.status == record::Status::Failed || run.examples_per_s <= 0) return std::nullopt;
     return 1 / run.examples_per_s;
   });
+  cell.tokens_per_example = cell.runs.front()->tokens_per_example;
+  cell.mfu = median_over(cell, [](const record::Record& run) -> Number {
+    if (run.status == record::Status::Failed || !run.utilization) return std::nullopt;
+    return run.utilization->mfu;
+  });
   cell.metric = median_over(cell, [](const record::Record& run) -> Number {
     if (run.status == record::Status::Failed || run.evaluations.empty()) return std::nullopt;
     return run.evaluations.back().metric;
+  });
+  cell.bits_per_byte = median_over(cell, [](const record::Record& run) -> Number {
+    if (run.status == record::Status::Failed || run.evaluations.empty()) return std::nullopt;
+    return run.evaluations.back().bits_per_byte;
   });
 }
 

@@ -18,10 +18,11 @@ constexpr std::size_t kLeastNameWidth = 16;
 constexpr std::size_t kLeastBarWidth = 8;
 constexpr std::size_t kMostBarWidth = 48;
 constexpr std::size_t kBarGap = 2;
-const std::vector<std::string> kHeads = {"cell",      "runs",   "reached",   "failed",
-                                         "to target", "metric", "examples/s"};
+const std::vector<std::string> kHeads = {"cell",      "runs",   "reached",    "failed",
+                                         "to target", "metric", "examples/s", "tokens/s"};
 constexpr std::size_t kFailed = 3;
 constexpr std::size_t kMetric = 5;
+constexpr std::size_t kTokens = 7;
 constexpr const char* kFastest = "\x1b[32m";  // green
 constexpr const char* kPlain = "\x1b[0m";
 
@@ -29,19 +30,16 @@ std::string time_text(double seconds) {
   return seconds < 1 ? fmt::format("{:.1f} ms", seconds * 1e3) : fmt::format("{:.2f} s", seconds);
 }
 
+/// Formats the median of the runs that have the value; empty if none has it.
+template <typename Number>
 std::string median_of(const std::vector<judge::FinishedRun>& runs,
-                      double judge::FinishedRun::*field) {
-  std::vector<double> values;
-  for (const judge::FinishedRun& run : runs) values.push_back(run.*field);
-  return values.empty() ? "" : fmt::format("{:.0f}", judge::median_interval(values).median);
-}
-
-std::string median_metric(const std::vector<judge::FinishedRun>& runs) {
+                      Number judge::FinishedRun::*field, const char* format) {
   std::vector<double> values;
   for (const judge::FinishedRun& run : runs) {
-    if (run.metric) values.push_back(*run.metric);
+    if (const std::optional<double> value = run.*field) values.push_back(*value);
   }
-  return values.empty() ? "" : fmt::format("{:.4g}", judge::median_interval(values).median);
+  if (values.empty()) return "";
+  return fmt::format(fmt::runtime(format), judge::median_interval(values).median);
 }
 
 /// Cuts out the middle of a name that is too long, because names differ at both ends.
@@ -145,8 +143,9 @@ MatrixTable::Columns MatrixTable::columns_of(const Row& row) const {
           row.runs.empty()      ? ""
           : std::isinf(seconds) ? "missed"
                                 : time_text(seconds),
-          median_metric(row.runs),
-          median_of(row.runs, &judge::FinishedRun::examples_per_s)};
+          median_of(row.runs, &judge::FinishedRun::metric, "{:.4g}"),
+          median_of(row.runs, &judge::FinishedRun::examples_per_s, "{:.0f}"),
+          median_of(row.runs, &judge::FinishedRun::tokens_per_s, "{:.0f}")};
 }
 
 void MatrixTable::begin(std::size_t cell, std::uint64_t seed) {
@@ -175,12 +174,12 @@ MatrixTable::Widths MatrixTable::widths_for(std::size_t terminal_columns) const 
   Widths widths{.line = terminal_columns - 1};
   for (const std::string& head : kHeads) widths.columns.push_back(head.size());
   widths.columns[kMetric] = 8;  // fits most metrics, so that columns stay in place
-  widths.columns[kFailed] = 0;  // shown only if a run failed
+  for (const std::size_t i : {kFailed, kTokens}) widths.columns[i] = 0;  // shown only if needed
   for (const Row& row : rows_) {
     const Columns columns = columns_of(row);
-    if (row.failed() > 0) widths.columns[kFailed] = kHeads[kFailed].size();
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      widths.columns[i] = std::max(widths.columns[i], columns[i].size());
+      if (columns[i].empty()) continue;
+      widths.columns[i] = std::max({widths.columns[i], columns[i].size(), kHeads[i].size()});
     }
   }
   std::size_t numbers = 0;

@@ -17,6 +17,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
 #include "kernels/comm/nccl/nccl_settings.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/collective.h"
 #include "strategies/shared_options.h"
 
@@ -274,6 +275,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples,
         });
   };
   placed->step = std::move(run("build", "build").front());
+  placement.model_flops = model_flops(placed->step.graph);
   placement.winograd = use_of_winograd(request, placement, placed->step.graph);
   placed->step = std::move(run("fuse", "winograd").front());
   placement.facts = facts_of(placed->step.graph);

@@ -111,6 +111,22 @@ class Record(unittest.TestCase):
                         sum(worker["planned_bytes"] for worker in record["workers"]),
                         record["memory"]["planned_bytes"])
 
+    def test_relates_the_speed_to_the_peak_of_the_cores(self) -> None:
+        record = record_of(*THIN, "--winograd", "off")
+        use = record["utilization"]
+        self.assertEqual(use["peak_of"], "measured")
+        self.assertGreater(use["mfu"], 0)
+        self.assertLess(use["mfu"], 1.2)
+        each = record["model_flops_per_step"] / record["cell"]["global_batch"]
+        self.assertAlmostEqual(use["mfu"] * use["peak_flops_per_s"] /
+                               (each * record["examples_per_s"]), 1)
+        self.assertIsNone(record_of(*PARABOLA)["utilization"])  # too few operations in a step
+
+    def test_counts_the_models_operations_and_not_the_strategys(self) -> None:
+        for workload in WORKLOADS:
+            flops = {record["model_flops_per_step"] for record in records(workload).values()}
+            self.assertEqual(len(flops), 1)
+
     def test_says_what_each_process_held(self) -> None:
         for workload in WORKLOADS:
             for cell, record in records(workload).items():

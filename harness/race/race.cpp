@@ -49,7 +49,10 @@ void Race::train() {
   run_begin_ns_ = now_ns() - begin.full_ns;
   if (begin.examples == 0) {
     record_.evaluations.push_back(
-        {.loss = first.loss, .metric = first.metric, .parameter_norm = first.parameter_norm});
+        {.loss = first.loss,
+         .metric = first.metric,
+         .parameter_norm = first.parameter_norm,
+         .bits_per_byte = bits_per_byte(*placement_.workload, first.loss)});
   }
   report(begin.examples, Occasion::Evaluation);
   const run::Ticker ticker([this, is_told = false]() mutable {
@@ -121,7 +124,8 @@ void Race::evaluate(std::int64_t examples) {
                             : record_.data_weights_ns + trained_ns + judgement.took_ns,
       .loss = judgement.loss,
       .metric = judgement.metric,
-      .parameter_norm = judgement.parameter_norm};
+      .parameter_norm = judgement.parameter_norm,
+      .bits_per_byte = bits_per_byte(*placement_.workload, judgement.loss)};
   const bool reached =
       workloads::reaches(placement_.workload->metric, judgement.metric, record_.target.value);
   {
@@ -148,11 +152,15 @@ void Race::report(std::int64_t examples, Occasion occasion) {
   progress.step = examples / batch;
   progress.steps = (total + batch - 1) / batch;
   progress.training_loss = training_loss();
-  progress.evaluation = {.step = last.examples / batch, .loss = last.loss, .metric = last.metric};
+  progress.evaluation = {.step = last.examples / batch,
+                         .loss = last.loss,
+                         .metric = last.metric,
+                         .bits_per_byte = last.bits_per_byte};
   progress.target = record_.target;
   if (record_.examples_to_target) progress.reached_at_step = *record_.examples_to_target / batch;
   progress.examples_per_s =
       training_clock_.examples_per_s(virtual_ == nullptr ? examples : last.examples);
+  progress.tokens_per_s = tokens_per_s(progress.examples_per_s);
   if (examples > 0 && examples < total) {
     const double seconds = static_cast<double>(now_ns() - run_begin_ns_) * 1e-9;
     progress.seconds_left =
@@ -196,10 +204,30 @@ void Race::fail(const RunError& error) {
   record_.examples_to_target.reset();
 }
 
+std::optional<double> Race::tokens_per_s(double examples_per_s) const {
+  if (!record_.tokens_per_example) return std::nullopt;
+  return examples_per_s * static_cast<double>(*record_.tokens_per_example);
+}
+
+/// Uses the final numbers of cores and GPUs.
+std::optional<record::UtilizationRecord> Race::utilization() const {
+  if (!peak_ || record_.examples_per_s <= 0) return std::nullopt;
+  const double devices =
+      record_.cell.gpus ? static_cast<double>(*record_.cell.gpus)
+                        : static_cast<double>(cores_used_) / static_cast<double>(cores_.size());
+  const double peak = peak_->flops_per_s * devices;
+  const double each = static_cast<double>(record_.model_flops_per_step) /
+                      static_cast<double>(record_.cell.global_batch);
+  return record::UtilizationRecord{
+      .mfu = each * record_.examples_per_s / peak, .peak_flops_per_s = peak, .peak_of = peak_->of};
+}
+
 void Race::finish() {
   record_.training_ns = training_clock_.elapsed_ns();
   record_.full_ns = run_begin_ns_ == 0 ? 0 : full_ns();
   if (trainer_) record_.examples_per_s = training_clock_.examples_per_s(trainer_->examples_seen());
+  record_.tokens_per_s = tokens_per_s(record_.examples_per_s);
+  record_.utilization = utilization();
   const run::TrainingReport report = last_report();
   summarize(report, trainer_ ? trainer_->examples_seen() : 0, record_);
   for (record::WorkerRecord& worker : record_.workers) worker.host = trainer_->host_of(worker.rank);

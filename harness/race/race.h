@@ -22,6 +22,7 @@ struct LastEvaluation {
   std::int64_t step = 0;
   double loss = 0;
   double metric = 0;
+  std::optional<double> bits_per_byte = {};
 };
 
 enum class Occasion : std::uint8_t { Evaluation, Tick };
@@ -37,6 +38,7 @@ struct RaceProgress {
   record::Target target;
   std::optional<std::int64_t> reached_at_step;
   double examples_per_s = 0;           ///< mean so far, by the training clock, as in the record
+  std::optional<double> tokens_per_s;  ///< the same in tokens; empty without
   std::optional<double> seconds_left;  ///< estimate with evaluations; empty while unknown
 };
 

@@ -22,6 +22,7 @@
 #include "harness/system/run_id.h"
 #include "harness/system/slurm_job.h"
 #include "harness/system/task_room.h"
+#include "kernels/runtime/gpu_facts.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta::race {
@@ -45,6 +46,7 @@ Race::Race(const plan::RaceRequest& request, const RaceHooks& hooks)
   compute_data_weights();
   describe(dataset);
   require_tasks();
+  measure_peak();
   if (!request.trace.empty()) trace_.create(request.trace, request.if_there);
   build();
   if (hooks.ready) hooks.ready(placement_.placed->step.graph);
@@ -59,6 +61,23 @@ std::optional<record::LoadRecord> Race::load_before() {
   begin_ns_ = now_ns();
   if (!load) return std::nullopt;
   return record::LoadRecord{.before = *load};
+}
+
+/// Sets the peak of a GPU, or of this process's cores, whose measurement does not count as set-up.
+void Race::measure_peak() {
+  constexpr std::int64_t kLeastFlops = 1'000'000;  // below, a step's time is that of starting it
+  if (!request_.cluster.empty() || placement_.model_flops < kLeastFlops) return;
+  const ElementType element = placement_.recipe.element;
+  if (!placement_.on_gpus) {
+    const std::int64_t begin_ns = now_ns();
+    peak_ = run::measured_peak(element, cores_);
+    begin_ns_ += now_ns() - begin_ns;
+    return;
+  }
+  const std::vector<GpuFacts> gpus = find_gpus().gpus;
+  const bool alike =
+      std::ranges::all_of(gpus, [&](const GpuFacts& gpu) { return gpu.name == gpus.front().name; });
+  if (alike && !gpus.empty()) peak_ = run::peak_of_gpu(gpus.front().name, element);
 }
 
 /// Checks that the run's processes have room, or that mpirun or srun has started as many. In
@@ -105,6 +124,8 @@ void Race::describe(const std::string& dataset) {
   const workloads::Workload& workload = *placement_.workload;
   record_.target = {.metric = std::string(to_string(workload.metric)),
                     .value = request_.target.value_or(workload.target)};
+  record_.model_flops_per_step = placement_.model_flops;
+  if (workload.tokens_per_example > 0) record_.tokens_per_example = workload.tokens_per_example;
   record_.run_id = system::random_hexadecimal(system::kRunIdBytes);
   record_.timestamp = system::utc_timestamp();
   record_.round = request_.round;

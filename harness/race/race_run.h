@@ -19,6 +19,7 @@
 #include "harness/ranks/allocation.h"
 #include "harness/run/backend.h"
 #include "harness/run/evaluator.h"
+#include "harness/run/peak.h"
 #include "harness/run/trace_file.h"
 #include "harness/run/trainer.h"
 #include "harness/run/training_clock.h"
@@ -41,6 +42,7 @@ class Race {
   void check_room();
   void require_tasks();
   std::optional<record::LoadRecord> load_before();
+  void measure_peak();
   void compute_data_weights();
   void describe(const std::string& dataset);
   std::int64_t examples_after(std::int64_t planned) const;
@@ -58,6 +60,8 @@ class Race {
   std::int64_t full_ns() const;
   void fail(const RunError& error);
   run::TrainingReport last_report();
+  std::optional<double> tokens_per_s(double examples_per_s) const;
+  std::optional<record::UtilizationRecord> utilization() const;
   void finish();
 
   plan::RaceRequest request_;
@@ -67,8 +71,9 @@ class Race {
   std::optional<comm::PinnedNcclInterface> interface_;  ///< only if all ranks are on this host
   std::int64_t begin_ns_;
   checkpoint::Checkpoints checkpoints_;
-  std::vector<int> cores_;       ///< used by this process
-  std::int64_t cores_used_ = 0;  ///< over all hosts of the run
+  std::vector<int> cores_;         ///< used by this process
+  std::int64_t cores_used_ = 0;    ///< over all hosts of the run
+  std::optional<run::Peak> peak_;  ///< of one GPU, or of `cores_`
   workloads::DataSets data_;
   plan::Placement placement_;
   plan::EvaluationPoints evaluation_points_;

@@ -61,6 +61,11 @@ record::Record simulated_race(const plan::RaceRequest& request) {
   record.training_ns = record.full_ns = std::llround(simulation.now());
   record.examples_per_s =
       static_cast<double>(simulation.examples_seen()) / (simulation.now() * 1e-9);
+  record.model_flops_per_step = placement.model_flops;
+  if (const std::int64_t tokens = placement.workload->tokens_per_example; tokens > 0) {
+    record.tokens_per_example = tokens;
+    record.tokens_per_s = record.examples_per_s * static_cast<double>(tokens);
+  }
   summarize(report, simulation.examples_seen(), record);
   record.checksums = {};
   for (record::WorkerRecord& worker : record.workers) worker.host = cell.host_of(worker.rank);
@@ -94,12 +99,12 @@ void print_simulated(std::ostream& out, const record::Record& record, const std:
     return all > 0 ? 100 * sum / all : 0;
   };
   out << fmt::format(
-      "{} {} on {} virtual hosts: a step of {:.4g} ms (median of {}), {:.4g} examples/s; compute "
+      "{} {} on {} virtual hosts: a step of {:.4g} ms (median of {}), {}; compute "
       "{:.0f} %, update {:.0f} %, communication {:.0f} %, waiting {:.0f} %\n",
       record.cell.workload, record.cell.strategy, record.simulated->hosts,
       static_cast<double>(record.step_time_ns.p50) * 1e-6, record.step_time_ns.count,
-      record.examples_per_s, share(&record::WorkerRecord::compute_ns),
-      share(&record::WorkerRecord::update_ns),
+      record::speed_text(record.examples_per_s, record.tokens_per_s),
+      share(&record::WorkerRecord::compute_ns), share(&record::WorkerRecord::update_ns),
       share(&record::WorkerRecord::exposed_communication_ns),
       share(&record::WorkerRecord::wait_ns));
   out << system::one_line(fmt::format("in virtual time, by costs of {}; record in {}/{}",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/record/record.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -73,6 +75,14 @@ void require_finite(const Json& json, const std::string& path) {
 }
 
 }  // namespace
+
+std::string speed_text(double examples_per_s, const std::optional<double>& tokens_per_s) {
+  const auto text = [](double speed) {
+    return speed < 100 ? fmt::format("{:.3g}", speed) : fmt::format("{:.0f}", speed);
+  };
+  const std::string examples = text(examples_per_s) + " examples/s";
+  return tokens_per_s ? fmt::format("{}, {} tokens/s", examples, text(*tokens_per_s)) : examples;
+}
 
 std::string_view to_string(Status status) {
   switch (status) {

@@ -47,6 +47,7 @@ struct Evaluation {
   double loss = 0;
   double metric = 0;
   double parameter_norm = 0;
+  std::optional<double> bits_per_byte;
 };
 
 /// Times of the run's steps, each that of the slowest worker. Units: nanoseconds.
@@ -57,6 +58,13 @@ struct StepTimes {
   std::int64_t p90 = 0;
   std::int64_t p99 = 0;
   std::int64_t max = 0;
+};
+
+/// The speed of a run relative to the peak of its hardware.
+struct UtilizationRecord {
+  double mfu = 0;  ///< model FLOPs utilisation
+  double peak_flops_per_s = 0;
+  std::string peak_of;
 };
 
 /// Numbers of examples in the gradients that a step used, over all completed steps.
@@ -215,7 +223,7 @@ struct Round {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 12;  ///< version that is written; older ones can be read
+  static constexpr std::int64_t kSchema = 13;  ///< version that is written; older ones can be read
 
   std::string run_id;
   std::string timestamp;
@@ -230,6 +238,10 @@ struct Record {
   std::optional<std::int64_t> examples_to_target;
   std::vector<Evaluation> evaluations;
   double examples_per_s = 0;
+  std::optional<std::int64_t> tokens_per_example;
+  std::optional<double> tokens_per_s;
+  std::int64_t model_flops_per_step = 0;
+  std::optional<UtilizationRecord> utilization;
   StepTimes step_time_ns;
   std::optional<StepExamples> step_examples;
   std::vector<WorkerRecord> workers;
@@ -271,6 +283,9 @@ bool is_to_run_again(const Record& record);
 
 /// Lists the name and the value, as JSON text, of each field of a cell.
 std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell);
+
+/// Formats a speed as `203 examples/s`; with tokens as `203 examples/s, 12996 tokens/s`.
+std::string speed_text(double examples_per_s, const std::optional<double>& tokens_per_s);
 
 /// Formats the record as one line of JSON, with a newline at its end. Bytes that are not UTF-8
 /// become U+FFFD. Throws: RunError(Diverged) if a number is not finite; the text has its field.

@@ -51,6 +51,29 @@ void for_each_field(T& part, Field&& field) {
       About{.text = "The target's metric: accuracy in percent, or the loss.", .least = kAnyValue});
   field("parameter_norm", part.parameter_norm,
         About{.text = "Euclidean norm of all evaluated parameters.", .unit = "none", .since = 2});
+  field("bits_per_byte", part.bits_per_byte,
+        About{.text = "The loss in bits per byte of text: loss / ln 2. Null unless the examples "
+                      "are sequences of bytes.",
+              .unit = "bits",
+              .since = 13});
+}
+
+template <FieldsOf<UtilizationRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("mfu", part.mfu,
+        About{.text = "Model FLOPs utilisation: model FLOPs of an example times examples_per_s, "
+                      "relative to the peak. Winograd's algorithm, which needs fewer operations "
+                      "than the model is counted with, can bring it above 1.",
+              .unit = "none",
+              .above = 0});
+  field("peak_flops_per_s", part.peak_flops_per_s,
+        About{.text = "Peak of all cores or all GPUs that the run used, for cell.dtype.",
+              .unit = "floating-point operations per second",
+              .above = 0});
+  field("peak_of", part.peak_of,
+        About{.text = "Source of the peak: the GPU whose data sheet gives it, or measured, for a "
+                      "product that all cores of process 0's host computed before the run, scaled "
+                      "to the cores of all hosts."});
 }
 
 template <FieldsOf<StepTimes> T, typename Field>
@@ -246,6 +269,26 @@ void for_each_field(T& part, Field&& field) {
                       "each is evaluated, and this is the mean."});
   field("examples_per_s", part.examples_per_s,
         About{.text = "Training speed over the run, on the training clock."});
+  field("tokens_per_example", part.tokens_per_example,
+        About{.text = "Number of tokens of an example that is a sequence; null for other examples.",
+              .unit = "tokens",
+              .since = 13,
+              .least = 1});
+  field("tokens_per_s", part.tokens_per_s,
+        About{.text = "The same speed in tokens; null if examples are not sequences.",
+              .unit = "tokens per second",
+              .since = 13});
+  field("model_flops_per_step", part.model_flops_per_step,
+        About{.text = "Floating-point operations that the model needs for a global batch, in "
+                      "products of its forward and backward passes: two for a multiply-add, "
+                      "however the strategy and the kernels compute them.",
+              .unit = "floating-point operations",
+              .since = 13});
+  field("utilization", part.utilization,
+        About{.text = "Speed relative to the peak of the hardware; null in virtual time, for a "
+                      "model with less than 1e6 operations in a step, for GPUs without a known "
+                      "peak, and without a speed.",
+              .since = 13});
   field("step_time_ns", part.step_time_ns,
         About{.text = "Times of the run's steps, each that of the slowest worker."});
   field("step_examples", part.step_examples,

@@ -103,6 +103,14 @@ std::int64_t multiply_adds(const Graph& graph, NodeId id) {
   return rule == nullptr ? 0 : rule(graph, node);
 }
 
+std::int64_t model_flops(const Graph& graph) {
+  std::int64_t products = 0;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    if (graph.node(id).phase != Phase::Update) products += multiply_adds(graph, id);
+  }
+  return 2 * products;
+}
+
 std::int64_t cost(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (op_info(node.op).view) return 0;
