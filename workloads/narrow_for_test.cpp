@@ -4,11 +4,12 @@
 #include "workloads/airbench94.h"
 #include "workloads/mobilenet_v2.h"
 #include "workloads/resnet9.h"
+#include "workloads/shared_options.h"
 
 namespace regatta::testing_support {
 namespace {
 
-constexpr workloads::Resnet9Size kResnet9{.width = 8, .normalization_group = 4};
+constexpr workloads::Resnet9Size kResnet9{.normalization_group = 4};
 constexpr workloads::Airbench94Size kAirbench94{.widths = {32, 64, 64}, .normalization_group = 32};
 constexpr workloads::MobileNetV2Size kMobileNetV2{.narrower = 4, .normalization_group = 8};
 
@@ -17,10 +18,11 @@ constexpr workloads::MobileNetV2Size kMobileNetV2{.narrower = 4, .normalization_
 workloads::Workload resnet9_narrow() {
   workloads::Workload narrow = workloads::resnet9();
   narrow.name = "resnet9_narrow";
-  narrow.training = [](const workloads::Recipe& recipe) {
+  narrow.options = {{&workloads::kWidth, 8}};
+  narrow.build_training = [](const workloads::Recipe& recipe) {
     return workloads::resnet9_training(recipe, kResnet9);
   };
-  narrow.evaluation = [](const workloads::Recipe& recipe) {
+  narrow.build_evaluation = [](const workloads::Recipe& recipe) {
     return workloads::resnet9_evaluation(recipe, kResnet9);
   };
   return narrow;
@@ -29,10 +31,10 @@ workloads::Workload resnet9_narrow() {
 workloads::Workload airbench94_narrow() {
   workloads::Workload narrow = workloads::airbench94();
   narrow.name = "airbench94_narrow";
-  narrow.training = [](const workloads::Recipe& recipe) {
+  narrow.build_training = [](const workloads::Recipe& recipe) {
     return workloads::airbench94_training(recipe, kAirbench94);
   };
-  narrow.evaluation = [](const workloads::Recipe& recipe) {
+  narrow.build_evaluation = [](const workloads::Recipe& recipe) {
     return workloads::airbench94_evaluation(recipe, kAirbench94);
   };
   return narrow;
@@ -41,10 +43,10 @@ workloads::Workload airbench94_narrow() {
 workloads::Workload mobilenet_v2_narrow() {
   workloads::Workload narrow = workloads::mobilenet_v2();
   narrow.name = "mobilenet_v2_narrow";
-  narrow.training = [](const workloads::Recipe& recipe) {
+  narrow.build_training = [](const workloads::Recipe& recipe) {
     return workloads::mobilenet_v2_training(recipe, kMobileNetV2);
   };
-  narrow.evaluation = [](const workloads::Recipe& recipe) {
+  narrow.build_evaluation = [](const workloads::Recipe& recipe) {
     return workloads::mobilenet_v2_evaluation(recipe, kMobileNetV2);
   };
   return narrow;
@@ -53,10 +55,10 @@ workloads::Workload mobilenet_v2_narrow() {
 workloads::Workload mobilenet_v2_full_narrow() {
   workloads::Workload narrow = workloads::mobilenet_v2_full();
   narrow.name = "mobilenet_v2_full_narrow";
-  narrow.training = [](const workloads::Recipe& recipe) {
+  narrow.build_training = [](const workloads::Recipe& recipe) {
     return workloads::mobilenet_v2_full_training(recipe, kMobileNetV2);
   };
-  narrow.evaluation = [](const workloads::Recipe& recipe) {
+  narrow.build_evaluation = [](const workloads::Recipe& recipe) {
     return workloads::mobilenet_v2_evaluation(recipe, kMobileNetV2);
   };
   return narrow;

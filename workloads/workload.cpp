@@ -44,6 +44,12 @@ DataSets load_cifar10_parts(const DataFiles& files) {
           .test = load_cifar10(files.folder, Split::Test, files.check)};
 }
 
+/// The recipe with a checked value for each of the workload's options.
+Recipe completed(const Workload& workload, Recipe recipe) {
+  recipe.options = chosen_options(workload, recipe.options.given);
+  return recipe;
+}
+
 }  // namespace
 
 std::string_view to_string(Metric metric) {
@@ -63,6 +69,51 @@ Shows shows_of(std::string_view workload) {
 
 bool reaches(Metric metric, double value, double target) {
   return metric == Metric::Accuracy ? value >= target : value <= target;
+}
+
+Step Workload::training(const Recipe& of) const { return build_training(completed(*this, of)); }
+
+Step Workload::evaluation(const Recipe& of) const { return build_evaluation(completed(*this, of)); }
+
+ChosenOptions with_defaults(const Workload& workload, const OptionValues& given) {
+  ChosenOptions options;
+  for (const auto& [option, default_value] : workload.options) {
+    const auto found = given.find(option->name);
+    options.given.emplace(option->name, found == given.end() ? default_value : found->second);
+  }
+  return options;
+}
+
+ChosenOptions chosen_options(const Workload& workload, const OptionValues& given) {
+  OptionOwner owner{.title = "workload '" + std::string(workload.name) + "'", .options = {}};
+  for (const WorkloadOption& each : workload.options) owner.options.push_back(each.option);
+  check_options(given, owner, all_options(), names_of_declarers);
+  return with_defaults(workload, given);
+}
+
+std::span<const Option* const> all_options() {
+  static const std::vector<const Option*> all = [] {
+    std::vector<const Option*> options;
+    for (const Workload& workload : all_workloads()) {
+      for (const auto& [option, default_value] : workload.options) {
+        if (std::find(options.begin(), options.end(), option) == options.end())
+          options.push_back(option);
+      }
+    }
+    return options;
+  }();
+  return all;
+}
+
+std::string names_of_declarers(const Option& option) {
+  std::vector<std::string_view> names;
+  for (const Workload& workload : all_workloads()) {
+    const bool declares =
+        std::any_of(workload.options.begin(), workload.options.end(),
+                    [&](const WorkloadOption& each) { return each.option == &option; });
+    if (declares) names.push_back(workload.name);
+  }
+  return enumerated(names);
 }
 
 std::int64_t normalization_group_of(const Recipe& recipe, std::int64_t own) {
@@ -150,7 +201,9 @@ DataSets load_data(const Workload& workload, const std::string& name, const Data
   const DataSource* source = find_data_source(name);
   check(source != nullptr, "every data set of a workload is in the table");
   const std::string own(source->folder);
-  return source->load({.folder = files.folder.empty() ? own : files.folder, .check = files.check});
+  return source->load({.folder = files.folder.empty() ? own : files.folder,
+                       .check = files.check,
+                       .options = chosen_options(workload, files.options.given)});
 }
 
 std::string digest_of(const DataSets& data) {

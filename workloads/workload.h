@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/base/option.h"
 #include "kernels/data/data_set.h"
 #include "kernels/graph/graph.h"
 #include "workloads/data/cifar10.h"
@@ -27,6 +28,14 @@ struct Recipe {
   ElementType element = ElementType::F32;           ///< element type of activations and weights
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's own
   std::vector<float> data_weights;                  ///< result of data_weights_of(); may be empty
+  ChosenOptions options = {};  ///< of the workload; others given here are ignored
+};
+
+/// An option that a workload declares. Several workloads may declare the same one with different
+/// defaults; the option's own default is not used.
+struct WorkloadOption {
+  const Option* option = nullptr;
+  OptionValue default_value = {};
 };
 
 /// Whether a workload's batch size is that of all replicas together or of each replica.
@@ -74,11 +83,28 @@ struct Workload {
   double target = 0;  ///< justified in the recipe's source file
   /// Computes the initial weights that depend on the data; null if all depend on the seed only.
   std::vector<float> (*data_weights)(const DataSet& train) = nullptr;
-  Step (*training)(const Recipe& recipe) = nullptr;
-  /// Builds the evaluation step. Its Step::losses are the loss and, for Metric::Accuracy, the
+  std::vector<WorkloadOption> options = {};
+  /// These two build the steps. The recipe has a value for each of the workload's options.
+  Step (*build_training)(const Recipe& recipe) = nullptr;
+  Step (*build_evaluation)(const Recipe& recipe) = nullptr;
+
+  /// Returns the training step. Throws: RunError(Usage) for a recipe that cannot be.
+  Step training(const Recipe& of) const;
+  /// Returns the evaluation step. Its Step::losses are the loss and, for Metric::Accuracy, the
   /// number of correct examples.
-  Step (*evaluation)(const Recipe& recipe) = nullptr;
+  Step evaluation(const Recipe& of) const;
 };
+
+/// Returns the values of the workload's options: those given, and its defaults. Checks nothing.
+ChosenOptions with_defaults(const Workload& workload, const OptionValues& given);
+/// Checks the given values, then as with_defaults(). Throws: RunError(Usage) for an invalid value,
+/// and for an option of other workloads; the message lists these, and the workload's own options.
+ChosenOptions chosen_options(const Workload& workload, const OptionValues& given);
+
+/// Returns the options of all workloads, each once, in the order of the table.
+std::span<const Option* const> all_options();
+/// Returns the names of the workloads that declare `option`, such as `resnet9_thin and resnet9`.
+std::string names_of_declarers(const Option& option);
 
 /// Returns the workload's initial weights that depend on the data; empty if all depend on the seed
 /// only. Throws: RunError(Data).
@@ -110,10 +136,12 @@ struct DataSets {
   DataSet test;
 };
 
-/// The folder of a data set's files, and the treatment of unverified files.
+/// The folder of a data set's files, the treatment of unverified files, and the options of the
+/// workload that the data may depend on.
 struct DataFiles {
   std::string folder;  ///< empty: DataSource::folder
   DataCheck check = DataCheck::Verified;
+  ChosenOptions options = {};
 };
 
 /// A row of the table of data sets.
@@ -121,6 +149,7 @@ struct DataSource {
   std::string_view name;
   DataSetSizes sizes;
   std::string_view folder;  ///< default folder of its files; empty: the program generates it
+  /// Loads both parts. `files` has a value for each of the workload's options.
   DataSets (*load)(const DataFiles& files) = nullptr;
 };
 const std::vector<DataSource>& all_data_sources();
@@ -138,8 +167,8 @@ bool is_made(std::string_view data_set);
 void require_usable(const Workload& workload, const std::string& data_set);
 
 /// Returns the data set `name`, generated or read from files. Throws: RunError(Usage) if the
-/// workload cannot use it, or if it is generated and `files.check` is Unverified; RunError(Data) if
-/// a file is missing, damaged or, unless allowed, unverified.
+/// workload cannot use it, as chosen_options(), or if it is generated and `files.check` is
+/// Unverified; RunError(Data) if a file is missing, damaged or, unless allowed, unverified.
 DataSets load_data(const Workload& workload, const std::string& name, const DataFiles& files);
 
 /// Returns one digest, computed from the digests of both parts.

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/schedule.h"
+#include "workloads/shared_options.h"
 
 namespace regatta::workloads {
 namespace {
@@ -62,6 +64,57 @@ TEST(Workloads, RefuseGroupsThatABatchHasNoWholeNumberOf) {
 
 TEST(Workloads, RefuseGroupsWhereNothingIsNormalised) {
   EXPECT_THROW((void)find_workload("parabola").training(recipe_in_groups(2)), RunError);
+}
+
+/// The number of channels of the first convolution.
+std::int64_t width_of(const Step& step) {
+  for (const Node& node : step.graph.nodes()) {
+    if (node.op == Op::Convolution) return node.outputs.front().dim(3);
+  }
+  return 0;
+}
+
+TEST(WorkloadOptions, HaveADefaultForEachWorkload) {
+  Recipe recipe = recipe_in_groups(16);
+  recipe.evaluation_batch = 4;
+  for (const auto& [name, width] : {std::pair("resnet9", 64), std::pair("resnet9_thin", 16)}) {
+    const Workload& workload = find_workload(name);
+    recipe.options.given = {{"servers", 2}};  // a strategy's, which says nothing here
+    EXPECT_EQ(width_of(workload.training(recipe)), width);
+    recipe.options.given = {{"width", 12}};
+    EXPECT_EQ(width_of(workload.training(recipe)), 12);
+    EXPECT_EQ(width_of(workload.evaluation(recipe)), 12);
+  }
+}
+
+TEST(WorkloadOptions, HaveValidDefaultsAndOneDeclarationAName) {
+  std::set<std::string_view> names;
+  for (const Option* option : all_options()) {
+    EXPECT_TRUE(names.insert(option->name).second) << option->name << " is declared twice";
+    EXPECT_FALSE(option->help.empty()) << option->name;
+  }
+  for (const Workload& workload : all_workloads()) {
+    for (const auto& [option, default_value] : workload.options) {
+      EXPECT_NO_THROW(option->check(default_value)) << workload.name << option->name;
+    }
+  }
+}
+
+TEST(WorkloadOptions, AreRefusedByNameWhereTheyAreNoneOrOutOfRange) {
+  const auto refusal = [](const std::string& workload, const OptionValues& given) -> std::string {
+    try {
+      (void)chosen_options(find_workload(workload), given);
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Usage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal("parabola", {{"width", 12}}),
+            "--width is an option of resnet9_thin and resnet9; workload 'parabola' has no such "
+            "option, leave it out");
+  EXPECT_EQ(refusal("resnet9", {{"width", 0}}), "--width is 0; 1 to 4096 are possible");
+  EXPECT_EQ(refusal("resnet9", {{"width", 12}, {"servers", 2}}), "");
 }
 
 /// The rate of each step's update in a run of 240 steps of 64 examples, for the first parameter

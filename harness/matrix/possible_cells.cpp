@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -57,13 +58,14 @@ std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
 }
 
 void require_data(std::span<const MatrixCell> cells, const std::string& data_dir) {
-  std::set<std::pair<std::string, std::string>> loaded;
+  std::set<std::tuple<std::string, std::string, OptionValues>> loaded;
   for (const MatrixCell& cell : cells) {
     plan::RaceRequest request = plan::parse_run(cell.arguments);
     request.data_dir = data_dir;
     const workloads::Workload& workload = workloads::find_workload(request.workload);
     const std::string dataset = plan::dataset_of(request, workload);
-    if (!loaded.emplace(dataset, request.data).second) continue;
+    const OptionValues options = workloads::with_defaults(workload, request.options).given;
+    if (!loaded.emplace(dataset, request.data, options).second) continue;
     workloads::load_data(workload, dataset, plan::files_of(request));
   }
 }

@@ -31,7 +31,8 @@ std::map<int, double> stragglers_in(const RaceRequest& request, const Placement&
 workloads::DataFiles files_of(const RaceRequest& request) {
   return {.folder = request.data_dir,
           .check = request.data == "unverified" ? workloads::DataCheck::Unverified
-                                                : workloads::DataCheck::Verified};
+                                                : workloads::DataCheck::Verified,
+          .options = {.given = request.options}};
 }
 
 Placement place_without_data(const RaceRequest& request, const strategies::PassWatch& watch) {

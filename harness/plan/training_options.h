@@ -11,7 +11,8 @@
 
 namespace regatta::plan {
 
-/// Returns the folder of the data set's files, and whether unverified files are accepted.
+/// Returns the folder of the data set's files, whether unverified files are accepted, and the
+/// options.
 workloads::DataFiles files_of(const RaceRequest& request);
 
 /// Plans a run like place(), with the size of the data set from the table of data sets, without
