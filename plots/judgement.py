@@ -47,7 +47,7 @@ class Variant:
 
     strategy: str
     workers: int
-    options: tuple[tuple[str, int | str], ...]  # the strategy's, by name
+    options: tuple[tuple[str, int | str], ...]  # by name: the strategy's and the workload's
     dataset: str
     global_batch: int
     device: str
@@ -69,7 +69,7 @@ class Variant:
     others: tuple[tuple[str, str], ...] = ()  # fields that vary, without a member here
 
     def option(self, name: str) -> int | str | None:
-        """The value of an option; None if the strategy lacks the option, or it has no value."""
+        """The value of an option; None if the cell lacks the option, or it has no value."""
         return dict(self.options).get(name)
 
     @property

@@ -236,7 +236,7 @@ def cell_labels(judged: Json) -> list[str]:
 def _conditions(judged: Json) -> str:
     cells = [cell["cell"] for cell in judged["cells"]]
     unit = " %" if judged["target"]["metric"] == "accuracy" else ""
-    parts = [judged["dataset"], f"target {judged['target']['metric']} "
+    parts = [*judged["options"], judged["dataset"], f"target {judged['target']['metric']} "
              f"{judged['target']['value']:g}{unit}",
              "global batch " + counts_text(cell["global_batch"] for cell in cells),
              workers_text((cell["strategy"], cell["workers"], cell["threads_per_worker"])

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernels/graph/period.h"
-#include "strategies/option.h"
 #include "strategies/replicas.h"
+#include "strategies/strategy_options.h"
 
 namespace regatta::strategies {
 

@@ -18,14 +18,13 @@ struct Case {
   std::int64_t stages = 1;
   std::int64_t global_batch = 0;
   ElementType element = ElementType::F32;
-  strategies::OptionValues options = {};
+  OptionValues options = {};
   std::int64_t steps = 0;  ///< 0: steps_of() decides
 };
 
 inline std::string name_of(const Case& test) {
   std::string options;
-  for (const auto& [name, value] : test.options)
-    options += name + "_" + strategies::to_text(value) + "_";
+  for (const auto& [name, value] : test.options) options += name + "_" + to_text(value) + "_";
   return test.workload + "_" + identifier_of(test.strategy) + "_" + options +
          std::to_string(test.replicas) + "x" + std::to_string(test.stages) + "_batch_" +
          std::to_string(test.global_batch) + "_" + std::string(to_string(test.element)) +

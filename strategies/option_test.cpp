@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategies/option.h"
+#include "kernels/base/option.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,6 +53,12 @@ TEST(Options, HaveOneDeclarationANameAndAFlag) {
   EXPECT_EQ(option_named("staleness_bound").flag(), "--staleness-bound");
 }
 
+TEST(Options, OfWorkloadsHaveOtherNamesThanThoseOfStrategies) {
+  for (const Option* option : all_options()) {
+    for (const Option* other : workloads::all_options()) EXPECT_NE(option->name, other->name);
+  }
+}
+
 TEST(Options, OfACompositionAreThoseOfItsParts) {
   const auto options = options_of(find_strategies("all_reduce+model_parallel"));
   EXPECT_EQ(options, (std::vector<const Option*>{&kAlgorithm, &kTorusSides, &kBucketBytes,
@@ -64,6 +70,9 @@ TEST(Options, OfAnotherStrategyAreRefusedByName) {
   EXPECT_EQ(refusal("in_graph", {{"servers", 1}}),
             "--servers is an option of parameter_server and parameter_server_async; strategy "
             "'in_graph' has no such option, leave it out");
+  EXPECT_EQ(refusal("gossip", {{"servers", 1}}),
+            "--servers is an option of parameter_server and parameter_server_async; strategy "
+            "'gossip' has no such option (it has --overlap), leave it out");
   EXPECT_EQ(refusal("parameter_server", {{"servers", 1}, {"bucket_bytes", 0}}), "");
 }
 
@@ -74,6 +83,8 @@ TEST(Options, OutsideTheirRangeAreRefused) {
             "--backup-workers is 1025; 0 to 1024 are possible");
   EXPECT_EQ(refusal("async_shared", {{"staleness_bound", -1}}),
             "--staleness-bound is -1; 0 or more is possible");
+  EXPECT_EQ(refusal("parameter_server", {{"servers", "many"}}),
+            "--servers is many, which is of another type");
   EXPECT_EQ(refusal("async_shared", {{"sharing", "lockd"}}),
             "unknown sharing 'lockd'; did you mean 'locked'? (valid: relaxed locked)");
 }
@@ -84,15 +95,15 @@ TEST(Options, OfRealNumbersHaveARange) {
             "--outer-momentum is 1.5; 0 to 1 are possible");
   EXPECT_EQ(refusal("diloco", {{"outer_rate", std::nan("")}}),
             "--outer-rate is nan; 0 to 10 are possible");
-  EXPECT_EQ(StrategyOptions{}.real(option_named("outer_rate")), 0.7);
+  EXPECT_EQ(ChosenOptions{}.real(option_named("outer_rate")), 0.7);
   EXPECT_EQ(to_text(OptionValue(0.7)), "0.7");
   EXPECT_EQ(to_text(OptionValue(1.0)), "1");
 }
 
 TEST(Options, OfSeveralCountsAreAListOfThem) {
-  StrategyOptions options{.given = {{"stage_parts", "8,5"}}};
+  const ChosenOptions options{.given = {{"stage_parts", "8,5"}}};
   EXPECT_EQ(options.counts(kStageParts), (std::vector<std::int64_t>{8, 5}));
-  EXPECT_TRUE(StrategyOptions{}.counts(kStageParts).empty());
+  EXPECT_TRUE(ChosenOptions{}.counts(kStageParts).empty());
   for (const char* wrong :
        {"", "8,", ",5", "8,,5", "8;5", "8, 5", "0,13", "-1,2", "1e2", "99999999999999999999"}) {
     EXPECT_EQ(refusal("pipeline", {{"stage_parts", wrong}}),
@@ -119,12 +130,12 @@ TEST(Strategies, AreFoundByTheirNamesElsewhere) {
 }
 
 TEST(Options, ThatAreLeftOutHaveTheirUsualValue) {
-  const StrategyOptions none;
+  const ChosenOptions none;
   EXPECT_EQ(none.count(kServers), 1);
   EXPECT_EQ(none.choice(kAlgorithm), "ring");
   EXPECT_EQ(none.count_if_any(kStalenessBound), std::nullopt);
   EXPECT_FALSE(none.sides_if_any(kTorusSides));
-  const StrategyOptions some{.given = {{"servers", 3}, {"staleness_bound", 0}}};
+  const ChosenOptions some{.given = {{"servers", 3}, {"staleness_bound", 0}}};
   EXPECT_EQ(some.count(kServers), 3);
   EXPECT_EQ(some.count_if_any(kStalenessBound), 0);
 }
@@ -133,8 +144,10 @@ TEST(Options, BoundTheStalenessOfThePartThatHoldsTheParameters) {
   workloads::Recipe recipe;
   recipe.global_batch = recipe.train_examples = recipe.total_examples = 48;
   const Step step = workloads::find_workload("parabola").training(recipe);
-  const Step placed = apply(find_strategies("parameter_server_async"), step,
-                            {.replicas = 2, .given = {{"staleness_bound", 3}}});
+  StrategyOptions options;
+  options.replicas = 2;
+  options.given = {{"staleness_bound", 3}};
+  const Step placed = apply(find_strategies("parameter_server_async"), step, options);
   const Binding servers_apart = {
       .processes = 2, .process_of = [](const Place& place) { return place.role != Role::Server; }};
   const std::vector<Step> parts = partitioned(placed, servers_apart);

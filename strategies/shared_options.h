@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "kernels/graph/collective.h"
-#include "strategies/option.h"
+#include "strategies/strategy_options.h"
 
 namespace regatta::strategies {
 

@@ -126,26 +126,14 @@ std::string names_of_declarers(const Option& option) {
     const auto& own = each->options;
     if (std::find(own.begin(), own.end(), &option) != own.end()) names.push_back(each->name);
   }
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) text += i + 1 == names.size() ? " and " : ", ";
-    text += names[i];
-  }
-  return text;
+  return enumerated(names);
 }
 
 void check_options(const std::string& strategy, const OptionValues& given) {
-  const std::vector<const Option*> declared = options_of(find_strategies(strategy));
-  for (const Option* option : all_options()) {
-    const auto value = given.find(option->name);
-    if (value == given.end()) continue;
-    if (std::find(declared.begin(), declared.end(), option) == declared.end()) {
-      throw RunError(ErrorKind::Usage, option->flag() + " is an option of " +
-                                           names_of_declarers(*option) + "; strategy '" + strategy +
-                                           "' has no such option, leave it out");
-    }
-    option->check(value->second);
-  }
+  regatta::check_options(
+      given,
+      {.title = "strategy '" + strategy + "'", .options = options_of(find_strategies(strategy))},
+      all_options(), names_of_declarers);
 }
 
 std::vector<const Strategy*> find_strategies(const std::string& name) {

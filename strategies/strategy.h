@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernels/graph/graph.h"
-#include "strategies/option.h"
+#include "strategies/strategy_options.h"
 
 namespace regatta::strategies {
 
@@ -93,7 +93,7 @@ std::string names_of_declarers(const Option& option);
 
 /// Checks the options given for a strategy or composition. Throws: RunError(Usage) for an invalid
 /// value, and for an option that the strategy does not declare; the message lists the strategies
-/// that do.
+/// that do, and this one's options.
 void check_options(const std::string& strategy, const OptionValues& given);
 
 /// Returns the strategy with this name or, for a composition, its strategies in order. Throws:

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "strategies/option.h"
+#include "strategies/strategy_options.h"
 
 namespace regatta::strategies {
 

@@ -211,8 +211,8 @@ Workload airbench94() {
           .metric = Metric::Accuracy,
           .target = 94.0,
           .data_weights = whitening,
-          .training = train,
-          .evaluation = evaluate};
+          .build_training = train,
+          .build_evaluation = evaluate};
 }
 
 }  // namespace regatta::workloads

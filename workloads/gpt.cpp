@@ -6,14 +6,36 @@
 
 #include "kernels/base/error.h"
 #include "workloads/model.h"
+#include "workloads/shared_options.h"
 
 namespace regatta::workloads {
 namespace {
 
-using Block = GptSize::Block;
+struct Size {
+  explicit Size(const ChosenOptions& options)
+      : layers(options.count(kLayers)),
+        width(options.count(kWidth)),
+        heads(options.count(kHeads)),
+        context(options.count(kContext)),
+        vocabulary(options.count(kVocabulary)),
+        is_llama(options.choice(kBlock) == kLlama) {
+    if (width % heads == 0) return;
+    throw RunError(ErrorKind::Usage, "--heads is " + std::to_string(heads) +
+                                         ": heads divide the width, which is " +
+                                         std::to_string(width));
+  }
+
+  std::int64_t layers;
+  std::int64_t width;
+  std::int64_t heads;
+  std::int64_t context;
+  std::int64_t vocabulary;
+  bool is_llama;
+};
 
 constexpr double kDeviation = 0.02;  // GPT-2
 constexpr double kClip = 1.0;
+constexpr double kPeakRate = 3e-3;
 constexpr double kWarmup = 0.1;  ///< share of the run in which the rate rises
 
 Initializer normal(double deviation) {
@@ -21,22 +43,15 @@ Initializer normal(double deviation) {
 }
 
 /// Llama's hidden width: two thirds of 4 times the width, rounded up.
-std::int64_t hidden_of(const GptSize& size) {
+std::int64_t hidden_of(const Size& size) {
   constexpr std::int64_t kMultiple = 32;
-  if (size.block == Block::Gpt) return 4 * size.width;
+  if (!size.is_llama) return 4 * size.width;
   return (8 * size.width / 3 + kMultiple - 1) / kMultiple * kMultiple;
-}
-
-void require_heads(const GptSize& size) {
-  if (size.heads > 0 && size.width % size.heads == 0) return;
-  throw RunError(ErrorKind::Usage, "--heads is " + std::to_string(size.heads) +
-                                       ": heads divide the width, which is " +
-                                       std::to_string(size.width));
 }
 
 class Gpt {
  public:
-  Gpt(Model& model, const GptSize& size) : model_(model), size_(size) {
+  Gpt(Model& model, const Size& size) : model_(model), size_(size) {
     // GPT-2: what a block adds to the residual is scaled by the number of such terms.
     into_residual_ = normal(kDeviation / std::sqrt(2.0 * static_cast<double>(size.layers)));
   }
@@ -47,7 +62,7 @@ class Gpt {
     const Value table =
         model_.parameter("weight", {size_.vocabulary, size_.width}, normal(kDeviation));
     Value x = model_.embed(tokens, table);
-    if (size_.block == Block::Gpt) {
+    if (!size_.is_llama) {
       model_.layer("wpe");
       x = builder().positions(
           x, model_.parameter("weight", {size_.context, size_.width}, normal(kDeviation)));
@@ -64,7 +79,7 @@ class Gpt {
   Value normalize(Value x, const std::string& layer) {
     using Center = LayerNormalization::Center;
     model_.layer(layer);
-    const Center center = size_.block == Block::Gpt ? Center::Mean : Center::None;
+    const Center center = size_.is_llama ? Center::None : Center::Mean;
     return model_.layer_normalize(x, {.center = center});
   }
 
@@ -72,7 +87,7 @@ class Gpt {
     Value y = normalize(x, layer + ".norm1");
     model_.layer(layer + ".attention");
     y = model_.dense(y, model_.parameter("qkv", {3, size_.width, size_.width}, normal(kDeviation)));
-    if (size_.block == Block::Llama) y = builder().rotary(y, size_.heads);
+    if (size_.is_llama) y = builder().rotary(y, size_.heads);
     y = builder().attention(y, size_.heads);
     y = model_.dense(y, model_.parameter("proj", {size_.width, size_.width}, into_residual_));
     x = builder().add(x, y);
@@ -85,7 +100,7 @@ class Gpt {
 
   Value hidden(Value x) {
     const std::int64_t width = hidden_of(size_);
-    if (size_.block == Block::Gpt) {
+    if (!size_.is_llama) {
       return builder().gelu(
           model_.dense(x, model_.parameter("up", {width, size_.width}, normal(kDeviation))));
     }
@@ -94,16 +109,16 @@ class Gpt {
   }
 
   Model& model_;
-  const GptSize& size_;
+  const Size& size_;
   Initializer into_residual_;
 };
 
 /// Rises linearly to the peak in the first tenth of the steps and falls by half a cosine to a tenth
 /// of it. Step t has the rate peak (t + 1) / (warm-up steps + 1).
-Schedule learning_rate(const Recipe& recipe, const GptSize& size) {
+Schedule learning_rate(const Recipe& recipe) {
   const auto batch = static_cast<double>(recipe.global_batch);
   const auto total = static_cast<double>(recipe.total_examples);
-  const double peak = recipe.rate_scale * size.peak_rate;
+  const double peak = recipe.rate_scale * kPeakRate;
   const double warmup = std::floor(kWarmup * total / batch) * batch;
   Schedule schedule{.examples = {-batch}, .values = {0}};
   append_cosine(schedule,
@@ -111,7 +126,7 @@ Schedule learning_rate(const Recipe& recipe, const GptSize& size) {
   return schedule;
 }
 
-std::vector<Value> tokens(Model& model, std::int64_t batch, const GptSize& size) {
+std::vector<Value> tokens(Model& model, std::int64_t batch, const Size& size) {
   model.layer("input");
   const TensorType sequence{ElementType::I32, {size.context}};
   return model.builder().input(model.whole(batch), sequence, sequence);
@@ -124,22 +139,15 @@ Value loss_of(Model& model, Value logits, Value targets, std::int64_t tokens) {
                                                {.label_smoothing = 0, .divisor = tokens});
 }
 
-constexpr GptSize kThin{};
-
-Step train_thin(const Recipe& recipe) { return gpt_training(recipe, kThin); }
-Step evaluate_thin(const Recipe& recipe) { return gpt_evaluation(recipe, kThin); }
-
-}  // namespace
-
-Step gpt_training(const Recipe& recipe, const GptSize& size) {
-  require_heads(size);
+Step training(const Recipe& recipe) {
+  const Size size(recipe.options);
   require_no_groups(recipe);
   Model model(Mode::Training, recipe.element);
   const std::vector<Value> batch = tokens(model, recipe.global_batch, size);
   const Value logits = Gpt(model, size).logits(batch[0]);
   const Value loss = loss_of(model, logits, batch[1], recipe.global_batch * size.context);
-  const Schedule rate = learning_rate(recipe, size);
-  const bool by_sgd = size.updates == GptSize::Updates::Sgd;
+  const Schedule rate = learning_rate(recipe);
+  const bool by_sgd = recipe.options.choice(kOptimizer) == kPlainSgd;
   const auto optimizer = [rate, by_sgd](const std::string& parameter) -> Optimizer {
     if (by_sgd) return SgdOptions{.rate = rate, .momentum = 0.9};
     return AdamOptions{
@@ -150,8 +158,8 @@ Step gpt_training(const Recipe& recipe, const GptSize& size) {
                                       .gradient_clip = by_sgd ? 0 : kClip});
 }
 
-Step gpt_evaluation(const Recipe& recipe, const GptSize& size) {
-  require_heads(size);
+Step evaluation(const Recipe& recipe) {
+  const Size size(recipe.options);
   Model model(Mode::Evaluation, recipe.element);
   const std::vector<Value> batch = tokens(model, recipe.evaluation_batch, size);
   const Value logits = Gpt(model, size).logits(batch[0]);
@@ -159,21 +167,29 @@ Step gpt_evaluation(const Recipe& recipe, const GptSize& size) {
                                  recipe.evaluation_batch);
 }
 
+}  // namespace
+
 Workload gpt_thin() {
   return {
       .name = "gpt_thin",
       .tier = "standard",
       .summary = "GPT of 0.8 M parameters: 4 layers, width 128, context 64; 1,000 steps of AdamW",
       .data_sets = {"pairs", "text"},
-      .sequences = {.context = kThin.context, .vocabulary = kThin.vocabulary},
       .global_batch = 12,
       .epochs = 12000.0 / 16384,  // 1,000 steps
       .evaluation_every = 100 * 12,
       .evaluation_batch = 32,
       .metric = Metric::Loss,
       .target = 1.290,  // five of five seeds of another program cross it at steps 779 to 812
-      .training = train_thin,
-      .evaluation = evaluate_thin};
+      .options = {{&kLayers, 4},
+                  {&kWidth, 128},
+                  {&kHeads, 4},
+                  {&kContext, 64},
+                  {&kVocabulary, 256},
+                  {&kBlock, std::string(kBlocks[0])},
+                  {&kOptimizer, std::string(kOptimizers[0])}},
+      .build_training = training,
+      .build_evaluation = evaluation};
 }
 
 }  // namespace regatta::workloads

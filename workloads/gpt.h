@@ -7,32 +7,42 @@
 // train_shakespeare_char.py (recipe).
 #pragma once
 
-#include <cstdint>
+#include <array>
+#include <string_view>
 
+#include "kernels/base/option.h"
 #include "workloads/workload.h"
 
 namespace regatta::workloads {
 
-struct GptSize {
-  enum class Block : std::uint8_t { Gpt, Llama };
-  enum class Updates : std::uint8_t {
-    AdamW,
-    Sgd  ///< with momentum 0.9, without clipping
-  };
-  std::int64_t layers = 4;
-  std::int64_t width = 128;
-  std::int64_t heads = 4;
-  std::int64_t context = 64;      ///< tokens of a sequence
-  std::int64_t vocabulary = 256;  ///< a token is a byte
-  Block block = Block::Gpt;
-  Updates updates = Updates::AdamW;
-  double peak_rate = 3e-3;
-};
+inline constexpr Option kLayers = {
+    .name = "layers",
+    .help = "number of blocks of attention and feed-forward",
+    .unit = "",
+    .type = Count{.default_value = std::nullopt, .least = 1, .most = 1024}};
+
+inline constexpr Option kHeads = {
+    .name = "heads",
+    .help = "number of heads of attention, which divides the width",
+    .unit = "",
+    .type = Count{.default_value = std::nullopt, .least = 1, .most = 1024}};
+
+inline constexpr std::string_view kLlama = "llama";
+inline constexpr std::array<std::string_view, 2> kBlocks = {"gpt", kLlama};
+inline constexpr Option kBlock = {
+    .name = "block",
+    .help = "GPT-2's blocks, or Llama's with rotary positions, RMSNorm and SwiGLU",
+    .unit = "",
+    .type = Choice{.default_value = kBlocks[0], .words = kBlocks}};
+
+inline constexpr std::string_view kPlainSgd = "sgd";
+inline constexpr std::array<std::string_view, 2> kOptimizers = {"adamw", kPlainSgd};
+inline constexpr Option kOptimizer = {
+    .name = "optimizer",
+    .help = "AdamW with gradients clipped at norm 1, or SGD with momentum 0.9 without clipping",
+    .unit = "",
+    .type = Choice{.default_value = kOptimizers[0], .words = kOptimizers}};
 
 Workload gpt_thin();
-/// Return the workload's training step and evaluation step with a model of this size. Throw:
-/// RunError(Usage) if the heads do not divide the width.
-Step gpt_training(const Recipe& recipe, const GptSize& size);
-Step gpt_evaluation(const Recipe& recipe, const GptSize& size);
 
 }  // namespace regatta::workloads

@@ -157,11 +157,11 @@ TEST(GptThin, HasTheRatesOfItsRecipe) {
 }
 
 TEST(Gpt, RefusesHeadsThatDoNotDivideTheWidth) {
-  const GptSize size{.layers = 1, .width = 128, .heads = 3};
   Recipe recipe;
   recipe.global_batch = 2;
+  recipe.options.given["heads"] = 3;
   try {
-    (void)gpt_training(recipe, size);
+    (void)gpt_thin().training(recipe);
     FAIL() << "3 heads of 128 channels";
   } catch (const RunError& error) {
     EXPECT_STREQ(error.what(), "--heads is 3: heads divide the width, which is 128");

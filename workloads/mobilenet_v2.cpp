@@ -189,8 +189,8 @@ Workload mobilenet_v2() {
           .evaluation_batch = 500,
           .metric = Metric::Accuracy,
           .target = kTextbookTarget,
-          .training = train,
-          .evaluation = evaluate};
+          .build_training = train,
+          .build_evaluation = evaluate};
 }
 
 Workload mobilenet_v2_full() {
@@ -207,8 +207,8 @@ Workload mobilenet_v2_full() {
           // with a decay of 4e-5 (issues #29, #112), 92.2 for this very recipe (mmpretrain #141).
           // Only the last has the same schedule and decay.
           .target = 92.0,
-          .training = train_full,
-          .evaluation = evaluate};
+          .build_training = train_full,
+          .build_evaluation = evaluate};
 }
 
 }  // namespace regatta::workloads

@@ -6,55 +6,38 @@
 #include "workloads/mobilenet_v2.h"
 #include "workloads/parabola.h"
 #include "workloads/resnet9.h"
+#include "workloads/shared_options.h"
 
 namespace regatta::testing_support {
 namespace {
 
-constexpr workloads::Resnet9Size kResnet9{.width = 8, .normalization_group = 4};
+constexpr workloads::Resnet9Size kResnet9{.normalization_group = 4};
 constexpr workloads::Airbench94Size kAirbench94{.widths = {32, 64, 64}, .normalization_group = 32};
 constexpr workloads::MobileNetV2Size kMobileNetV2{.narrower = 4, .normalization_group = 8};
-constexpr workloads::GptSize kGpt{
-    .layers = 2, .width = 24, .heads = 3, .context = 8, .vocabulary = 16};
-
-template <workloads::GptSize kSize>
-workloads::Workload narrow_gpt(std::string_view name) {
+workloads::Workload narrow_gpt(std::string_view name, const std::string& block,
+                               const std::string& optimizer) {
   workloads::Workload narrow = workloads::gpt_thin();
   narrow.name = name;
-  narrow.training = [](const workloads::Recipe& recipe) {
-    return workloads::gpt_training(recipe, kSize);
-  };
-  narrow.evaluation = [](const workloads::Recipe& recipe) {
-    return workloads::gpt_evaluation(recipe, kSize);
-  };
+  narrow.options = {{&workloads::kLayers, 2},
+                    {&workloads::kWidth, 24},
+                    {&workloads::kHeads, 3},
+                    {&workloads::kContext, 8},
+                    {&workloads::kVocabulary, 16},
+                    {&workloads::kBlock, block},
+                    {&workloads::kOptimizer, optimizer}};
   return narrow;
-}
-
-constexpr workloads::GptSize with(workloads::GptSize::Block block) {
-  workloads::GptSize size = kGpt;
-  size.block = block;
-  return size;
-}
-
-constexpr workloads::GptSize with(workloads::GptSize::Updates updates) {
-  workloads::GptSize size = kGpt;
-  size.updates = updates;
-  return size;
 }
 
 }  // namespace
 
-workloads::Workload gpt_narrow() { return narrow_gpt<kGpt>("gpt_narrow"); }
-workloads::Workload llama_narrow() {
-  return narrow_gpt<with(workloads::GptSize::Block::Llama)>("llama_narrow");
-}
-workloads::Workload gpt_narrow_sgd() {
-  return narrow_gpt<with(workloads::GptSize::Updates::Sgd)>("gpt_narrow_sgd");
-}
+workloads::Workload gpt_narrow() { return narrow_gpt("gpt_narrow", "gpt", "adamw"); }
+workloads::Workload llama_narrow() { return narrow_gpt("llama_narrow", "llama", "adamw"); }
+workloads::Workload gpt_narrow_sgd() { return narrow_gpt("gpt_narrow_sgd", "gpt", "sgd"); }
 
 workloads::Workload parabola_clipped() {
   workloads::Workload clipped = workloads::parabola();
   clipped.name = "parabola_clipped";
-  clipped.training = [](const workloads::Recipe& recipe) {
+  clipped.build_training = [](const workloads::Recipe& recipe) {
     Step step = workloads::parabola().training(recipe);
     step.gradient_clip = 0.05;
     return step;
@@ -65,10 +48,11 @@ workloads::Workload parabola_clipped() {
 workloads::Workload resnet9_narrow() {
   workloads::Workload narrow = workloads::resnet9();
   narrow.name = "resnet9_narrow";
-  narrow.training = [](const workloads::Recipe& recipe) {
+  narrow.options = {{&workloads::kWidth, 8}};
+  narrow.build_training = [](const workloads::Recipe& recipe) {
     return workloads::resnet9_training(recipe, kResnet9);
   };
-  narrow.evaluation = [](const workloads::Recipe& recipe) {
+  narrow.build_evaluation = [](const workloads::Recipe& recipe) {
     return workloads::resnet9_evaluation(recipe, kResnet9);
   };
   return narrow;
@@ -77,10 +61,10 @@ workloads::Workload resnet9_narrow() {
 workloads::Workload airbench94_narrow() {
   workloads::Workload narrow = workloads::airbench94();
   narrow.name = "airbench94_narrow";
-  narrow.training = [](const workloads::Recipe& recipe) {
+  narrow.build_training = [](const workloads::Recipe& recipe) {
     return workloads::airbench94_training(recipe, kAirbench94);
   };
-  narrow.evaluation = [](const workloads::Recipe& recipe) {
+  narrow.build_evaluation = [](const workloads::Recipe& recipe) {
     return workloads::airbench94_evaluation(recipe, kAirbench94);
   };
   return narrow;
@@ -89,10 +73,10 @@ workloads::Workload airbench94_narrow() {
 workloads::Workload mobilenet_v2_narrow() {
   workloads::Workload narrow = workloads::mobilenet_v2();
   narrow.name = "mobilenet_v2_narrow";
-  narrow.training = [](const workloads::Recipe& recipe) {
+  narrow.build_training = [](const workloads::Recipe& recipe) {
     return workloads::mobilenet_v2_training(recipe, kMobileNetV2);
   };
-  narrow.evaluation = [](const workloads::Recipe& recipe) {
+  narrow.build_evaluation = [](const workloads::Recipe& recipe) {
     return workloads::mobilenet_v2_evaluation(recipe, kMobileNetV2);
   };
   return narrow;
@@ -101,10 +85,10 @@ workloads::Workload mobilenet_v2_narrow() {
 workloads::Workload mobilenet_v2_full_narrow() {
   workloads::Workload narrow = workloads::mobilenet_v2_full();
   narrow.name = "mobilenet_v2_full_narrow";
-  narrow.training = [](const workloads::Recipe& recipe) {
+  narrow.build_training = [](const workloads::Recipe& recipe) {
     return workloads::mobilenet_v2_full_training(recipe, kMobileNetV2);
   };
-  narrow.evaluation = [](const workloads::Recipe& recipe) {
+  narrow.build_evaluation = [](const workloads::Recipe& recipe) {
     return workloads::mobilenet_v2_evaluation(recipe, kMobileNetV2);
   };
   return narrow;

@@ -58,8 +58,8 @@ Workload parabola() {
           .evaluation_batch = 50,
           .metric = Metric::Loss,
           .target = 0.05,  // 19 of 20 reference runs reach it (results/xeon-2-cores/reference)
-          .training = training,
-          .evaluation = evaluation};
+          .build_training = training,
+          .build_evaluation = evaluation};
 }
 
 }  // namespace regatta::workloads

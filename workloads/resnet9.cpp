@@ -4,6 +4,7 @@
 #include <string>
 
 #include "workloads/model.h"
+#include "workloads/shared_options.h"
 
 namespace regatta::workloads {
 namespace {
@@ -18,8 +19,7 @@ constexpr double kLogitScale = 0.125;
 constexpr Resnet9Size kFull{};
 // With groups of 8, up to 8 workers can share a batch of 64. They cost 2 to 4 points of accuracy
 // (results/xeon-no-amx-2-cores/normalization_groups); the target allows for that.
-constexpr Resnet9Size kThin{
-    .width = 16, .normalization_group = 8, .peak_rate = 0.15, .peak_at = 0.3};
+constexpr Resnet9Size kThin{.normalization_group = 8, .peak_rate = 0.15, .peak_at = 0.3};
 
 Value block(Model& model, const std::string& layer, Value x, std::int64_t channels,
             const Resnet9Size& size) {
@@ -36,9 +36,8 @@ Value residual(Model& model, const std::string& layer, Value x, std::int64_t cha
   return model.builder().add(x, second);
 }
 
-/// Shapes: images [B, 32, 32, 3] to logits [B, 10].
-Value network(Model& model, Value images, const Resnet9Size& size) {
-  const std::int64_t w = size.width;
+/// Shapes: images [B, 32, 32, 3] to logits [B, 10]. `w`: the model's width.
+Value network(Model& model, Value images, std::int64_t w, const Resnet9Size& size) {
   Value x = block(model, "prep", images, w, size);
   x = model.builder().max_pool(block(model, "layer1", x, 2 * w, size), kHalve);
   x = residual(model, "layer1", x, 2 * w, size);
@@ -83,7 +82,7 @@ Step resnet9_training(const Recipe& recipe, Resnet9Size size) {
   model.layer("input");
   const std::vector<Value> batch =
       model.images(recipe.global_batch, kExample, augmentation(Mode::Training));
-  const Value logits = network(model, batch[0], size);
+  const Value logits = network(model, batch[0], recipe.options.count(kWidth), size);
   model.layer("loss");
   const Value loss = model.builder().softmax_cross_entropy(
       logits, batch[1], {.label_smoothing = 0, .divisor = recipe.global_batch});
@@ -102,7 +101,7 @@ Step resnet9_evaluation(const Recipe& recipe, const Resnet9Size& size) {
   model.layer("input");
   const std::int64_t examples = recipe.evaluation_batch;
   const std::vector<Value> batch = model.images(examples, kExample, augmentation(Mode::Evaluation));
-  const Value logits = network(model, batch[0], size);
+  const Value logits = network(model, batch[0], recipe.options.count(kWidth), size);
   return model.finish_classification(logits, batch[1], examples);
 }
 
@@ -127,8 +126,9 @@ Workload resnet9() {
           .evaluation_batch = 500,
           .metric = Metric::Accuracy,
           .target = 94.0,
-          .training = train_full,
-          .evaluation = evaluate_full};
+          .options = {{&kWidth, 64}},
+          .build_training = train_full,
+          .build_evaluation = evaluate_full};
 }
 
 Workload resnet9_thin() {
@@ -143,8 +143,9 @@ Workload resnet9_thin() {
           .evaluation_batch = 250,
           .metric = Metric::Accuracy,
           .target = 60.0,  // reached in all of 20 reference runs: 66.2 to 75.9, median 72.1
-          .training = train_thin,
-          .evaluation = evaluate_thin};
+          .options = {{&kWidth, 16}},
+          .build_training = train_thin,
+          .build_evaluation = evaluate_thin};
 }
 
 }  // namespace regatta::workloads

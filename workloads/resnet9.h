@@ -11,9 +11,8 @@
 
 namespace regatta::workloads {
 
-/// The parameters in which resnet9 and its smaller variants differ.
+/// The parameters in which resnet9 and its smaller variants differ, besides their options.
 struct Resnet9Size {
-  std::int64_t width = 64;                ///< number of channels of the first layer
   std::int64_t normalization_group = 32;  ///< number of examples that are normalised together
   double peak_rate = 0.4;                 ///< highest learning rate, for the mean loss
   double peak_at = 5.0 / 24;  ///< the point of the run with the highest rate, as a fraction
@@ -21,7 +20,8 @@ struct Resnet9Size {
 
 Workload resnet9();
 Workload resnet9_thin();
-/// Return the workload's training step and evaluation step with a model of this size.
+/// Return the workload's training step and evaluation step with a model of this size. The recipe
+/// has a value for kWidth.
 Step resnet9_training(const Recipe& recipe, Resnet9Size size);
 Step resnet9_evaluation(const Recipe& recipe, const Resnet9Size& size);
 

@@ -18,6 +18,7 @@
 #include "workloads/mobilenet_v2.h"
 #include "workloads/parabola.h"
 #include "workloads/resnet9.h"
+#include "workloads/shared_options.h"
 
 namespace regatta::workloads {
 namespace {
@@ -45,7 +46,7 @@ DataSets load_shapes(const DataFiles&) {
 }
 
 DataSets load_pairs(const DataFiles& files) {
-  const auto& [context, vocabulary] = files.sequences;
+  const auto [context, vocabulary] = sequences_of(files.options);
   check(context > 0, "a workload that trains on pairs has a context");
   if (vocabulary < kPairsSymbols) {
     throw RunError(ErrorKind::Usage, "pairs has " + std::to_string(kPairsSymbols) +
@@ -57,11 +58,11 @@ DataSets load_pairs(const DataFiles& files) {
 }
 
 DataSets load_text_parts(const DataFiles& files) {
-  DataSets data = load_text(files.folder, files.sequences);
+  DataSets data = load_text(files.folder, sequences_of(files.options));
   return {.train = with_digest(std::move(data.train)), .test = with_digest(std::move(data.test))};
 }
 DataSetSizes sizes_of_text_parts(const DataFiles& files) {
-  return sizes_of_text(files.folder, files.sequences);
+  return sizes_of_text(files.folder, sequences_of(files.options));
 }
 
 DataSets load_cifar10_parts(const DataFiles& files) {
@@ -80,8 +81,14 @@ const DataSource& source_of(const Workload& workload, const std::string& name) {
 /// Replaces what is empty by the defaults of the data set and the workload.
 DataFiles complete(DataFiles files, const DataSource& source, const Workload& workload) {
   if (files.folder.empty()) files.folder = source.folder;
-  if (files.sequences == Sequences{}) files.sequences = workload.sequences;
+  files.options = chosen_options(workload, files.options.given);
   return files;
+}
+
+/// The recipe with a checked value for each of the workload's options.
+Recipe completed(const Workload& workload, Recipe recipe) {
+  recipe.options = chosen_options(workload, recipe.options.given);
+  return recipe;
 }
 
 }  // namespace
@@ -103,6 +110,51 @@ Shows shows_of(std::string_view workload) {
 
 bool reaches(Metric metric, double value, double target) {
   return metric == Metric::Accuracy ? value >= target : value <= target;
+}
+
+Step Workload::training(const Recipe& of) const { return build_training(completed(*this, of)); }
+
+Step Workload::evaluation(const Recipe& of) const { return build_evaluation(completed(*this, of)); }
+
+ChosenOptions with_defaults(const Workload& workload, const OptionValues& given) {
+  ChosenOptions options;
+  for (const auto& [option, default_value] : workload.options) {
+    const auto found = given.find(option->name);
+    options.given.emplace(option->name, found == given.end() ? default_value : found->second);
+  }
+  return options;
+}
+
+ChosenOptions chosen_options(const Workload& workload, const OptionValues& given) {
+  OptionOwner owner{.title = "workload '" + std::string(workload.name) + "'", .options = {}};
+  for (const WorkloadOption& each : workload.options) owner.options.push_back(each.option);
+  check_options(given, owner, all_options(), names_of_declarers);
+  return with_defaults(workload, given);
+}
+
+std::span<const Option* const> all_options() {
+  static const std::vector<const Option*> all = [] {
+    std::vector<const Option*> options;
+    for (const Workload& workload : all_workloads()) {
+      for (const auto& [option, default_value] : workload.options) {
+        if (std::find(options.begin(), options.end(), option) == options.end())
+          options.push_back(option);
+      }
+    }
+    return options;
+  }();
+  return all;
+}
+
+std::string names_of_declarers(const Option& option) {
+  std::vector<std::string_view> names;
+  for (const Workload& workload : all_workloads()) {
+    const bool declares =
+        std::any_of(workload.options.begin(), workload.options.end(),
+                    [&](const WorkloadOption& each) { return each.option == &option; });
+    if (declares) names.push_back(workload.name);
+  }
+  return enumerated(names);
 }
 
 std::int64_t normalization_group_of(const Recipe& recipe, std::int64_t own) {
@@ -207,9 +259,14 @@ DataSets load_data(const Workload& workload, const std::string& name, const Data
   return source.load(complete(files, source, workload));
 }
 
-std::optional<double> bits_per_byte(const Workload& workload, double loss) {
+Sequences sequences_of(const ChosenOptions& options) {
+  if (!options.given.contains(kContext.name)) return {};
+  return {.context = options.count(kContext), .vocabulary = options.count(kVocabulary)};
+}
+
+std::optional<double> bits_per_byte(const Sequences& sequences, double loss) {
   constexpr std::int64_t kBytes = 256;
-  return workload.vocabulary == kBytes ? std::optional(loss / std::numbers::ln2) : std::nullopt;
+  return sequences.vocabulary == kBytes ? std::optional(loss / std::numbers::ln2) : std::nullopt;
 }
 
 std::string digest_of(const DataSets& data) {

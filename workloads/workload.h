@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/base/option.h"
 #include "kernels/data/data_set.h"
 #include "kernels/graph/graph.h"
 #include "workloads/data/cifar10.h"
@@ -29,6 +30,14 @@ struct Recipe {
   ElementType element = ElementType::F32;           ///< element type of activations and weights
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's own
   std::vector<float> data_weights;                  ///< result of data_weights_of(); may be empty
+  ChosenOptions options = {};  ///< of the workload; others given here are ignored
+};
+
+/// An option that a workload declares. Several workloads may declare the same one with different
+/// defaults; the option's own default is not used.
+struct WorkloadOption {
+  const Option* option = nullptr;
+  OptionValue default_value = {};
 };
 
 /// Whether a workload's batch size is that of all replicas together or of each replica.
@@ -63,7 +72,6 @@ struct Workload {
   std::string_view summary;
   Shows shows = Shows::Learning;
   std::vector<std::string_view> data_sets;  ///< the first is the default
-  Sequences sequences = {};                 ///< the examples of a language model
   /// Element types of activations and weights that a run may choose.
   std::vector<std::string_view> dtypes = {"f32", "bf16"};
   /// Default size of the global batch with one replica. Units: examples.
@@ -75,16 +83,30 @@ struct Workload {
   std::int64_t evaluation_batch = 0;
   Metric metric = Metric::Accuracy;
   double target = 0;  ///< justified in the recipe's source file
-  /// Number of tokens of an example that is a sequence; 0: examples are not sequences.
-  std::int64_t tokens_per_example = 0;
-  std::int64_t vocabulary = 0;  ///< of these tokens; 256: they are bytes
   /// Computes the initial weights that depend on the data; null if all depend on the seed only.
   std::vector<float> (*data_weights)(const DataSet& train) = nullptr;
-  Step (*training)(const Recipe& recipe) = nullptr;
-  /// Builds the evaluation step. Its Step::losses are the loss and, for Metric::Accuracy, the
+  std::vector<WorkloadOption> options = {};
+  /// These two build the steps. The recipe has a value for each of the workload's options.
+  Step (*build_training)(const Recipe& recipe) = nullptr;
+  Step (*build_evaluation)(const Recipe& recipe) = nullptr;
+
+  /// Returns the training step. Throws: RunError(Usage) for a recipe that cannot be.
+  Step training(const Recipe& of) const;
+  /// Returns the evaluation step. Its Step::losses are the loss and, for Metric::Accuracy, the
   /// number of correct examples.
-  Step (*evaluation)(const Recipe& recipe) = nullptr;
+  Step evaluation(const Recipe& of) const;
 };
+
+/// Returns the values of the workload's options: those given, and its defaults. Checks nothing.
+ChosenOptions with_defaults(const Workload& workload, const OptionValues& given);
+/// Checks the given values, then as with_defaults(). Throws: RunError(Usage) for an invalid value,
+/// and for an option of other workloads; the message lists these, and the workload's own options.
+ChosenOptions chosen_options(const Workload& workload, const OptionValues& given);
+
+/// Returns the options of all workloads, each once, in the order of the table.
+std::span<const Option* const> all_options();
+/// Returns the names of the workloads that declare `option`, such as `resnet9_thin and resnet9`.
+std::string names_of_declarers(const Option& option);
 
 /// Returns the workload's initial weights that depend on the data; empty if all depend on the seed
 /// only. Throws: RunError(Data).
@@ -106,11 +128,12 @@ const std::vector<Workload>& all_workloads();
 /// suggests the nearest valid name.
 const Workload& find_workload(const std::string& name);
 
-/// The folder of a data set's files, the treatment of unverified files, and the form of examples.
+/// The folder of a data set's files, the treatment of unverified files, and the options of the
+/// workload that the data may depend on.
 struct DataFiles {
   std::string folder;  ///< empty: DataSource::folder
   DataCheck check = DataCheck::Verified;
-  Sequences sequences = {};  ///< zeros: Workload::sequences
+  ChosenOptions options = {};
 };
 
 /// A row of the table of data sets.
@@ -118,6 +141,7 @@ struct DataSource {
   std::string_view name;
   std::optional<DataSetSizes> sizes;  ///< empty: sizes_of() computes them from the user's files
   std::string_view folder;  ///< default folder of its files; empty: the program generates it
+  /// Loads both parts. `files` has a value for each of the workload's options.
   DataSets (*load)(const DataFiles& files) = nullptr;
   DataSetSizes (*sizes_of)(const DataFiles& files) = nullptr;
 };
@@ -141,12 +165,15 @@ bool is_made(std::string_view data_set);
 void require_usable(const Workload& workload, const std::string& data_set);
 
 /// Returns the data set `name`, generated or read from files. Throws: RunError(Usage) if the
-/// workload cannot use it, or if no digest of it is published and `files.check` is Unverified;
-/// RunError(Data) if a file is missing, damaged or, unless allowed, unverified.
+/// workload cannot use it, as chosen_options(), or if no digest of it is published and
+/// `files.check` is Unverified; RunError(Data) if a file is missing, damaged or, unless allowed,
+/// unverified.
 DataSets load_data(const Workload& workload, const std::string& name, const DataFiles& files);
 
+/// Returns the sequences that a workload with these values of all its options reads.
+Sequences sequences_of(const ChosenOptions& options);
 /// Returns a mean loss per token, in nats, as bits per byte; empty unless tokens are bytes.
-std::optional<double> bits_per_byte(const Workload& workload, double loss);
+std::optional<double> bits_per_byte(const Sequences& sequences, double loss);
 
 /// Returns one digest, computed from the digests of both parts.
 std::string digest_of(const DataSets& data);

@@ -5,12 +5,14 @@
 
 #include <cmath>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
 #include "kernels/distribute/traffic.h"
 #include "kernels/runtime/schedule.h"
+#include "workloads/shared_options.h"
 
 namespace regatta::workloads {
 namespace {
@@ -35,14 +37,17 @@ TEST(Workloads, KnowTheSizesOfDataSetsThatTheyCanMake) {
 }
 
 TEST(Workloads, ReadSequencesOfTheirContext) {
-  const Workload reader{.name = "reader", .data_sets = {"pairs", "text"}, .sequences = {8, 16}};
+  const Workload reader{.name = "reader",
+                        .data_sets = {"pairs", "text"},
+                        .options = {{&kContext, 8}, {&kVocabulary, 16}}};
   const DataSets pairs = load_data(reader, "pairs", {});
   EXPECT_EQ(pairs.train.inputs.dims, std::vector<std::int64_t>{8});
   EXPECT_EQ(pairs.train.count, sizes_of(reader, "pairs", {}).train);
   EXPECT_EQ(pairs.test.count, sizes_of(reader, "pairs", {}).test);
   EXPECT_EQ(pairs.train.digest.size(), 32U);
-  EXPECT_EQ(load_data(reader, "pairs", {.sequences = {4, 16}}).test.inputs.dims.front(), 4);
-  EXPECT_THROW((void)load_data(reader, "pairs", {.sequences = {4, 15}}), RunError);
+  EXPECT_EQ(load_data(reader, "pairs", {.options = {{{"context", 4}}}}).test.inputs.dims.front(),
+            4);
+  EXPECT_THROW((void)load_data(reader, "pairs", {.options = {{{"vocabulary", 15}}}}), RunError);
   EXPECT_FALSE(data_set_sizes("text").has_value());
   EXPECT_THROW((void)sizes_of(reader, "text", {.folder = "absent"}), RunError);
 }
@@ -50,7 +55,9 @@ TEST(Workloads, ReadSequencesOfTheirContext) {
 TEST(Workloads, ReadTextFromTheFolderThatIsGiven) {
   const testing_support::ScratchFolder folder;
   std::ofstream(folder.path() / "text") << std::string(100, 'a');
-  const Workload reader{.name = "reader", .data_sets = {"pairs", "text"}, .sequences = {4, 256}};
+  const Workload reader{.name = "reader",
+                        .data_sets = {"pairs", "text"},
+                        .options = {{&kContext, 4}, {&kVocabulary, 256}}};
   const DataFiles files{.folder = folder.path()};
   const DataSets data = load_data(reader, "text", files);
   EXPECT_EQ(data.train.count, 22);  // of 90 bytes
@@ -77,12 +84,9 @@ TEST(Workloads, HaveTheModelFlopsOfTheirProducts) {
 }
 
 TEST(Workloads, GiveLossesInBitsPerByteIfTokensAreBytes) {
-  Workload workload = find_workload("parabola");
-  EXPECT_FALSE(bits_per_byte(workload, 1));
-  workload.vocabulary = 256;
-  EXPECT_DOUBLE_EQ(*bits_per_byte(workload, std::log(8)), 3);
-  workload.vocabulary = 50'257;
-  EXPECT_FALSE(bits_per_byte(workload, 1));
+  EXPECT_FALSE(bits_per_byte({}, 1));
+  EXPECT_DOUBLE_EQ(*bits_per_byte({.context = 8, .vocabulary = 256}, std::log(8)), 3);
+  EXPECT_FALSE(bits_per_byte({.context = 8, .vocabulary = 50'257}, 1));
 }
 
 Recipe recipe_in_groups(std::int64_t examples) {
@@ -119,6 +123,57 @@ TEST(Workloads, RefuseGroupsThatABatchHasNoWholeNumberOf) {
 
 TEST(Workloads, RefuseGroupsWhereNothingIsNormalised) {
   EXPECT_THROW((void)find_workload("parabola").training(recipe_in_groups(2)), RunError);
+}
+
+/// The number of channels of the first convolution.
+std::int64_t width_of(const Step& step) {
+  for (const Node& node : step.graph.nodes()) {
+    if (node.op == Op::Convolution) return node.outputs.front().dim(3);
+  }
+  return 0;
+}
+
+TEST(WorkloadOptions, HaveADefaultForEachWorkload) {
+  Recipe recipe = recipe_in_groups(16);
+  recipe.evaluation_batch = 4;
+  for (const auto& [name, width] : {std::pair("resnet9", 64), std::pair("resnet9_thin", 16)}) {
+    const Workload& workload = find_workload(name);
+    recipe.options.given = {{"servers", 2}};  // a strategy's, which says nothing here
+    EXPECT_EQ(width_of(workload.training(recipe)), width);
+    recipe.options.given = {{"width", 12}};
+    EXPECT_EQ(width_of(workload.training(recipe)), 12);
+    EXPECT_EQ(width_of(workload.evaluation(recipe)), 12);
+  }
+}
+
+TEST(WorkloadOptions, HaveValidDefaultsAndOneDeclarationAName) {
+  std::set<std::string_view> names;
+  for (const Option* option : all_options()) {
+    EXPECT_TRUE(names.insert(option->name).second) << option->name << " is declared twice";
+    EXPECT_FALSE(option->help.empty()) << option->name;
+  }
+  for (const Workload& workload : all_workloads()) {
+    for (const auto& [option, default_value] : workload.options) {
+      EXPECT_NO_THROW(option->check(default_value)) << workload.name << option->name;
+    }
+  }
+}
+
+TEST(WorkloadOptions, AreRefusedByNameWhereTheyAreNoneOrOutOfRange) {
+  const auto refusal = [](const std::string& workload, const OptionValues& given) -> std::string {
+    try {
+      (void)chosen_options(find_workload(workload), given);
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Usage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal("parabola", {{"width", 12}}),
+            "--width is an option of resnet9_thin and resnet9; workload 'parabola' has no such "
+            "option, leave it out");
+  EXPECT_EQ(refusal("resnet9", {{"width", 0}}), "--width is 0; 1 to 4096 are possible");
+  EXPECT_EQ(refusal("resnet9", {{"width", 12}, {"servers", 2}}), "");
 }
 
 /// The rate of each step's update in a run of 240 steps of 64 examples, for the first parameter

@@ -37,6 +37,13 @@ void list_below(std::ostream& out, const std::string& text) {
   out << system::in_columns(std::string(kIndent, ' ') + text, kIndent) << '\n';
 }
 
+/// Prints the flags of a strategy or workload, if it has any.
+void list_options(std::ostream& out, const std::vector<std::string>& flags) {
+  if (flags.empty()) return;
+  const std::string name = "      options: ";
+  out << system::in_columns(fmt::format("{}{}", name, fmt::join(flags, " ")), name.size()) << '\n';
+}
+
 void list_workloads(std::ostream& out) {
   out << "workloads: tier, target, global batch, data sets\n";
   for (const workloads::Workload& workload : workloads::all_workloads()) {
@@ -50,15 +57,12 @@ void list_workloads(std::ostream& out) {
                     fmt::join(workload.data_sets, ", "));
     out << system::in_columns(facts, kFactsBegin) << '\n';
     list_below(out, std::string(workload.summary));
+    std::vector<std::string> flags;
+    for (const auto& [option, by_default] : workload.options) {
+      flags.push_back(option->flag() + ' ' + regatta::to_text(by_default));
+    }
+    list_options(out, flags);
   }
-}
-
-void list_options(std::ostream& out, std::span<const strategies::Option* const> options) {
-  const std::string name = "      options: ";
-  std::string line = name;
-  for (const strategies::Option* option : options) line += option->flag() + ' ';
-  line.pop_back();
-  out << system::in_columns(line, name.size()) << '\n';
 }
 
 void list_strategies(std::ostream& out) {
@@ -68,7 +72,9 @@ void list_strategies(std::ostream& out) {
                                           to_string(strategy->exchange), strategy->term);
     out << system::in_columns(facts, kColumns) << '\n';
     list_below(out, std::string(strategy->summary));
-    if (!strategy->options.empty()) list_options(out, strategy->options);
+    std::vector<std::string> flags;
+    for (const Option* option : strategy->options) flags.push_back(option->flag());
+    list_options(out, flags);
   }
   const std::string both = fmt::format("  {:22} ", "a+b");
   out << system::in_columns(both + "applies a, then b, such as all_reduce+model_parallel",

@@ -15,44 +15,39 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json json_of(const Option& option, const std::optional<OptionValue>& by_default) {
+  Json json = {{"name", option.name}, {"help", option.help}, {"unit", option.unit}};
+  json["default"] = nullptr;
+  if (by_default) std::visit([&json](const auto& one) { json["default"] = one; }, *by_default);
+  if (const auto* choice = std::get_if<Choice>(&option.type)) {
+    for (const std::string_view word : choice->words) json["words"].push_back(word);
+  }
+  if (const auto* count = std::get_if<Count>(&option.type)) {
+    json["least"] = count->least;
+    json["most"] = count->most;
+  }
+  if (const auto* real = std::get_if<Real>(&option.type)) {
+    json["least"] = real->least;
+    json["most"] = real->most;
+  }
+  return json;
+}
+
 Json workloads() {
   Json all = Json::array();
   for (const workloads::Workload& each : workloads::all_workloads()) {
+    Json options = Json::array();
+    for (const auto& [option, by_default] : each.options) {
+      options.push_back(json_of(*option, by_default));
+    }
     all.push_back({{"name", each.name},
                    {"summary", each.summary},
                    {"tier", each.tier},
                    {"metric", to_string(each.metric)},
                    {"target", each.target},
                    {"global_batch", each.global_batch},
-                   {"data_sets", each.data_sets}});
-  }
-  return all;
-}
-
-Json json_of(const strategies::OptionValue& value) {
-  return std::visit([](const auto& one) { return Json(one); }, value);
-}
-
-Json options_of(const strategies::Strategy& strategy) {
-  Json all = Json::array();
-  for (const strategies::Option* option : strategy.options) {
-    const std::optional<strategies::OptionValue> by_default = option->default_value();
-    Json json = {{"name", option->name},
-                 {"help", option->help},
-                 {"unit", option->unit},
-                 {"default", by_default ? json_of(*by_default) : Json(nullptr)}};
-    if (const auto* choice = std::get_if<strategies::Choice>(&option->type)) {
-      for (const std::string_view word : choice->words) json["words"].push_back(word);
-    }
-    if (const auto* count = std::get_if<strategies::Count>(&option->type)) {
-      json["least"] = count->least;
-      json["most"] = count->most;
-    }
-    if (const auto* real = std::get_if<strategies::Real>(&option->type)) {
-      json["least"] = real->least;
-      json["most"] = real->most;
-    }
-    all.push_back(std::move(json));
+                   {"data_sets", each.data_sets},
+                   {"options", std::move(options)}});
   }
   return all;
 }
@@ -60,13 +55,17 @@ Json options_of(const strategies::Strategy& strategy) {
 Json strategies() {
   Json all = Json::array();
   for (const strategies::Strategy* each : strategies::all_strategies()) {
+    Json options = Json::array();
+    for (const Option* option : each->options) {
+      options.push_back(json_of(*option, option->default_value()));
+    }
     all.push_back({{"name", each->name},
                    {"term", each->term},
                    {"summary", each->summary},
                    {"exchange", to_string(each->exchange)},
                    {"runs_as", runnable_name(*each)},
                    {"colour", each->colour},
-                   {"options", options_of(*each)}});
+                   {"options", std::move(options)}});
   }
   return all;
 }

@@ -69,9 +69,9 @@ class Row {
     for (const auto& [name, value] : pairs) texts.push_back(name + '=' + value);
     add_text(column, fmt::format("{}", fmt::join(texts, "; ")));
   }
-  void add(const std::string& column, const strategies::OptionValues& options) {
+  void add(const std::string& column, const OptionValues& options) {
     std::map<std::string, std::string> pairs;
-    for (const auto& [name, value] : options) pairs.emplace(name, strategies::to_text(value));
+    for (const auto& [name, value] : options) pairs.emplace(name, to_text(value));
     add(column, pairs);
   }
   void add(const std::string& column, const std::vector<KernelChoice>& kernels) {

@@ -113,7 +113,8 @@ std::optional<std::int64_t> share_of_replica(const record::Cell& cell,
                           .training({.global_batch = cell.global_batch,
                                      .train_examples = sizes.train,
                                      .total_examples = sizes.train,
-                                     .normalization_group = cell.normalization_group});
+                                     .normalization_group = cell.normalization_group,
+                                     .options = {.given = cell.options}});
     if (cell.global_batch % (replicas * step.normalization_group) != 0) return std::nullopt;
   } catch (const RunError&) {
     return std::nullopt;

@@ -22,6 +22,11 @@ const workloads::Workload* workload_of(const record::Cell& cell) {
   return nullptr;
 }
 
+/// The defaults of the workload's options.
+OptionValues usual_options(const workloads::Workload* workload) {
+  return workload == nullptr ? OptionValues{} : workloads::with_defaults(*workload, {}).given;
+}
+
 /// The cell with nothing but workload, strategy and workers requested.
 record::Cell default_cell(const record::Cell& cell, const workloads::Workload* workload) {
   record::Cell defaults;
@@ -40,13 +45,19 @@ record::Cell default_cell(const record::Cell& cell, const workloads::Workload* w
   return defaults;
 }
 
-void add_options(const record::Cell& cell, record::CellPart part, std::vector<Trait>& traits) {
-  const strategies::OptionValues unusual = unusual_options(cell);
-  for (const auto& [name, value] : cell.options) {
-    traits.push_back({.name = name,
-                      .value = strategies::to_text(value),
-                      .part = part,
-                      .is_default = !unusual.contains(name)});
+/// Adds a trait for each option. Cells with other values of the workload's options train another
+/// model, so these are settings of the workload; the strategy's have the field's part.
+void add_options(const record::Cell& cell, const workloads::Workload* workload,
+                 record::CellPart part, std::vector<Trait>& traits) {
+  const OptionValues usual = usual_options(workload), unusual = unusual_options(cell);
+  for (const auto& [name, value] : options_of(cell)) {
+    const auto own = usual.find(name);
+    const bool is_own = own != usual.end();
+    traits.push_back(
+        {.name = name,
+         .value = to_text(value),
+         .part = is_own ? record::CellPart{.reach = record::CellPart::Reach::Workload} : part,
+         .is_default = is_own ? value == own->second : !unusual.contains(name)});
   }
 }
 
@@ -81,7 +92,7 @@ std::vector<Trait> traits_of(const record::Record& record) {
   for (const record::CellText& each : record::texts_of(record.cell)) {
     const bool is_default = each.text == (same++)->text;
     if (each.name == "options") {
-      add_options(record.cell, each.part, traits);
+      add_options(record.cell, workload, each.part, traits);
     } else if (each.part.role != record::CellPart::Role::Seed) {
       traits.push_back(
           {.name = each.name, .value = each.text, .part = each.part, .is_default = is_default});
@@ -133,9 +144,16 @@ std::string machine_name(const system::MachineFacts& machine) {
   return name;
 }
 
-strategies::OptionValues unusual_options(const record::Cell& cell) {
-  strategies::OptionValues unusual = cell.options;
-  for (const strategies::Option* option : strategies::all_options()) {
+OptionValues options_of(const record::Cell& cell) {
+  OptionValues options = cell.options;
+  options.merge(usual_options(workload_of(cell)));
+  return options;
+}
+
+OptionValues unusual_options(const record::Cell& cell) {
+  OptionValues unusual = cell.options;
+  for (const auto& [name, value] : usual_options(workload_of(cell))) unusual.erase(name);
+  for (const Option* option : strategies::all_options()) {
     const auto found = unusual.find(option->name);
     if (found != unusual.end() && found->second == option->default_value()) unusual.erase(found);
   }

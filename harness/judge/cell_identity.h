@@ -48,7 +48,10 @@ std::string work_key(const record::Record& record);
 /// `2 cores of Intel(R) Xeon(R) Processor`.
 std::string machine_name(const system::MachineFacts& machine);
 
+/// Returns the cell's options, with the workload's defaults of those that an older record lacks.
+OptionValues options_of(const record::Cell& cell);
+
 /// Returns the strategy's options that differ from their defaults.
-strategies::OptionValues unusual_options(const record::Cell& cell);
+OptionValues unusual_options(const record::Cell& cell);
 
 }  // namespace regatta::judge

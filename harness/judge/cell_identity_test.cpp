@@ -96,6 +96,18 @@ TEST(CellIdentity, TellsRunsApartThatAreEvaluatedAtTheEndAlone) {
   EXPECT_NE(workload_key(late), workload_key(usual()));
 }
 
+TEST(CellIdentity, TellsRunsOfOtherOptionsOfTheWorkloadApart) {
+  record::Record usual_width = usual(), wide = usual();
+  usual_width.cell.options["width"] = 16;  // as the record without it, which is older
+  EXPECT_EQ(cell_name(usual_width), cell_name(usual()));
+  EXPECT_EQ(cell_key(usual_width), cell_key(usual()));
+  wide.cell.options["width"] = 32;
+  EXPECT_EQ(cell_name(wide), "resnet9_thin single (1 worker, width=32)");
+  EXPECT_NE(request_key(wide), request_key(usual()));
+  EXPECT_NE(workload_key(wide), workload_key(usual()));
+  EXPECT_TRUE(unusual_options(wide.cell).empty());  // the strategy has none
+}
+
 TEST(CellIdentity, TellsMachinesApartByACpuLimitThatBinds) {
   system::MachineFacts machine{.cpu = "A CPU", .cores_available = 2, .cores_used = 1};
   EXPECT_EQ(machine_name(machine), "1 core of A CPU");

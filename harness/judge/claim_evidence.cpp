@@ -170,11 +170,11 @@ bool is_unusual(const Contestant& contestant, std::string_view option) {
   return contestant.options.contains(option);
 }
 
-strategies::OptionValues options_under(const std::string& strategy, const Contestant& contestant) {
-  strategies::OptionValues shared;
+OptionValues options_under(const std::string& strategy, const Contestant& contestant) {
+  OptionValues shared;
   const strategies::Strategy* const other = strategy_of(strategy);
   if (other == nullptr) return shared;
-  for (const strategies::Option* option : other->options) {
+  for (const Option* option : other->options) {
     const auto found = contestant.options.find(option->name);
     if (found != contestant.options.end()) shared.insert(*found);
   }
@@ -196,8 +196,8 @@ std::optional<Contestant> exchanging_always(Contestant contestant) {
   const strategies::Strategy* strategy = strategy_of(contestant.strategy);
   if (strategy == nullptr || strategy->exchange != strategies::Exchange::Periodic)
     return std::nullopt;
-  const strategies::OptionValue always = std::int64_t{1};
-  for (const strategies::Option* option : strategy->options) {
+  const OptionValue always = std::int64_t{1};
+  for (const Option* option : strategy->options) {
     if (option->name != "sync_every") continue;
     const auto period =
         contestant.options.try_emplace("sync_every", *option->default_value()).first;
@@ -216,7 +216,7 @@ bool is_compressed(const Contestant& contestant) {
 std::string text_of(const Contestant& contestant) {
   std::string text = contestant.strategy + " (" + system::plural(contestant.workers, "worker");
   for (const auto& [option, value] : contestant.options) {
-    text += fmt::format(", {}={}", option, strategies::to_text(value));
+    text += fmt::format(", {}={}", option, to_text(value));
   }
   if (contestant.rate_scale != 1) text += fmt::format(", rate x {}", contestant.rate_scale);
   if (!contestant.straggler.empty()) text += ", straggler " + contestant.straggler;

@@ -33,7 +33,7 @@ namespace regatta::judge {
 /// workers: one line of a figure. The seed is not one of them.
 struct Contestant {
   std::string strategy;
-  strategies::OptionValues options;  ///< the strategy's options that differ from their defaults
+  OptionValues options;  ///< the strategy's options that differ from their defaults
   std::int64_t workers = 1;
   std::int64_t stages = 1;
   std::int64_t processes = 1;
@@ -48,7 +48,7 @@ struct Contestant {
 bool is_unusual(const Contestant& contestant, std::string_view option);
 
 /// Returns the contestant's non-default options that `strategy` declares, too.
-strategies::OptionValues options_under(const std::string& strategy, const Contestant& contestant);
+OptionValues options_under(const std::string& strategy, const Contestant& contestant);
 
 using Runs = std::vector<const record::Record*>;
 

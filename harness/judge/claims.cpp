@@ -28,7 +28,7 @@ std::string label(const Contestant& contestant, const Field& field) {
 const std::pair<const Contestant, Runs>* counterpart(const Field& field, const Contestant& of,
                                                      const std::string& strategy,
                                                      std::optional<std::int64_t> processes) {
-  const strategies::OptionValues options = options_under(strategy, of);
+  const OptionValues options = options_under(strategy, of);
   const std::pair<const Contestant, Runs>* found = nullptr;
   for (const auto& cell : field.runs) {
     const Contestant& other = cell.first;

@@ -246,8 +246,7 @@ Claim reduction_loads_one_device(std::span<const Field> fields) {
     const auto to_one = [](const Contestant& contestant) {
       const auto algorithm = contestant.options.find("all_reduce");
       return contestant.strategy == "all_reduce" && contestant.workers > 1 &&
-             algorithm != contestant.options.end() &&
-             strategies::to_text(algorithm->second) == "reduce_to_one";
+             algorithm != contestant.options.end() && to_text(algorithm->second) == "reduce_to_one";
     };
     const ByWorkers one = by_workers(field, to_one, busiest);
     const ByWorkers ring = by_workers(field, is_ring, busiest);

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "harness/judge/cell_identity.h"
 #include "harness/judge/example_graph.h"
 #include "harness/judge/judgement.h"
 #include "harness/record/record_fields.h"
@@ -45,7 +46,9 @@ Json finite(const std::optional<double>& value) { return value ? finite(*value) 
 /// Converts the run's cell to JSON as in the record, without the seed.
 Json cell_json(const record::Record& run) {
   Json cell = Json::object();
-  for (const auto& [name, value] : record::lines_of(run.cell)) {
+  record::Cell complete = run.cell;
+  complete.options = options_of(run.cell);
+  for (const auto& [name, value] : record::lines_of(complete)) {
     if (name != "seed") cell.emplace(name, Json::parse(value));
   }
   return cell;
@@ -272,6 +275,18 @@ Json software_of(const WorkloadJudgement& workload) {
   return all;
 }
 
+/// The workload's options that differ from its defaults, such as `width 32`.
+Json unusual_options_of_workload(const record::Record& record) {
+  const OptionValues options = options_of(record.cell);
+  Json texts = Json::array();
+  for (const Trait& trait : traits_of(record)) {
+    const bool is_of_workload = trait.part.reach == record::CellPart::Reach::Workload;
+    if (!is_of_workload || trait.is_default || !options.contains(trait.name)) continue;
+    texts.push_back(trait.name + ' ' + trait.value);
+  }
+  return texts;
+}
+
 Json to_json(const WorkloadJudgement& workload) {
   const record::Record& record = *workload.cells.front().runs.front();
   Json cells = Json::array();
@@ -286,6 +301,7 @@ Json to_json(const WorkloadJudgement& workload) {
   return {{"workload", record.cell.workload},
           {"shows", to_string(workloads::shows_of(record.cell.workload))},
           {"dataset", record.cell.dataset},
+          {"options", unusual_options_of_workload(record)},
           {"target", object_of(record.target)},
           {"machine", object_of(record.machine)},
           {"virtual_time", record.simulated.has_value()},

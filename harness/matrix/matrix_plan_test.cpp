@@ -87,6 +87,15 @@ TEST(MatrixPlan, RejectsWhatCannotRunWithTheReason) {
   EXPECT_THAT(rejected[1].reason, HasSubstr("did you mean 'parabola'"));
 }
 
+TEST(MatrixPlan, HasKeysForOptionsOfWorkloads) {
+  MatrixPlan plan = parse_matrix(
+      "[[race]]\nworkload = ['parabola', 'resnet9_thin']\nwidth = [16, 32]\n", "m.toml");
+  EXPECT_EQ(reject_invalid(plan).size(), 2U);  // those of parabola
+  ASSERT_EQ(plan.cells.size(), 2U);
+  EXPECT_EQ(plan.cells[0].key, "resnet9_thin single (1 worker)");
+  EXPECT_EQ(plan.cells[1].key, "resnet9_thin single (1 worker, width=32)");
+}
+
 TEST(MatrixPlan, KeepsTheCellsThatFitIntoTheSlurmJobThatItIsIn) {
   const testing_support::Variables of_job{{"SLURM_JOB_ID", "7"},
                                           {"SLURM_TASKS_PER_NODE", "1(x2)"},

@@ -60,15 +60,15 @@ std::vector<RejectedCell> reject_invalid(MatrixPlan& plan, const std::string& da
 }
 
 void require_data(std::span<const MatrixCell> cells, const std::string& data_dir) {
-  std::set<std::tuple<std::string, std::string, workloads::Sequences>> loaded;
+  std::set<std::tuple<std::string, std::string, OptionValues>> loaded;
   for (const MatrixCell& cell : cells) {
     plan::RaceRequest request = plan::parse_run(cell.arguments);
     request.data_dir = data_dir;
     const workloads::Workload& workload = workloads::find_workload(request.workload);
     const std::string dataset = plan::dataset_of(request, workload);
-    const workloads::DataFiles files = plan::files_of(request);
-    if (!loaded.emplace(dataset, request.data, files.sequences).second) continue;
-    workloads::load_data(workload, dataset, files);
+    const OptionValues options = workloads::with_defaults(workload, request.options).given;
+    if (!loaded.emplace(dataset, request.data, options).second) continue;
+    workloads::load_data(workload, dataset, plan::files_of(request));
   }
 }
 

@@ -73,7 +73,7 @@ TEST(CaptureRule, AllowsWhatCanBeRecordedAndRefusesWhatCannot) {
         "all_reduce", "all_reduce+powersgd", "all_reduce+top_k", "all_reduce+bf16_compress",
         "sharded", "sharded+powersgd", "local_sgd", "diloco", "gossip", "parameter_server"}) {
     RaceRequest request = request_of(strategy);
-    const std::vector<const strategies::Option*> declared =
+    const std::vector<const Option*> declared =
         strategies::options_of(strategies::find_strategies(strategy));
     if (std::find(declared.begin(), declared.end(), &strategies::kAlgorithm) != declared.end()) {
       request.options["all_reduce"] = "reduce_to_one";

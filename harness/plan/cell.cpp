@@ -15,8 +15,8 @@ record::Cell cell_of(const RaceRequest& request, const Placement& placement,
   record::Cell cell = request;
   cell.recipe = placement.workload->recipe;
   cell.dataset = facts.dataset;
-  cell.options.clear();
-  for (const strategies::Option* option : strategies::options_of(placement.strategies)) {
+  cell.options = placement.recipe.options.given;
+  for (const Option* option : strategies::options_of(placement.strategies)) {
     if (const auto value = placement.options.find(*option)) {
       cell.options.emplace(option->name, *value);
     }

@@ -260,6 +260,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples,
   check_name("cuda_graph", request.cuda_graph, {"auto", "on", "off"});
   check_name("evaluate", request.evaluate, {"often", "end"});
   strategies::check_options(request.strategy, request.options);
+  placement.recipe.options = workloads::chosen_options(*placement.workload, request.options);
   placement.options.given = request.options;
   check_algorithm(request, placement);
   deal_workers(request, placement);
@@ -313,7 +314,7 @@ void set_data_weights(Placement& placement, std::vector<float> weights) {
 
 std::optional<std::string> nccl_algorithm(const RaceRequest& request) {
   const std::string algorithm =
-      strategies::StrategyOptions{.given = request.options}.choice(strategies::kAlgorithm);
+      ChosenOptions{.given = request.options}.choice(strategies::kAlgorithm);
   if (!is_gpu(request.device) || !comm::is_nccl_algorithm(algorithm)) return std::nullopt;
   return algorithm;
 }

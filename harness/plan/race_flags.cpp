@@ -15,8 +15,8 @@ namespace regatta::plan {
 namespace {
 
 template <typename T>
-CLI::Option* declare_number(CLI::App& app, const strategies::Option& option,
-                            strategies::OptionValues& given, const std::string& text) {
+CLI::Option* declare_number(CLI::App& app, const Option& option, OptionValues& given,
+                            const std::string& text) {
   return app
       .add_option_function<std::string>(
           option.flag(),
@@ -26,12 +26,12 @@ CLI::Option* declare_number(CLI::App& app, const strategies::Option& option,
       ->type_name(type_text<T>());
 }
 
-CLI::Option* declare_flag(CLI::App& app, const strategies::Option& option,
-                          strategies::OptionValues& given, const std::string& text) {
-  if (std::holds_alternative<strategies::Real>(option.type)) {
+CLI::Option* declare_flag(CLI::App& app, const Option& option, OptionValues& given,
+                          const std::string& text) {
+  if (std::holds_alternative<Real>(option.type)) {
     return declare_number<double>(app, option, given, text);
   }
-  if (std::holds_alternative<strategies::Count>(option.type)) {
+  if (std::holds_alternative<Count>(option.type)) {
     return declare_number<std::int64_t>(app, option, given, text);
   }
   return app.add_option_function<std::string>(
@@ -41,13 +41,26 @@ CLI::Option* declare_flag(CLI::App& app, const strategies::Option& option,
 }
 
 /// Declares a strategy's option; its help begins with the strategies that declare it.
-void declare(CLI::App& app, const strategies::Option& option, strategies::OptionValues& given) {
+void declare(CLI::App& app, const Option& option, OptionValues& given) {
   const std::string help =
       "for " + strategies::names_of_declarers(option) + ": " + std::string(option.help);
-  const std::optional<strategies::OptionValue> by_default = option.default_value();
+  const std::optional<OptionValue> by_default = option.default_value();
   CLI::Option* flag =
       declare_flag(app, option, given, by_default ? help : help + " (default: none)");
-  if (by_default) flag->default_str(strategies::to_text(*by_default));
+  if (by_default) flag->default_str(to_text(*by_default));
+}
+
+/// Declares an option of workloads; its help has the default of each.
+void declare_of_workloads(CLI::App& app, const Option& option, OptionValues& given) {
+  std::string defaults;
+  for (const workloads::Workload& workload : workloads::all_workloads()) {
+    const OptionValues usual = workloads::with_defaults(workload, {}).given;
+    const auto found = usual.find(option.name);
+    if (found == usual.end()) continue;
+    defaults +=
+        (defaults.empty() ? "" : ", ") + std::string(workload.name) + ' ' + to_text(found->second);
+  }
+  declare_flag(app, option, given, std::string(option.help) + " (default: " + defaults + ')');
 }
 
 /// Options declared from here on belong to the group in the help.
@@ -57,6 +70,7 @@ using record::flag_group::kCell;
 using record::flag_group::kCompute;
 using record::flag_group::kData;
 using record::flag_group::kLength;
+constexpr const char* kOptionsOfWorkloads = "Options of workloads";
 constexpr const char* kOptionsOfReplicas = "Options of strategies of replicas";
 constexpr const char* kOptionsOfMeans = "Options of strategies that exchange parameters";
 constexpr const char* kOptionsOfCompression = "Options of strategies that compress gradients";
@@ -202,7 +216,7 @@ void set_arguments(RaceRequest& request, const std::vector<std::string>& argumen
 
 /// True if only strategies of the kind declare the option.
 template <typename Kind>
-bool is_only_of(const strategies::Option& option, Kind&& is_of_kind) {
+bool is_only_of(const Option& option, Kind&& is_of_kind) {
   const auto strategies = strategies::all_strategies();
   return std::all_of(strategies.begin(), strategies.end(), [&](const strategies::Strategy* each) {
     return is_of_kind(*each) ||
@@ -210,7 +224,7 @@ bool is_only_of(const strategies::Option& option, Kind&& is_of_kind) {
   });
 }
 
-const char* group_of(const strategies::Option& option) {
+const char* group_of(const Option& option) {
   const auto has_stages = [](const strategies::Strategy& each) {
     return strategies::share_a_replica(each.workers);
   };
@@ -229,7 +243,11 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
   declare_fields(app, request, record::CellFlag::Of::AllGraphs);
   app.get_option("--workload")->required();
   declare_stages(app, request);
-  for (const strategies::Option* option : strategies::all_options()) {
+  begin_group(app, kOptionsOfWorkloads);
+  for (const Option* option : workloads::all_options()) {
+    declare_of_workloads(app, *option, request.options);
+  }
+  for (const Option* option : strategies::all_options()) {
     begin_group(app, group_of(*option));
     declare(app, *option, request.options);
   }
@@ -255,7 +273,8 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
             system::NumberRange<std::int64_t>{.least = 1, .most = kMostSeeds});
   begin_group(app, kLength);
   add_value(app, "--target", request.target,
-            "value of the metric that has to be reached (default: the workload's)");
+            "value of the metric that has to be reached; the workload's options do not change it "
+            "(default: the workload's)");
   begin_group(app, kCompute);
   add_value(app, "--threads", request.threads, "cores that the run owns; 0: all available");
   add_value(

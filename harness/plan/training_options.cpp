@@ -32,7 +32,7 @@ workloads::DataFiles files_of(const RaceRequest& request) {
   return {.folder = request.data_dir,
           .check = request.data == "unverified" ? workloads::DataCheck::Unverified
                                                 : workloads::DataCheck::Verified,
-          .sequences = workloads::find_workload(request.workload).sequences};
+          .options = {.given = request.options}};
 }
 
 Placement place_without_data(const RaceRequest& request, const strategies::PassWatch& watch) {

@@ -12,7 +12,7 @@
 namespace regatta::plan {
 
 /// Returns the folder of the data set's files, whether unverified files are accepted, and the
-/// sequences of the workload. Throws: RunError(Usage) if there is no such workload.
+/// options.
 workloads::DataFiles files_of(const RaceRequest& request);
 
 /// Plans a run like place(), without loading the data set: its size is in the table of data sets or

@@ -75,18 +75,22 @@ def shown(default: Any) -> str:
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def option_flags() -> dict[str, str]:
-    """The flags that strategies declare, with their defaults."""
-    listed = json.loads(output_of("list", "strategies", "--format", "json"))["strategies"]
-    options = {one["name"]: one["default"] for strategy in listed for one in strategy["options"]}
-    return {"--" + name.replace("_", "-"):
-            "(default: none)" if default is None else f"={shown(default)}"
-            for name, default in options.items()}
+def option_flags(of: str) -> dict[str, str]:
+    """The flags that strategies or workloads declare, with their defaults."""
+    flags = {}
+    for owner in json.loads(output_of("list", of, "--format", "json"))[of]:
+        for one in owner["options"]:
+            default = "(default: none)" if one["default"] is None else f"={shown(one['default'])}"
+            if of == "workloads":
+                default = f"{owner['name']} {shown(one['default'])}"
+            flags.setdefault("--" + one["name"].replace("_", "-"), []).append(default)
+    return {flag: f"(default: {', '.join(defaults)})" if of == "workloads" else defaults[0]
+            for flag, defaults in flags.items()}
 
 
 class Help(unittest.TestCase):
     def test_names_every_flag_with_its_default(self) -> None:
-        options = option_flags()
+        options = option_flags("strategies") | option_flags("workloads")
         self.assertGreaterEqual(len(options), 6)
         for subcommand, flags in FLAGS.items():
             if subcommand in ("run", "graph", "calibrate"):
@@ -120,9 +124,10 @@ class Help(unittest.TestCase):
         self.assertEqual(groups["What races"],
                          ["--workload", "--strategy", "--workers", "--stages", "--seed",
                           "--seeds"])
-        options = [flag for title, flags in groups.items() if title.startswith("Options of str")
-                   for flag in flags]
-        self.assertEqual(sorted(options), sorted(option_flags()))
+        for of in ("strategies", "workloads"):
+            options = [flag for title, flags in groups.items()
+                       if title.startswith(f"Options of {of}") for flag in flags]
+            self.assertEqual(sorted(options), sorted(option_flags(of)))
         self.assertEqual(groups["Output"][0], "--out")
         self.assertGreaterEqual(len(groups), 6)
         graph = set(re.findall(r"(?m)^(\S.*):$", output_of("graph", "--help"))) - {"Options"}

@@ -103,8 +103,9 @@ class Processes(unittest.TestCase):
 
     def test_average_running_statistics_like_one_process(self) -> None:
         cell = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "16",
-                "--steps", "3", "--strategy", "all_reduce", "--workers", "2")
+                "--steps", "3", "--strategy", "all_reduce", "--workers", "2", "--width", "8")
         one, several = record_of(*cell), record_of(*cell, "--processes", "2")
+        self.assertEqual(several["cell"]["options"]["width"], 8)
         self.assertEqual(losses_of(several), losses_of(one))
         self.assertEqual(several["checksums"], one["checksums"])
 

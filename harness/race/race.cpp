@@ -52,7 +52,8 @@ void Race::train() {
         {.loss = first.loss,
          .metric = first.metric,
          .parameter_norm = first.parameter_norm,
-         .bits_per_byte = bits_per_byte(*placement_.workload, first.loss)});
+         .bits_per_byte =
+             bits_per_byte(workloads::sequences_of(placement_.recipe.options), first.loss)});
   }
   report(begin.examples, Occasion::Evaluation);
   const run::Ticker ticker([this, is_told = false]() mutable {
@@ -125,7 +126,8 @@ void Race::evaluate(std::int64_t examples) {
       .loss = judgement.loss,
       .metric = judgement.metric,
       .parameter_norm = judgement.parameter_norm,
-      .bits_per_byte = bits_per_byte(*placement_.workload, judgement.loss)};
+      .bits_per_byte =
+          bits_per_byte(workloads::sequences_of(placement_.recipe.options), judgement.loss)};
   const bool reached =
       workloads::reaches(placement_.workload->metric, judgement.metric, record_.target.value);
   {

@@ -125,7 +125,8 @@ void Race::describe(const std::string& dataset) {
   record_.target = {.metric = std::string(to_string(workload.metric)),
                     .value = request_.target.value_or(workload.target)};
   record_.model_flops_per_step = placement_.model_flops;
-  if (workload.tokens_per_example > 0) record_.tokens_per_example = workload.tokens_per_example;
+  const std::int64_t tokens = workloads::sequences_of(placement_.recipe.options).context;
+  if (tokens > 0) record_.tokens_per_example = tokens;
   record_.run_id = system::random_hexadecimal(system::kRunIdBytes);
   record_.timestamp = system::utc_timestamp();
   record_.round = request_.round;

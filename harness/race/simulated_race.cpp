@@ -62,7 +62,7 @@ record::Record simulated_race(const plan::RaceRequest& request) {
   record.examples_per_s =
       static_cast<double>(simulation.examples_seen()) / (simulation.now() * 1e-9);
   record.model_flops_per_step = placement.model_flops;
-  if (const std::int64_t tokens = placement.workload->tokens_per_example; tokens > 0) {
+  if (const auto tokens = workloads::sequences_of(placement.recipe.options).context; tokens > 0) {
     record.tokens_per_example = tokens;
     record.tokens_per_s = record.examples_per_s * static_cast<double>(tokens);
   }

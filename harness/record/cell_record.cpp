@@ -17,10 +17,10 @@ std::string text_of(const std::optional<T>& value) {
   return value ? text_of(*value) : "none";
 }
 std::string text_of(const std::vector<Straggler>& stragglers) { return straggler_text(stragglers); }
-std::string text_of(const strategies::OptionValues& options) {
+std::string text_of(const OptionValues& options) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : options) {
-    texts.push_back(fmt::format("{}={}", name, strategies::to_text(value)));
+    texts.push_back(fmt::format("{}={}", name, to_text(value)));
   }
   return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
 }

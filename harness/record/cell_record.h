@@ -13,7 +13,7 @@
 
 #include "kernels/base/about.h"
 #include "kernels/base/fields.h"
-#include "strategies/option.h"
+#include "kernels/base/option.h"
 
 namespace regatta::record {
 
@@ -37,7 +37,7 @@ struct Cell {
   std::string dataset;
   std::optional<std::string> unverified_data;
   std::string strategy;
-  strategies::OptionValues options;
+  OptionValues options;
   std::int64_t workers = 1;
   std::int64_t stages = 1;
   std::string device = "cpu";
@@ -137,8 +137,8 @@ void for_each_field(T& part, Field&& field) {
               .help =
                   "how to train it in parallel (regatta list strategies); a+b applies a, then b"}});
   field("options", part.options,
-        About{.text = "The strategy's options by name (regatta list strategies), with the value "
-                      "given or the default; options without a value are left out.",
+        About{.text = "The options of the strategy and of the workload by name (regatta list), "
+                      "with the value given or the default; options without a value are left out.",
               .since = 2},
         CellPart{.role = kContestant});
   field(

@@ -25,7 +25,7 @@ Json to_json(const T& value) {
   return value;
 }
 Json to_json(Status status) { return to_string(status); }
-Json to_json(const strategies::OptionValues& values) {
+Json to_json(const OptionValues& values) {
   Json object = Json::object();
   for (const auto& [name, value] : values) {
     std::visit([&object, &name = name](const auto& one) { object.emplace(name, one); }, value);

@@ -78,7 +78,7 @@ void read(const nlohmann::json& json, const std::string& path,
   for (const auto& [name, text] : json.items()) read(text, path + '.' + name, value[name]);
 }
 
-void read(const nlohmann::json& json, const std::string& path, strategies::OptionValue& value) {
+void read(const nlohmann::json& json, const std::string& path, OptionValue& value) {
   if (json.is_string()) {
     read(json, path, value.emplace<std::string>());
   } else if (json.is_number_float()) {
@@ -88,7 +88,7 @@ void read(const nlohmann::json& json, const std::string& path, strategies::Optio
   }
 }
 
-void read(const nlohmann::json& json, const std::string& path, strategies::OptionValues& values) {
+void read(const nlohmann::json& json, const std::string& path, OptionValues& values) {
   if (!json.is_object()) fail(path, "an object");
   for (const auto& [name, value] : json.items()) read(value, path + '.' + name, values[name]);
 }
@@ -156,7 +156,7 @@ void read_options_of_old(const nlohmann::json& cell, Cell& into) {
   for (const strategies::Strategy* strategy : strategies::all_strategies()) {
     const std::string parts = '+' + into.strategy + '+';
     if (parts.find('+' + std::string(strategy->name) + '+') == parts.npos) continue;
-    for (const strategies::Option* option : strategy->options) {
+    for (const Option* option : strategy->options) {
       const auto found = cell.find(option->name);
       if (found == cell.end() || found->is_null()) continue;
       read(*found, "cell." + std::string(option->name), into.options[std::string(option->name)]);

@@ -125,13 +125,13 @@ TEST(RecordReader, ReadsOptionsOfOlderRecordsFromTheirFields) {
                {"staleness_bound", nullptr},
                {"strategy", "parameter_server_async"}});
   EXPECT_EQ(record_from_json(json.dump()).cell.options,
-            (strategies::OptionValues{{"bucket_bytes", 4096}, {"servers", 2}}));
+            (OptionValues{{"bucket_bytes", 4096}, {"servers", 2}}));
   cell["strategy"] = "single";
-  EXPECT_EQ(record_from_json(json.dump()).cell.options, strategies::OptionValues{});
+  EXPECT_EQ(record_from_json(json.dump()).cell.options, OptionValues{});
   cell["strategy"] = "all_reduce+model_parallel";
   cell["all_reduce"] = "ring";
   EXPECT_EQ(record_from_json(json.dump()).cell.options,
-            (strategies::OptionValues{{"all_reduce", "ring"}, {"bucket_bytes", 4096}}));
+            (OptionValues{{"all_reduce", "ring"}, {"bucket_bytes", 4096}}));
 }
 
 TEST(RecordReader, ReadsTheLengthOfOlderRecordsFromTheirCommand) {

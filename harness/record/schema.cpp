@@ -184,7 +184,7 @@ class Schema {
   Json type_of(Status, const About& about, const std::string& path) {
     return type_of(std::string(), about, path);
   }
-  Json type_of(const strategies::OptionValues&, const About&, const std::string&) {
+  Json type_of(const OptionValues&, const About&, const std::string&) {
     return {{"type", "object"}, {"additionalProperties", {{"type", {"number", "string"}}}}};
   }
   Json type_of(const std::map<std::string, std::string>&, const About&, const std::string&) {

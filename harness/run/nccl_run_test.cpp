@@ -117,7 +117,7 @@ TEST(NcclRun, IsToldByItsRecord) {
   EXPECT_EQ(plan::link_between(setup.placement), "NCCL");
   const record::Cell cell =
       plan::cell_of(setup.request, setup.placement, {.dataset = "shapes", .cores = 2});
-  EXPECT_EQ(strategies::to_text(cell.options.at("all_reduce")), "ring");
+  EXPECT_EQ(to_text(cell.options.at("all_reduce")), "ring");
   EXPECT_EQ(cell.cuda_graph, "off");
   EXPECT_EQ(system::environment_facts().at("NCCL_ALGO"), "Ring");
   plan::RaceRequest on_cpus = setup.request;

@@ -22,7 +22,7 @@ struct Trial {
   std::string strategy;
   std::int64_t workers = 3;
   std::int64_t processes = 1;  ///< of workers; 0: one per worker, and servers beside them
-  strategies::OptionValues options = {};
+  OptionValues options = {};
   std::uint64_t seed = 1;  ///< of the cluster's compute times
   std::map<int, double> stragglers = {};
   double spread = 0.5;

@@ -23,7 +23,7 @@ using Training = testing_support::SummedTraining;
 struct ShareCase {
   On on = On::Emulated;
   std::string strategy = "sharded";
-  strategies::OptionValues given = {};
+  OptionValues given = {};
   std::int64_t replicas = 1;
 };
 
@@ -42,7 +42,7 @@ std::vector<ShareCase> share_cases() {
 
 std::string name_of_shares(const testing::TestParamInfo<ShareCase>& info) {
   std::string name = testing_support::identifier_of(info.param.strategy) + "_" +
-                     strategies::to_text(info.param.given.begin()->second) + "_" +
+                     to_text(info.param.given.begin()->second) + "_" +
                      std::to_string(info.param.replicas) + "_replicas";
   std::replace(name.begin(), name.end(), '.', '_');
   return name + (info.param.on == On::Gpu ? "_gpu" : "_emulated");

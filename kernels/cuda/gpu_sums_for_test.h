@@ -24,7 +24,7 @@ enum class SumBy { Host, Gpu };
 struct SummedRun {
   std::string strategy = "all_reduce";
   std::string algorithm = "ring";
-  strategies::OptionValues given = {};
+  OptionValues given = {};
   std::int64_t replicas = 3;
   std::int64_t inline_bytes = 0;  ///< 0: sums run in lanes of their own
   std::int64_t bucket_bytes = 0;  ///< 0: one sum for each parameter

@@ -42,7 +42,7 @@ const Case kImages[] = {{"resnet9_narrow", 8, 2, ElementType::F32, 2e-3},
 /// A strategy with its options.
 struct Way {
   std::string strategy;
-  strategies::OptionValues options = {};
+  OptionValues options = {};
   std::int64_t replicas = 2;
   std::int64_t stages = 1;
   bool is_captured = true;  ///< whether its steps are also launched as one
@@ -85,15 +85,13 @@ std::vector<Way> all_ways() {
     ways.push_back({.strategy = strategy, .options = {{"share", 0.5}}});
   }
   ways.push_back({.strategy = "sharded+powersgd"});
-  const strategies::OptionValues streaming{
-      {"sync_every", 4}, {"fragments", 2}, {"delay", 1}, {"mix", 0.25}};
+  const OptionValues streaming{{"sync_every", 4}, {"fragments", 2}, {"delay", 1}, {"mix", 0.25}};
   for (const auto& [strategy, options] :
-       std::vector<std::pair<std::string, strategies::OptionValues>>{
-           {"local_sgd", {{"sync_every", 4}}},
-           {"diloco", {{"sync_every", 4}}},
-           {"diloco", streaming},
-           {"gossip", {}},
-           {"gossip", {{"overlap", 1}}}}) {
+       std::vector<std::pair<std::string, OptionValues>>{{"local_sgd", {{"sync_every", 4}}},
+                                                         {"diloco", {{"sync_every", 4}}},
+                                                         {"diloco", streaming},
+                                                         {"gossip", {}},
+                                                         {"gossip", {{"overlap", 1}}}}) {
     ways.push_back({.strategy = strategy, .options = options, .is_captured = false});
   }
   return ways;
@@ -145,7 +143,7 @@ std::vector<Setup> setups() {
 std::string name_of(const testing::TestParamInfo<Setup>& info) {
   std::string name = info.param.test.workload + "_" + identifier_of(info.param.way.strategy);
   for (const auto& [option, value] : info.param.way.options) {
-    name += "_" + (value.index() == 2 ? "" : option + "_") + strategies::to_text(value);
+    name += "_" + (value.index() == 2 ? "" : option + "_") + to_text(value);
   }
   std::replace(name.begin(), name.end(), '.', '_');
   return name + (info.param.launch == LaunchSteps::AsOne ? "_captured" : "") +
@@ -176,7 +174,9 @@ class OnGpu : public testing::TestWithParam<Setup> {
   static TrialOptions options_of(const Way& way) {
     TrialOptions options;
     options.strategy = way.strategy;
-    options.options = {.replicas = way.replicas, .stages = way.stages, .given = way.options};
+    options.options.given = way.options;
+    options.options.replicas = way.replicas;
+    options.options.stages = way.stages;
     options.steps = GetParam().test.steps;
     return options;
   }

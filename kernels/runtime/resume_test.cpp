@@ -31,13 +31,12 @@ struct Case {
   std::int64_t steps = 10;
   std::int64_t first_steps = 6;
   ElementType element = ElementType::F32;
-  strategies::OptionValues options = {};
+  OptionValues options = {};
 };
 
 std::string name_of(const testing::TestParamInfo<Case>& test) {
   std::string options;
-  for (const auto& [name, value] : test.param.options)
-    options += "_" + name + "_" + strategies::to_text(value);
+  for (const auto& [name, value] : test.param.options) options += "_" + name + "_" + to_text(value);
   return test.param.workload + "_" + identifier_of(test.param.strategy) + "_" +
          std::string(to_string(test.param.element)) + options;
 }
@@ -135,8 +134,7 @@ std::vector<Case> cases() {
     for (const char* strategy : {"pipeline", "all_reduce+pipeline"}) {
       const std::int64_t replicas = std::string(strategy) == "pipeline" ? 1 : 2;
       const bool interleaves = std::string(schedule) == "interleaved";
-      const strategies::OptionValues options{{"schedule", std::string(schedule)},
-                                             {"microbatches", 4}};
+      const OptionValues options{{"schedule", std::string(schedule)}, {"microbatches", 4}};
       if (!interleaves) {  // the parabola has three layers
         cases.push_back({.workload = "parabola",
                          .strategy = strategy,

@@ -25,7 +25,7 @@ struct VirtualCase {
   std::string strategy = "all_reduce";
   std::int64_t workers = 2;
   std::int64_t stages = 1;
-  strategies::OptionValues options = {};
+  OptionValues options = {};
   int servers = 0;
   std::int64_t backups = 0;  ///< backup workers in addition, as an option of the strategy
   std::int64_t batch = 0;    ///< 0: 16 examples per worker
@@ -89,7 +89,7 @@ inline std::vector<VirtualCase> all_kinds() {
 inline std::string name_of(const VirtualCase& test) {
   std::string name = test.strategy;
   std::replace(name.begin(), name.end(), '+', '_');
-  for (const auto& [option, value] : test.options) name += "_" + strategies::to_text(value);
+  for (const auto& [option, value] : test.options) name += "_" + to_text(value);
   return name + "_" + std::to_string(test.workers) + "x" + std::to_string(test.stages) + "_" +
          std::to_string(test.processes);
 }

@@ -100,8 +100,7 @@ TEST(VirtualTime, OpenMpisOwnSumsGoToOneMemberAndBack) {
   Cluster cluster = cluster_of(2, 1.25, 25'000);
   cluster.transports.open_mpi.between_hosts.message_ns = 1e9;  // of other messages
   cluster.transports.open_mpi_sums.between_hosts.message_ns = 200'000;
-  const strategies::OptionValues options = {{"all_reduce", "mpi"},
-                                            {"bucket_bytes", std::int64_t{1} << 30}};
+  const OptionValues options = {{"all_reduce", "mpi"}, {"bucket_bytes", std::int64_t{1} << 30}};
   const Simulated run({.options = options}, 3, cluster);
   const double sums = 2 * (275'000 + static_cast<double>(parameter_bytes(run.parts)) / 1.25);
   EXPECT_NEAR(run.ns_of_step() / (compute_ns(run) + sums), 1, 1e-3);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options that strategies declare. Each declaration yields a flag of `regatta run`, a key in matrix
-// files, a field of `cell.options` in records, and a range check. Runs with different values of an
-// option belong to different cells.
+// Options that strategies and workloads declare. Each declaration yields a flag of `regatta run`, a
+// key in matrix files, a field of `cell.options` in records, and a range check. Runs with different
+// values of an option belong to different cells.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -14,12 +13,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
-#include "kernels/graph/collective_messages.h"
-
-namespace regatta::strategies {
+namespace regatta {
 
 using OptionValue = std::variant<std::int64_t, double, std::string>;
 using OptionValues = std::map<std::string, OptionValue, std::less<>>;  ///< keyed by name
@@ -61,22 +59,16 @@ struct Option {
   std::string flag() const;
   /// Returns the default; empty if there is none.
   std::optional<OptionValue> default_value() const;
-  /// Checks a value. Throws: RunError(Usage) if it is out of range, is not one of the choice's
-  /// words, or is not a valid list of counts or sides.
+  /// Checks a value. Throws: RunError(Usage) if it has another type, is out of range, is not one of
+  /// the choice's words, or is not a valid list of counts or sides.
   void check(const OptionValue& value) const;
 };
 
-/// The list of options in a strategy's declaration: `options<kServers, kBucketBytes>`.
-template <const Option&... declared>
-inline constexpr std::array<const Option*, sizeof...(declared)> options = {&declared...};
-
 std::string to_text(const OptionValue& value);
 
-/// The parameters of a strategy's rewrite.
-struct StrategyOptions {
-  std::int64_t replicas = 1;
-  std::int64_t stages = 1;
-  OptionValues given = {};  ///< options that the user set
+/// Options that were given, with the other options' defaults.
+struct ChosenOptions {
+  OptionValues given = {};
 
   /// Returns the given value, or else the default; empty if there is neither.
   std::optional<OptionValue> find(const Option& option) const;
@@ -88,8 +80,23 @@ struct StrategyOptions {
   std::vector<std::int64_t> counts(const Option& option) const;
   double real(const Option& option) const;
   std::string choice(const Option& option) const;
-  /// Returns the given sides; empty if none were given.
-  std::optional<TorusShape> sides_if_any(const Option& option) const;
+  /// Returns the given columns and rows; empty if none were given.
+  std::optional<std::pair<std::int64_t, std::int64_t>> sides_if_any(const Option& option) const;
 };
 
-}  // namespace regatta::strategies
+/// Joins names to a phrase, such as `parameter_server and parameter_server_async`.
+std::string enumerated(std::span<const std::string_view> names);
+
+/// A strategy, composition or workload with the options that it declares.
+struct OptionOwner {
+  std::string title;  ///< such as `strategy 'single'`
+  std::vector<const Option*> options;
+};
+
+/// Checks those of the given values that belong to options in `all`. Throws: RunError(Usage) for an
+/// invalid value, and for an option that the owner does not declare; the message names those that
+/// do, by `declarers`, and the owner's options.
+void check_options(const OptionValues& given, const OptionOwner& owner,
+                   std::span<const Option* const> all, std::string (*declarers)(const Option&));
+
+}  // namespace regatta

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategies/option.h"
+#include "kernels/base/option.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +10,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
 
-namespace regatta::strategies {
+namespace regatta {
 namespace {
 
 constexpr std::int64_t kNoMost = std::numeric_limits<std::int64_t>::max();
@@ -46,13 +46,13 @@ void check_choice(const Option& option, const Choice& choice, const std::string&
 }
 
 /// Empty if the text is not the canonical form of such sides: `04x2` is not.
-std::optional<TorusShape> sides_of(const std::string& text) {
-  TorusShape sides;
+std::optional<std::pair<std::int64_t, std::int64_t>> sides_of(const std::string& text) {
+  std::int64_t columns = 1, rows = 1;
   const char* const end = text.data() + text.size();
-  const char* const between = std::from_chars(text.data(), end, sides.columns).ptr;
-  if (between != end) std::from_chars(between + 1, end, sides.rows);
-  const bool is_it = text == std::to_string(sides.columns) + 'x' + std::to_string(sides.rows);
-  return is_it && sides.columns > 0 && sides.rows > 0 ? std::optional(sides) : std::nullopt;
+  const char* const between = std::from_chars(text.data(), end, columns).ptr;
+  if (between != end) std::from_chars(between + 1, end, rows);
+  const bool is_it = text == std::to_string(columns) + 'x' + std::to_string(rows);
+  return is_it && columns > 0 && rows > 0 ? std::optional(std::pair(columns, rows)) : std::nullopt;
 }
 
 void check_sides(const Option& option, const std::string& text) {
@@ -99,6 +99,11 @@ std::optional<OptionValue> Option::default_value() const {
 }
 
 void Option::check(const OptionValue& value) const {
+  // The types stand in the order of their values, and those after Real have a text.
+  if (value.index() != std::min<std::size_t>(type.index(), 2)) {
+    throw RunError(ErrorKind::Usage,
+                   flag() + " is " + to_text(value) + ", which is of another type");
+  }
   if (const auto* choice = std::get_if<Choice>(&type)) {
     check_choice(*this, *choice, std::get<std::string>(value));
   } else if (const auto* real = std::get_if<Real>(&type)) {
@@ -118,36 +123,63 @@ std::string to_text(const OptionValue& value) {
   return std::to_string(std::get<std::int64_t>(value));
 }
 
-std::optional<OptionValue> StrategyOptions::find(const Option& option) const {
+std::optional<OptionValue> ChosenOptions::find(const Option& option) const {
   const auto found = given.find(option.name);
   return found == given.end() ? option.default_value() : found->second;
 }
 
-std::int64_t StrategyOptions::count(const Option& option) const {
+std::int64_t ChosenOptions::count(const Option& option) const {
   return std::get<std::int64_t>(find(option).value());
 }
 
-std::optional<std::int64_t> StrategyOptions::count_if_any(const Option& option) const {
+std::optional<std::int64_t> ChosenOptions::count_if_any(const Option& option) const {
   const std::optional<OptionValue> value = find(option);
   return value ? std::optional(std::get<std::int64_t>(*value)) : std::nullopt;
 }
 
-std::vector<std::int64_t> StrategyOptions::counts(const Option& option) const {
+std::vector<std::int64_t> ChosenOptions::counts(const Option& option) const {
   const std::optional<OptionValue> value = find(option);
   return value ? counts_in(std::get<std::string>(*value)) : std::vector<std::int64_t>();
 }
 
-double StrategyOptions::real(const Option& option) const {
+double ChosenOptions::real(const Option& option) const {
   return std::get<double>(find(option).value());
 }
 
-std::string StrategyOptions::choice(const Option& option) const {
+std::string ChosenOptions::choice(const Option& option) const {
   return std::get<std::string>(find(option).value());
 }
 
-std::optional<TorusShape> StrategyOptions::sides_if_any(const Option& option) const {
+std::optional<std::pair<std::int64_t, std::int64_t>> ChosenOptions::sides_if_any(
+    const Option& option) const {
   const std::optional<OptionValue> value = find(option);
   return value ? sides_of(std::get<std::string>(*value)) : std::nullopt;
 }
 
-}  // namespace regatta::strategies
+std::string enumerated(std::span<const std::string_view> names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " and " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+void check_options(const OptionValues& given, const OptionOwner& owner,
+                   std::span<const Option* const> all, std::string (*declarers)(const Option&)) {
+  const std::vector<const Option*>& own = owner.options;
+  for (const Option* option : all) {
+    const auto value = given.find(option->name);
+    if (value == given.end()) continue;
+    if (std::find(own.begin(), own.end(), option) == own.end()) {
+      std::string others;
+      for (const Option* each : own) others += (others.empty() ? " (it has " : ", ") + each->flag();
+      throw RunError(ErrorKind::Usage, option->flag() + " is an option of " + declarers(*option) +
+                                           "; " + owner.title + " has no such option" + others +
+                                           (others.empty() ? "" : ")") + ", leave it out");
+    }
+    option->check(value->second);
+  }
+}
+
+}  // namespace regatta

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parameters of a strategy's rewrite.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "kernels/base/option.h"
+
+namespace regatta::strategies {
+
+/// The list of options in a strategy's declaration: `options<kServers, kBucketBytes>`.
+template <const Option&... declared>
+inline constexpr std::array<const Option*, sizeof...(declared)> options = {&declared...};
+
+/// The strategy's options that were given, and the deal of its workers.
+struct StrategyOptions : ChosenOptions {
+  std::int64_t replicas = 1;
+  std::int64_t stages = 1;
+};
+
+}  // namespace regatta::strategies
