@@ -98,7 +98,6 @@ class Ratio(NamedTuple):
     time: float
     low: float  # ends of the interval by the test that decides; nan: too few runs
     high: float
-    runs: dict[int, float]  # by seed, of runs with a partner
 
 
 class LeftOut(NamedTuple):
@@ -217,8 +216,7 @@ def _ratios(workload: Json) -> list[Ratio | None]:
         one = {"time": 1.0, "low": 1.0, "high": 1.0}
         found = [one if cell["against_first"]["standing"] == "first" else cell["against_first"]
                  for cell in workload["cells"]]
-    return [Ratio(one["time"], _number(one["low"], math.nan), _number(one["high"], math.nan),
-                  {run["seed"]: run["time"] for run in one.get("runs", ())})
+    return [Ratio(one["time"], _number(one["low"], math.nan), _number(one["high"], math.nan))
             if one and one.get("time") else None for one in found]
 
 
@@ -243,7 +241,7 @@ def _cell(workload: Json, cell: Json, ratio: Ratio | None) -> Cell:
         step_seconds=cell["step_seconds"], bytes_computed=cell["bytes_per_step_computed"],
         bytes_counted=cell["bytes_per_step_counted"],
         staleness=tuple(cell["staleness"]["histogram"]), ratio=ratio,
-        is_reference=ratio is not None and ratio[:3] == (1, 1, 1),
+        is_reference=ratio == (1, 1, 1),
         left_out=left_out and LeftOut(*(left_out[name] for name in LeftOut._fields)))
 
 

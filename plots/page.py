@@ -149,7 +149,7 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
     failed = f"{cell['failed']} failed" if cell["failed"] else ""
     left = cell["reached"] - cell["held"]
     speed = _middle(each)
-    times, processes = cell["times_single"], cell["cell"]["processes"]
+    single, processes = cell["times_single"], cell["cell"]["processes"]
     return [
         Value(str(place) if claims else "–", place),
         Value(label, label, out_of(cell)),
@@ -157,7 +157,7 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
               cell["cell"]["workers"],
               f"{processes} processes" if processes > 1 else ""),
         Value(time_text(time), time, _spread(cell)) if claims and time is not None else missed,
-        Value("–", None) if times is None else Value(f"{times:.2f}", times),
+        Value(f"{1 / single:.2f}", 1 / single) if single else Value("–", None),
         Value(f"{cell['reached']} of {count}", cell["reached"] / count,
               ", ".join(filter(None, [failed, f"{left} fell back" if left else ""]))),
         Value(count_text(_middle(examples)), _middle(examples), _interval(examples, count_text)),

@@ -22,15 +22,14 @@ STRATEGIES = ("single", "in_graph", "all_reduce", "async_shared", "independent",
 SECONDS = (r"\(((micro|milli)?seconds|minutes|hours)(, log scale)?"
            r"(; axis not from 0)?\)")
 LOSS = r"loss( in evaluation)?( \(log scale\))?"
-SPEED = r"times as fast as \w+(, [\w: ]+)*( \(log scale\))?(; ○ missed)?(; × failed)?"
+RATIO = r"times as long as \w+(, [\w: ]+)*( \(log scale\))?(; ○ missed)?(; × failed)?"
 NAMES = None  # no label: the ticks are names of strategies
 
 # Labels of the horizontal and vertical axes, by figure. The unit of a count is the counted thing.
 LABELS: dict[str, tuple[str, str | None]] = {
     "figure_race": (r"training time " + SECONDS, rf"accuracy \(%\)|{LOSS}"),
-    "figure_forest": (SPEED, NAMES),
+    "figure_forest": (RATIO, NAMES),
     "figure_time_split": (r"a worker's step \((micro|milli)?seconds\)|share of .* \(%\)", NAMES),
-    "figure_efficiency": (r"time per example " + SECONDS, r"examples to target \(log scale\)"),
     "figure_scaling": (r"workers", r"examples per second"),
     "figure_straggler": (r"share of its speed that it keeps \(1 = .+\)", NAMES),
     "figure_jitter": (r"examples seen", LOSS),
@@ -40,7 +39,7 @@ LABELS: dict[str, tuple[str, str | None]] = {
                          r"accuracy at the end \(%\)|loss at the end"),
     "figure_graph_size": (r"workers", r"nodes"),
     "figure_trend": (r"commit, by its date", r".*\b(s|examples|examples/s)\b.*"),
-    "race": (rf"training time {SECONDS}|{SPEED}", rf"accuracy \(%\)|{LOSS}"),
+    "race": (rf"training time {SECONDS}|{RATIO}", rf"accuracy \(%\)|{LOSS}"),
     "curves": (r"epoch", rf"accuracy \(%\)|{LOSS}"),
 }
 

@@ -58,15 +58,6 @@ def bytes_text(value: float) -> str:
     raise AssertionError("no unit fits")
 
 
-def longer_text(ratio: float) -> str:
-    """`5.6 % longer`, `2.4 times as long`: words for a ratio of two times."""
-    if ratio < 1.0005:
-        return "as long"
-    if ratio < 1.5:
-        return f"{100 * (ratio - 1):.1f} % longer"
-    return f"{_digits(ratio)} times as long"
-
-
 def tied(text: str) -> str:
     """The text with non-breaking spaces between numbers and units."""
     return re.sub(r"(?<=\d) (?=(?:%|n?s|[mµ]s|min|[kMG]?B|times)\b|%)", "\u00a0", text)
@@ -101,8 +92,8 @@ def least_text(value: float) -> str:
     return f"{math.floor(value * 10**places + 1e-9) / 10**places:.{places}f}"
 
 
-def out_text(round_: int, why: str, at_least: float | None, unit: str = " times as slow") -> str:
-    """`out after round 2: at least 3.1 times as slow`"""
+def out_text(round_: int, why: str, at_least: float | None, unit: str = " times as long") -> str:
+    """`out after round 2: at least 3.1 times as long`"""
     reason = {"slower": f"at least {least_text(at_least or 1)}{unit}",
               "precise": "known precisely enough", "missed": "misses the target"}[why]
     return f"out after round {round_}: {reason}"
