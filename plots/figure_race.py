@@ -187,7 +187,8 @@ def draw_race(runs: list[Run], answers: Mapping[str, str] = MappingProxyType({})
     figure.text(0.02, 1 - 0.1 / whole, f"Who reaches the target first? {strategies}",
                 fontsize=16, fontweight="bold", color=INK, va="top")
     marks = ("Marks: runs, compared with the run of the same seed (none if that has no time); "
-             f"ticks: their means; bars: intervals;\narrows: beyond the edge. {footer(runs)}")
+             "ticks: their means; bars: intervals,\n"
+             f"cut at the edge; arrows: beyond it. {footer(runs)}")
     figure.text(0.02, 0.1 / whole, marks, fontsize=8.5, color=FAINT, va="bottom", linespacing=1.5)
     return tell(figure, {workload: note for workload, (_, note) in shown.items()})
 

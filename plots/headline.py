@@ -12,7 +12,7 @@ from wording import least_text, listed, out_text, plural, tied, time_text
 Json = dict[str, Any]
 
 BADGES = {"sure": "sure", "close": "sure, but a small difference",
-          "level": "less than 3 % apart", "open": "too few runs to be sure",
+          "level": "less than 3 % apart", "open": "too few runs to be sure who is first",
           "too_few": "too few runs to compare", "alone": "no other to compare with",
           "not_reached": "not reached"}
 MOST_NAMED = 6  # cells named in a group
@@ -95,20 +95,20 @@ def _not_reached(judged: Json, names: list[str]) -> str:
 
 
 def _ahead(judged: Json, names: list[str]) -> str:
-    """`it takes 0.77 (0.70 to 0.85) times as long as single`; if the first is `single`, or there is
+    """`, taking 0.77 (0.70 to 0.85) times as long as single`; if the first is `single`, or there is
     none, the factor of the next."""
     versus = [cell["against_single"] for cell in judged["cells"]]
     single = next((name for name, one in zip(names, versus)
                    if one and one["low"] == one["high"] == 1), names[0])
     if versus[0] and single != names[0]:
-        return f"it takes {versus[0]['time']:.2f}{_span(versus[0])} times as long as {single}"
+        return f", taking {versus[0]['time']:.2f}{_span(versus[0])} times as long as {single}"
     against = judged["cells"][1]["against_first"]
-    return (f"{names[1]}, the next, takes {against['time']:.2f}{_span(against)} times as long"
+    return (f"; {names[1]}, the next, takes {against['time']:.2f}{_span(against)} times as long"
             if "time" in against else "")
 
 
 def _surely_slower(judged: Json, names: list[str]) -> str:
-    """`9 strategies are certainly slower: at least 1.1 times as long as a`; empty if none is."""
+    """`9 strategies certainly take at least 1.1 times as long as a`; empty if none is slower."""
     slower = _names(judged, names, "slower")
     if not slower:
         return ""
@@ -117,8 +117,10 @@ def _surely_slower(judged: Json, names: list[str]) -> str:
     several = len({cell["cell"]["strategy"] for _, cell in slower}) == len(slower)
     who = (listed([name for name, _ in slower]) if len(slower) <= MOST_SLOWER
            else f"{len(slower)} {'strategies' if several else 'cells'}")
-    least = f": at least {least_text(min(bounds))} times as long as {names[0]}"
-    return f"{who} {'is' if len(slower) == 1 else 'are'} certainly slower{least * all(bounds)}"
+    takes, is_ = ("takes", "is") if len(slower) == 1 else ("take", "are")
+    if not all(bounds):
+        return f"{who} {is_} certainly slower"
+    return f"{who} certainly {takes} at least {least_text(min(bounds))} times as long as {names[0]}"
 
 
 def _answer(judged: Json, names: list[str], decided: bool) -> tuple[str, str]:
@@ -136,12 +138,11 @@ def _answer(judged: Json, names: list[str], decided: bool) -> tuple[str, str]:
     elif len(group) > 1:
         who = f"{listed(shown)} share first place"
         ends = [cell["against_first"].get("high") for _, cell in group[1:]]
-        ahead = (f"none takes more than {max(ends):.2f} times as long as {shown[0]}" if all(ends)
-                 else "")
+        ahead = (f", none taking more than {max(ends):.2f} times as long as {shown[0]}"
+                 if all(ends) else "")
     else:
         who = f"{shown[0]} is first"
-    lead = f"{who}{f': {ahead}' * bool(ahead)}{but}"
-    return who + but, "; ".join(filter(None, [lead, _surely_slower(judged, names)]))
+    return who + but, "; ".join(filter(None, [who + ahead + but, _surely_slower(judged, names)]))
 
 
 def headline_of(judged: Json, names: list[str]) -> Headline:

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from judgement import Run, judge, runs_of
+from judgement import Run, runs_of
+from program import judge
 
 
 def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> dict[str, Any]:

@@ -14,38 +14,39 @@ import io
 import sys
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from figure_files import save_figure
 from figure_race import draw_race
 from headline import headline_of
-from judgement import Json, judge, runs_of
+from judgement import Json, runs_of
 from output_files import run_command
 from page import cell_labels
+from program import judge
 from table import render_table
 
 
-def drawn(workloads: list[Json]) -> Figure:
-    """Draws a race, with the answer on each workload."""
+def answers_on(workloads: list[Json]) -> dict[str, str]:
+    """Who is first on each workload, and whether that is decided."""
     answers: dict[str, str] = {}
     for judged in workloads:
         head, name = headline_of(judged, cell_labels(judged)), judged["workload"]
         answers[name] = "; ".join(filter(None, [answers.get(name), f"{head.badge}: {head.short}"]))
-    return draw_race(runs_of(workloads), answers)
+    return answers
 
 
 def write_figure(folders: list[Path], overwrite: bool) -> list[Path]:
     """Draws the race of a folder into that folder and prints its table; returns the files."""
     workloads = judge(folders)["workloads"]
-    print(render_table(runs_of(workloads)), end="\n\n")
-    return save_figure(drawn(workloads), folders[0], "race", overwrite=overwrite)
+    runs = runs_of(workloads)
+    print(render_table(runs), end="\n\n")
+    return save_figure(draw_race(runs, answers_on(workloads)), folders[0], "race",
+                       overwrite=overwrite)
 
 
 def write_growing_figure(folders: list[Path], _: bool) -> list[Path]:
     """Draws the runs that a folder has so far."""
     with contextlib.redirect_stderr(io.StringIO()):  # the matrix has printed these
         workloads = judge(folders)["workloads"]
-    save_figure(drawn(workloads), folders[0], "race", ["svg"])
+    save_figure(draw_race(runs_of(workloads), answers_on(workloads)), folders[0], "race", ["svg"])
     return []
 
 

@@ -33,7 +33,8 @@ from figure_files import save_figure
 from graphs import GraphsError, write_pictures
 from inline_svg import Graphic, colour_rules, colour_variable, inline_svg
 from axes_style import FAINT
-from page import COLUMNS, CellRow, Page, page_of
+from page import Page, page_of
+from page_cells import COLUMNS, CellRow
 from page_claims import Claim
 from judgement import Run, read_judgement, runs_of
 from output_files import MARK, new_file, overwrite_in
@@ -45,7 +46,7 @@ PLOTS = Path(__file__).resolve().parent
 RESULT = {
     "forest": "How many times as long each strategy took to the target. A mark is a run, against "
               "the run of the same seed (if that has no time, neither has a mark); the tick is "
-              "their mean, the bar its interval; an arrow leads beyond the edge.",
+              "their mean, the bar its interval, cut at the edge; an arrow leads beyond it.",
     "race": "The target's metric against training time, median over runs; grey: the other "
             "strategies.",
 }

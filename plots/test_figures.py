@@ -261,8 +261,8 @@ class Headlines(unittest.TestCase):
         sure = judged("sure", ("first", 3.0, 1.0), ("slower", 6.0, 2.0))
         headline = headline_of(sure, ["a", "b"])
         self.assertEqual((headline.lead.replace("\u00a0", " "), headline.badge, headline.to_go_on),
-                         ("a is first: b, the next, takes 2.00 (1.90 to 2.10) times as long; b is "
-                          "certainly slower: at least 1.9 times as long as a", "sure", []))
+                         ("a is first; b, the next, takes 2.00 (1.90 to 2.10) times as long; b "
+                          "certainly takes at least 1.9 times as long as a", "sure", []))
         self.assertIn("5 runs of a cell, paired by seed; all answers", headline.sure)
         why = why_of(sure, ["a", "b"])
         self.assertIn("needed 2.50\u00a0times the examples and 0.80\u00a0times the time for "
@@ -279,10 +279,11 @@ class Headlines(unittest.TestCase):
                        detectable=0.12, seeds=9)
         headline = headline_of(open_, ["a", "b", "c"])
         self.assertEqual((headline.short, headline.badge),
-                         ("a leads, but b may take no longer", "too few runs to be sure"))
+                         ("a leads, but b may take no longer",
+                          "too few runs to be sure who is first"))
         self.assertEqual(headline.lead.replace("\u00a0", " "),
-                         "a leads: b, the next, takes 1.03 (0.93 to 1.13) times as long, but b may "
-                         "take no longer; c is certainly slower: at least 1.9 times as long as a")
+                         "a leads; b, the next, takes 1.03 (0.93 to 1.13) times as long, but b may "
+                         "take no longer; c certainly takes at least 1.9 times as long as a")
         self.assertIn("Smallest detectable difference: 12\u00a0%.", headline.sure)
         self.assertEqual(headline.to_go_on,
                          [("about 9 seeds decide it", "regatta matrix --seeds 9")])

@@ -80,7 +80,8 @@ class Race(unittest.TestCase):
         arrows = {unquote(text.arrow_patch.get_gid()): text for text in axes.texts
                   if text.arrow_patch and text.arrow_patch.get_gid()}
         (title,) = arrows
-        self.assertEqual(title, "hover:pipeline:pipeline: out after round 2: at least 3.1× as long")
+        self.assertEqual(title,
+                         "hover:pipeline:pipeline: out after round 2: at least 3.1× as long")
         (x, _), (start, _) = arrows[title].xy, arrows[title].xyann
         self.assertGreater(x, 1)  # beyond the edge
         self.assertGreater(start, 0.5)
@@ -159,19 +160,19 @@ class Decisions(unittest.TestCase):
         slower = [("slower", 1.3 + at, (2, "slower", 1.19 + at)) for at in range(4)]
         self.assertEqual(
             self.lead(decision(True, ("first", 1.0, None), *slower)),
-            "a is first: it takes 0.77 (0.70 to 0.85) times as long as b; 4 strategies are "
-            "certainly slower: at least 1.1 times as long as a")
+            "a is first, taking 0.77 (0.70 to 0.85) times as long as b; 4 strategies certainly "
+            "take at least 1.1 times as long as a")
         self.assertEqual(
             self.lead(decision(True, ("first", 1.0, None), slower[0], reference=0)),
-            "a is first: b, the next, takes 1.30 (1.20 to 1.40) times as long; b is certainly "
-            "slower: at least 1.1 times as long as a")
+            "a is first; b, the next, takes 1.30 (1.20 to 1.40) times as long; b certainly takes "
+            "at least 1.1 times as long as a")
 
     def test_lead_with_a_group_that_shares_first_place(self) -> None:
         made = decision(True, ("first", 1.0, None), ("open", 1.01, (5, "precise", None)),
                         ("level", 1.02, None), ("slower", 3.4, (2, "slower", 3.12)))
         self.assertEqual(self.lead(made),
-                         "a, b and c share first place: none takes more than 1.12 times as long as "
-                         "a; d is certainly slower: at least 3.1 times as long as a")
+                         "a, b and c share first place, none taking more than 1.12 times as long "
+                         "as a; d certainly takes at least 3.1 times as long as a")
         many = decision(True, *[("first" if at == 0 else "open", 1.0, None) for at in range(8)])
         self.assertTrue(self.lead(many).startswith("a, b, c, d, e and 3 more share first place"))
 
@@ -179,8 +180,8 @@ class Decisions(unittest.TestCase):
         made = decision(False, ("first", 1.0, None), ("open", 1.1, None),
                         ("open", 1.2, (3, "missed", None)), ("slower", 3.4, (2, "slower", 3.12)))
         self.assertEqual(self.lead(made),
-                         "a leads: it takes 0.91 (0.83 to 1.00) times as long as b, but b may take "
-                         "no longer; d is certainly slower: at least 3.1 times as long as a")
+                         "a leads, taking 0.91 (0.83 to 1.00) times as long as b, but b may take "
+                         "no longer; d certainly takes at least 3.1 times as long as a")
 
     def test_say_why_a_cell_was_left_out(self) -> None:
         made = decision(True, ("first", 1.0, None), ("slower", 3.4, (2, "slower", 3.19)),

@@ -16,9 +16,9 @@ import textwrap
 from collections import Counter
 
 from headline import headline_of
-from judgement import ROOT, Json, judge
 from page import cell_labels
 from page_claims import VERDICTS, decided_text
+from program import ROOT, Json, judge
 from strategies import PlotsError
 from wording import listed, plural
 
