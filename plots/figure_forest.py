@@ -78,7 +78,7 @@ def _set_axis(axes: Axes, runs: list[Run], base: dict[int, float], name: str) ->
         axes.set_xlim(low / (high / low) ** EDGE, high * (high / low) ** (2 * EDGE))
         axes.set_xlabel(f"{axes.get_xlabel()} (log scale)")
     else:
-        room = max(high - low, 0.02 * high)
+        room = max(high - low, 0.1 * high)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.set_xlim(low - EDGE * room, high + 2 * EDGE * room)
 
@@ -110,10 +110,11 @@ def _draw_ratio(rows: Rows, height: float, cell: Cell, name: str) -> None:
     axes, colour = rows.axes, style_of(cell.variant.strategy).colour
     ratio = cell.ratio
     if _is_beyond(cell):
-        low = ratio.low if ratio and math.isfinite(ratio.low) else axes.get_xlim()[1]
+        low = ratio.low if ratio and ratio.low > 0 else axes.get_xlim()[1]
         start = (axes.transData + axes.transAxes.inverted()).transform((low, 0))[0]
+        start = min(max(start, 0), 0.95)
         arrow = axes.annotate(
-            "", (1.015, height), (min(start, 0.95), height), xycoords=axes.get_yaxis_transform(),
+            "", (1.015, height), (start, height), xycoords=axes.get_yaxis_transform(),
             arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.6, "shrinkA": 0,
                         "shrinkB": 0}, annotation_clip=False)
         describe(arrow.arrow_patch, f"{name}: {_value(cell)}", name)

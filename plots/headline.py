@@ -7,7 +7,7 @@ Factors are times to the target: `2.0 times as long` is slower, as on the axes o
 from dataclasses import dataclass, field
 from typing import Any
 
-from wording import least_text, listed, out_text, plural, tied, time_text
+from wording import digits_text, least_text, listed, out_text, plural, tied, time_text
 
 Json = dict[str, Any]
 
@@ -44,7 +44,8 @@ def _percent(value: float) -> str:
 def _span(against: Json) -> str:
     """` (1.70 to 1.97)`; empty without an interval, or if it is too wide."""
     low, high = against.get("low"), against.get("high")
-    return f" ({low:.2f} to {high:.2f})" if low and high and high < WIDEST * low else ""
+    return (f" ({digits_text(low)} to {digits_text(high)})"
+            if low and high and high < WIDEST * low else "")
 
 
 def _names(judged: Json, names: list[str], *standings: str) -> list[tuple[str, Json]]:
@@ -98,13 +99,12 @@ def _ahead(judged: Json, names: list[str]) -> str:
     """`, taking 0.77 (0.70 to 0.85) times as long as single`; if the first is `single`, or there is
     none, the factor of the next."""
     versus = [cell["against_single"] for cell in judged["cells"]]
-    single = next((name for name, one in zip(names, versus)
-                   if one and one["low"] == one["high"] == 1), names[0])
-    if versus[0] and single != names[0]:
-        return f", taking {versus[0]['time']:.2f}{_span(versus[0])} times as long as {single}"
+    single = next((name for name, one in zip(names, versus) if one and one["time"] == 1), names[0])
+    if (first := versus[0]) and single != names[0]:
+        return f", taking {digits_text(first['time'])}{_span(first)} times as long as {single}"
     against = judged["cells"][1]["against_first"]
-    return (f"; {names[1]}, the next, takes {against['time']:.2f}{_span(against)} times as long"
-            if "time" in against else "")
+    return (f"; {names[1]}, the next, takes {digits_text(against['time'])}{_span(against)} times "
+            "as long" if "time" in against else "")
 
 
 def _surely_slower(judged: Json, names: list[str]) -> str:
@@ -138,7 +138,7 @@ def _answer(judged: Json, names: list[str], decided: bool) -> tuple[str, str]:
     elif len(group) > 1:
         who = f"{listed(shown)} share first place"
         ends = [cell["against_first"].get("high") for _, cell in group[1:]]
-        ahead = (f", none taking more than {max(ends):.2f} times as long as {shown[0]}"
+        ahead = (f", none taking more than {digits_text(max(ends))} times as long as {shown[0]}"
                  if all(ends) else "")
     else:
         who = f"{shown[0]} is first"
@@ -182,8 +182,8 @@ def why_of(judged: Json, names: list[str]) -> str:
     name, cell = slower[0]
     against = cell["against_first"]
     text = (f"Against {names[0]}, {name} needed {against['examples']:.2f} times the examples and "
-            f"{against['each']:.2f} times the time for each, so {against['time']:.2f} times the "
-            "time.")
+            f"{against['each']:.2f} times the time for each, so {digits_text(against['time'])} "
+            "times the time.")
     idle = [_unoccupied(cell), _unoccupied(judged["cells"][0])]
     if None not in idle:
         text += (f" Of a worker's step, exchange and waiting take {_percent(idle[0])} under "

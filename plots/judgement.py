@@ -234,7 +234,7 @@ def _cell(workload: Json, cell: Json, ratio: Ratio | None) -> Cell:
         step_seconds=cell["step_seconds"], bytes_computed=cell["bytes_per_step_computed"],
         bytes_counted=cell["bytes_per_step_counted"],
         staleness=tuple(cell["staleness"]["histogram"]), ratio=ratio,
-        is_reference=ratio == (1, 1, 1),
+        is_reference=ratio is not None and ratio.time == 1,
         left_out=left_out and LeftOut(*(left_out[name] for name in LeftOut._fields)))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headline import factors_text, out_of, standing_text
-from wording import bytes_text, count_text, metric_text, span_text, time_text
+from wording import bytes_text, count_text, digits_text, metric_text, span_text, time_text
 
 Json = dict[str, Any]
 
@@ -91,7 +91,7 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
               cell["cell"]["workers"],
               f"{processes} processes" if processes > 1 else ""),
         Value(time_text(time), time, _spread(cell)) if claims and time is not None else missed,
-        Value(f"{1 / single:.2f}", 1 / single) if single else Value("–", None),
+        Value(digits_text(1 / single), 1 / single) if single else Value("–", None),
         Value(f"{cell['reached']} of {count}", cell["reached"] / count,
               ", ".join(filter(None, [failed, f"{left} fell back" if left else ""]))),
         Value(count_text(_middle(examples)), _middle(examples), _interval(examples, count_text)),

@@ -5,7 +5,7 @@ import math
 
 from judgement import Cell, Run, ranked, speed
 from labels import cell_labels
-from wording import out_text, time_text
+from wording import digits_text, out_text, time_text
 
 FIRST = ("strategy", "workers", "to target", "low .. high", "reached", "vs single")
 WHY = ("strategy", "examples/s", "final", "step %")
@@ -45,7 +45,7 @@ def _row(label: str, cell: Cell, runs: list[Run]) -> tuple[str, ...]:
         format_time(cell.seconds_to_target),
         _spread(cell, runs),
         f"{cell.reached} of {cell.count}" + (f", {cell.failed} failed" if cell.failed else ""),
-        "-" if math.isnan(cell.times_single) else f"{1 / cell.times_single:.2f} x",
+        "-" if math.isnan(cell.times_single) else f"{digits_text(1 / cell.times_single)} x",
     )
 
 

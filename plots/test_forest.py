@@ -14,7 +14,8 @@ import figure_forest
 import figure_race
 from headline import headline_of, standing_text
 from judgement import Run, runs_of
-from made_up import made_up_failure, made_up_judgement, made_up_record, race_for_a_decision
+from made_up import (made_up_failure, made_up_judgement, made_up_record, made_up_runs,
+                     race_for_a_decision)
 from table import render_table
 from test_figures import judged, some_records
 from wording import least_text
@@ -73,6 +74,13 @@ class Race(unittest.TestCase):
         bar, tick = (line for line in own if line not in marks)
         self.assertEqual(list(tick.get_xdata()), [cell.ratio.time] * 2)
         self.assertEqual(list(bar.get_xdata()), [cell.ratio.low, cell.ratio.high])
+
+    def test_have_a_reference_and_no_interval_after_one_run_each(self) -> None:
+        runs = made_up_runs(five_records()[::3])
+        (axes,) = figure_forest.draw(runs).axes
+        self.assertEqual(axes.get_xlabel(), "times as long as single (log scale); ○ missed")
+        whole = [line for line in axes.get_lines() if line.get_linewidth() == 6]
+        self.assertEqual(whole, [])
 
     def test_show_cells_that_were_left_out_as_arrows_to_the_edge_with_the_reason(self) -> None:
         figure = figure_forest.draw(raced(*five_records(), **OUT))
