@@ -22,9 +22,10 @@ from figure_files import save_figure
 from axes_style import FAINT, INK, PLAIN, tidy
 from figure_race import footer
 from palette import SPARE, style_of
-from judgement import Cell, Run, group_runs, judge, runs_of
+from judgement import Cell, Run, group_runs, runs_of
 from labels import cell_labels
 from output_files import run_command
+from program import judge
 from selection import MOST_LINES, fitting, tell
 from strategies import PlotsError
 

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is how fast: a row for each cell, its speed relative to the reference with an interval.
+"""Who takes how long: a row for each cell, its time to the target divided by the reference's.
 
 The reference is the fastest cell of `single`, or the first cell if there is none. A small mark is a
-run, compared with the reference's run of the same seed; the tick is their geometric mean, the bar
-its interval by the test that decides. Runs that missed the target are hollow marks at the left
-edge, failed runs crosses. An arrow to the left edge: the cell was left out, because it is slower.
+run, compared with the reference's run of the same seed; without such a run it has no mark. The tick
+is their geometric mean, the bar its interval by the test that decides. Runs that missed the target
+are hollow marks at the right edge, failed runs crosses. An arrow to the right edge: the cell takes
+far longer, or was left out because it is slower.
 """
 
 import math
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from axes_style import FAINT, INK, LOG_RATIO, PLAIN, entitle
+from axes_style import FAINT, INK, PLAIN, entitle
 from hover import describe
 from judgement import Cell, Run, group_runs, ranked
 from labels import cell_labels
@@ -22,21 +23,28 @@ from rows import Rows, rows_beside, rows_figure
 from selection import MOST_ROWS, fitting, tell
 from wording import out_text, time_text
 
-NEAR = 0.6  # if all speeds exceed this share of the fastest, the axis shows only their range
+BEYOND = 10.0  # so many times the reference's time lie beyond the axis
+FAR = 4.0  # the axis is logarithmic if the longest time is this many times the shortest
 SIZE = 5.0  # of all marks, in points
 MANY = 200  # more marks of a cell are drawn as pixels, not paths
 EDGE = 0.08  # share of the width for runs without a time
+NOT_RANKED = "exchanges nothing: not ranked"
 
 
 def _value(cell: Cell) -> str:
     """The text at a row's end: its time, or the reason for none."""
     if not cell.claims_time:
-        return "speed ceiling, no claim"
+        return NOT_RANKED
     if cell.left_out and cell.left_out.why != "precise":
-        return out_text(*cell.left_out, unit="× as slow")
+        return out_text(*cell.left_out, unit="× as long")
     some = f", {cell.reached} of {cell.count}" if cell.reached < cell.count else ""
     missed = not math.isfinite(cell.seconds_to_target)
     return ("missed" if missed else time_text(cell.seconds_to_target)) + some
+
+
+def _is_beyond(cell: Cell) -> bool:
+    return bool(cell.left_out and cell.left_out.why == "slower"
+                or cell.ratio and cell.ratio.time > BEYOND)
 
 
 def _outcome(run: Run) -> str:
@@ -45,40 +53,47 @@ def _outcome(run: Run) -> str:
             else "failed" if run.status == "failed" else "missed")
 
 
-def _speed(run: Run, base: float) -> float:
-    """Relative to the reference's run of the same seed; to `base`, its mean, if that missed."""
-    ratios = run.cell.ratio.runs if run.cell.ratio else {}
-    return 1 / ratios.get(run.seed, run.time_to_target / base)
+def _times_of(runs: list[Run]) -> dict[int, float]:
+    """The reference's times by seed; without a reference, that of the fastest run for each seed."""
+    reached = [run for run in runs if _outcome(run) == "reached"]
+    times = {run.seed: run.time_to_target for run in reached if run.cell.is_reference}
+    return times or {run.seed: min(one.time_to_target for one in reached) for run in reached}
 
 
-def _set_axis(axes: Axes, speeds: dict[Cell, list[float]], name: str) -> None:
-    raced = [one for cell, own in speeds.items() for one in own
-             if not (cell.left_out and cell.left_out.why == "slower")] or [1.0]
-    low, high = min(raced), max(raced)
-    axes.set_xlabel(f"times as fast as {name}")
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    middles = sorted(max(own) for own in speeds.values() if own) or [1.0]
-    if high > LOG_RATIO * middles[len(middles) // 2]:
-        low = min(min(own) for own in speeds.values() if own)
+def _ratio(run: Run, base: dict[int, float]) -> float:
+    """The run's time divided by the reference's; nan if the reference has none for its seed."""
+    return run.time_to_target / base.get(run.seed, math.nan)
+
+
+def _set_axis(axes: Axes, runs: list[Run], base: dict[int, float], name: str) -> None:
+    ratios = [_ratio(run, base) for run in runs if not _is_beyond(run.cell)]
+    ratios = [1.0, *(ratio for ratio in ratios if math.isfinite(ratio))]
+    low, high = min(ratios), max(ratios)
+    axes.set_xlabel(f"times as long as {name}")
+    if high > FAR * low:
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(PLAIN)
-        axes.set_xlim(low / (high / low) ** EDGE, high * (high / low) ** 0.05)
+        axes.set_xlim(low / (high / low) ** EDGE, high * (high / low) ** (2 * EDGE))
         axes.set_xlabel(f"{axes.get_xlabel()} (log scale)")
-    elif low > NEAR * high:
-        room = max(high - low, 0.02 * high)
-        axes.set_xlim(low - 2 * EDGE * room, high + EDGE * room)
     else:
-        axes.set_xlim(-EDGE * high, 1.05 * high)
+        room = max(high - low, 0.1 * high)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.set_xlim(low - EDGE * room, high + 2 * EDGE * room)
 
 
-def _draw_runs(axes: Axes, height: float, runs: list[Run], name: str, base: float) -> None:
+def _draw_runs(axes: Axes, height: float, runs: list[Run], name: str,
+               base: dict[int, float]) -> None:
     colour = style_of(runs[0].variant.strategy).colour
     for status in dict.fromkeys(map(_outcome, runs)):
-        own, reached = [run for run in runs if _outcome(run) == status], status == "reached"
+        reached = status == "reached"
+        own = [run for run in runs if _outcome(run) == status
+               and (not reached or math.isfinite(_ratio(run, base)))]
         many = len(own) > MANY
         for at, group in enumerate([own] if many else [[run] for run in own]):
-            places = [_speed(run, base) for run in group] if reached else [
-                0.01 + EDGE * (at / max(4, len(own)) + 0.5 * (status == "failed"))] * len(group)
+            places = [_ratio(run, base) for run in group] if reached else [
+                0.99 - EDGE * (at / max(4, len(own)) + 0.5 * (status == "failed"))] * len(group)
             (marks,) = axes.plot(
                 places, [height] * len(group), marker="X" if status == "failed" else "o",
                 linestyle="", markersize=SIZE, markerfacecolor=colour if reached else "none",
@@ -90,31 +105,30 @@ def _draw_runs(axes: Axes, height: float, runs: list[Run], name: str, base: floa
                      else f"{name}, seed {group[0].seed}: {result}", name)
 
 
-def _draw_ratio(rows: Rows, height: float, cell: Cell, name: str, leader: float) -> None:
-    """Draws the mean and its interval; for a cell that was left out as slower, an arrow from its
-    highest speed."""
+def _draw_ratio(rows: Rows, height: float, cell: Cell, name: str) -> None:
+    """Draws the mean and its interval; beyond the axis, an arrow from the lower end."""
     axes, colour = rows.axes, style_of(cell.variant.strategy).colour
-    ratio, out = cell.ratio, cell.left_out
-    if out and out.why == "slower":
-        most = min(leader / (out.at_least or 1),
-                   1 / ratio.low if ratio and math.isfinite(ratio.low) else math.inf)
-        start = (axes.transData + axes.transAxes.inverted()).transform((most, 0))[0]
+    ratio = cell.ratio
+    if _is_beyond(cell):
+        low = ratio.low if ratio and ratio.low > 0 else axes.get_xlim()[1]
+        start = (axes.transData + axes.transAxes.inverted()).transform((low, 0))[0]
+        start = min(max(start, 0), 0.95)
         arrow = axes.annotate(
-            "", (-0.015, height), (max(start, 0.05), height), xycoords=axes.get_yaxis_transform(),
+            "", (1.015, height), (start, height), xycoords=axes.get_yaxis_transform(),
             arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.6, "shrinkA": 0,
                         "shrinkB": 0}, annotation_clip=False)
         describe(arrow.arrow_patch, f"{name}: {_value(cell)}", name)
         return
     if ratio is None:
         return
-    text = f"{name}: {1 / ratio.time:.2f}"
+    text = f"{name}: {ratio.time:.2f}"
     if math.isfinite(ratio.low) and math.isfinite(ratio.high):
-        (bar,) = axes.plot([1 / ratio.high, 1 / ratio.low], [height] * 2, color=colour,
+        (bar,) = axes.plot([ratio.low, ratio.high], [height] * 2, color=colour,
                            linewidth=6, alpha=0.35, solid_capstyle="butt", zorder=2,
                            scalex=False, scaley=False)
-        text += f" ({1 / ratio.high:.2f} to {1 / ratio.low:.2f})"
+        text += f" ({ratio.low:.2f} to {ratio.high:.2f})"
         describe(bar, text, name)
-    (tick,) = axes.plot([1 / ratio.time] * 2, [height - rows.half, height + rows.half], color=INK,
+    (tick,) = axes.plot([ratio.time] * 2, [height - rows.half, height + rows.half], color=INK,
                         linewidth=2, solid_capstyle="butt", zorder=3, scalex=False, scaley=False)
     describe(tick, text, name)
 
@@ -125,24 +139,21 @@ def draw_forest(runs: list[Run], names: dict[Cell, str], beside: Axes | None = N
     texts = [names[cell] for cell, _ in cells], [_value(cell) for cell, _ in cells]
     rows = rows_beside(beside, *texts) if beside else rows_figure(*texts, 0.4)
     axes = rows.axes
-    reference = next((cell for cell, _ in cells if cell.is_reference), None)
-    base = (reference.seconds_to_target if reference else
-            min((run.time_to_target for run in runs if _outcome(run) == "reached"), default=1.0))
-    speeds = {cell: [_speed(run, base) for run in own if _outcome(run) == "reached"]
-              for cell, own in cells if cell.claims_time}
-    _set_axis(axes, speeds, names[reference] if reference else "the fastest run")
-    leader = 1 / cells[0][0].ratio.time if cells[0][0].ratio else 1.0
+    reference = next((names[cell] for cell, _ in cells if cell.is_reference), "the fastest run")
+    raced = [run for run in runs if run.claims_time]
+    base = _times_of(raced)
+    _set_axis(axes, raced, base, reference)
     for row, (cell, own) in enumerate(cells):
         middle = row + rows.below
         axes.vlines(1, middle - 1.25 * rows.half, row + 0.5, color=INK, linewidth=0.9, zorder=1)
         axes.axhline(row - 0.5, color=INK, alpha=0.12, linewidth=0.6, zorder=0)
         if cell.claims_time:
-            _draw_ratio(rows, middle, cell, names[cell], leader)
+            _draw_ratio(rows, middle, cell, names[cell])
             _draw_runs(axes, middle, own, names[cell], base)
-    kinds = {_outcome(run) for run in runs if run.claims_time}
+    kinds = set(map(_outcome, raced))
     marks = ["○ missed"] * ("missed" in kinds) + ["× failed"] * ("failed" in kinds)
     axes.set_xlabel("; ".join([axes.get_xlabel(), *marks]))
-    entitle(axes, "Further right is faster")
+    entitle(axes, "Further left is faster")
     axes.annotate("time to target", (1, 1), xytext=(8 if beside else 0, 6), fontsize=9,
                   ha="left" if beside else "right", color=FAINT, xycoords="axes fraction",
                   textcoords="offset points")

@@ -7,14 +7,15 @@ that tell the story have a colour and a name at the end of their line; the other
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from plain_style import plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from axes_style import FAINT, INK, LOG_RATIO, NARROW, PLAIN, entitle, tidy
-from figure_forest import draw_forest
+from figure_forest import NOT_RANKED, draw_forest
 from hover import describe, light
 from judgement import Cell, Run, group_runs, ranked
 from labels import cell_labels, workers_text
@@ -27,7 +28,7 @@ from wording import counts_text, time_text, time_unit
 SHOWS = {"learning": "learning up to the target", "step_cost": "what a step costs"}
 NAME = 12.0  # points of height for a name
 GREY = "#BBBBBB"
-BESIDE = 1.55  # inches above and below the rows of a workload
+BESIDE = 1.76  # inches above and below the rows of a workload
 
 
 def told(cells: Iterable[Cell]) -> list[Cell]:
@@ -49,7 +50,7 @@ def _draw_cell(axes: Axes, cell: Cell, scale: float, name: str, is_told: bool) -
                         linewidth=2.2 if is_told else 1.0, zorder=3 if is_told else 2)
     reached = math.isfinite(cell.seconds_to_target) and cell.claims_time
     describe(line, f"{name}: " + (time_text(cell.seconds_to_target) if reached else "missed"
-                                  if cell.claims_time else "speed ceiling, no claim"), name)
+                                  if cell.claims_time else NOT_RANKED), name)
 
 
 def _name_ends(axes: Axes, cells: list[Cell], scale: float, names: dict[Cell, str]) -> None:
@@ -148,15 +149,16 @@ def footer(runs: list[Run]) -> str:
     commits = sorted({run.commit[:10] + (" with changes" if run.dirty else "") for run in runs})
     dates = sorted({run.date for run in runs})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    text = (f"Lines: median over {seeds} seed{'s' * (seeds != '1')}.\n"
+    text = (f"Lines: median over {seeds} seed{'s' * (seeds != '1')}. "
             f"{'; '.join(machines)}. {when}. Commit {', '.join(commits)}.")
     if len(machines) > 1:
         text += " Different machines: times are not comparable."
     return text
 
 
-def draw_race(runs: list[Run]) -> Figure:
-    """Draws each workload's rows and, beside them, its curves; the caller saves and closes it."""
+def draw_race(runs: list[Run], answers: Mapping[str, str] = MappingProxyType({})) -> Figure:
+    """Draws each workload's rows and, beside them, its curves; the caller saves and closes it.
+    `answers`: who is first, by workload."""
     names: dict[Cell, str] = {}
     shown: dict[str, tuple[list[Run], str]] = {}
     for workload in dict.fromkeys(run.workload for run in runs):
@@ -169,21 +171,24 @@ def draw_race(runs: list[Run]) -> Figure:
     figure = plt.figure(figsize=(11, whole))
     top = whole - 0.55
     for (workload, (own, _)), height in zip(shown.items(), heights):
-        bottom = top - 0.95 - height
+        bottom = top - 1.16 - height
         left, right = (figure.add_axes((at / 11, bottom / whole, width / 11, height / whole))
                        for at, width in ((1.75, 2.2), (7.3, 2.3)))
         figure.text(0.02, (top - 0.12) / whole, f"{workload}: {SHOWS[own[0].cell.shows]}",
                     fontsize=13, fontweight="bold", color=INK, va="top")
-        figure.text(0.02, (top - 0.37) / whole, _conditions(own), fontsize=9.5, color=FAINT,
+        figure.text(0.02, (top - 0.37) / whole, answers.get(workload, ""), fontsize=10.5,
+                    color=INK, va="top")
+        figure.text(0.02, (top - 0.58) / whole, _conditions(own), fontsize=9.5, color=FAINT,
                     va="top")
         draw_forest(own, names, left)
         draw_panel(right, own, names)
-        top = bottom - BESIDE + 0.95
+        top = bottom - BESIDE + 1.16
     strategies = strategies_text(run.variant.strategy for run in runs)
     figure.text(0.02, 1 - 0.1 / whole, f"Who reaches the target first? {strategies}",
                 fontsize=16, fontweight="bold", color=INK, va="top")
-    marks = ("Marks: runs, compared with the run of the same seed; ticks: their means; bars: "
-             f"intervals, cut at the edge. {footer(runs)}")
+    marks = ("Marks: runs, compared with the run of the same seed (none if that has no time); "
+             "ticks: their means; bars: intervals,\n"
+             f"cut at the edge; arrows: beyond it. {footer(runs)}")
     figure.text(0.02, 0.1 / whole, marks, fontsize=8.5, color=FAINT, va="bottom", linespacing=1.5)
     return tell(figure, {workload: note for workload, (_, note) in shown.items()})
 

@@ -26,8 +26,9 @@ from axes_style import INK, NARROW, entitle
 from hover import describe
 from labels import labels
 from palette import style_of
-from judgement import Run, Variant, judge, runs_of
+from judgement import Run, Variant, runs_of
 from output_files import run_command
+from program import judge
 from rows import rows_beside
 from selection import MOST_ROWS, fitting, tell
 from strategies import claims_time

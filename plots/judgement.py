@@ -7,19 +7,12 @@ names. Times are in seconds; the time to a target that was missed is infinite.
 
 import json
 import math
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from strategies import PlotsError, Strategy, cell_fields, is_asynchronous, use_table
-
-ROOT = Path(__file__).resolve().parent.parent
-INSTALLED = ROOT.parent.parent / "bin/regatta"  # if ROOT is PREFIX/share/regatta
+from strategies import PlotsError, cell_fields, is_asynchronous, use_table
 
 Json = dict[str, Any]
 
@@ -98,7 +91,6 @@ class Ratio(NamedTuple):
     time: float
     low: float  # ends of the interval by the test that decides; nan: too few runs
     high: float
-    runs: dict[int, float]  # by seed, of runs with a partner
 
 
 class LeftOut(NamedTuple):
@@ -220,8 +212,7 @@ def _ratios(workload: Json) -> list[Ratio | None]:
         one = {"time": 1.0, "low": 1.0, "high": 1.0}
         found = [one if cell["against_first"]["standing"] == "first" else cell["against_first"]
                  for cell in workload["cells"]]
-    return [Ratio(one["time"], _number(one["low"], math.nan), _number(one["high"], math.nan),
-                  {run["seed"]: run["time"] for run in one.get("runs", ())})
+    return [Ratio(one["time"], _number(one["low"], math.nan), _number(one["high"], math.nan))
             if one and one.get("time") else None for one in found]
 
 
@@ -248,7 +239,7 @@ def _cell(workload: Json, cell: Json, ratio: Ratio | None) -> Cell:
         step_seconds=cell["step_seconds"], bytes_computed=cell["bytes_per_step_computed"],
         bytes_counted=cell["bytes_per_step_counted"],
         staleness=tuple(cell["staleness"]["histogram"]), ratio=ratio,
-        is_reference=ratio is not None and ratio[:3] == (1, 1, 1),
+        is_reference=ratio is not None and ratio.time == 1,
         left_out=left_out and LeftOut(*(left_out[name] for name in LeftOut._fields)))
 
 
@@ -281,66 +272,6 @@ def read_judgement(file: Path) -> Json:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise PlotsError(f"{file} is no judgement that regatta report wrote: {error}") from error
     return judgement
-
-
-def find_program() -> str:
-    """Path of `regatta`: $REGATTA, the parent process, the newest build, the installed, or in PATH.
-
-    Throws: PlotsError.
-    """
-    if named := os.environ.get("REGATTA"):
-        return named
-    built = [one for one in (ROOT / f"build/{preset}/bin/regatta"
-                             for preset in ("release", "debug")) if one.exists()]
-    candidates = sorted(built, key=lambda one: one.stat().st_mtime, reverse=True)
-    candidates.append(INSTALLED)
-    try:
-        started_by = Path(os.readlink(f"/proc/{os.getppid()}/exe"))
-        candidates[:0] = [started_by] if started_by.name == "regatta" else []
-    except OSError:
-        pass
-    found = next((str(one) for one in candidates if one.exists()), shutil.which("regatta"))
-    if found is None:
-        raise PlotsError("the records of a folder are judged by the program, which is not here; "
-                         "build it (ci/race) or name it in the variable REGATTA")
-    return found
-
-
-def _said_by_program(*arguments: str) -> Json:
-    """Runs the program; returns its JSON and prints its warnings. Throws: PlotsError, with its
-    error message."""
-    command = [find_program(), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True)
-    except OSError as error:
-        raise PlotsError(f"cannot start {command[0]}: {error.strerror}; build it (ci/race) or name "
-                         "it in the variable REGATTA") from error
-    said = done.stderr.strip()
-    if done.returncode != 0:
-        raise PlotsError(said.removeprefix("regatta: ")
-                         or f"{' '.join(command)} ended with exit code {done.returncode}")
-    if said:
-        print(said, file=sys.stderr)
-    said_json: Json = json.loads(done.stdout)
-    return said_json
-
-
-def judge(folders: Iterable[Path | str]) -> Json:
-    """The program's judgement of the records in these folders. Prints the program's warnings.
-
-    Throws: PlotsError, with the program's message, for example for a folder without records.
-    """
-    judgement = _said_by_program("report", "--format", "json", *map(str, folders))
-    use_table(judgement["strategies"], judgement["cell_fields"])
-    return judgement
-
-
-def list_strategies() -> dict[str, Any]:
-    """Fills the table of strategies without records. Returns the default value of each option, by
-    name. Throws: PlotsError."""
-    rows = _said_by_program("list", "strategies", "--format", "json")["strategies"]
-    use_table(({field: row.get(field, "") for field in Strategy._fields} for row in rows), {})
-    return {option["name"]: option["default"] for row in rows for option in row["options"]}
 
 
 def group_runs(runs: Iterable[Run]) -> dict[Cell, list[Run]]:

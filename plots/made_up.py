@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from judgement import Run, judge, runs_of
+from judgement import Run, runs_of
+from program import judge
 
 
 def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> dict[str, Any]:
@@ -121,9 +122,7 @@ def race_for_a_decision(judged: dict[str, Any], decided: bool = True,
         ratio = (seconds[strategy] or math.nan) / seconds["single"]
         around = 1.0 if strategy == "single" else 1.1
         cell["against_single"] = None if math.isnan(ratio) else {
-            "time": ratio, "low": ratio / around, "high": ratio * around,
-            "runs": [{"seed": run["seed"], "time": run["seconds_to_target"] / seconds["single"]}
-                     for run in cell["runs"] if run["seconds_to_target"]]}
+            "time": ratio, "low": ratio / around, "high": ratio * around}
         out = left_out.get(strategy)
         cell["left_out"] = out and dict(zip(("round", "why", "at_least"), out))
 

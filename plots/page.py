@@ -10,54 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headline import Headline, factors_text, headline_of, out_of, standing_text, why_of
+from headline import Headline, headline_of, why_of
 from inline_svg import Graphic
+from page_cells import CellRow, cell_row
 from page_claims import Claim, claims_of, command_that_decides
 from palette import styles_of
 from strategies import strategies_text, table
 from labels import labels, workers_text
 from judgement import Variant, variant_of
-from wording import (bytes_text, count_text, counts_text, metric_text, plural, span_text,
-                     time_text)
+from wording import bytes_text, counts_text, plural
 
 Json = dict[str, Any]
-
-
-@dataclass
-class Value:
-    """An entry of the leaderboard."""
-
-    text: str
-    sort: float | str | None  # None: sorts last in both directions
-    note: str = ""
-
-
-@dataclass
-class RunRow:
-    seed: int
-    status: str
-    outcome: str  # time to the target, or the reason for none
-    crossing: str
-    command: str
-    commit: str
-
-
-@dataclass
-class CellRow:
-    label: str
-    colour: str
-    values: list[Value]
-    runs: list[RunRow]
-    factors: str  # time, examples and time per example, relative to the first cell
-    standing: str  # relative to the first cell, with an interval of the time
-    bytes: str
-    last: str  # the worker that is usually last at exchanges, and its mean lateness
-    wait: str  # in a collective
-    pushes: str
-    staleness: str
-    updates: str
-    full: str  # time to target on the full clock
-    result: str  # time to target on the result clock
 
 
 @dataclass
@@ -111,119 +74,6 @@ class Page:
     decides: str = ""  # the command that would decide the undecided claims
     measurements: list[WorkloadView] = field(default_factory=list)
     graphs: list[Graphic] = field(default_factory=list)
-
-
-# Columns of the leaderboard: key and heading.
-COLUMNS = (("place", "#"), ("strategy", "strategy"), ("workers", "workers × threads"),
-           ("time", "time to target"), ("single", "× single"), ("reached", "reached"),
-           ("examples", "examples to target"), ("example", "time per example"),
-           ("mfu", "MFU"), ("metric", "metric at the end"))
-
-
-def _interval(interval: Json | None, text: Any) -> str:
-    if interval is None or (interval["low"] is None and interval["high"] is None):
-        return ""
-    span = span_text(interval["low"], interval["high"], text)
-    return "" if span == text(interval["median"]) else span
-
-
-def _middle(interval: Json | None) -> float | None:
-    return None if interval is None else interval["median"]
-
-
-def _spread(cell: Json) -> str:
-    """Times to the target from the fastest run to the slowest."""
-    times = [run["seconds_to_target"] for run in cell["runs"]]
-    if len(times) < 2:
-        return ""
-    return span_text(min(time for time in times if time is not None),
-                     None if None in times else max(times), time_text)
-
-
-def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
-    time, examples = cell["typical_seconds"], cell["examples_to_target"]
-    claims, each = cell["claims_time"], cell["seconds_per_example"]
-    end, count = cell["metric"], cell["count"]
-    missed = Value("missed" if claims else "no claim", None,
-                   "in the median" if claims else "speed ceiling")
-    failed = f"{cell['failed']} failed" if cell["failed"] else ""
-    left = cell["reached"] - cell["held"]
-    speed, tokens, mfu = _middle(each), cell["tokens_per_example"], _middle(cell["mfu"])
-    bits = _middle(cell["bits_per_byte"])
-    rates = [f"{count_text(1 / speed)}/s" if speed else "",
-             f"{count_text(tokens / speed)} tokens/s" if speed and tokens else ""]
-    times, processes = cell["times_single"], cell["cell"]["processes"]
-    return [
-        Value(str(place) if claims else "–", place),
-        Value(label, label, out_of(cell)),
-        Value(f"{cell['cell']['workers']} × {cell['cell']['threads_per_worker']}",
-              cell["cell"]["workers"],
-              f"{processes} processes" if processes > 1 else ""),
-        Value(time_text(time), time, _spread(cell)) if claims and time is not None else missed,
-        Value("–", None) if times is None else Value(f"{times:.2f}", times),
-        Value(f"{cell['reached']} of {count}", cell["reached"] / count,
-              ", ".join(filter(None, [failed, f"{left} fell back" if left else ""]))),
-        Value(count_text(_middle(examples)), _middle(examples), _interval(examples, count_text)),
-        Value(time_text(speed), speed, ", ".join(filter(None, rates))),
-        Value("–", None) if mfu is None else Value(f"{100 * mfu:.1f} %", mfu),
-        Value(metric_text(_middle(end), metric), _middle(end), ", ".join(filter(None, [
-            _interval(end, lambda value: metric_text(value, metric)),
-            "" if bits is None else f"{bits:.3g} bits per byte"]))),
-    ]
-
-
-def _crossing(crossing: Json | None) -> str:
-    """`between 2.43 s and 2.57 s (61,440 to 64,000 examples)`"""
-    if crossing is None:
-        return ""
-    at, before = crossing["at"], crossing["before"]
-    kept = "" if crossing["held"] else "; fell back later"
-    if before is None:
-        return f"there at the first evaluation{kept}"
-    return (f"between {time_text(before['seconds'])} and {time_text(at['seconds'])}, "
-            f"{count_text(before['examples'])} and {count_text(at['examples'])} examples{kept}")
-
-
-def _run_row(run: Json) -> RunRow:
-    outcome = {"reached": time_text(run["seconds_to_target"]), "missed": "missed the target",
-               "failed": f"failed: {(run['failure'] or {}).get('text', '')}"}[run["status"]]
-    if run["lost_processes"]:
-        outcome += f"; went on without {len(run['lost_processes'])} lost"
-    commit = run["commit"][:10] or "unknown"
-    return RunRow(run["seed"], run["status"], outcome, _crossing(run["crossing"]), run["command"],
-                  commit + (" with changes" if run["dirty"] else ""))
-
-
-def _last(last: Json | None) -> str:
-    """`replica1, 1.20 ms`, with the uncertainty of clocks if workers are in several processes."""
-    if last is None:
-        return "–"
-    text = f"{last['place']}, {time_text(last['late_seconds'])}"
-    uncertainty = last["uncertainty_seconds"]
-    return f"{text} ± {time_text(uncertainty)}" if uncertainty else text
-
-
-def _times(spans: Json | None) -> str:
-    return "–" if spans is None else " / ".join(time_text(span) for span in spans.values())
-
-
-def _cell_row(place: int, label: str, colour: str, cell: Json, metric: str) -> CellRow:
-    stale = cell["staleness"]
-    updates = [f"{cell[key]:,} {word}" for key, word in
-               (("updates_dropped", "dropped"), ("lost_updates", "lost")) if cell[key]]
-    return CellRow(
-        label=label, colour=colour,
-        values=_values(place, label, cell, metric), runs=[_run_row(run) for run in cell["runs"]],
-        factors=factors_text(cell), standing=standing_text(cell),
-        bytes="nothing" if not cell["bytes_per_step_counted"] else
-              f"{bytes_text(cell['bytes_per_step_computed'])} / "
-              f"{bytes_text(cell['bytes_per_step_counted'])}",
-        last=_last(cell["last_worker"]), wait=_times(cell["exchange_wait"]),
-        pushes=_times(cell["pushes"]),
-        staleness=f"{stale['mean']:.2f}, at most {stale['max']}" if stale["updates"] else "–",
-        updates=", ".join(updates) or "–",
-        full=time_text(_middle(cell["full_seconds_to_target"])),
-        result=time_text(_middle(cell["result_seconds_to_target"])))
 
 
 def cell_labels(judged: Json) -> list[str]:
@@ -313,7 +163,7 @@ def _view(index: int, judged: Json) -> WorkloadView:
         conditions=_conditions(judged), headline=headline_of(judged, names),
         missed=_missed(judged, names), same_start=_same_start(judged), rates=_rates(judged),
         warnings=judged["warnings"],
-        cells=[_cell_row(place, name, style.colour, cell, metric)
+        cells=[cell_row(place, name, style.colour, cell, metric)
                for place, (name, style, cell)
                in enumerate(zip(names, styles, judged["cells"]), start=1)],
         why=why_of(judged, names),

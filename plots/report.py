@@ -33,7 +33,8 @@ from figure_files import save_figure
 from graphs import GraphsError, write_pictures
 from inline_svg import Graphic, colour_rules, colour_variable, inline_svg
 from axes_style import FAINT
-from page import COLUMNS, CellRow, Page, page_of
+from page import Page, page_of
+from page_cells import COLUMNS, CellRow
 from page_claims import Claim
 from judgement import Run, read_judgement, runs_of
 from output_files import MARK, new_file, overwrite_in
@@ -43,16 +44,15 @@ PLOTS = Path(__file__).resolve().parent
 # The figures of each section, drawn for each workload if its records have data for them: NAME of
 # plots/figure_NAME.py, and a sentence that describes the picture.
 RESULT = {
-    "forest": "How many times as fast each strategy reached the target: a mark is a run, against "
-              "the run of the same seed; the tick is their mean, the bar its interval, cut at the "
-              "edge.",
+    "forest": "How many times as long each strategy took to the target. A mark is a run, against "
+              "the run of the same seed (if that has no time, neither has a mark); the tick is "
+              "their mean, the bar its interval, cut at the edge; an arrow leads beyond it.",
     "race": "The target's metric against training time, median over runs; grey: the other "
             "strategies.",
 }
 WHY = {
     "time_split": "A worker's step on the training clock: compute, exposed communication, waiting, "
                   "input, update, and what passes between kernels.",
-    "efficiency": "Examples to the target against time per example; dashed lines join equal times.",
     "scaling": "Examples per second against workers.",
     "bytes": "Bytes on the wire in a step, computed from the graph and counted.",
     "exchanges": "The metric at the end against the bytes that a step sends, where workers "
@@ -63,7 +63,7 @@ WHY = {
 MOST_IN_SHORT = 8  # workloads in the summary on the terminal
 
 # Figures that a claim does not repeat: they would mix workloads, and each workload has its own.
-OF_ONE_WORKLOAD = {"forest", "race", "time_split", "efficiency", "scaling"}
+OF_ONE_WORKLOAD = {"forest", "race", "time_split", "scaling"}
 
 
 class Figures:
@@ -169,18 +169,13 @@ def render(judgement_file: Path, overwrite: bool) -> list[str]:
 
 
 def in_short(page: Page) -> list[str]:
-    """Summary for the terminal: the winner on each workload, its lead, and the certainty."""
+    """Summary for the terminal: the answer on each workload, and its certainty."""
     lines = []
     for view in page.workloads[:MOST_IN_SHORT]:
         head = view.headline
-        first = head.lead or head.badge
-        if head.winners and not head.lead:
-            more = [f"{head.more} more"] * bool(head.more)
-            names = ", ".join([*(name for name, _ in head.winners), *more])
-            first = f"{names}, {head.time} ({head.badge})"
-        lines.append(f"{view.title}: {first}")
-        lines += [f"  {text}" for text in (view.apart, head.against, head.sure, view.missed)
-                  if text]
+        lines.append(f"{view.title}: {head.lead} ({head.badge})")
+        steps = [f"to go on ({left}): {command}" for left, command in head.to_go_on]
+        lines += [f"  {text}" for text in (view.apart, head.sure, *steps, view.missed) if text]
     if len(page.workloads) > MOST_IN_SHORT:
         lines.append(f"and {len(page.workloads) - MOST_IN_SHORT} more on the page")
     return [line.replace("\u00a0", " ") for line in lines]

@@ -5,7 +5,7 @@ import math
 
 from judgement import Cell, Run, ranked, speed, tokens_per_s
 from labels import cell_labels
-from wording import out_text, time_text
+from wording import digits_text, out_text, time_text
 
 FIRST = ("strategy", "workers", "to target", "low .. high", "reached", "vs single")
 WHY = ("strategy", "examples/s", "tokens/s", "MFU", "final", "step %")
@@ -47,7 +47,7 @@ def _row(label: str, cell: Cell, runs: list[Run]) -> tuple[str, ...]:
         format_time(cell.seconds_to_target),
         _spread(cell, runs),
         f"{cell.reached} of {cell.count}" + (f", {cell.failed} failed" if cell.failed else ""),
-        "-" if math.isnan(cell.times_single) else f"{cell.times_single:.2f} x",
+        "-" if math.isnan(cell.times_single) else f"{digits_text(1 / cell.times_single)} x",
     )
 
 
@@ -85,7 +85,7 @@ def render_workload(workload: str, runs: list[Run]) -> str:
 def render_table(runs: list[Run]) -> str:
     workloads = dict.fromkeys(run.workload for run in runs)
     note = ("to target: training time, geometric mean; the median where a run missed it (-)\n"
-            "workers: workers x threads of each; vs single: how many times as fast as single\n"
+            "workers: workers x threads of each; vs single: how many times as long as single\n"
             "step %: compute / exposed communication / bubble (wait for stages) /\n"
             "        other wait / input / update / between kernels\n"
             "MFU: model FLOPs utilisation")

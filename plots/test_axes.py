@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that every axis of every figure has a label with its unit, and every panel a title."""
+"""Tests that every axis of every figure has a label with its unit, every panel a title, and every
+strategy a look of its own."""
 
+import colorsys
 import functools
 import importlib
+import itertools
+import math
 import re
 import unittest
+import unittest.mock
 from pathlib import Path
 from typing import Any
 
+import matplotlib.colors
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,6 +21,8 @@ from matplotlib.figure import Figure
 from curves import draw_curves
 from figure_race import draw_race
 from made_up import made_up_record, made_up_runs
+from palette import style_of, styles, styles_of
+from strategies import table
 from test_trend import history
 
 STRATEGIES = ("single", "in_graph", "all_reduce", "async_shared", "independent",
@@ -22,15 +30,14 @@ STRATEGIES = ("single", "in_graph", "all_reduce", "async_shared", "independent",
 SECONDS = (r"\(((micro|milli)?seconds|minutes|hours)(, log scale)?"
            r"(; axis not from 0)?\)")
 LOSS = r"loss( in evaluation)?( \(log scale\))?"
-SPEED = r"times as fast as \w+(, [\w: ]+)*( \(log scale\))?(; ○ missed)?(; × failed)?"
+RATIO = r"times as long as \w+(, [\w: ]+)*( \(log scale\))?(; ○ missed)?(; × failed)?"
 NAMES = None  # no label: the ticks are names of strategies
 
 # Labels of the horizontal and vertical axes, by figure. The unit of a count is the counted thing.
 LABELS: dict[str, tuple[str, str | None]] = {
     "figure_race": (r"training time " + SECONDS, rf"accuracy \(%\)|{LOSS}"),
-    "figure_forest": (SPEED, NAMES),
+    "figure_forest": (RATIO, NAMES),
     "figure_time_split": (r"a worker's step \((micro|milli)?seconds\)|share of .* \(%\)", NAMES),
-    "figure_efficiency": (r"time per example " + SECONDS, r"examples to target \(log scale\)"),
     "figure_scaling": (r"workers", r"examples per second"),
     "figure_straggler": (r"share of its speed that it keeps \(1 = .+\)", NAMES),
     "figure_jitter": (r"examples seen", LOSS),
@@ -40,7 +47,7 @@ LABELS: dict[str, tuple[str, str | None]] = {
                          r"accuracy at the end \(%\)|loss at the end"),
     "figure_graph_size": (r"workers", r"nodes"),
     "figure_trend": (r"commit, by its date", r".*\b(s|examples|examples/s)\b.*"),
-    "race": (rf"training time {SECONDS}|{SPEED}", rf"accuracy \(%\)|{LOSS}"),
+    "race": (rf"training time {SECONDS}|{RATIO}", rf"accuracy \(%\)|{LOSS}"),
     "curves": (r"epoch", rf"accuracy \(%\)|{LOSS}"),
 }
 
@@ -138,6 +145,42 @@ class Figures(unittest.TestCase):
                 with self.subTest(figure=name):
                     titles = [axes.get_title(loc="left") for axes in figure.axes]
                     self.assertTrue(any(titles), titles)
+
+
+class Palette(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        made_up_runs([made_up_record("parabola", "single", 1)])  # fills the table
+
+    def test_tells_any_number_of_strategies_apart_in_black_and_white(self) -> None:
+        self.assertEqual(list(styles()), list(table()))
+        more = {f"strategy{at}": next(iter(table().values())) for at in range(100)}
+        with unittest.mock.patch.dict(table(), more):
+            looks = [*styles().values(), *styles_of(["single"] * 10)[1:]]
+            self.assertEqual(len({look.dash for look in looks}), len(looks))
+            for one, next_one in itertools.pairwise(looks):
+                self.assertNotEqual(one.marker, next_one.marker)
+
+    def test_knows_colours_that_differ(self) -> None:
+        for one, other in itertools.combinations(table().values(), 2):
+            apart = math.dist(*(matplotlib.colors.to_rgb(row.colour) for row in (one, other)))
+            self.assertGreater(apart, 0.15, f"declare another colour in strategies/{other.name}"
+                                            f".cpp: it looks like that of {one.name}")
+
+    def test_gives_a_new_name_the_same_style_each_time(self) -> None:
+        self.assertEqual(style_of("a+b"), style_of("a+b"))
+
+    def test_tells_two_lines_of_one_strategy_apart(self) -> None:
+        first, other, second = styles_of(["single", "all_reduce", "single"])
+        self.assertEqual((first, other), (style_of("single"), style_of("all_reduce")))
+        self.assertNotEqual(second, first)
+
+    def test_gives_all_lines_of_a_strategy_its_hue(self) -> None:
+        for name in ("all_reduce", "single"):
+            hues = {round(colorsys.rgb_to_hsv(*matplotlib.colors.to_rgb(style.colour))[0], 1)
+                    for style in styles_of([name] * 6)}
+            self.assertEqual(len(hues), 1, name)
+            self.assertEqual(len({style.colour for style in styles_of([name] * 6)}), 6)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from urllib.parse import quote
 import matplotlib.pyplot as plt
 
 import figure_bytes
-import figure_efficiency
 import figure_exchanges
 import figure_forest
 import figure_graph_size
@@ -27,9 +26,9 @@ from palette import styles_of
 from judgement import Run, group_runs
 from judgement import runs_of as judged_runs
 from selection import MOST_LINES, MOST_ROWS, fitting
-from wording import bytes_text, counts_text, longer_text, time_text
+from wording import bytes_text, counts_text, time_text
 
-MODULES = (figure_race, figure_forest, figure_time_split, figure_efficiency)
+MODULES = (figure_race, figure_forest, figure_time_split)
 
 
 def runs_of(*records: dict[str, Any]) -> list[Run]:
@@ -147,7 +146,7 @@ class Figures(unittest.TestCase):
     def test_say_on_hover_what_a_mark_shows(self) -> None:
         for module, title in ((figure_forest, "all_reduce, seed 2: "),
                               (figure_time_split, "compute: "),
-                              (figure_efficiency, "all_reduce: "), (figure_race, "all_reduce: ")):
+                              (figure_race, "all_reduce: ")):
             with self.subTest(module=module.__name__):
                 svg = inline_svg(module.draw(some_runs()), "f1", "")
                 said = re.findall(r"<title>([^<]*)</title>", svg)
@@ -263,38 +262,41 @@ def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any
 
 
 class Headlines(unittest.TestCase):
-    def test_name_who_is_first_and_how_much_longer_the_second_took(self) -> None:
+    def test_answer_in_one_sentence_with_the_certainty_beside_it(self) -> None:
         sure = judged("sure", ("first", 3.0, 1.0), ("slower", 6.0, 2.0))
         headline = headline_of(sure, ["a", "b"])
-        self.assertEqual(([name for name, _ in headline.winners], headline.time), (["a"], "3.00 s"))
-        self.assertEqual(headline.against,
-                         "b took 2.00\u00a0times as long (1.90 to 2.10\u00a0times).")
-        self.assertIn("5 runs each, paired by seed", headline.sure)
+        self.assertEqual((headline.lead.replace("\u00a0", " "), headline.badge, headline.to_go_on),
+                         ("a is first; b, the next, takes 2.00 (1.90 to 2.10) times as long; b "
+                          "certainly takes at least 1.9 times as long as a", "sure", []))
+        self.assertIn("5 runs of a cell, paired by seed; all answers", headline.sure)
         why = why_of(sure, ["a", "b"])
         self.assertIn("needed 2.50\u00a0times the examples and 0.80\u00a0times the time for "
                       "each, so 2.00\u00a0times the time", why)
         self.assertIn("exchange and waiting take 25\u00a0%", why)
         self.assertEqual(factors_text(sure["cells"][1]), "2.00 = 2.50 × 0.80")
         self.assertEqual(standing_text(sure["cells"][1]), "slower (1.90 to 2.10)")
+        late = judged("sure", ("first", 3.0, 1.0), ("missed", None, 1.0))
+        del late["cells"][1]["against_first"]["time"]
+        self.assertEqual(headline_of(late, ["a", "b"]).lead, "a is first")
 
     def test_name_all_that_cannot_be_told_apart(self) -> None:
         open_ = judged("open", ("first", 3.0, 1.0), ("open", 3.1, 1.03), ("slower", 6.0, 2.0),
                        detectable=0.12, seeds=9)
         headline = headline_of(open_, ["a", "b", "c"])
-        self.assertEqual([name for name, _ in headline.winners], ["a", "b"])
-        self.assertEqual((headline.badge, headline.time),
-                         ("too few runs to be sure", "3.00–3.10 s"))
-        self.assertEqual(headline.against.replace("\u00a0", " "),
-                         "a was the fastest; b took 1.03 times as long, but chance leaves 0.93 to "
-                         "1.13 times open. Slower than a: c 2.00 times as long (1.90 to 2.10 "
-                         "times).")
-        self.assertIn("Smallest detectable difference with them: 12\u00a0%. About 9 seeds would "
-                      "decide it: regatta matrix --seeds 9.", headline.sure)
+        self.assertEqual((headline.short, headline.badge),
+                         ("a leads, but b may take no longer",
+                          "too few runs to be sure who is first"))
+        self.assertEqual(headline.lead.replace("\u00a0", " "),
+                         "a leads; b, the next, takes 1.03 (0.93 to 1.13) times as long, but b may "
+                         "take no longer; c certainly takes at least 1.9 times as long as a")
+        self.assertIn("Smallest detectable difference: 12\u00a0%.", headline.sure)
+        self.assertEqual(headline.to_go_on,
+                         [("about 9 seeds decide it", "regatta matrix --seeds 9")])
         many = judged("open", *[("first" if i == 0 else "open", 3.0, 1.0) for i in range(9)],
                       coarse=True)
         headline = headline_of(many, list("abcdefghi"))
-        self.assertEqual((len(headline.winners), headline.more), (5, 4))
         self.assertIn("More seeds would not decide it", headline.sure)
+        self.assertEqual(headline.to_go_on, [])
         for against in open_["cells"][1]["against_first"], judged(
                 "open", ("first", 3.0, 1.0), ("open", 3.1, 1.03))["cells"][1]["against_first"]:
             cell = {"against_first": against, "left_out": None}
@@ -306,22 +308,18 @@ class Headlines(unittest.TestCase):
     def test_say_what_is_missing(self) -> None:
         few = headline_of(judged("too_few", ("first", 3.0, 1.0), ("open", 6.0, 2.0)), ["a", "b"])
         self.assertEqual(few.badge, "too few runs to compare")
-        self.assertIn("fix: two runs of each cell at least", few.sure)
+        self.assertEqual(few.to_go_on,
+                         [("two runs of each cell at least", "regatta matrix --seeds 2")])
         for certainty in ("too_few", "open"):
             cut = judged(certainty, ("first", 3.0, 1.0), ("open", 6.0, 2.0), seeds=5)
             cut["matrices"] = [{"missing": 24, "seconds": 700.0, "tuned": "",
                                 "command": "regatta matrix --tier quick --resume"}]
-            self.assertIn("regatta matrix --tier quick --resume runs the 24 that are missing, in "
-                          "about 11.7 min.",
-                          headline_of(cut, ["a", "b"]).sure.replace("\u00a0", " "))
+            self.assertEqual(headline_of(cut, ["a", "b"]).to_go_on,
+                             [("24 runs, about 11.7 min", "regatta matrix --tier quick --resume")])
         alone = headline_of(judged("alone", ("first", 3.0, 1.0)), ["a"])
-        self.assertEqual(alone.against, "of 5 runs")
+        self.assertEqual(alone.lead.replace("\u00a0", " "), "a reached accuracy 60 % in 3.00 s")
         missed = headline_of(judged("not_reached", ("missed", None, 1.0)), ["a"])
-        self.assertEqual(missed.winners, [])
-        self.assertIn("No cell reached accuracy 60\u00a0% in the median", missed.against)
-        late = judged("sure", ("first", 3.0, 1.0), ("missed", None, 1.0), ahead=None)
-        self.assertIn("b came second: it did not reach the target",
-                      headline_of(late, ["a", "b"]).against)
+        self.assertIn("No cell reached accuracy 60\u00a0% in the median", missed.lead)
 
 
 class Wording(unittest.TestCase):
@@ -330,8 +328,6 @@ class Wording(unittest.TestCase):
         self.assertEqual([time_text(value) for value in times],
                          ["–", "–", "0 s", "800 ns", "12.3 ms", "4.57 s", "11.7 min"])
         self.assertEqual([bytes_text(value) for value in (50, 1_650_000)], ["50 B", "1.65 MB"])
-        self.assertEqual([longer_text(value) for value in (1.0, 1.056, 2.4)],
-                         ["as long", "5.6 % longer", "2.40 times as long"])
         self.assertEqual([counts_text(values) for values in ([64, 128, 64], range(50, 1001))],
                          ["64, 128", "50 to 1,000"])
 

@@ -14,7 +14,8 @@ import figure_forest
 import figure_race
 from headline import headline_of, standing_text
 from judgement import Run, runs_of
-from made_up import made_up_failure, made_up_judgement, made_up_record, race_for_a_decision
+from made_up import (made_up_failure, made_up_judgement, made_up_record, made_up_runs,
+                     race_for_a_decision)
 from table import render_table
 from test_figures import judged, some_records
 from wording import least_text
@@ -54,24 +55,32 @@ class Race(unittest.TestCase):
         self.assertEqual([mark.get_marker() for mark in marks].count("X"), 1)
         lost = [mark for mark in marks if mark.get_markerfacecolor() == "none"]
         self.assertEqual(len(lost), 2)
-        for mark in lost:  # at the left edge, in the axes' own units
-            self.assertLess(mark.get_xdata()[0], 2 * figure_forest.EDGE)
+        for mark in lost:  # at the right edge, in the axes' own units
+            self.assertGreater(mark.get_xdata()[0], 1 - 2 * figure_forest.EDGE)
             self.assertEqual(mark.get_transform(), axes.get_yaxis_transform())
         self.assertEqual(len({mark.get_ydata()[0] for mark in marks}), 3)  # one line for each cell
-        self.assertEqual(axes.get_xlabel(), "times as fast as single; ○ missed; × failed")
+        self.assertEqual(axes.get_xlabel(), "times as long as single; ○ missed; × failed")
 
-    def test_compare_each_run_with_the_reference_and_draw_the_interval(self) -> None:
-        runs = raced(*some_records())
+    def test_compare_each_run_with_its_partner_and_draw_the_interval(self) -> None:
+        runs = raced(*some_records(), made_up_record("resnet9_thin", "all_reduce", 4))
+        times = {(run.variant.strategy, run.seed): run.time_to_target for run in runs}
         cell = next(run.cell for run in runs if run.variant.strategy == "all_reduce")
         (axes,) = figure_forest.draw(runs).axes
         own = [line for line in axes.get_lines()
                if (line.get_gid() or "").startswith("hover:all_reduce")]
         *marks, = (line for line in own if line.get_linestyle() == "None")
-        self.assertEqual([mark.get_xdata()[0] for mark in marks],
-                         [1 / ratio for ratio in cell.ratio.runs.values()])
+        self.assertEqual([mark.get_xdata()[0] for mark in marks],  # `single` has no seed 4
+                         [times["all_reduce", seed] / times["single", seed] for seed in (1, 2, 3)])
         bar, tick = (line for line in own if line not in marks)
-        self.assertEqual(list(tick.get_xdata()), [1 / cell.ratio.time] * 2)
-        self.assertEqual(list(bar.get_xdata()), [1 / cell.ratio.high, 1 / cell.ratio.low])
+        self.assertEqual(list(tick.get_xdata()), [cell.ratio.time] * 2)
+        self.assertEqual(list(bar.get_xdata()), [cell.ratio.low, cell.ratio.high])
+
+    def test_have_a_reference_and_no_interval_after_one_run_each(self) -> None:
+        runs = made_up_runs(five_records()[::3])
+        (axes,) = figure_forest.draw(runs).axes
+        self.assertEqual(axes.get_xlabel(), "times as long as single (log scale); ○ missed")
+        whole = [line for line in axes.get_lines() if line.get_linewidth() == 6]
+        self.assertEqual(whole, [])
 
     def test_show_cells_that_were_left_out_as_arrows_to_the_edge_with_the_reason(self) -> None:
         figure = figure_forest.draw(raced(*five_records(), **OUT))
@@ -79,10 +88,11 @@ class Race(unittest.TestCase):
         arrows = {unquote(text.arrow_patch.get_gid()): text for text in axes.texts
                   if text.arrow_patch and text.arrow_patch.get_gid()}
         (title,) = arrows
-        self.assertEqual(title, "hover:pipeline:pipeline: out after round 2: at least 3.1× as slow")
+        self.assertEqual(title,
+                         "hover:pipeline:pipeline: out after round 2: at least 3.1× as long")
         (x, _), (start, _) = arrows[title].xy, arrows[title].xyann
-        self.assertLess(x, 0)  # beyond the edge
-        self.assertLess(start, 0.5)
+        self.assertGreater(x, 1)  # beyond the edge
+        self.assertGreater(start, 0.5)
         said = [text.get_text() for text in axes.texts]
         self.assertIn("out after round 3: misses the target", said)
         names = [text for text in said if text in PACES]
@@ -90,7 +100,7 @@ class Race(unittest.TestCase):
 
     def test_of_the_terminal_say_why_a_cell_was_left_out(self) -> None:
         text = render_table(raced(*five_records(), **OUT))
-        self.assertIn("\n  pipeline: out after round 2: at least 3.1 times as slow\n", text)
+        self.assertIn("\n  pipeline: out after round 2: at least 3.1 times as long\n", text)
 
     def test_of_the_race_name_at_most_five_curves_at_their_ends(self) -> None:
         records = [made_up_record("resnet9_thin", strategy, 1, pace=1 + place / 10)
@@ -140,8 +150,7 @@ def decision(decided: bool, *cells: tuple[str, float, tuple[int, str, float | No
         ratio, around = factor / cells[reference][1], 1.0 if at == reference else 1.1
         cell["cell"] = {"strategy": "abcdefgh"[at]}
         cell["left_out"] = out and dict(zip(("round", "why", "at_least"), out))
-        cell["against_single"] = {"time": ratio, "low": ratio / around, "high": ratio * around,
-                                  "runs": []}
+        cell["against_single"] = {"time": ratio, "low": ratio / around, "high": ratio * around}
     return made
 
 
@@ -152,26 +161,26 @@ class Decisions(unittest.TestCase):
                      *(standing_text(cell) for cell in made["cells"] if cell["left_out"])):
             self.assertNotRegex(text, "too few|not enough")
         self.assertEqual(headline.badge,
-                         "decided" if made["decision"]["decided"] else "not decided")
+                         f"{'' if made['decision']['decided'] else 'not '}decided after 7 rounds")
         return headline.lead.replace("\u00a0", " ")
 
     def test_lead_with_who_is_first_and_who_is_certainly_slower(self) -> None:
         slower = [("slower", 1.3 + at, (2, "slower", 1.19 + at)) for at in range(4)]
         self.assertEqual(
             self.lead(decision(True, ("first", 1.0, None), *slower)),
-            "a is first: 1.30 (1.18 to 1.43) times as fast as b, decided after 7 rounds; "
-            "4 strategies are certainly slower, by at least 1.1 times.")
+            "a is first, taking 0.77 (0.70 to 0.85) times as long as b; 4 strategies certainly "
+            "take at least 1.1 times as long as a")
         self.assertEqual(
             self.lead(decision(True, ("first", 1.0, None), slower[0], reference=0)),
-            "a is first: b, the next, takes 1.30 (1.20 to 1.40) times as long, decided after "
-            "7 rounds; b is certainly slower, by at least 1.1 times.")
+            "a is first; b, the next, takes 1.30 (1.20 to 1.40) times as long; b certainly takes "
+            "at least 1.1 times as long as a")
 
     def test_lead_with_a_group_that_shares_first_place(self) -> None:
         made = decision(True, ("first", 1.0, None), ("open", 1.01, (5, "precise", None)),
                         ("level", 1.02, None), ("slower", 3.4, (2, "slower", 3.12)))
         self.assertEqual(self.lead(made),
-                         "a, b and c share first place, at most 1.12 times apart, decided after "
-                         "7 rounds; d is certainly slower, by at least 3.1 times.")
+                         "a, b and c share first place, none taking more than 1.12 times as long "
+                         "as a; d certainly takes at least 3.1 times as long as a")
         many = decision(True, *[("first" if at == 0 else "open", 1.0, None) for at in range(8)])
         self.assertTrue(self.lead(many).startswith("a, b, c, d, e and 3 more share first place"))
 
@@ -179,16 +188,15 @@ class Decisions(unittest.TestCase):
         made = decision(False, ("first", 1.0, None), ("open", 1.1, None),
                         ("open", 1.2, (3, "missed", None)), ("slower", 3.4, (2, "slower", 3.12)))
         self.assertEqual(self.lead(made),
-                         "a leads, 1.10 (1.00 to 1.21) times as fast as b, but b may be as fast: "
-                         "the time was up after 7 rounds; d is certainly slower, by at least "
-                         "3.1 times.")
+                         "a leads, taking 0.91 (0.83 to 1.00) times as long as b, but b may take "
+                         "no longer; d certainly takes at least 3.1 times as long as a")
 
     def test_say_why_a_cell_was_left_out(self) -> None:
         made = decision(True, ("first", 1.0, None), ("slower", 3.4, (2, "slower", 3.19)),
                         ("open", 1.0, (4, "precise", None)), ("missed", 1.0, (3, "missed", None)))
         self.assertEqual([standing_text(cell) for cell in made["cells"]],
                          ["first (0.90 to 1.10)",
-                          "out after round 2: at least 3.1 times as slow",
+                          "out after round 2: at least 3.1 times as long",
                           "out after round 4: known precisely enough",
                           "out after round 3: misses the target"])
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests reader, table and figure on invented records, including damaged ones."""
 
-import colorsys
 import contextlib
 import io
-import itertools
 import json
 import math
 import os
@@ -14,20 +12,21 @@ import unittest.mock
 from pathlib import Path
 from typing import Any
 
-import matplotlib.colors
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 import curves
 import race
 from figure_race import draw_race, footer
-from judgement import PlotsError, group_runs, judge, ranked, variant_of
+from judgement import group_runs, ranked, variant_of
 from judgement import runs_of as runs_of_workloads
 from labels import cell_labels, labels, workers_text
 from made_up import made_up_failure, made_up_judgement, made_up_record, made_up_runs
-from page import COLUMNS, page_of
-from palette import style_of, styles, styles_of
-from strategies import strategies_text, table
+from page import page_of
+from page_cells import COLUMNS
+from palette import style_of, styles
+from program import judge
+from strategies import PlotsError, strategies_text
 from table import format_time, render_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -173,42 +172,6 @@ class Statistics(unittest.TestCase):
                          ["3.20 us", "12.3 ms", "4.57 s", "123 s", "-"])
 
 
-class Palette(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls) -> None:
-        runs_of(made_up_record("parabola", "single", 1))  # fills the table
-
-    def test_tells_any_number_of_strategies_apart_in_black_and_white(self) -> None:
-        self.assertEqual(list(styles()), list(table()))
-        more = {f"strategy{at}": next(iter(table().values())) for at in range(100)}
-        with unittest.mock.patch.dict(table(), more):
-            looks = [*styles().values(), *styles_of(["single"] * 10)[1:]]
-            self.assertEqual(len({look.dash for look in looks}), len(looks))
-            for one, next_one in itertools.pairwise(looks):
-                self.assertNotEqual(one.marker, next_one.marker)
-
-    def test_knows_colours_that_differ(self) -> None:
-        for one, other in itertools.combinations(table().values(), 2):
-            apart = math.dist(*(matplotlib.colors.to_rgb(row.colour) for row in (one, other)))
-            self.assertGreater(apart, 0.15, f"declare another colour in strategies/{other.name}"
-                                            f".cpp: it looks like that of {one.name}")
-
-    def test_gives_a_new_name_the_same_style_each_time(self) -> None:
-        self.assertEqual(style_of("a+b"), style_of("a+b"))
-
-    def test_tells_two_lines_of_one_strategy_apart(self) -> None:
-        first, other, second = styles_of(["single", "all_reduce", "single"])
-        self.assertEqual((first, other), (style_of("single"), style_of("all_reduce")))
-        self.assertNotEqual(second, first)
-
-    def test_gives_all_lines_of_a_strategy_its_hue(self) -> None:
-        for name in ("all_reduce", "single"):
-            hues = {round(colorsys.rgb_to_hsv(*matplotlib.colors.to_rgb(style.colour))[0], 1)
-                    for style in styles_of([name] * 6)}
-            self.assertEqual(len(hues), 1, name)
-            self.assertEqual(len({style.colour for style in styles_of([name] * 6)}), 6)
-
-
 class Outputs(InFolder):
     def run_race(self, *arguments: str) -> tuple[int, str, str]:
         out, err = io.StringIO(), io.StringIO()
@@ -227,6 +190,10 @@ class Outputs(InFolder):
         self.assertTrue(out.isascii())
         self.assertEqual((self.folder / "race.png").read_bytes()[:4], b"\x89PNG")
         self.assertIn("<svg", (self.folder / "race.svg").read_text())
+        answers = race.answers_on(judge([self.folder])["workloads"])
+        self.assertRegex(answers["parabola"], r"^(sure|too few runs|less than).*: \w+ (leads|is)")
+        figure = draw_race(self.read(), answers)
+        self.assertLessEqual(set(answers.values()), {text.get_text() for text in figure.texts})
 
     def test_shows_learning_first_and_each_strategy_also_one_that_missed(self) -> None:
         records = [made_up_record(workload, strategy, 1, threads=2 - (strategy != "single"))

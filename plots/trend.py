@@ -14,8 +14,9 @@ from pathlib import Path
 
 from figure_files import save_figure
 from figure_trend import draw
-from judgement import Run, judge, runs_of
+from judgement import Run, runs_of
 from output_files import run_command
+from program import judge
 from strategies import PlotsError
 
 

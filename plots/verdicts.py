@@ -15,10 +15,10 @@ import sys
 import textwrap
 from collections import Counter
 
-from headline import GROUPS, headline_of
-from judgement import ROOT, Json, judge
+from headline import headline_of
 from page import cell_labels
 from page_claims import VERDICTS, decided_text
+from program import ROOT, Json, judge
 from strategies import PlotsError
 from wording import listed, plural
 
@@ -61,13 +61,7 @@ def _verdict(judged: Json) -> str:
     text += " %" * (target["metric"] == "accuracy")
     if sum(judged["cells"][0]["step_seconds"].values()) < SHORT_STEP:
         text += " (a step takes microseconds, so this shows the overhead of strategies)"
-    first = [name for name, _ in headline.winners] + [f"{headline.more} more"] * (headline.more > 0)
-    if headline.lead:
-        return f"{text}: {headline.lead}"
-    if first:
-        text += f": {listed(first)} first, in {headline.time}"
-        text += f" ({headline.badge}{' of their order' * (headline.certainty == 'open')})"
-    text += "." if headline.certainty in GROUPS else f". {headline.against}"
+    text += f": {headline.lead} ({headline.badge})."
     missed = [f"{name} in {cell['count'] - cell['reached']} of {cell['count']} runs"
               for name, cell in zip(names, judged["cells"])
               if cell["claims_time"] and cell["reached"] < cell["count"]]

@@ -17,7 +17,8 @@ def time_unit(longest: float) -> tuple[float, str]:
     return (1.0, "seconds") if longest < 600 else (1 / 60, "minutes")
 
 
-def _digits(value: float) -> str:
+def digits_text(value: float) -> str:
+    """`2.57`, `25.7`, `257`"""
     places = 2 if value < 10 else 1 if value < 100 else 0
     return f"{value:,.{places}f}"
 
@@ -31,7 +32,7 @@ def time_text(seconds: float | None) -> str:
     for limit, scale, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"),
                                (600.0, 1.0, "s"), (math.inf, 1 / 60, "min")):
         if seconds < limit:
-            return f"{_digits(seconds * scale)} {unit}"
+            return f"{digits_text(seconds * scale)} {unit}"
     raise AssertionError("no unit fits")
 
 
@@ -54,17 +55,8 @@ def bytes_text(value: float) -> str:
     for limit, scale, unit in ((1e3, 1.0, "B"), (1e6, 1e3, "kB"), (1e9, 1e6, "MB"),
                                (math.inf, 1e9, "GB")):
         if value < limit:
-            return f"{value:,.0f} B" if unit == "B" else f"{_digits(value / scale)} {unit}"
+            return f"{value:,.0f} B" if unit == "B" else f"{digits_text(value / scale)} {unit}"
     raise AssertionError("no unit fits")
-
-
-def longer_text(ratio: float) -> str:
-    """`5.6 % longer`, `2.4 times as long`: words for a ratio of two times."""
-    if ratio < 1.0005:
-        return "as long"
-    if ratio < 1.5:
-        return f"{100 * (ratio - 1):.1f} % longer"
-    return f"{_digits(ratio)} times as long"
 
 
 def tied(text: str) -> str:
@@ -101,8 +93,8 @@ def least_text(value: float) -> str:
     return f"{math.floor(value * 10**places + 1e-9) / 10**places:.{places}f}"
 
 
-def out_text(round_: int, why: str, at_least: float | None, unit: str = " times as slow") -> str:
-    """`out after round 2: at least 3.1 times as slow`"""
+def out_text(round_: int, why: str, at_least: float | None, unit: str = " times as long") -> str:
+    """`out after round 2: at least 3.1 times as long`"""
     reason = {"slower": f"at least {least_text(at_least or 1)}{unit}",
               "precise": "known precisely enough", "missed": "misses the target"}[why]
     return f"out after round {round_}: {reason}"

@@ -195,17 +195,18 @@ void compare_with_single(const Contest& contest) {
   }
   borrow_spread(times, contest.stopping());
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    AgainstSingle against{.by_seed = ratios_by_seed(cells[i]->runs, runs_of_single)};
+    AgainstSingle against;
+    const auto by_seed = ratios_by_seed(cells[i]->runs, runs_of_single);
     if (ratios[i]) {
       against.time = ratios[i]->time.value;
       against.interval = interval_of(ratios[i]->time, contest.at(ratios[i]->time));
       if (ratios[i]->is_least) against.interval->high = kInfinity;
-    } else if (against.by_seed.size() == 1 && cells[i]->runs.size() == 1) {
-      against.time = against.by_seed.front().second;  // one run has no interval
+    } else if (by_seed.size() == 1 && cells[i]->runs.size() == 1) {
+      against.time = by_seed.front().second;  // one run has no interval
     } else {
       continue;
     }
-    cells[i]->against_single = std::move(against);
+    cells[i]->against_single = against;
   }
 }
 

@@ -111,9 +111,8 @@ struct RoundsOfRace {
 
 /// A cell compared with `single`.
 struct AgainstSingle {
-  double time = 1;                        ///< geometric mean of `by_seed`; 1 for `single` itself
+  double time = 1;                        ///< geometric mean over seeds; 1 for `single` itself
   std::optional<RatioInterval> interval;  ///< empty if there are too few pairs
-  std::vector<std::pair<std::uint64_t, double>> by_seed;  ///< ratios of training times to target
 };
 
 /// The runs of one cell. Medians are empty where no run has the value.

@@ -194,14 +194,10 @@ Json to_json(const std::optional<LeftOut>& out, const AgainstFirst& against) {
 
 Json to_json(const std::optional<AgainstSingle>& against) {
   if (!against) return nullptr;
-  Json runs = Json::array();
-  for (const auto& [seed, time] : against->by_seed)
-    runs.push_back({{"seed", seed}, {"time", time}});
   const auto& interval = against->interval;
   return {{"time", against->time},
           {"low", interval ? finite(interval->low) : Json(nullptr)},
-          {"high", interval ? finite(interval->high) : Json(nullptr)},
-          {"runs", runs}};
+          {"high", interval ? finite(interval->high) : Json(nullptr)}};
 }
 
 Json to_json(const std::optional<RoundsOfRace>& rounds) {

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from axes_style import INK
 from hover import describe
-from judgement import judge
+from program import judge
 from output_files import overwrite_in
 from palette import Style
 from strategies import PlotsError
