@@ -49,7 +49,7 @@ void declare_matrix(CLI::App& app, matrix::MatrixRequest& request) {
       "choose learning rates on other seeds before the race, where the matrix has no [[tune]]");
   app.add_flag_callback(
       "--decide", [&request] { request.until = matrix::MatrixRequest::Until::Decided; },
-      "race seed after seed until it is decided who is first and who is slower, up to 20 seeds or "
+      "race seed after seed until it is decided who is first and who is slower, up to 28 seeds or "
       "--seeds; leave out cells whose place more runs cannot change");
   plan::add_value(app, "--precision", request.precision,
                   "with --decide: a cell needs no more runs once its ratio to the fastest is known "

@@ -50,8 +50,7 @@ struct CompareOptions {
   Taken taken = Taken::Apart;
   /// Ascending numbers of seeds, or of repetitions of a benchmark, after which the data were or
   /// will be looked at; empty: once, at all. A row keeps the verdict of the first look that decides
-  /// it, so it needs no more runs after that. The looks are known beforehand, so each may spend an
-  /// equal share of alpha, and the first can have as many seeds as a test needs.
+  /// it, so it needs no more runs after that. Each spends its share of alpha (share_of_look).
   std::vector<std::size_t> looks = {};
 };
 

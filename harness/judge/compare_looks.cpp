@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks at growing data: each is a comparison of its own, whose error rate is an equal share of the
-// whole (union bound). All looks are repeated from the runs, so nothing but these is kept.
+// Looks at growing data: each is a comparison of its own, with its share of the error rate
+// (share_of_look). All looks are repeated from the runs, so nothing but these is kept.
 #include <algorithm>
 #include <iterator>
 #include <set>
 
 #include "harness/judge/compare.h"
+#include "harness/judge/statistics.h"
 
 namespace regatta::judge {
 namespace {
@@ -60,7 +61,7 @@ std::vector<CellComparison> compare(const Measurements& base, const Measurements
                                     const CompareOptions& options) {
   if (options.looks.empty()) return compare_once(base, head, options);
   CompareOptions once = options;
-  once.alpha /= static_cast<double>(options.looks.size());
+  once.alpha *= share_of_look(1, options.looks.size());  // of each of them
   std::vector<CellComparison> result;
   for (const std::size_t seeds : options.looks) {
     const Measurements before = first_of(base, seeds), after = first_of(head, seeds);

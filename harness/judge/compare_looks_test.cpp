@@ -62,13 +62,13 @@ TEST(CompareLooks, KeepTheVerdictOfTheFirstLookThatDecides) {
   options.looks = {8};
   const auto once = compare(late(1), late(1.3), options);
   EXPECT_NE(once[0].speed.verdict, Verdict::Unchanged);
-  // Two looks cost each half of the error, whether the second was reached or not.
+  // Two looks cost each its share of the error, whether the second was reached or not.
   options.looks = {8, 9};
   const auto interval = [&](double alpha) {
     return compare(late(1), late(1.3), {.alpha = alpha, .speed_effect = 0.1})[1].speed.interval;
   };
   const auto first = compare(late(1), late(1.3), options)[1].speed;
-  EXPECT_DOUBLE_EQ(first.interval->low, interval(0.05)->low);
+  EXPECT_DOUBLE_EQ(first.interval->low, interval(0.1 * share_of_look(1, 2))->low);
   EXPECT_LT(first.interval->low, interval(0.1)->low);
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "harness/judge/compare.h"
 
@@ -18,6 +20,72 @@ Sample seconds_to_target(const CellJudgement& cell) {
     sample.push_back(ns ? static_cast<double>(*ns) * 1e-9 : kInfinity);
   }
   return sample;
+}
+
+using Examples = std::pair<double, double>;  // a sum of logarithms, and their number
+
+/// Finds the examples that runs need which learn alike, by learning_key().
+std::map<std::string, Examples> examples_by_learning(const std::vector<CellJudgement>& cells) {
+  std::map<std::string, Examples> sums;
+  for (const CellJudgement& cell : cells) {
+    for (const record::Record* run : cell.runs) {
+      const std::string key = learning_key(*run);
+      const auto examples = static_cast<double>(run->examples_to_target.value_or(0));
+      if (key.empty() || examples <= 0) continue;
+      sums[key].first += std::log(examples);
+      sums[key].second += 1;
+    }
+  }
+  return sums;
+}
+
+/// Moves times to the target to those of all seeds of the workload, where cells lack some seeds: a
+/// cell and a seed each multiply a time, by least squares. Runs that learn alike all count with the
+/// mean of their examples. Cells with another run that missed the target remain as they are.
+void balance_seeds(std::vector<CellJudgement>& cells) {
+  constexpr int kRounds = 100;
+  const std::map<std::string, Examples> examples = examples_by_learning(cells);
+  std::map<std::uint64_t, double> of_seed;
+  std::vector<std::vector<std::pair<std::uint64_t, double>>> times;
+  std::vector<CellJudgement*> balanced;
+  for (CellJudgement& cell : cells) {
+    std::vector<std::pair<std::uint64_t, double>> own;
+    for (const record::Record* run : cell.runs) {
+      const std::int64_t ns = run->training_time_to_target_ns.value_or(0);
+      if (const auto found = examples.find(learning_key(*run)); found != examples.end()) {
+        const auto& [sum, count] = found->second;
+        own.emplace_back(run->cell.seed, sum / count - std::log(run->examples_per_s));
+      } else if (ns > 0) {
+        own.emplace_back(run->cell.seed, std::log(static_cast<double>(ns) * 1e-9));
+      }
+    }
+    if (own.size() < cell.runs.size() || !cell.claims_time) continue;
+    for (const auto& [seed, time] : own) of_seed[seed] = 0;
+    times.push_back(std::move(own));
+    balanced.push_back(&cell);
+  }
+  std::vector<double> of_cell(times.size());
+  for (int round = 0; round < kRounds; ++round) {
+    std::map<std::uint64_t, std::pair<double, double>> rests;  // sum and count
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      of_cell[i] = 0;
+      for (const auto& [seed, time] : times[i]) {
+        of_cell[i] += (time - of_seed[seed]) / static_cast<double>(times[i].size());
+      }
+      for (const auto& [seed, time] : times[i]) {
+        rests[seed].first += time - of_cell[i];
+        rests[seed].second += 1;
+      }
+    }
+    double mean = 0;
+    for (const auto& [seed, rest] : rests) {
+      of_seed[seed] = rest.first / rest.second;
+      mean += of_seed[seed] / static_cast<double>(rests.size());
+    }
+    for (auto& [seed, effect] : of_seed) effect -= mean;
+  }
+  for (std::size_t i = 0; i < times.size(); ++i)
+    balanced[i]->typical_seconds = std::exp(of_cell[i]);
 }
 
 /// A workload's first cell and its competitors, before any test.
@@ -57,7 +125,8 @@ std::optional<RoundsOfRace> rounds_of(const WorkloadJudgement& workload) {
 bool misses_for_certain(const CellJudgement& cell) {
   constexpr std::int64_t kMisses = 7;    // 1 % if half of the runs reached it
   constexpr std::int64_t kFailures = 2;  // the reason is hardly chance
-  return cell.reached == 0 && (std::ssize(cell.runs) >= kMisses || cell.failed >= kFailures);
+  return std::isinf(cell.typical_seconds) && cell.reached == 0 &&
+         (std::ssize(cell.runs) >= kMisses || cell.failed >= kFailures);
 }
 
 /// Finds the first, if any, and the cells to compare: those that reached the target in the median,
@@ -229,6 +298,27 @@ void note_left_out(WorkloadJudgement& workload) {
 }
 
 }  // namespace
+
+void rank(std::vector<CellJudgement>& cells) {
+  balance_seeds(cells);
+  const auto order = [](const CellJudgement& cell) {
+    const double reached =
+        static_cast<double>(cell.reached) / static_cast<double>(cell.runs.size());
+    return std::tuple(!cell.claims_time, cell.typical_seconds, -reached,
+                      cell.seconds_per_example ? cell.seconds_per_example->median : kInfinity);
+  };
+  std::stable_sort(cells.begin(), cells.end(),
+                   [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  double single = kInfinity;
+  for (const CellJudgement& cell : cells) {
+    if (cell.runs.front()->cell.strategy != "single") continue;
+    single = std::min(single, cell.typical_seconds);
+  }
+  for (CellJudgement& cell : cells) {
+    const double own = cell.typical_seconds;
+    if (std::isfinite(single) && std::isfinite(own) && own > 0) cell.times_single = single / own;
+  }
+}
 
 void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
   std::vector<Contest> contests;

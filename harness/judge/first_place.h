@@ -24,6 +24,10 @@
 
 namespace regatta::judge {
 
+/// Sorts the cells, the fastest to the target first, and sets typical_seconds and times_single.
+/// Ties are broken by the share of runs that reached the target, then by speed.
+void rank(std::vector<CellJudgement>& cells);
+
 /// Sets `first` of each workload of a report and `against_first` of its cells, which must be ranked
 /// already.
 void judge_first_places(std::vector<WorkloadJudgement>& workloads);

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "harness/judge/cell_identity.h"
 #include "harness/judge/cell_runs.h"
@@ -22,75 +21,6 @@ namespace {
 constexpr double kMostOff = 0.1;         ///< relative deviation from the requested straggler factor
 constexpr double kCeilingBeaten = 1.03;  // ratio of speeds; less is chance everywhere
 constexpr double kNoisyRuns = 1.5;       // fastest over slowest run of one cell
-
-double median_or_infinity(const std::optional<MedianInterval>& interval) {
-  return interval ? interval->median : kInfinity;
-}
-
-/// Moves times to the target to those of all seeds of the workload, where cells lack some seeds: a
-/// cell and a seed each multiply a time, by least squares. Cells with a run that missed the target
-/// remain as they are.
-void balance_seeds(std::vector<CellJudgement>& cells) {
-  constexpr int kRounds = 100;
-  std::map<std::uint64_t, double> of_seed;
-  std::vector<std::vector<std::pair<std::uint64_t, double>>> times;
-  std::vector<CellJudgement*> balanced;
-  for (CellJudgement& cell : cells) {
-    std::vector<std::pair<std::uint64_t, double>> own;
-    for (const record::Record* run : cell.runs) {
-      const std::int64_t ns = run->training_time_to_target_ns.value_or(0);
-      if (ns > 0) own.emplace_back(run->cell.seed, std::log(static_cast<double>(ns) * 1e-9));
-    }
-    if (own.size() < cell.runs.size() || !cell.claims_time) continue;
-    for (const auto& [seed, time] : own) of_seed[seed] = 0;
-    times.push_back(std::move(own));
-    balanced.push_back(&cell);
-  }
-  std::vector<double> of_cell(times.size());
-  for (int round = 0; round < kRounds; ++round) {
-    std::map<std::uint64_t, std::pair<double, double>> rests;  // sum and count
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      of_cell[i] = 0;
-      for (const auto& [seed, time] : times[i]) {
-        of_cell[i] += (time - of_seed[seed]) / static_cast<double>(times[i].size());
-      }
-      for (const auto& [seed, time] : times[i]) {
-        rests[seed].first += time - of_cell[i];
-        rests[seed].second += 1;
-      }
-    }
-    double mean = 0;
-    for (const auto& [seed, rest] : rests) {
-      of_seed[seed] = rest.first / rest.second;
-      mean += of_seed[seed] / static_cast<double>(rests.size());
-    }
-    for (auto& [seed, effect] : of_seed) effect -= mean;
-  }
-  for (std::size_t i = 0; i < times.size(); ++i)
-    balanced[i]->typical_seconds = std::exp(of_cell[i]);
-}
-
-/// Breaks ties by the share of runs that reached the target, then by speed.
-void rank(std::vector<CellJudgement>& cells) {
-  balance_seeds(cells);
-  const auto order = [](const CellJudgement& cell) {
-    const double reached =
-        static_cast<double>(cell.reached) / static_cast<double>(cell.runs.size());
-    return std::tuple(!cell.claims_time, cell.typical_seconds, -reached,
-                      median_or_infinity(cell.seconds_per_example));
-  };
-  std::stable_sort(cells.begin(), cells.end(),
-                   [&](const auto& a, const auto& b) { return order(a) < order(b); });
-  double single = kInfinity;
-  for (const CellJudgement& cell : cells) {
-    if (cell.runs.front()->cell.strategy != "single") continue;
-    single = std::min(single, cell.typical_seconds);
-  }
-  for (CellJudgement& cell : cells) {
-    const double own = cell.typical_seconds;
-    if (std::isfinite(single) && std::isfinite(own) && own > 0) cell.times_single = single / own;
-  }
-}
 
 bool is_race(const WorkloadJudgement& workload) {
   for (const CellJudgement& cell : workload.cells) {
@@ -212,7 +142,6 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
   std::int64_t oversubscribed = 0;
   std::int64_t shared_gpu = 0;
   std::int64_t off = 0;
-  std::int64_t with_round = 0, fixed = 0;
   for (const CellJudgement& cell : workload.cells) {
     for (const record::Record* run : cell.runs) {
       commits.insert(run->software.git_commit.substr(0, 10));
@@ -221,7 +150,6 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
       oversubscribed += run->cell.oversubscribed ? 1 : 0;
       shared_gpu += run->cell.shared_gpu ? 1 : 0;
       off += misses_factor(*run) ? 1 : 0;
-      ++(run->round ? with_round : fixed);
     }
   }
   std::vector<std::string> warnings;
@@ -237,12 +165,6 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
   if (dirty > 0) {
     warnings.push_back(
         fmt::format("{} runs are of sources that differed from their commit", dirty));
-  }
-  if (with_round > 0 && fixed > 0) {
-    warnings.push_back(fmt::format(
-        "{} of a matrix that decides, and {} of a number fixed before: all are judged by the test "
-        "for rounds, which holds for both",
-        system::plural(with_round, "run"), fixed));
   }
   if (oversubscribed > 0) {
     warnings.push_back(fmt::format(
@@ -261,6 +183,20 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
         system::plural(off, "run")));
   }
   return warnings;
+}
+
+/// Warns where the runs of a workload differ in the rule by which their number was chosen.
+void warn_of_stopping(const WorkloadJudgement& workload, std::vector<std::string>& warnings) {
+  std::int64_t with_round = 0, fixed = 0;
+  for (const CellJudgement& cell : workload.cells) {
+    for (const record::Record* run : cell.runs) ++(run->round ? with_round : fixed);
+  }
+  if (with_round == 0 || fixed == 0) return;
+  warnings.push_back(fmt::format(
+      "{}: {} of a matrix that decides, and {} of a number fixed before: all are judged by the "
+      "test for rounds, which holds for both",
+      workload.cells.front().runs.front()->cell.workload, system::plural(with_round, "run"),
+      fixed));
 }
 
 /// Runs by workload, then by cell, in the order of the records.
@@ -326,6 +262,7 @@ Judgement judge_races(std::span<const record::Record> records) {
     rank(workload.cells);
     workload.same_start = compare_starts(workload);
     workload.warnings = warnings_of(workload);
+    warn_of_stopping(workload, judgement.warnings);
     (is_race(workload) ? judgement.workloads : judgement.measurements)
         .push_back(std::move(workload));
   }

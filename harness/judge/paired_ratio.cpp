@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/judge/paired_ratio.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "harness/judge/judgement.h"
+#include "harness/judge/loss_path.h"
 #include "harness/judge/statistics.h"
 #include "kernels/base/error.h"
 
@@ -62,6 +65,35 @@ bool cross_together(const record::Record& one, const record::Record& other) {
 
 using Pair = std::pair<const record::Record*, const record::Record*>;
 
+/// Logarithms of the ratios of two runs of a seed.
+struct RatioOfRuns {
+  LogRatio time;
+  double examples = 0;
+  double each = 0;
+  bool is_least = false;
+};
+
+std::optional<RatioOfRuns> ratio_of(const Pair& pair, Stopping stopping) {
+  const auto& [run, other] = pair;
+  if (const std::string key = learning_key(*run); !key.empty() && key == learning_key(*other)) {
+    const double each = std::log(other->examples_per_s / run->examples_per_s);
+    return RatioOfRuns{.time = {each, each, each}, .each = each};
+  }
+  auto a = arrival_of(*run);
+  const auto b = arrival_of(*other);
+  const bool is_least = !a && stopping == Stopping::Rounds;
+  if (is_least) a = end_of(*run);
+  if (!a || !b) return std::nullopt;
+  const double time = std::log(a->at / b->at), examples = std::log(a->examples / b->examples);
+  const bool together = cross_together(*run, *other);
+  return RatioOfRuns{.time = {.value = time,
+                              .low = together ? time : std::log(a->before / b->at),
+                              .high = together ? time : std::log(a->at / b->before)},
+                     .examples = examples,
+                     .each = time - examples,
+                     .is_least = is_least};
+}
+
 std::vector<Pair> pairs_of(std::span<const record::Record* const> runs,
                            std::span<const record::Record* const> others) {
   std::map<std::uint64_t, std::vector<const record::Record*>> by_seed;
@@ -105,14 +137,23 @@ double chance_of(const MeanRatio& ratio, const Certain& certain) {
 
 std::size_t round_of(std::size_t ordinal) {
   std::size_t round = 1;
-  for (std::size_t end = 1; end < ordinal; end += std::max<std::size_t>(1, end / 3)) ++round;
+  for (std::size_t end = 1; end < ordinal; end += std::max<std::size_t>(1, end / 2)) ++round;
   return round;
+}
+
+std::string learning_key(const record::Record& run) {
+  const record::Cell& cell = run.cell;
+  const bool is_alike = run.round && run.examples_per_s > 0 && !run.step_examples &&
+                        run.status != record::Status::Failed && steps_together(cell.strategy);
+  if (!is_alike) return "";
+  return fmt::format("{} {} {} {}", cell.global_batch, cell.normalization_group.value_or(0),
+                     cell.rate_scale, cell.dtype);
 }
 
 Certain at_look(const Certain& whole, std::size_t pairs) {
   const double comparisons = static_cast<double>(whole.cells * (whole.cells - 1)) / 2;
-  const std::size_t look = std::max<std::size_t>(round_of(pairs), 2) - 1;
-  return {.alpha = whole.alpha * share_of_look(look) / comparisons};
+  const double share = share_of_look(round_of(pairs), round_of(kMostSeedsToDecide));
+  return {.alpha = whole.alpha * share / comparisons};
 }
 
 MeanRatio mean_ratio(std::span<const LogRatio> ratios) {
@@ -150,21 +191,13 @@ std::optional<PairedRatio> paired_ratio(std::span<const record::Record* const> r
   double examples = 0, each = 0;  // means of logarithms
   bool is_least = false;
   const auto n = static_cast<double>(pairs.size());
-  for (const auto& [run, other] : pairs) {
-    auto a = arrival_of(*run);
-    const auto b = arrival_of(*other);
-    if (!a && stopping == Stopping::Rounds) {
-      a = end_of(*run);
-      is_least = true;
-    }
-    if (!a || !b) return std::nullopt;
-    const double time = std::log(a->at / b->at);
-    const bool together = cross_together(*run, *other);
-    times.push_back({.value = time,
-                     .low = together ? time : std::log(a->before / b->at),
-                     .high = together ? time : std::log(a->at / b->before)});
-    examples += std::log(a->examples / b->examples) / n;
-    each += std::log((a->at / a->examples) / (b->at / b->examples)) / n;
+  for (const Pair& pair : pairs) {
+    const auto ratio = ratio_of(pair, stopping);
+    if (!ratio) return std::nullopt;
+    times.push_back(ratio->time);
+    examples += ratio->examples / n;
+    each += ratio->each / n;
+    is_least |= ratio->is_least;
   }
   return PairedRatio{.time = mean_ratio(times),
                      .examples = std::exp(examples),
@@ -175,9 +208,9 @@ std::optional<PairedRatio> paired_ratio(std::span<const record::Record* const> r
 std::vector<std::pair<std::uint64_t, double>> ratios_by_seed(
     std::span<const record::Record* const> runs, std::span<const record::Record* const> others) {
   std::vector<std::pair<std::uint64_t, double>> ratios;
-  for (const auto& [run, other] : pairs_of(runs, others)) {
-    const auto a = arrival_of(*run), b = arrival_of(*other);
-    if (a && b) ratios.emplace_back(run->cell.seed, a->at / b->at);
+  for (const Pair& pair : pairs_of(runs, others)) {
+    const auto ratio = ratio_of(pair, Stopping::Fixed);
+    if (ratio) ratios.emplace_back(pair.first->cell.seed, std::exp(ratio->time.value));
   }
   return ratios;
 }

@@ -13,6 +13,10 @@
 // their spread, so it is moderated by that of the other ratios of the table (borrow_spread).
 // judge_study_test.cpp measures the test's error rate and the differences that it finds.
 //
+// Synchronous strategies learn alike by construction, so in a matrix that decides they are compared
+// by their speed alone: rounding makes one of them need more examples with a seed, and another with
+// the next (learning_key).
+//
 // A run reaches its target somewhere between two evaluations. If two runs have equal metrics at
 // both, as under strategies that compute the same, they reach the target at the same example;
 // otherwise only bounds of the ratio are known, and the interval includes these bounds.
@@ -22,6 +26,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,9 +44,16 @@ enum class Stopping {
 };
 
 /// Returns the round in which a matrix that decides races its `ordinal`-th seed, from 1 on. Rounds
-/// end after 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, ... seeds: each adds a third, because the test
+/// end after 1, 2, 3, 4, 6, 9, 13, 19, 28, ... seeds: each adds half of them, because the test
 /// spends some of its error rate after each.
 std::size_t round_of(std::size_t ordinal);
+/// The most seeds of a matrix that decides, without `--seeds`; its rounds are the planned looks.
+inline constexpr std::size_t kMostSeedsToDecide = 28;
+
+/// Returns a key that is equal for runs of a matrix that decides which learn alike but for
+/// rounding: of synchronous strategies without backup workers, with one batch, rate and dtype.
+/// Empty for others, and for runs without a speed.
+std::string learning_key(const record::Record& run);
 
 /// The logarithm of one pair's ratio, with its bounds, because a run reaches its target somewhere
 /// between two evaluations.
@@ -75,12 +87,13 @@ struct PairedRatio {
 /// Pairs the runs by seed; if a seed has several runs, the first with the first, and so on. Seeds
 /// that one side lacks are left out. Stopping::Fixed: empty if there are fewer than two pairs, or
 /// if a run of a pair missed its target or met it before the first step. Stopping::Rounds: the
-/// pairs of whole rounds, one at least; failed runs are left out, and only `others` must not miss.
+/// pairs of whole rounds, one at least; failed runs are left out, and only `others` must not miss,
+/// unless both learn alike.
 std::optional<PairedRatio> paired_ratio(std::span<const record::Record* const> runs,
                                         std::span<const record::Record* const> others,
                                         Stopping stopping = Stopping::Fixed);
 
-/// Returns each seed's ratio of the training times to the target, where both runs reached it.
+/// Returns each seed's ratio of the training times to the target, where it is known.
 std::vector<std::pair<std::uint64_t, double>> ratios_by_seed(
     std::span<const record::Record* const> runs, std::span<const record::Record* const> others);
 
@@ -103,8 +116,8 @@ struct Certain {
 };
 
 /// Returns the certainty of a look at `pairs` pairs in a matrix that decides: share_of_look() of
-/// `alpha`, divided by the number of pairs of cells (Bonferroni), so that all looks of a race
-/// together err with a probability of at most `alpha`.
+/// `alpha`, divided by the number of pairs of cells (Bonferroni), so that all
+/// looks of a race together err with a probability of at most `alpha`.
 Certain at_look(const Certain& whole, std::size_t pairs);
 
 /// Returns an interval around `bracket_low` to `bracket_high`. The intervals of all pairs of the

@@ -265,10 +265,12 @@ double studentized_range_quantile(double p, std::size_t means, std::size_t freed
   return high;
 }
 
-double share_of_look(std::size_t look) {
-  check(look > 0, "the first look is 1");
-  const auto at = static_cast<double>(look);
-  return 1 / (at * (at + 1));
+double share_of_look(std::size_t look, std::size_t looks) {
+  check(look > 0 && looks > 0, "the first look is 1");
+  constexpr double kPlanned = 0.9;
+  if (look <= looks) return kPlanned / static_cast<double>(looks);
+  const auto after = static_cast<double>(look - looks);
+  return (1 - kPlanned) / (after * (after + 1));
 }
 
 }  // namespace regatta::judge

@@ -59,10 +59,11 @@ double studentized_range_p(double q, std::size_t means, std::size_t freedom);
 /// studentized_range_p().
 double studentized_range_quantile(double p, std::size_t means, std::size_t freedom);
 
-/// Returns the share of an error rate that the `look`-th test of growing data may spend, from 1 on:
-/// 1 / (look (look + 1)). The shares of all looks add up to 1, so a test that is repeated after
-/// each round, and stopped at any of them, is wrong with at most the whole rate (union bound).
-/// Source: Darling and Robbins, Proceedings of the National Academy of Sciences 57 (1967).
-double share_of_look(std::size_t look);
+/// Returns the share of an error rate that the `look`-th test of growing data may spend, from 1 on.
+/// The `looks` that are planned share nine tenths equally; the k-th after them may spend
+/// 1 / (k (k + 1)) of the rest. All shares add up to 1, so a test that is repeated at each look and
+/// stopped at any is wrong with at most the whole rate (union bound). Source of the series: Darling
+/// and Robbins, Proceedings of the National Academy of Sciences 57 (1967).
+double share_of_look(std::size_t look, std::size_t looks);
 
 }  // namespace regatta::judge

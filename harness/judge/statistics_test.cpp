@@ -130,10 +130,11 @@ TEST(SignedRank, LeavesOutPairsThatAgreeAndRanksMissesLast) {
 
 TEST(ShareOfLook, AddsUpToTheWhole) {
   double sum = 0;
-  for (std::size_t look = 1; look <= 1000; ++look) sum += share_of_look(look);
-  EXPECT_NEAR(sum, 1, 2e-3);
+  for (std::size_t look = 1; look <= 1000; ++look) sum += share_of_look(look, 8);
+  EXPECT_NEAR(sum, 1, 2e-4);
   EXPECT_LT(sum, 1);
-  EXPECT_DOUBLE_EQ(share_of_look(1), 0.5);
+  EXPECT_DOUBLE_EQ(share_of_look(1, 8), share_of_look(8, 8));
+  EXPECT_DOUBLE_EQ(share_of_look(9, 8), 0.05);
 }
 
 TEST(MedianInterval, OfManyValuesIsAsWideAsTheNormalApproximationSays) {

@@ -9,11 +9,16 @@
 #include "harness/judge/cell_identity.h"
 #include "harness/judge/judgement.h"
 #include "harness/judge/paired_ratio.h"
-#include "harness/matrix/matrix_budget.h"
 #include "harness/system/number.h"
 #include "kernels/base/error.h"
 
 namespace regatta::matrix {
+namespace {
+
+constexpr std::size_t kMostNames = 50;  // characters
+
+}  // namespace
+
 Decision::Decision(const MatrixPlan& plan, std::size_t planned, double precision,
                    std::vector<record::Record> records)
     : seeds_(plan.seeds), planned_(planned), precision_(precision) {
@@ -69,6 +74,19 @@ std::string Decision::round_of(std::uint64_t seed) const {
   return fmt::format("{}:{:g}", judge::round_of(ordinal), precision_);
 }
 
+std::string few_of(std::span<const std::string> names, std::size_t most) {
+  constexpr std::string_view kMore = " and 1000 more";
+  std::string text = names.empty() ? "" : names.front();
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    const std::size_t rest = i + 1 < names.size() ? kMore.size() : 0;
+    if (text.size() + 2 + names[i].size() + rest > most) {
+      return text + fmt::format(" and {} more", names.size() - i);
+    }
+    text += ", " + names[i];
+  }
+  return text;
+}
+
 std::string line_of(const judge::WorkloadJudgement& race) {
   std::vector<std::string> first, open;
   std::int64_t slower = 0;
@@ -85,16 +103,15 @@ std::string line_of(const judge::WorkloadJudgement& race) {
     if (standing == judge::Standing::Open) open.push_back(name);
     slower += standing == judge::Standing::Slower || standing == judge::Standing::Missed;
   }
-  const std::string leaders = first.empty()
-                                  ? "none reached the target"
-                                  : fmt::format("{} {} first", few_of(first, kMostColumns / 2),
-                                                first.size() == 1 ? "is" : "are");
+  const std::string leaders = first.empty() ? "none reached the target"
+                                            : fmt::format("{} {} first", few_of(first, kMostNames),
+                                                          first.size() == 1 ? "is" : "are");
   const std::string rounds = system::plural(race.rounds ? race.rounds->rounds : 0, "round");
   const std::string others = fmt::format("{} certainly slower", slower);
   const std::string told = open.empty()
                                ? fmt::format("{}, decided in {}; {}", leaders, rounds, others)
                                : fmt::format("not decided in {}: {}; open: {}; {}", rounds, leaders,
-                                             few_of(open, kMostColumns / 2), others);
+                                             few_of(open, kMostNames), others);
   return race.cells.front().runs.front()->cell.workload + ": " + told;
 }
 
@@ -112,7 +129,7 @@ double parse_precision(const std::string& text) {
 
 void add_seeds(MatrixPlan& plan) {
   std::uint64_t next = *std::max_element(plan.seeds.begin(), plan.seeds.end());
-  while (plan.seeds.size() < kMostSeedsToDecide) plan.seeds.push_back(++next);
+  while (plan.seeds.size() < judge::kMostSeedsToDecide) plan.seeds.push_back(++next);
 }
 
 void require_contests(const MatrixPlan& plan) {

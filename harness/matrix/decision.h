@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,6 @@
 #include "harness/record/record.h"
 
 namespace regatta::matrix {
-
-inline constexpr std::size_t kMostSeedsToDecide = 20;  ///< without `--seeds`
 
 class Decision {
  public:
@@ -59,13 +58,16 @@ class Decision {
   std::map<std::string, Need> needs_;  ///< by MatrixCell::key
 };
 
+/// Lists at least one name, and as many as fit into `most` characters: `a, b and 30 more`.
+std::string few_of(std::span<const std::string> names, std::size_t most);
+
 /// Formats a line about a race: who is first, and after how many rounds that was decided.
 std::string line_of(const judge::WorkloadJudgement& race);
 
 /// Parses `--precision`, such as `5%` or `0.05`. Throws: RunError(Usage).
 double parse_precision(const std::string& text);
 
-/// Adds seeds to the plan up to kMostSeedsToDecide.
+/// Adds seeds to the plan up to judge::kMostSeedsToDecide.
 void add_seeds(MatrixPlan& plan);
 
 /// Checks that each workload has two cells to compare. Throws: RunError(Usage).

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "harness/judge/first_place_test.h"
@@ -90,21 +91,57 @@ TEST(Decision, LeavesOutACellThatMissesItsTarget) {
   EXPECT_TRUE(standing == Standing::Missed || standing == Standing::Slower);
 }
 
-TEST(Decision, SaysThatRunsDifferInTheirStoppingRule) {
-  std::vector<record::Record> records = race_of({1, 2}, 0.01).records;
-  EXPECT_THAT(judge::judge_races(records).workloads.at(0).warnings,
-              testing::Not(testing::Contains(HasSubstr("number fixed before"))));
-  records.front().round.reset();
-  EXPECT_THAT(judge::judge_races(records).workloads.at(0).warnings,
-              testing::Contains(HasSubstr("1 of a number fixed before")));
+/// Rounding makes the three need other numbers of examples with each seed, and one run misses.
+TEST(Decision, ComparesStrategiesThatLearnAlikeByTheirSpeed) {
+  constexpr std::array kStrategies = {"single", "in_graph", "all_reduce"};
+  const MakeRun make = [&](std::size_t cell, std::uint64_t seed) {
+    std::mt19937_64 chance(1000 * cell + seed);
+    std::normal_distribution<double> normal;
+    record::Record run =
+        judge::made_up_run({.strategy = kStrategies.at(cell)}, seed,
+                           1e5 * std::exp(0.3 * normal(chance)), cell == 2 ? 0.9e-4 : 1e-4, 0.1);
+    run.examples_per_s *= std::exp(0.01 * normal(chance));
+    if (cell == 2 && seed == 1) {
+      run.status = record::Status::Missed;
+      run.training_time_to_target_ns = run.full_time_to_target_ns = {};
+      run.examples_to_target = {};
+    }
+    return run;
+  };
+  const DecidedRace decided =
+      race_until_decided(3, 6, make, [](const judge::WorkloadJudgement&) { return false; });
+  EXPECT_TRUE(decided.race.rounds->is_decided);
+  EXPECT_EQ(decided.race.cells.front().runs.front()->cell.strategy, "all_reduce");
+  for (const char* slower : {"single", "in_graph"}) {
+    const judge::AgainstFirst& against = cell_of(decided, slower).against_first;
+    EXPECT_EQ(against.standing, Standing::Slower);
+    EXPECT_DOUBLE_EQ(against.ratio->examples, 1);
+    EXPECT_NEAR(against.ratio->time.value, 1 / 0.9, 0.03);
+  }
 }
 
-TEST(Decision, HasRoundsThatGrowByAThird) {
+TEST(Decision, SaysThatRunsDifferInTheirStoppingRule) {
+  std::vector<record::Record> records = race_of({1, 2}, 0.01).records;
+  EXPECT_THAT(judge::judge_races(records).warnings, testing::IsEmpty());
+  records.front().round.reset();
+  EXPECT_THAT(judge::judge_races(records).warnings,
+              testing::ElementsAre(HasSubstr("1 of a number fixed before")));
+}
+
+TEST(Decision, HasRoundsThatGrowByHalf) {
   std::vector<std::size_t> ends;
   for (std::size_t seeds = 1; seeds < 40; ++seeds) {
     if (judge::round_of(seeds) != judge::round_of(seeds + 1)) ends.push_back(seeds);
   }
-  EXPECT_THAT(ends, testing::ElementsAre(1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 29, 38));
+  EXPECT_THAT(ends, testing::ElementsAre(1, 2, 3, 4, 6, 9, 13, 19, 28));
+  EXPECT_GT(judge::round_of(judge::kMostSeedsToDecide + 1), ends.size());
+}
+
+TEST(Decision, NamesAFewOfManyCells) {
+  const std::vector<std::string> names(32, "parabola all_reduce (2 workers)");
+  EXPECT_EQ(few_of(names, 100), names[0] + ", " + names[0] + " and 30 more");
+  EXPECT_EQ(few_of(std::span(names).first(3), 100), names[0] + ", " + names[0] + ", " + names[0]);
+  EXPECT_EQ(few_of(std::span(names).first(2), 5), names[0] + " and 1 more");
 }
 
 TEST(Decision, RefusesAPrecisionThatIsNone) {

@@ -4,10 +4,9 @@
 // appends the records to one folder. Seeds are the outermost loop, so that drift of the machine
 // affects all cells equally. The cell and the seed of a record identify a finished run, so
 // `--resume` performs the runs that are missing from the folder, whatever ended the matrix before.
-// `--decide` races until it is decided who is first (decision.h), `--within` limits the time
-// (matrix_budget.h) and implies `--decide`, and `--draw` updates a figure as records arrive
-// (matrix_figure.h). Tuning (tune.h) is a separate matrix that runs first, in the subfolder
-// `tuning`.
+// `--decide` races until it is decided who is first (decision.h), `--within` limits the time and
+// implies `--decide`, and `--draw` updates a figure as records arrive (matrix_figure.h). Tuning
+// (tune.h) is a separate matrix that runs first, in the subfolder `tuning`.
 #pragma once
 
 #include <cstdint>

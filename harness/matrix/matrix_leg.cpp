@@ -7,11 +7,11 @@
 #include <csignal>
 #include <cstring>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "harness/judge/matrix_notes.h"
 #include "harness/judge/statistics.h"
-#include "harness/matrix/matrix_budget.h"
 #include "harness/matrix/resume_command.h"
 #include "harness/record/record_reader.h"
 #include "harness/record/record_writer.h"
@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kUsage = 1;
 constexpr int kRunFailed = 2;
-constexpr std::size_t kRunsToDecide = 3;
+constexpr std::size_t kRunsToDecide = 4;  // with three, intervals are twice as wide
 
 std::vector<std::string> with_seed(const MatrixCell& cell, std::uint64_t seed) {
   std::vector<std::string> arguments = cell.arguments;
@@ -72,37 +72,44 @@ void MatrixLeg::add(std::size_t cell, const judge::FinishedRun& run) {
   }
 }
 
-double MatrixLeg::seconds_of_begun() const {
-  if (!decision_) return 0;
-  double seconds = 0;
-  for (const std::size_t cell : begun_) {
-    const bool has_few = runs_of_cell_[cell] < kRunsToDecide;
-    if (!has_few || !is_needed({.cell = cell})) continue;
-    seconds +=
-        static_cast<double>(kRunsToDecide - runs_of_cell_[cell]) * expected(cell).value_or(0);
+double MatrixLeg::seconds_with(std::size_t cell) const {
+  std::set<std::size_t> cells = begun_;
+  cells.insert(cell);
+  double seconds = 0, longest = 0;
+  for (const std::size_t each : cells) {
+    const double own = expected(each).value_or(0);
+    if (plan_.cells[each].workload == plan_.cells[cell].workload) longest = std::max(longest, own);
+    if (runs_of_cell_[each] >= kRunsToDecide || !is_needed({.cell = each})) continue;
+    seconds += static_cast<double>(kRunsToDecide - runs_of_cell_[each]) * own;
   }
-  return seconds;
+  return seconds + (expected(cell) ? 0 : kRunsToDecide * longest);
 }
 
 std::optional<std::size_t> MatrixLeg::next() const {
-  const bool begins = seconds_left() > seconds_of_begun();
-  std::vector<std::size_t> needed;
+  if (seconds_left() <= 0) return std::nullopt;
+  std::map<std::string, double> spent;  // seconds of each workload
+  std::vector<bool> fits(plan_.cells.size());
+  for (std::size_t cell = 0; cell < fits.size(); ++cell) {
+    const std::vector<double>& seconds = seconds_of_cell_[cell];
+    spent[plan_.cells[cell].workload] += std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    fits[cell] = begun_.contains(cell) ? expected(cell).value_or(0) <= seconds_left()
+                                       : !decision_ || seconds_with(cell) < seconds_left();
+  }
+  using Rank = std::tuple<bool, double, std::ptrdiff_t, double>;
+  std::optional<std::pair<Rank, std::size_t>> best;
   for (std::size_t i = 0; i < missing_.size(); ++i) {
-    const bool fits = begins || begun_.contains(missing_[i].cell);
-    if (fits && is_needed(missing_[i])) needed.push_back(i);
+    const auto [cell, seed] = missing_[i];
+    if (!fits[cell] || !is_needed(missing_[i])) continue;
+    Rank rank = {begun_.contains(cell), 0, 0, 0};
+    if (decision_) {  // within a seed the cheapest first: they may decide about the others
+      const auto at = std::find(plan_.seeds.begin(), plan_.seeds.end(), seed) - plan_.seeds.begin();
+      const bool is_early = at < std::ptrdiff_t{kRunsToDecide};
+      rank = {begun_.contains(cell), is_early ? 0 : spent[plan_.cells[cell].workload], at,
+              expected(cell).value_or(0)};
+    }
+    if (!best || rank < best->first) best = {rank, i};
   }
-  if (decision_) {  // within a seed the cheapest first: they may decide about the others
-    std::ranges::stable_sort(needed, {}, [&](std::size_t i) {
-      const auto at = std::find(plan_.seeds.begin(), plan_.seeds.end(), missing_[i].seed);
-      return std::pair(at, expected(missing_[i].cell).value_or(0));
-    });
-  }
-  std::vector<MissingRun> runs;
-  for (const std::size_t i : needed) {
-    runs.push_back({.cell = missing_[i].cell, .seconds = expected(missing_[i].cell)});
-  }
-  const auto chosen = next_run(runs, begun_, seconds_left());
-  return chosen ? std::optional(needed[*chosen]) : std::nullopt;
+  return best ? std::optional(best->second) : std::nullopt;
 }
 
 std::optional<double> MatrixLeg::expected(std::size_t cell) const {
@@ -217,6 +224,7 @@ void MatrixLeg::run_one(const PlannedRun& planned) {
   }
   arguments.insert(arguments.end(), {"--out", leg_.folder});
   const std::string left = left_text();
+  const double before = seconds_gone();
   std::string said;
   const system::ChildEnd end = system::run_child(arguments, [&](const std::string& line) {
     said = line;
@@ -229,7 +237,11 @@ void MatrixLeg::run_one(const PlannedRun& planned) {
   if (decision_) decision_->add(std::move(records));
   if (const judge::FinishedRun* run = kept_.record_of(planned)) {
     has_lost_machines_ = run->is_cancelled;
-    if (!run->is_cancelled) add(planned.cell, *run);
+    if (!run->is_cancelled) {
+      judge::FinishedRun whole = *run;
+      whole.seconds = seconds_gone() - before;  // with the start and end of its process
+      add(planned.cell, whole);
+    }
     table_.show(decision_ ? fmt::format("[{}] {}", number, said)
                           : fmt::format("[{}/{}] {}", number, this->planned(), said));
   } else if (interrupts_.received() == 0) {

@@ -61,10 +61,13 @@ class MatrixLeg {
     return within_s_ - seconds_gone() - (figure_ ? figure_->cost() : 0);
   }
   void add(std::size_t cell, const judge::FinishedRun& run);
-  /// The time that the begun cells need for the fewest runs that tell cells apart. With less time
+  /// The time that the begun cells and this one need for kRunsToDecide runs each. With less time
   /// left no other cell begins: few cells that are decided say more than many that are not.
-  double seconds_of_begun() const;
-  /// Chooses an index in `missing_`; empty if no run is left, fits or is needed.
+  double seconds_with(std::size_t cell) const;
+  /// Chooses an index in `missing_`; empty if no run is left, fits or is needed. Each cell gets its
+  /// first run before any gets another, then seed follows seed. A race that decides gives each cell
+  /// kRunsToDecide runs, and then the turn to the workload that has had less time. A first run, of
+  /// unknown time, may exceed the limit; others that would are skipped.
   std::optional<std::size_t> next() const;
   bool is_needed(const PlannedRun& run) const {
     constexpr int kCrashes = 2;  // the reason is hardly chance
