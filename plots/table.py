@@ -87,7 +87,6 @@ def render_table(runs: list[Run]) -> str:
     note = ("to target: training time, geometric mean; the median where a run missed it (-)\n"
             "workers: workers x threads of each; vs single: how many times as long as single\n"
             "step %: compute / exposed communication / bubble (wait for stages) /\n"
-            "        other wait / input / update / between kernels\n"
-            "MFU: model FLOPs utilisation")
+            "        other wait / input / update / between kernels")
     return "\n\n".join([*(render_workload(name, [run for run in runs if run.workload == name])
                           for name in workloads), note])
