@@ -30,7 +30,7 @@ struct Recipe {
   ElementType element = ElementType::F32;           ///< element type of activations and weights
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's own
   std::vector<float> data_weights;                  ///< result of data_weights_of(); may be empty
-  ChosenOptions options = {};  ///< of the workload; others given here are ignored
+  ChosenOptions options = {};  ///< values of the workload's options; a strategy's are ignored
 };
 
 /// An option that a workload declares. Several workloads may declare the same one with different
