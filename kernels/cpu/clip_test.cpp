@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // squared_norm and clip_divisor, for every device that has kernels (test_support.h).
+#include <algorithm>
 #include <limits>
 
 #include "kernels/cpu/test_support.h"

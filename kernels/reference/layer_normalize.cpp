@@ -3,7 +3,6 @@
 // layer_normalize of each row: z = (x - mean) r with r = 1 / sqrt(mean of (x - mean)² + epsilon),
 // y = gain z; for RMSNorm, the mean is 0. Backward, with g = dy gain:
 //   dx = r (g - mean of g - z mean of (g z)), without `mean of g` for RMSNorm; dgain = sum of dy z.
-#include <algorithm>
 #include <cmath>
 
 #include "kernels/runtime/kernel.h"

@@ -2,6 +2,7 @@
 //
 // squared_norm: sum of the squares of all elements, in double: a block adds up a chunk of a value,
 // another block the chunks. clip_divisor: max(1, (sqrt(x) + 1e-6) / limit).
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

@@ -4,6 +4,7 @@
 // within slices of the tokens, then the slices in order. dtable is f32.
 // rotary: in each head of D channels, channels i and i + D / 2 of a query or key at token t are
 // rotated by the angle t * base^(-2 i / D), backward by the opposite angle.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
