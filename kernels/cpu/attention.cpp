@@ -69,8 +69,8 @@ class Attention {
       std::fill_n(sum, kPanel, 0.0F);
     }
 
-    /// Turns the scores of `keys` keys into exp(score - largest) of all keys so far. With
-    /// `diagonal`, the last panel is that of the queries themselves.
+    /// Turns the scores of `keys` keys into exp(score - largest); `largest` is of all keys so far.
+    /// `diagonal`: the first key of the queries' own panel; -1: not among these keys.
     void weigh(std::int64_t keys, std::int64_t diagonal) {
       for (std::int64_t r = 0; r < kPanel; ++r) {
         float* row = scores + r * kPanel;

@@ -46,6 +46,8 @@ class AttentionBackward {
   }
 
  private:
+  enum class Sums : std::uint8_t { Begin, GoOn };
+
   /// Operands and results of a head: panels of `padded` rows, or of transposes.
   struct Head {
     float* query;  ///< times the scores' factor
@@ -78,7 +80,6 @@ class AttentionBackward {
     pack(shape_.in_y(dy_, index), padded, 1, head.dy);
     pack_transposed(shape_.in_x(x_, index, 1), head.keys);
     pack_transposed(shape_.in_x(x_, index, 2), head.values);
-    for (float* gradient : head.gradient) std::fill_n(gradient, shape_.matrix(), 0.0F);
     std::fill_n(head.log_sum, 2 * padded, 0.0F);
     std::copy_n(l_ + index * shape_.tokens, shape_.tokens, head.log_sum);
     const RowsOf<const T> dy = shape_.in_y(dy_, index), y = shape_.in_y(y_, index);
@@ -93,10 +94,12 @@ class AttentionBackward {
     return head;
   }
 
-  /// Adds to the gradients what the block of queries from t on and that of keys from u on give.
+  /// Adds the terms of queries from t on and keys from u on, a block of each, to the gradients.
   void meet(const Head& head, std::int64_t t, std::int64_t u) const {
     const std::int64_t queries = std::min(kBlock, shape_.padded() - t);
     const std::int64_t keys = std::min(kBlock, shape_.padded() - u);
+    const Sums of_keys = t == u ? Sums::Begin : Sums::GoOn;
+    const Sums of_queries = u == 0 ? Sums::Begin : Sums::GoOn;
     for (std::int64_t k = 0; k < keys; k += kPanel) {
       const std::int64_t first = std::max<std::int64_t>(u + k - t, 0);
       for (std::int64_t r = first; r < queries; r += kTileRows) weigh(head, t + r, r, u + k, k);
@@ -106,17 +109,17 @@ class AttentionBackward {
           const std::int64_t seen = t + first == u + k ? first + i : first;
           const std::int64_t to = c * shape_.padded() + (u + k + i) * kPanel;
           const std::int64_t from = c * shape_.padded() + (t + seen) * kPanel;
-          add<Left::Transposed>(head.p + seen * kPanel + i, head.dy + from, queries - seen,
+          add<Left::Transposed>(head.p + seen * kPanel + i, head.dy + from, queries - seen, of_keys,
                                 head.gradient[2] + to);
           add<Left::Transposed>(head.ds + (k * kBlock) + seen * kPanel + i, head.query + from,
-                                queries - seen, head.gradient[1] + to);
+                                queries - seen, of_keys, head.gradient[1] + to);
         }
       }
     }
     for (std::int64_t c = 0; c < shape_.columns(); c += kPanel) {
       for (std::int64_t r = 0; r < queries; r += kTileRows) {
         add<Left::Plain>(head.ds + r * kPanel, head.key + c * shape_.padded() + u * kPanel,
-                         std::min(keys, t + r + kTileRows - u),
+                         std::min(keys, t + r + kTileRows - u), of_queries,
                          head.gradient[0] + c * shape_.padded() + (t + r) * kPanel);
       }
     }
@@ -143,9 +146,9 @@ class AttentionBackward {
   }
 
   template <Left kLeft>
-  static void add(const float* left, const float* right, std::int64_t terms, float* to) {
+  static void add(const float* left, const float* right, std::int64_t terms, Sums sums, float* to) {
     PanelTile tile;
-    tile.load(to);
+    if (sums == Sums::GoOn) tile.load(to);
     tile.multiply<kLeft>(left, kBlock * kPanel, right, terms);
     tile.store(to);
   }

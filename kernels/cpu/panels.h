@@ -129,45 +129,45 @@ struct RowsOf {
   std::int64_t rows, columns;
 };
 
-/// Calls body(c, lanes) for each register's width of whole panels of `columns` columns; the last
-/// ones may have some lanes or none.
-template <typename Body>
-void for_each_panel_lanes(std::int64_t columns, const Body& body) {
-  for_each_lanes(columns, body);
-  const std::int64_t done = (columns + kLanes - 1) / kLanes * kLanes;
-  for (std::int64_t c = done; c < whole_panels(columns); c += kLanes) body(c, SomeLanes{0});
+/// Loads the first kLanes of `left` elements; lanes beyond are zero.
+template <typename T>
+inline Lanes load_first(const T* from, std::int64_t left) {
+  if (left >= kLanes) return load_lanes(from, AllLanes{});
+  return left > 0 ? load_lanes(from, SomeLanes{static_cast<std::size_t>(left)}) : Lanes{};
 }
 
 /// Writes `factor` times the rows as panels of `padded` rows.
 template <typename T>
 void pack(const RowsOf<const T>& from, std::int64_t padded, float factor, float* to) {
-  for_each_panel_lanes(from.columns, [&](std::int64_t c, auto lanes) {
-    float* column = to + c / kPanel * kPanel * padded + c % kPanel;
+  for (std::int64_t c = 0; c < from.columns; c += kPanel, to += padded * kPanel) {
     for (std::int64_t r = 0; r < from.rows; ++r) {
-      const Lanes values = load_lanes(from.at + r * from.stride + c, lanes);
-      store_lanes(column + r * kPanel, factor * values, AllLanes{});
+      const T* row = from.at + r * from.stride;
+      __builtin_prefetch(row + 8 * from.stride + c);  // rows lie too far apart for the hardware's
+      for (std::int64_t i = 0; i < kPanel; i += kLanes) {
+        store_lanes(to + r * kPanel + i, factor * load_first(row + c + i, from.columns - c - i),
+                    AllLanes{});
+      }
     }
-    for (std::int64_t r = from.rows; r < padded; ++r) {
-      store_lanes(column + r * kPanel, Lanes{}, AllLanes{});
-    }
-  });
+    std::fill_n(to + from.rows * kPanel, (padded - from.rows) * kPanel, 0.0F);
+  }
 }
 
 /// Writes the transpose of the rows as panels: [padded rows / 16, padded columns, 16].
 template <typename T>
 void pack_transposed(const RowsOf<const T>& from, float* to) {
+  const std::int64_t columns = whole_panels(from.columns);
   for (std::int64_t r = 0; r < whole_panels(from.rows); r += kLanes) {
-    for_each_panel_lanes(from.columns, [&](std::int64_t c, auto lanes) {
+    for (std::int64_t c = 0; c < columns; c += kLanes) {
       Lanes square[kLanes] = {};
       for (std::int64_t i = 0; i < std::min(kLanes, from.rows - r); ++i) {
-        square[i] = load_lanes(from.at + (r + i) * from.stride + c, lanes);
+        square[i] = load_first(from.at + (r + i) * from.stride + c, from.columns - c);
       }
       detail::transpose<1>(square);
-      float* corner = to + (r / kPanel * whole_panels(from.columns) + c) * kPanel + r % kPanel;
+      float* corner = to + (r / kPanel * columns + c) * kPanel + r % kPanel;
       for (std::int64_t i = 0; i < kLanes; ++i) {
         store_lanes(corner + i * kPanel, square[i], AllLanes{});
       }
-    });
+    }
   }
 }
 
