@@ -13,12 +13,6 @@
 #include "kernels/base/error.h"
 
 namespace regatta::matrix {
-namespace {
-
-constexpr std::size_t kMostNames = 50;  // characters
-
-}  // namespace
-
 Decision::Decision(const MatrixPlan& plan, std::size_t planned, double precision,
                    std::vector<record::Record> records)
     : seeds_(plan.seeds), planned_(planned), precision_(precision) {
@@ -88,6 +82,7 @@ std::string few_of(std::span<const std::string> names, std::size_t most) {
 }
 
 std::string line_of(const judge::WorkloadJudgement& race) {
+  constexpr std::size_t kMostNames = 50;  // characters
   std::vector<std::string> first, open;
   std::int64_t slower = 0;
   for (const judge::CellJudgement& cell : race.cells) {
