@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "harness/judge/cell_identity.h"
 #include "harness/judge/judgement.h"
@@ -13,12 +14,6 @@
 #include "kernels/base/error.h"
 
 namespace regatta::matrix {
-namespace {
-
-constexpr std::size_t kMostNames = 50;  // characters
-
-}  // namespace
-
 Decision::Decision(const MatrixPlan& plan, std::size_t planned, double precision,
                    std::vector<record::Record> records)
     : seeds_(plan.seeds), planned_(planned), precision_(precision) {
@@ -31,41 +26,31 @@ void Decision::add(std::vector<record::Record> records) {
 }
 
 void Decision::look() {
-  needs_.clear();
+  constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+  most_.clear();
   judgement_ = judge::judge_races(records_);
   for (const judge::WorkloadJudgement& race : judgement_.workloads) {
     const bool is_open = std::ranges::any_of(race.cells, [](const judge::CellJudgement& cell) {
       return cell.against_first.standing == judge::Standing::Open;
     });
     for (const judge::CellJudgement& cell : race.cells) {
-      Need need = Need::None;
-      switch (cell.against_first.standing) {
-        case judge::Standing::First: need = is_open ? Need::More : Need::None; break;
-        case judge::Standing::Open: need = Need::More; break;
-        case judge::Standing::NoClaim: need = Need::Pair; break;
-        default: break;
-      }
-      Need& own = needs_.try_emplace(judge::request_key(*cell.runs.front()), need).first->second;
-      own = std::max(own, need);
+      const judge::Standing standing = cell.against_first.standing;
+      const bool is_first = standing == judge::Standing::First && is_open;
+      std::size_t& most = most_[judge::request_key(*cell.runs.front())];
+      if (is_first || standing == judge::Standing::Open) most = kAny;
+      if (standing == judge::Standing::NoClaim) most = std::max<std::size_t>(most, 2);  // a ceiling
     }
   }
   for (const judge::WorkloadJudgement& counted : judgement_.measurements) {
     for (const judge::CellJudgement& cell : counted.cells) {
-      needs_[judge::request_key(*cell.runs.front())] = Need::Plan;
+      most_[judge::request_key(*cell.runs.front())] = planned_;  // it counts bytes
     }
   }
 }
 
 bool Decision::needs_more(const MatrixCell& cell, std::size_t runs) const {
-  const auto found = needs_.find(cell.key);
-  if (found == needs_.end()) return true;
-  switch (found->second) {
-    case Need::None: return false;
-    case Need::More: return true;
-    case Need::Pair: return runs < 2;
-    case Need::Plan: return runs < planned_;
-  }
-  return true;
+  const auto found = most_.find(cell.key);
+  return found == most_.end() || runs < found->second;
 }
 
 std::string Decision::round_of(std::uint64_t seed) const {
@@ -88,6 +73,7 @@ std::string few_of(std::span<const std::string> names, std::size_t most) {
 }
 
 std::string line_of(const judge::WorkloadJudgement& race) {
+  constexpr std::size_t kMostNames = 50;  // characters
   std::vector<std::string> first, open;
   std::int64_t slower = 0;
   for (const judge::CellJudgement& cell : race.cells) {

@@ -42,20 +42,14 @@ class Decision {
   const std::vector<judge::WorkloadJudgement>& races() const { return judgement_.workloads; }
 
  private:
-  enum class Need {
-    None,
-    More,
-    Pair,  ///< two runs: a ceiling, which is not ranked
-    Plan,  ///< as many as planned: it counts bytes, and is not raced
-  };
   void look();
 
   std::vector<std::uint64_t> seeds_;
   std::size_t planned_;
   double precision_;
   std::vector<record::Record> records_;
-  judge::Judgement judgement_;         ///< of records_
-  std::map<std::string, Need> needs_;  ///< by MatrixCell::key
+  judge::Judgement judgement_;               ///< of records_
+  std::map<std::string, std::size_t> most_;  ///< runs, by MatrixCell::key
 };
 
 /// Lists at least one name, and as many as fit into `most` characters: `a, b and 30 more`.
