@@ -27,7 +27,7 @@ class Headline:
     certainty: str  # key of BADGES
     badge: str
     sure: str = ""  # about certainty
-    to_go_on: list[tuple[str, str]] = field(default_factory=list)  # how far from it; the command
+    to_go_on: list[tuple[str, str]] = field(default_factory=list)  # runs; their command
 
 
 def _goal(judged: Json) -> str:
@@ -55,16 +55,9 @@ def _names(judged: Json, names: list[str], *standings: str) -> list[tuple[str, J
 
 def _to_go_on(judged: Json) -> list[tuple[str, str]]:
     """The commands that race on, each with the runs that it has left."""
-    first, matrices = judged["first"], [one for one in judged["matrices"] if one["missing"] > 0]
-    if matrices:
-        return [(plural(one["missing"], "run") + f", about {time_text(one['seconds'])}"
-                 * (one["seconds"] > 0), one["command"]) for one in matrices]
-    if judged["decision"] or first["coarse"]:
-        return []
-    if first["certainty"] == "too_few":
-        return [("two runs of each cell at least", "regatta matrix --seeds 2")]
-    seeds = first["seeds"]
-    return [(f"about {seeds} seeds decide it", f"regatta matrix --seeds {seeds}")] if seeds else []
+    return [(plural(one["missing"], "run") + f", about {time_text(one['seconds'])}"
+             * (one["seconds"] > 0), one["command"])
+            for one in judged["matrices"] if one["missing"] > 0]
 
 
 def _how_sure(judged: Json) -> str:
@@ -78,6 +71,8 @@ def _how_sure(judged: Json) -> str:
     if first["coarse"]:
         text += (" More seeds would not decide it: a run reaches the target somewhere between two "
                  "evaluations, and these are too far apart.")
+    elif first["seeds"]:
+        text += f" About {first['seeds']} seeds would decide it."
     return text
 
 

@@ -78,8 +78,8 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
     time, examples = cell["typical_seconds"], cell["examples_to_target"]
     claims, each = cell["claims_time"], cell["seconds_per_example"]
     end, count = cell["metric"], cell["count"]
-    missed = Value("missed" if claims else "no claim", None,
-                   "in the median" if claims else "speed ceiling")
+    missed = Value("missed" if claims else "not ranked", None,
+                   "in the median" if claims else "exchanges nothing")
     failed = f"{cell['failed']} failed" if cell["failed"] else ""
     left = cell["reached"] - cell["held"]
     speed, tokens, mfu = _middle(each), cell["tokens_per_example"], _middle(cell["mfu"])

@@ -32,7 +32,7 @@ def _final(cell: Cell) -> str:
 
 def _spread(cell: Cell, runs: list[Run]) -> str:
     if not cell.claims_time:
-        return "no claim"
+        return "not ranked"
     times = [run.time_to_target for run in runs]
     low, high = format_time(min(times)), format_time(max(times))
     if low.split(" ")[1:] == high.split(" ")[1:]:  # a common unit appears once
