@@ -19,7 +19,7 @@ from torch.nn import functional
 
 import torch_speed
 
-THIN = {"layers": 4, "width": 128, "heads": 4, "context": 64, "vocabulary": 256}
+SIZES = {"layers": 4, "width": 128, "heads": 4, "context": 64, "vocabulary": 256}  # gpt_thin
 PEAK_RATE = 3e-3
 CLIP = 1.0
 
@@ -115,10 +115,14 @@ def loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 
+def add_sizes(parser: argparse.ArgumentParser) -> None:
+    for name, value in SIZES.items():
+        parser.add_argument(f"--{name}", type=int, default=value)
+
+
 def main() -> None:
     parser = torch_speed.parser(__doc__, batch=12)
-    for name, value in THIN.items():
-        parser.add_argument(f"--{name}", type=int, default=value)
+    add_sizes(parser)
     arguments = torch_speed.parse(parser)
     network = Gpt(arguments)
     tokens = torch.randint(arguments.vocabulary, (arguments.batch, arguments.context + 1))

@@ -2,7 +2,7 @@
 """Holds the losses of gpt_thin's training by Regatta's `single` against PyTorch's, in f32.
 
     ci/peers/torch_environment.py torch_gpt_losses.py [--steps 50] [--seeds 1] [--threads 1]
-                                                      [--build DIR]
+        [--layers 4] [--width 128] [--heads 4] [--context 64] [--vocabulary 256] [--build DIR]
 
 Both sides begin with the same weights and take the same blocks of `pairs` in the same order: this
 file draws them anew from Philox4x32-10 as in kernels/base/random.h, kernels/runtime/initialize.cpp
@@ -162,12 +162,15 @@ def theirs(network: torch_gpt.Gpt, data: Data, seed: int, steps: int, until: int
         return Training(losses, loss_of(network, data.validation).item())
 
 
-def ours(program: Path, seed: int, steps: int) -> Training:
+def ours(arguments: argparse.Namespace, seed: int) -> Training:
+    sizes = [word for name in torch_gpt.SIZES
+             for word in (f"--{name}", str(getattr(arguments, name)))]
     with tempfile.TemporaryDirectory() as folder:
         ran = subprocess.run(
-            [str(program), "run", "--workload", "gpt_thin", "--dataset", "pairs",
-             "--strategy", "single", "--evaluate", "end", "--steps", str(steps),
-             "--seed", str(seed), "--out", folder], capture_output=True, text=True, check=False)
+            [str(arguments.build / "bin/regatta"), "run", "--workload", "gpt_thin", *sizes,
+             "--dataset", "pairs", "--strategy", "single", "--evaluate", "end",
+             "--steps", str(arguments.steps), "--seed", str(seed), "--out", folder],
+            capture_output=True, text=True, check=False)
         if ran.returncode != 0:
             sys.exit(f"torch_gpt_losses: {ran.stderr.strip()}")
         record = json.loads(Path(folder, "records.jsonl").read_text())
@@ -211,16 +214,16 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1, help="PyTorch's")
     parser.add_argument("--build", type=Path, default=ROOT / "build/release")
+    torch_gpt.add_sizes(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    size = argparse.Namespace(**torch_gpt.THIN)
-    data, steps = Data(size.context), arguments.steps
+    data, steps = Data(arguments.context), arguments.steps
     well, last = True, ([], [])
     for seed in range(arguments.seeds):
-        regatta = ours(arguments.build / "bin/regatta", seed, steps)
+        regatta = ours(arguments, seed)
         sides = []
         for element, until in ((torch.float32, steps), (torch.float64, min(steps, FOLLOWED))):
-            network = torch_gpt.Gpt(size)
+            network = torch_gpt.Gpt(arguments)
             draw_weights(network, seed)
             sides.append(theirs(network.to(element), data, seed, steps, until))
         well = follows(seed, regatta, *sides) and well
