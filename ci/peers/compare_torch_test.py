@@ -41,7 +41,7 @@ if os.path.exists(ROOT + "/broken"):
     sys.exit("Traceback\\nRuntimeError: no more\\n\\nSet TORCH_LOGS for more\\n")
 way = "compiled" if "--compile" in sys.argv else "eager"
 note("start", way, os.path.basename(sys.argv[1]))
-facts = {{"torch": "2.15.0+cu132", "onednn": "3.13.3", "compiled": way == "compiled"}}
+facts = {{"torch": "2.15.0+cu132", "onednn": "3.13.3", "compiled": way == "compiled", "tokens": 1}}
 if "parabola" not in sys.argv[1]:
     note(way, *(option(name) for name in ("--width", "--batch", "--threads", "--steps")))
 print(json.dumps(facts), flush=True)
@@ -145,6 +145,12 @@ class Tables(unittest.TestCase):
         self.assertEqual(row.split(), "resnet9 bf16 100 1000 1250 500 0.80".split())
         self.assertEqual(range_table({Case("resnet9", "bf16"): sample})[1].split(),
                          "resnet9 bf16 1000 to 1000 1250 to 1250 500 to 500".split())
+
+    def test_tell_the_speed_of_a_language_model_in_tokens_as_well(self) -> None:
+        sample = Sample([report(100, {})], {"eager 2.15.0": [500.0]}, tokens=64)
+        rows = [row.split() for row in speed_table({Case("gpt_thin", "f32"): sample})]
+        self.assertEqual(rows[1:], ["gpt_thin f32 100 1000 500 2.00".split(),
+                                    "gpt_thin (tokens) f32 6400 64000 32000 2.00".split()])
 
     def test_split_a_step_by_its_slowest_ops_first(self) -> None:
         reports = [report(ms, {"add": 1.0, "convolution": ms - 1, "cast": 0.01})

@@ -19,13 +19,14 @@ class Sample(NamedTuple):
     """The rounds of a case."""
     ours: list[Json]
     peers: dict[str, list[float]]  # by name: "eager 2.15.0"
+    tokens: int = 1  # of an example
 
     @property
     def batch(self) -> int:
         return self.ours[0]["batch"]
 
     def speeds(self) -> dict[str, list[float]]:
-        """Images/s of each side, ours first."""
+        """Examples/s of each side, ours first."""
         return {"regatta": [report["step"]["images_per_s"] for report in self.ours]} | self.peers
 
     def ratio(self) -> float:
@@ -46,12 +47,15 @@ def table(rows: list[list[str]]) -> list[str]:
 
 
 def speed_table(samples: Samples) -> list[str]:
-    """The table of medians."""
+    """The table of medians. A language model has a second row, of tokens."""
     peers = list(next(iter(samples.values())).peers)
     rows = [["workload", "dtype", "batch", "regatta", *peers, "/ fastest"]]
     for case, sample in samples.items():
-        medians = [f"{statistics.median(speeds):.0f}" for speeds in sample.speeds().values()]
-        rows.append([*case, str(sample.batch), *medians, f"{sample.ratio():.2f}"])
+        for unit in sorted({1, sample.tokens}):
+            medians = [f"{unit * statistics.median(speeds):.0f}"
+                       for speeds in sample.speeds().values()]
+            rows.append([case.workload + (" (tokens)" if unit > 1 else ""), case.dtype,
+                         str(unit * sample.batch), *medians, f"{sample.ratio():.2f}"])
     return table(rows)
 
 

@@ -4,7 +4,8 @@ timing, output. Run the scripts by ci/peers/torch_environment.py.
 
 Each script builds its network and optimizer and passes them to measure(), which prints lines of
 JSON: after compiling and warm-up {"torch", "onednn", "network", "dtype", "compiled", "batch",
-"threads", "warm_up_s"}, then for each round {"step_ms", "examples_per_s"}, of the median step.
+"tokens" (of an example; 1 if it is an image or a point), "threads", "warm_up_s"}, then for each
+round {"step_ms", "examples_per_s"}, of the median step.
 With --wait each line on stdin starts a round, and the end of stdin ends the script.
 A step is forward, backward and update of one batch in memory; no input pipeline is timed. bf16 is
 PyTorch's own mixed precision for CPUs: autocast over f32 weights. --compile compiles the network
@@ -67,13 +68,15 @@ def onednn() -> str:
     return found[1] if found else "unknown"
 
 
-def run_rounds(name: str, arguments: argparse.Namespace, step: Callable[[], None]) -> None:
+def run_rounds(name: str, arguments: argparse.Namespace, tokens: int,
+               step: Callable[[], None]) -> None:
     begin = time.perf_counter()
     for _ in range(arguments.warm_up):
         step()
     print(json.dumps({"torch": torch.__version__, "onednn": onednn(), "network": name,
                       "dtype": arguments.dtype, "compiled": arguments.compile,
-                      "batch": arguments.batch, "threads": torch.get_num_threads(),
+                      "batch": arguments.batch, "tokens": tokens,
+                      "threads": torch.get_num_threads(),
                       "warm_up_s": time.perf_counter() - begin}), flush=True)
     for _ in sys.stdin if arguments.wait else range(arguments.rounds):
         seconds = []
@@ -88,8 +91,10 @@ def run_rounds(name: str, arguments: argparse.Namespace, step: Callable[[], None
 
 def measure(name: str, arguments: argparse.Namespace, network: nn.Module,
             optimizer: torch.optim.Optimizer, loss: Callable[..., torch.Tensor],
-            examples: tuple[torch.Tensor, torch.Tensor]) -> None:
-    """Times training steps. `examples`: inputs and targets; `loss`: of outputs and targets."""
+            examples: tuple[torch.Tensor, torch.Tensor], clip: float | None = None,
+            tokens: int = 1) -> None:
+    """Times training steps. `examples`: inputs and targets; `loss`: of outputs and targets;
+    `clip`: the largest norm of the gradients."""
     mixed = arguments.dtype == "bf16"
 
     def loss_of(inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -104,6 +109,8 @@ def measure(name: str, arguments: argparse.Namespace, network: nn.Module,
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mixed):
             value = forward(*examples)
         value.backward()
+        if clip is not None:
+            nn.utils.clip_grad_norm_(network.parameters(), clip)
         optimizer.step()
 
-    run_rounds(name, arguments, step)
+    run_rounds(name, arguments, tokens, step)
