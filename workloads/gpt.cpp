@@ -176,7 +176,7 @@ Workload gpt_thin() {
       .summary = "GPT of 0.8 M parameters: 4 layers, width 128, context 64; 1,000 steps of AdamW",
       .data_sets = {"pairs", "text"},
       .global_batch = 12,
-      .epochs = 12000.0 / 16384,  // 1,000 steps
+      .steps = 1000,
       .evaluation_every = 100 * 12,
       .evaluation_batch = 32,
       .metric = Metric::Loss,

@@ -102,9 +102,16 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   }
   if (request.epochs && request.steps) throw usage("give --epochs or --steps, not both");
   const std::int64_t steps_per_epoch = train_examples / recipe.global_batch;
-  const double epochs = request.epochs.value_or(workload.epochs);
-  const double wanted = request.steps ? static_cast<double>(*request.steps)
-                                      : std::ceil(epochs * static_cast<double>(steps_per_epoch));
+  double wanted = 0;
+  if (request.steps) {
+    wanted = static_cast<double>(*request.steps);
+  } else if (!request.epochs && workload.steps > 0) {
+    wanted = std::ceil(static_cast<double>(workload.steps * workload.global_batch) /
+                       static_cast<double>(recipe.global_batch));
+  } else {
+    wanted =
+        std::ceil(request.epochs.value_or(workload.epochs) * static_cast<double>(steps_per_epoch));
+  }
   if (wanted > static_cast<double>(kMostSteps)) {
     throw usage("a run has at most " + std::to_string(kMostSteps) +
                 " steps; --steps or --epochs is too large");
