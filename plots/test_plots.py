@@ -154,9 +154,10 @@ class Statistics(unittest.TestCase):
         records = [made_up_record("parabola", "single", seed) for seed in (1, 2)]
         plain = render_table(runs_of(*records))
         for record in records:
-            record.update(examples_per_s=5_000, tokens_per_example=64, utilization={
-                "mfu": 0.415, "peak_flops_per_s": 1e12, "peak_of": "measured"})
-            record["evaluations"][-1].update(metric=1.25, bits_per_byte=1.8)
+            record.update(examples_per_s=5_000, tokens_per_example=64, bits_per_byte=1.8,
+                          utilization={"mfu": 0.415, "peak_flops_per_s": 1e12,
+                                       "peak_of": "measured"})
+            record["evaluations"][-1]["metric"] = 1.25
         runs = runs_of(*records)
         self.assertRegex(render_table(runs),
                          r"single +5,000 +320,000 +41\.5 % +1\.25, 1\.8 bits/byte")

@@ -68,11 +68,10 @@ std::string verdict_text(const record::Record& record, const std::string& status
     }
   }
   if (!record.evaluations.empty()) {
-    text +=
-        fmt::format("; ended at {}{} after {}, {}",
-                    metric_text(record.target, record.evaluations.back().metric),
-                    bits_text(record.evaluations.back().bits_per_byte), seconds(record.training_ns),
-                    record::speed_text(record.examples_per_s, record.tokens_per_s));
+    text += fmt::format("; ended at {}{} after {}, {}",
+                        metric_text(record.target, record.evaluations.back().metric),
+                        bits_text(record.bits_per_byte), seconds(record.training_ns),
+                        record::speed_text(record.examples_per_s, record.tokens_per_s));
   }
   if (record.utilization) text += fmt::format(", MFU {:.1f} %", 100 * record.utilization->mfu);
   const record::Kept kept = record.simulated ? record::Kept::Simulated : record::Kept::Real;

@@ -87,8 +87,7 @@ void measure_speed(CellJudgement& cell) {
     return run.evaluations.back().metric;
   });
   cell.bits_per_byte = median_over(cell, [](const record::Record& run) -> Number {
-    if (run.status == record::Status::Failed || run.evaluations.empty()) return std::nullopt;
-    return run.evaluations.back().bits_per_byte;
+    return run.status == record::Status::Failed ? std::nullopt : run.bits_per_byte;
   });
 }
 

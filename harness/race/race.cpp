@@ -49,11 +49,7 @@ void Race::train() {
   run_begin_ns_ = now_ns() - begin.full_ns;
   if (begin.examples == 0) {
     record_.evaluations.push_back(
-        {.loss = first.loss,
-         .metric = first.metric,
-         .parameter_norm = first.parameter_norm,
-         .bits_per_byte =
-             bits_per_byte(workloads::sequences_of(placement_.recipe.options), first.loss)});
+        {.loss = first.loss, .metric = first.metric, .parameter_norm = first.parameter_norm});
   }
   report(begin.examples, Occasion::Evaluation);
   const run::Ticker ticker([this, is_told = false]() mutable {
@@ -125,9 +121,7 @@ void Race::evaluate(std::int64_t examples) {
                             : record_.data_weights_ns + trained_ns + judgement.took_ns,
       .loss = judgement.loss,
       .metric = judgement.metric,
-      .parameter_norm = judgement.parameter_norm,
-      .bits_per_byte =
-          bits_per_byte(workloads::sequences_of(placement_.recipe.options), judgement.loss)};
+      .parameter_norm = judgement.parameter_norm};
   const bool reached =
       workloads::reaches(placement_.workload->metric, judgement.metric, record_.target.value);
   {
@@ -157,7 +151,8 @@ void Race::report(std::int64_t examples, Occasion occasion) {
   progress.evaluation = {.step = last.examples / batch,
                          .loss = last.loss,
                          .metric = last.metric,
-                         .bits_per_byte = last.bits_per_byte};
+                         .bits_per_byte = bits_per_byte(
+                             workloads::sequences_of(placement_.recipe.options), last.loss)};
   progress.target = record_.target;
   if (record_.examples_to_target) progress.reached_at_step = *record_.examples_to_target / batch;
   progress.examples_per_s =
@@ -230,6 +225,10 @@ void Race::finish() {
   if (trainer_) record_.examples_per_s = training_clock_.examples_per_s(trainer_->examples_seen());
   record_.tokens_per_s = tokens_per_s(record_.examples_per_s);
   record_.utilization = utilization();
+  if (!record_.evaluations.empty()) {
+    record_.bits_per_byte = bits_per_byte(workloads::sequences_of(placement_.recipe.options),
+                                          record_.evaluations.back().loss);
+  }
   const run::TrainingReport report = last_report();
   summarize(report, trainer_ ? trainer_->examples_seen() : 0, record_);
   for (record::WorkerRecord& worker : record_.workers) worker.host = trainer_->host_of(worker.rank);

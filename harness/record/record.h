@@ -47,7 +47,6 @@ struct Evaluation {
   double loss = 0;
   double metric = 0;
   double parameter_norm = 0;
-  std::optional<double> bits_per_byte;
 };
 
 /// Times of the run's steps, each that of the slowest worker. Units: nanoseconds.
@@ -237,6 +236,7 @@ struct Record {
   std::optional<std::int64_t> result_time_to_target_ns;
   std::optional<std::int64_t> examples_to_target;
   std::vector<Evaluation> evaluations;
+  std::optional<double> bits_per_byte;
   double examples_per_s = 0;
   std::optional<std::int64_t> tokens_per_example;
   std::optional<double> tokens_per_s;

@@ -51,11 +51,6 @@ void for_each_field(T& part, Field&& field) {
       About{.text = "The target's metric: accuracy in percent, or the loss.", .least = kAnyValue});
   field("parameter_norm", part.parameter_norm,
         About{.text = "Euclidean norm of all evaluated parameters.", .unit = "none", .since = 2});
-  field("bits_per_byte", part.bits_per_byte,
-        About{.text = "The loss in bits per byte of text: loss / ln 2. Null unless the examples "
-                      "are sequences of bytes.",
-              .unit = "bits",
-              .since = 13});
 }
 
 template <FieldsOf<UtilizationRecord> T, typename Field>
@@ -267,6 +262,11 @@ void for_each_field(T& part, Field&& field) {
         About{.text = "Evaluations in the order of examples.",
               .each = "An evaluation on the held-out examples; of several models (graph.models) "
                       "each is evaluated, and this is the mean."});
+  field("bits_per_byte", part.bits_per_byte,
+        About{.text = "Loss of the last evaluation, divided by ln 2; null unless the examples are "
+                      "sequences of bytes.",
+              .unit = "bits",
+              .since = 13});
   field("examples_per_s", part.examples_per_s,
         About{.text = "Training speed over the run, on the training clock."});
   field("tokens_per_example", part.tokens_per_example,
