@@ -4,17 +4,20 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <map>
+#include <memory>
+#include <span>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "harness/plan/device_name.h"
-#include "harness/run/timed_kernels.h"
-#include "kernels/base/error.h"
-#include "kernels/distribute/traffic.h"
-#include "kernels/graph/builder.h"
+#include "kernels/graph/op.h"
+#include "kernels/runtime/device.h"
 #include "kernels/runtime/devices.h"
-#include "kernels/runtime/executor.h"
+#include "kernels/runtime/kernel.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta::run {
@@ -22,7 +25,6 @@ namespace {
 
 constexpr std::int64_t kRowsPerCore = 512, kSide = 1024;
 constexpr std::int64_t kLongest = 40'000'000;  // ns
-constexpr std::int64_t kMostProducts = 10'000;
 
 struct GpuPeak {
   std::string_view name;  ///< the beginning of the driver's name
@@ -33,49 +35,37 @@ constexpr std::array kGpus{
     GpuPeak{"NVIDIA H100 PCIe", 51e12, 756e12}, GpuPeak{"NVIDIA H100 NVL", 60e12, 835e12},
     GpuPeak{"NVIDIA H200 NVL", 60e12, 835e12},  GpuPeak{"NVIDIA H200", 67e12, 989e12}};
 
-/// A step of one product, which counts as one example.
-Step product_of(ElementType element, std::int64_t rows) {
-  Step step;
-  step.global_batch = 1;
-  Builder builder(step.graph);
-  std::vector<Value> inputs;
-  for (const std::int64_t count : {rows, kSide}) {
-    const TensorType type{ElementType::F32, {count, kSide}};
-    const VariableId variable = step.graph.add(Variable{
-        .name = std::to_string(inputs.size()),
-        .type = type,
-        .initializer = {.kind = Initializer::Kind::Ones, .source = {}},
-        .place = {},
-    });
-    const Value value = builder.read(variable);
-    inputs.push_back(element == ElementType::F32 ? value : builder.cast(value, element));
-  }
-  builder.dense(inputs[0], inputs[1]);
-  return step;
-}
-
-double measure(ElementType element, const std::vector<int>& cores) {
-  const Step step = product_of(element, kRowsPerCore * std::ssize(cores));
+/// Runs on a thread of its own, with which the kernel's OpenMP team ends.
+double measure(ElementType element, int threads) {
   KernelTable kernels{std::string(plan::kCpu)};
   add_cpu_kernels(kernels);
-  TimedKernels timed(kernels, std::string(plan::kCpu), kMostProducts);
-  ExecutorOptions options;
-  options.cores = cores;
-  options.threads_per_worker = static_cast<int>(cores.size());
-  options.max_examples = kMostProducts;
-  Executor executor(step, timed.table(), options);
-  const std::int64_t begin = now_ns();
-  std::int64_t products = 0;
-  while (products < kMostProducts && now_ns() - begin < kLongest) executor.run(++products);
-  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  for (const TimedKernels::NodeTimes& node : timed.nodes()) {
-    if (node.op != Op::Dense) continue;
-    for (std::int64_t k = 0; k < products; ++k) {
-      least = std::min(least, node.ticks[static_cast<std::size_t>(k)]);
-    }
+  const std::vector<TensorType> types{{element, {kRowsPerCore * threads, kSide}},
+                                      {element, {kSide, kSide}}};
+  Node node;
+  node.op = Op::Dense;
+  node.outputs = op_info(node.op).infer({types, {}, node.attributes});
+  std::vector<Tensor> tensors;
+  for (const TensorType& type : {types[0], types[1], node.outputs[0]}) {
+    tensors.push_back({.type = type, .data = cpu_device().allocate(type.bytes())});
+    std::memset(tensors.back().data, 0x3c, static_cast<std::size_t>(type.bytes()));  // 0.0115
   }
-  return static_cast<double>(model_flops(step.graph)) /
-         static_cast<double>(std::max<std::int64_t>(1, ticks_to_ns(least))) * 1e9;
+  const std::unique_ptr<Kernel> kernel = kernels.build({.node = node,
+                                                        .inputs = std::span(tensors).first(2),
+                                                        .outputs = std::span(tensors).last(1),
+                                                        .variables = {},
+                                                        .versions_seen = {},
+                                                        .threads = threads});
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::thread([&] {
+    const std::int64_t first = now_ns();
+    for (std::int64_t begin = first; begin - first < kLongest; begin = now_ns()) {
+      kernel->run({});
+      least = std::min(least, now_ns() - begin);
+    }
+  }).join();
+  for (const Tensor& tensor : tensors) cpu_device().release(tensor.data);
+  const auto products = static_cast<double>(kRowsPerCore * threads * kSide * kSide);
+  return 2 * products / static_cast<double>(std::max<std::int64_t>(1, least)) * 1e9;
 }
 
 }  // namespace
@@ -88,10 +78,9 @@ std::optional<Peak> peak_of_gpu(std::string_view name, ElementType element) {
               .of = std::string(name)};
 }
 
-Peak measured_peak(ElementType element, const std::vector<int>& cores) {
-  check(!cores.empty(), "a peak is that of some cores");
-  static std::map<std::pair<ElementType, std::size_t>, double> measured;
-  const auto [entry, is_new] = measured.try_emplace({element, cores.size()});
+Peak measured_peak(ElementType element, int cores) {
+  static std::map<std::pair<ElementType, int>, double> measured;
+  const auto [entry, is_new] = measured.try_emplace({element, cores});
   if (is_new) entry->second = measure(element, cores);
   return {.flops_per_s = entry->second, .of = "measured"};
 }
