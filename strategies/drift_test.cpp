@@ -36,7 +36,7 @@ Step with_fault(const Step& placed, Fault fault, std::int64_t replicas) {
     const bool begins_backward =
         node.op == Op::MeanSquaredErrorBackward || node.op == Op::SoftmaxCrossEntropyBackward;
     if (begins_backward && fault == Fault::ByWorkers) {
-      node.attributes.set("divisor", replicas * placed.graph.type(node.inputs[0]).dim(0));
+      node.attributes.set("divisor", replicas * placed.graph.type(node.inputs[0]).rows());
     } else if (begins_backward && node.place.replica == 1) {
       node.attributes.set("divisor", 2 * node.attributes.integer("divisor"));
     }
@@ -109,6 +109,29 @@ INSTANTIATE_TEST_SUITE_P(Parabola, PlantedFault,
                                                             .global_batch = 50})),
                          test_name);
 INSTANTIATE_TEST_SUITE_P(Images, PlantedFault, testing::ValuesIn(planted_on_images()), test_name);
+
+/// A mean of the workers' means over tokens, with AdamW and clipping, which hide a wrong scale, and
+/// with SGD.
+std::vector<Planted> planted_on_language() {
+  std::vector<Planted> all;
+  for (const char* workload : {"gpt_narrow", "gpt_narrow_sgd"}) {
+    for (const Planted& each : with_each_fault(
+             {.workload = workload, .strategy = "all_reduce", .replicas = 3, .global_batch = 11})) {
+      all.push_back(each);
+    }
+  }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Language, PlantedFault, testing::ValuesIn(planted_on_language()),
+                         test_name);
+
+TEST(Clipping, MovesTheParabolaFurtherThanTheBound) {
+  Case test{.workload = "parabola_clipped", .global_batch = 50};
+  test.strategy = "single";
+  const Result& clipped = result_of(test);
+  test.workload = "parabola";
+  EXPECT_GT(deviation_from_single(test, clipped).parameters, 1000 * bounds_of(test).parameters);
+}
 
 void expect_drifts_like_rounding(const std::vector<Case>& cases) {
   for (const Case& test : cases) {

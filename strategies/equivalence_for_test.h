@@ -112,6 +112,9 @@ inline Deviation deviation_from_single(const Case& test, const Result& run) {
 /// The permitted deviation; equivalence_test.cpp derives these bounds.
 inline Deviation bounds_of(const Case& test) {
   if (test.workload.starts_with("parabola")) return {.losses = 1e-6, .parameters = 1e-5};
+  if (is_language(test.workload) && test.element == ElementType::F32) {
+    return {.losses = 1e-6, .parameters = 1e-4};
+  }
   if (test.workload == "mobilenet_v2_full_narrow") return {.losses = 1e-4, .parameters = 6e-2};
   if (test.workload == "airbench94_narrow") {
     return {.losses = 1e-3, .parameters = cpu::has_amx_bf16() ? 1e-1 : 3e-2};

@@ -39,13 +39,17 @@ inline workloads::Workload workload_of(const std::string& name) {
   return workloads::find_workload(name);
 }
 
+inline bool is_language(const std::string& workload) {
+  return workload.starts_with("gpt") || workload.starts_with("llama");
+}
+
 /// Returns the workload's data for tests: the curve, 512 images or 512 sequences.
 inline const DataSet& data_of(const std::string& workload) {
   static const DataSet curve = workloads::make_curve();
   static const DataSet shapes = workloads::make_shapes(20, workloads::Split::Train, 512);
   static const DataSet pairs = workloads::make_pairs(workloads::Split::Train, 512, 8);
   if (workload.starts_with("parabola")) return curve;
-  return workload.starts_with("gpt") || workload.starts_with("llama") ? pairs : shapes;
+  return is_language(workload) ? pairs : shapes;
 }
 
 /// Returns a training step of the workload on its data; schedules end after `steps`.
