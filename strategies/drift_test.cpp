@@ -125,14 +125,6 @@ std::vector<Planted> planted_on_language() {
 INSTANTIATE_TEST_SUITE_P(Language, PlantedFault, testing::ValuesIn(planted_on_language()),
                          test_name);
 
-TEST(Clipping, MovesTheParabolaFurtherThanTheBound) {
-  Case test{.workload = "parabola_clipped", .global_batch = 50};
-  test.strategy = "single";
-  const Result& clipped = result_of(test);
-  test.workload = "parabola";
-  EXPECT_GT(deviation_from_single(test, clipped).parameters, 1000 * bounds_of(test).parameters);
-}
-
 void expect_drifts_like_rounding(const std::vector<Case>& cases) {
   for (const Case& test : cases) {
     TrialOptions rounded = options_of(single_of(test));

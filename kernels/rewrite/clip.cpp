@@ -83,6 +83,9 @@ class Clip {
 
  private:
   const Node& node(NodeId id) const { return source_.graph.node(id); }
+  bool takes_pushes(const Applied& applied) const {
+    return node(node(applied.update).inputs[0].node).op == Op::Quorum;
+  }
 
   /// A model is that of one replica if it applies all gradients, otherwise that of all replicas.
   std::vector<Model> find_models() const {
@@ -124,6 +127,12 @@ class Clip {
       if (counted.insert(source_.graph.variable(each.variable).name).second) {
         gradients.push_back(copier_.value(node(each.update).inputs[0]));
       }
+    }
+    if (own.size() > 1 && takes_pushes(model.front())) {
+      throw RunError(ErrorKind::Usage,
+                     "this workload clips gradients by the norm of all of them, and with backup "
+                     "workers servers do not wait for each other; fix: give --servers 1, or leave "
+                     "--backup-workers out");
     }
     std::map<Place, Value> squares;
     for (const auto& [place, gradients] : own) {

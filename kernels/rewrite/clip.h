@@ -13,7 +13,8 @@
 namespace regatta {
 
 /// Returns the step with its gradients clipped at Step::gradient_clip, which is 0 in the result.
-/// All updates come behind the last gradient, so that no gradient's memory is freed before.
+/// All updates come behind the last gradient, so that no gradient's memory is freed before. Throws:
+/// RunError(Usage) if pushes are dropped by several servers, which do not wait for each other.
 Step clip_gradients(const Step& step);
 
 }  // namespace regatta
