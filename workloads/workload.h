@@ -77,7 +77,7 @@ struct Workload {
   /// Default size of the global batch with one replica. Units: examples.
   std::int64_t global_batch = 0;
   BatchScope batch_scope = BatchScope::Step;
-  double epochs = 0;      ///< default length of a run
+  double epochs = 0;       ///< default length of a run
   std::int64_t steps = 0;  ///< default length at the default batch on any data set; 0: `epochs`
   /// Examples between two evaluations, rounded to whole global batches.
   std::int64_t evaluation_every = 0;
