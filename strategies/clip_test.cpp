@@ -18,7 +18,8 @@ Step placed(const Case& test) {
 /// The number of nodes that exchange the norm.
 std::int64_t exchanges(const Case& test) {
   std::int64_t count = 0;
-  for (const Node& node : placed(test).graph.nodes()) {
+  const Step step = placed(test);
+  for (const Node& node : step.graph.nodes()) {
     if (node.op == Op::AllReduce && node.layer == "clip") {
       EXPECT_EQ(node.outputs, (std::vector<TensorType>{{ElementType::F32, {1}}}));
       ++count;

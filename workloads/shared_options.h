@@ -21,7 +21,7 @@ inline constexpr Option kVocabulary = {
 
 inline constexpr Option kWidth = {
     .name = "width",
-    .help = "channels of the first layer, of which other layers have multiples",
+    .help = "channels of the first layer or of a token, of which other layers have multiples",
     .unit = "",
     .type = Count{.default_value = std::nullopt, .least = 1, .most = 4096}};
 

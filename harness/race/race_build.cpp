@@ -70,7 +70,7 @@ void Race::measure_peak() {
   const ElementType element = placement_.recipe.element;
   if (!placement_.on_gpus) {
     const std::int64_t begin_ns = now_ns();
-    peak_ = run::measured_peak(element, static_cast<int>(cores_.size()));
+    peak_ = run::measured_peak(element, cores_);
     begin_ns_ += now_ns() - begin_ns;
     return;
   }

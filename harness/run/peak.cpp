@@ -15,6 +15,7 @@
 
 #include "harness/plan/device_name.h"
 #include "kernels/graph/op.h"
+#include "kernels/runtime/affinity.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/kernel.h"
@@ -23,8 +24,8 @@
 namespace regatta::run {
 namespace {
 
-constexpr std::int64_t kRowsPerCore = 512, kSide = 1024;
-constexpr std::int64_t kLongest = 40'000'000;  // ns
+constexpr std::int64_t kRowsPerCore = 256, kSide = 512;
+constexpr std::int64_t kWarmup = 20'000'000, kLongest = 80'000'000;  // ns
 
 struct GpuPeak {
   std::string_view name;  ///< the beginning of the driver's name
@@ -36,7 +37,8 @@ constexpr std::array kGpus{
     GpuPeak{"NVIDIA H200 NVL", 60e12, 835e12},  GpuPeak{"NVIDIA H200", 67e12, 989e12}};
 
 /// Runs on a thread of its own, with which the kernel's OpenMP team ends.
-double measure(ElementType element, int threads) {
+double measure(ElementType element, const std::vector<int>& cores) {
+  const auto threads = static_cast<int>(cores.size());
   KernelTable kernels{std::string(plan::kCpu)};
   add_cpu_kernels(kernels);
   const std::vector<TensorType> types{{element, {kRowsPerCore * threads, kSide}},
@@ -57,10 +59,11 @@ double measure(ElementType element, int threads) {
                                                         .threads = threads});
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::thread([&] {
+    adopt_team(threads, cores);
     const std::int64_t first = now_ns();
     for (std::int64_t begin = first; begin - first < kLongest; begin = now_ns()) {
       kernel->run({});
-      least = std::min(least, now_ns() - begin);
+      if (begin - first >= kWarmup) least = std::min(least, now_ns() - begin);
     }
   }).join();
   for (const Tensor& tensor : tensors) cpu_device().release(tensor.data);
@@ -78,8 +81,8 @@ std::optional<Peak> peak_of_gpu(std::string_view name, ElementType element) {
               .of = std::string(name)};
 }
 
-Peak measured_peak(ElementType element, int cores) {
-  static std::map<std::pair<ElementType, int>, double> measured;
+Peak measured_peak(ElementType element, const std::vector<int>& cores) {
+  static std::map<std::pair<ElementType, std::vector<int>>, double> measured;
   const auto [entry, is_new] = measured.try_emplace({element, cores});
   if (is_new) entry->second = measure(element, cores);
   return {.flops_per_s = entry->second, .of = "measured"};

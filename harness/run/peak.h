@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/graph/tensor_type.h"
 
@@ -21,9 +22,9 @@ struct Peak {
 /// Source: NVIDIA's data sheets of A100, H100 and H200.
 std::optional<Peak> peak_of_gpu(std::string_view name, ElementType element);
 
-/// Measures the peak of `cores` cores together, with a thread for each: the best of the CPU
-/// kernel's products [512 cores, 1024] x [1024, 1024] in 40 ms, at least one. Later calls with the
-/// same element type and number of cores return the first result. Threads: one at a time.
-Peak measured_peak(ElementType element, int cores);
+/// Measures the peak of all these cores together, with a thread for each: the best of the CPU
+/// kernel's products of n cores, [256 n, 512] x [512, 512], in 60 ms behind 20 ms of warm-up. Later
+/// calls with the same element type and cores return the first result. Threads: one at a time.
+Peak measured_peak(ElementType element, const std::vector<int>& cores);
 
 }  // namespace regatta::run

@@ -122,15 +122,7 @@ void Lane::merge_in_segments() const {
   }
 }
 
-void Lane::adopt_thread() const {
-  omp_set_num_threads(options_.threads);
-  pin_thread(options_.cores);
-  // Pin each thread of the team to a core: threads that begin on one core stay there for some ms.
-  const std::vector<int>& cores = options_.cores;
-  if (options_.threads == 1 || std::ssize(cores) != options_.threads) return;
-#pragma omp parallel num_threads(options_.threads)
-  pin_thread({cores[static_cast<std::size_t>(omp_get_thread_num())]});
-}
+void Lane::adopt_thread() const { adopt_team(options_.threads, options_.cores); }
 
 void Lane::end_team() const {
   if (options_.threads > 1) omp_pause_resource(omp_pause_soft, omp_get_initial_device());
