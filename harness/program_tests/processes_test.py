@@ -132,6 +132,21 @@ class Processes(unittest.TestCase):
                 self.assertGreater(graph["bytes_per_step_computed"], 0)
                 self.assertEqual(graph["bytes_per_step_counted"], graph["bytes_per_step_computed"])
 
+    def test_train_a_language_model_like_single(self) -> None:
+        cell = ("--workload", "gpt_thin", "--layers", "2", "--width", "24", "--heads", "3",
+                "--context", "8", "--global-batch", "11", "--steps", "4", "--threads", "1")
+        single = [point["loss"] for point in record_of(*cell)["losses"]]
+        for strategy, processes in ((("all_reduce",), 2), (("sharded", "--shard", "parameters"), 3),
+                                    (("parameter_server", "--servers", "2"), 2),
+                                    (("pipeline",), 2), (("tensor_parallel",), 3)):
+            with self.subTest(strategy=strategy):
+                ours = record_of(*cell, "--strategy", *strategy, "--workers", str(processes),
+                                 "--processes", str(processes))
+                for point, expected in zip(ours["losses"], single, strict=True):
+                    self.assertAlmostEqual(point["loss"], expected, places=5)
+                graph = ours["graph"]
+                self.assertEqual(graph["bytes_per_step_counted"], graph["bytes_per_step_computed"])
+
     def test_hold_whole_replicas_of_a_composition(self) -> None:
         several = record_of(*UNEVEN, *STAGED, "--processes", "2")
         self.assertEqual(losses_of(several), losses_of(record_of(*UNEVEN, *STAGED)))
