@@ -51,7 +51,7 @@ class CellRow:
 COLUMNS = (("place", "#"), ("strategy", "strategy"), ("workers", "workers × threads"),
            ("time", "time to target"), ("single", "× single"), ("reached", "reached"),
            ("examples", "examples to target"), ("example", "time per example"),
-           ("mfu", "MFU"), ("metric", "metric at the end"))
+           ("metric", "metric at the end"))
 
 
 def _interval(interval: Json | None, text: Any) -> str:
@@ -85,7 +85,8 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
     speed, tokens, mfu = _middle(each), cell["tokens_per_example"], _middle(cell["mfu"])
     bits = _middle(cell["bits_per_byte"])
     rates = [f"{count_text(1 / speed)}/s" if speed else "",
-             f"{count_text(tokens / speed)} tokens/s" if speed and tokens else ""]
+             f"{count_text(tokens / speed)} tokens/s" if speed and tokens else "",
+             "" if mfu is None else f"MFU {100 * mfu:.1f} %"]
     single, processes = cell["times_single"], cell["cell"]["processes"]
     return [
         Value(str(place) if claims else "–", place),
@@ -99,7 +100,6 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
               ", ".join(filter(None, [failed, f"{left} fell back" if left else ""]))),
         Value(count_text(_middle(examples)), _middle(examples), _interval(examples, count_text)),
         Value(time_text(speed), speed, ", ".join(filter(None, rates))),
-        Value("–", None) if mfu is None else Value(f"{100 * mfu:.1f} %", mfu),
         Value(metric_text(_middle(end), metric), _middle(end), ", ".join(filter(None, [
             _interval(end, lambda value: metric_text(value, metric)),
             "" if bits is None else f"{bits:.3g} bits per byte"]))),

@@ -16,7 +16,8 @@
 namespace regatta::strategies {
 namespace {
 
-/// Whether each channel of the outputs depends only on that channel of the inputs.
+/// Whether each channel of the outputs depends only on that channel of the inputs, or on its head's
+/// or half's.
 bool works_by_channels(const Graph& graph, const Node& node) {
   const Portions portions = op_info(forward_of(node.op)).portions;
   if (portions == Portions::Heads || portions == Portions::Halves) return true;

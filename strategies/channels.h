@@ -53,8 +53,8 @@ struct Shard {
 /// elements of `whole`.
 Variable portion_of(const Variable& whole, Portion portion, const Shard& shard);
 
-/// Adapts the attributes that count channels, `dims` and `groups`, to a shard's part of the node's
-/// outputs.
+/// Adapts the attributes that count channels, `dims`, `groups` and `heads`, to a shard's part of
+/// the node's outputs.
 void set_channels(Attributes& attributes, Portion portion, const Shard& shard);
 
 }  // namespace regatta::strategies

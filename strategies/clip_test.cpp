@@ -51,6 +51,20 @@ TEST(Clipping, MovesTheParabolaFurtherThanTheBound) {
   EXPECT_GT(deviation_from_single(test, clipped).parameters, 1000 * bounds_of(test).parameters);
 }
 
+TEST(Clipping, LimitsTheMeanGradientOfAShareThatIsAppliedAlone) {
+  const Step step = placed({.workload = "parabola_clipped",
+                            .strategy = "async_shared",
+                            .replicas = 2,
+                            .global_batch = 50});
+  int divisors = 0;
+  for (const Node& node : step.graph.nodes()) {
+    if (node.op != Op::ClipDivisor) continue;
+    EXPECT_DOUBLE_EQ(node.attributes.real("limit"), 0.05 / 2);
+    ++divisors;
+  }
+  EXPECT_EQ(divisors, 2);
+}
+
 TEST(Clipping, RefusesServersThatDoNotWaitForEachOther) {
   Case test{.workload = "parabola_clipped",
             .strategy = "parameter_server",

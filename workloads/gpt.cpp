@@ -19,6 +19,11 @@ struct Size {
         context(options.count(kContext)),
         vocabulary(options.count(kVocabulary)),
         is_llama(options.choice(kBlock) == kLlama) {
+    if (is_llama && width % heads == 0 && width / heads % 2 != 0) {
+      throw RunError(ErrorKind::Usage,
+                     "--block llama rotates pairs of a head's channels, and --width / --heads is " +
+                         std::to_string(width / heads) + "; fix: give an even quotient");
+    }
     if (width % heads == 0) return;
     throw RunError(ErrorKind::Usage, "--heads is " + std::to_string(heads) +
                                          ": heads divide the width, which is " +
@@ -42,7 +47,7 @@ Initializer normal(double deviation) {
   return {.kind = Initializer::Kind::Normal, .scale = deviation, .source = {}};
 }
 
-/// Llama's hidden width: two thirds of 4 times the width, rounded up.
+/// Llama's hidden width: two thirds of 4 times the width, rounded up to a multiple of 32.
 std::int64_t hidden_of(const Size& size) {
   constexpr std::int64_t kMultiple = 32;
   if (!size.is_llama) return 4 * size.width;
@@ -132,7 +137,7 @@ std::vector<Value> tokens(Model& model, std::int64_t batch, const Size& size) {
   return model.builder().input(model.whole(batch), sequence, sequence);
 }
 
-/// Returns the loss, the mean over the tokens of `examples` sequences. Units: nats.
+/// Returns the sum of the tokens' losses, divided by `tokens`. Units: nats.
 Value loss_of(Model& model, Value logits, Value targets, std::int64_t tokens) {
   model.layer("loss");
   return model.builder().softmax_cross_entropy(logits, targets,

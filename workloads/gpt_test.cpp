@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/base/random.h"
+#include "kernels/distribute/traffic.h"
 #include "kernels/graph/builder.h"
 #include "kernels/rewrite/clip.h"
 #include "kernels/runtime/schedule.h"
@@ -165,6 +166,21 @@ TEST(Gpt, RefusesHeadsThatDoNotDivideTheWidth) {
   } catch (const RunError& error) {
     EXPECT_STREQ(error.what(), "--heads is 3: heads divide the width, which is 128");
   }
+}
+
+TEST(Gpt, RefusesHeadsOfAnOddWidthThatRotate) {
+  Recipe recipe;
+  recipe.global_batch = 2;
+  recipe.options.given = {{"block", "llama"}, {"width", 36}, {"heads", 12}};
+  EXPECT_THROW((void)gpt_thin().training(recipe), RunError);
+  recipe.options.given["width"] = 24;
+  EXPECT_NO_THROW((void)gpt_thin().training(recipe));
+}
+
+// 6 N + 12 L h S a token, for the N parameters of dense layers.
+TEST(GptThin, HasTheModelFlopsOfItsFormula) {
+  const std::int64_t parameters = 4 * 12 * 128 * 128 + 256 * 128;
+  EXPECT_EQ(model_flops(thin().graph), kBatch * 64 * (6 * parameters + 12 * 4 * 128 * 64));
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ workloads::Recipe evaluated_recipe(const RaceRequest& request, const workloads::
   if (is_gpu(request.device) && kOfGpu > recipe.evaluation_batch && examples % kOfGpu == 0) {
     evaluated.evaluation_batch = kOfGpu;
   }
+  while (examples % evaluated.evaluation_batch != 0) --evaluated.evaluation_batch;
   return evaluated;
 }
 

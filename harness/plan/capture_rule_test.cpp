@@ -162,6 +162,7 @@ TEST(Evaluations, HaveALargerBatchOnAGpuWhereItDividesTheExamples) {
   EXPECT_EQ(batch("cuda", 10'000), 2000);
   EXPECT_EQ(batch("cuda", 1000), 500);
   EXPECT_EQ(batch("cpu", 10'000), 500);
+  EXPECT_EQ(batch("cpu", 790), 395);  // no example is left out
 }
 
 }  // namespace

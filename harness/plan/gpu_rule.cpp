@@ -73,7 +73,7 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
   const StepFacts& facts = placement.facts;
   const std::optional<std::string> algorithm = nccl_algorithm(request);
   // If NCCL cannot carry the shares, a GPU kernel or the host sums the ring beside them.
-  const bool wants_sums = facts.sums_gradients && (!facts.carries_shares || algorithm == kNccl);
+  const bool wants_sums = facts.sums_tensors && (!facts.carries_shares || algorithm == kNccl);
   placement.by_nccl =
       algorithm && (wants_sums || (facts.carries_shares && is_apart && nccl_is_here()));
   if (!placement.by_nccl || is_apart) return;

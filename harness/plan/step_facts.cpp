@@ -35,6 +35,12 @@ StepFacts facts_of(const Graph& placed) {
   return {
       .sums_gradients = std::any_of(nodes.begin(), nodes.end(),
                                     [](const Node& node) { return node.op == Op::AllReduce; }),
+      .sums_tensors =
+          std::any_of(nodes.begin(), nodes.end(),
+                      [](const Node& node) {
+                        return node.op == Op::AllReduce &&
+                               (node.outputs.size() > 1 || node.outputs[0].elements() > 1);
+                      }),
       .carries_shares = std::any_of(nodes.begin(), nodes.end(),
                                     [](const Node& node) {
                                       return node.op == Op::ReduceScatter ||

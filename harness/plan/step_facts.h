@@ -13,6 +13,7 @@ namespace regatta::plan {
 /// Facts about a placed step.
 struct StepFacts {
   bool sums_gradients = false;    ///< the step has an all_reduce
+  bool sums_tensors = false;      ///< one of more than a number, such as a norm
   bool carries_shares = false;    ///< the step has a reduce_scatter or all_gather
   bool shares_variables = false;  ///< replicas share variables that are at a worker
   bool shares_memory = false;     ///< a worker uses another's variables, not only in averages

@@ -61,7 +61,8 @@ double measure(ElementType element, const std::vector<int>& cores) {
   std::thread([&] {
     adopt_team(threads, cores);
     const std::int64_t first = now_ns();
-    for (std::int64_t begin = first; begin - first < kLongest; begin = now_ns()) {
+    constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+    for (std::int64_t begin = first; begin - first < kLongest || least == kNone; begin = now_ns()) {
       kernel->run({});
       if (begin - first >= kWarmup) least = std::min(least, now_ns() - begin);
     }

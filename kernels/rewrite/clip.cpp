@@ -57,6 +57,9 @@ class Clip {
  public:
   explicit Clip(const Step& step)
       : source_(step), result_(step), copier_(step.graph), group_(first_free_group(step.graph)) {
+    for (const Node& node : step.graph.nodes()) {  // between GPUs NCCL takes rings
+      if (is_collective(node.op) && node.attributes.text("algorithm") == kRing) algorithm_ = kRing;
+    }
     result_.graph = Graph();
     result_.gradient_clip = 0;
     copier_.copy_variables(result_.graph);
@@ -138,9 +141,12 @@ class Clip {
     for (const auto& [place, gradients] : own) {
       if (!gradients.empty()) squares[place] = at(place).squared_norm(gradients);
     }
+    // A gradient of a share of the batch is that share of a mean.
+    const double limit =
+        source_.gradient_clip * node(model.front().update).attributes.real("weight");
     std::map<Place, Value> divisors;
     for (const auto& [place, gradients] : own) {
-      divisors[place] = at(place).clip_divisor(sum_at(place, squares), source_.gradient_clip);
+      divisors[place] = at(place).clip_divisor(sum_at(place, squares), limit);
     }
     if (squares.size() > 1) ++group_;
     for (const Applied& each : model)
@@ -158,7 +164,7 @@ class Clip {
       return at(place).all_reduce(own->second, {.group = group_,
                                                 .member = std::distance(squares.begin(), own),
                                                 .members = std::ssize(squares),
-                                                .algorithm = std::string(kReduceToOne)});
+                                                .algorithm = algorithm_});
     }
     std::vector<Value> terms;
     for (const auto& [other, value] : squares) terms.push_back(value);
@@ -190,6 +196,7 @@ class Clip {
   const Step& source_;
   Step result_;
   Copier copier_;
+  std::string algorithm_{kReduceToOne};
   std::int64_t group_;                  ///< of the next collective
   std::map<NodeId, Value> divisor_of_;  ///< by update
 };

@@ -3,8 +3,8 @@
 // Clips gradients by their global norm: divides all gradients that a model applies by max(1, (norm
 // + 1e-6) / limit), where `norm` is that of all of them together (torch.nn.utils.clip_grad_norm_).
 // The pass stands behind all strategies, because the norm is a sum over every gradient wherever it
-// is applied: each place adds up the squares of those that only it has, and one message of one
-// number joins the places. A replica that applies all gradients needs no message. Replicas that
+// is applied: a gradient counts at the first place that applies it, and one message of one number
+// joins the places. A replica that applies all gradients needs no message. Replicas that
 // learn alone clip their own mean gradient.
 #pragma once
 

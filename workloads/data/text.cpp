@@ -102,7 +102,8 @@ std::vector<TokenFile> files_in(const fs::path& folder) {
   for (fs::directory_iterator each(folder, error), end; !error && each != end;
        each.increment(error)) {
     std::error_code ignored;
-    if (each->is_regular_file(ignored)) paths.push_back(each->path());
+    const bool hidden = each->path().filename().string().starts_with('.');
+    if (!hidden && each->is_regular_file(ignored)) paths.push_back(each->path());
   }
   if (error) fail("cannot read the folder " + folder.string() + std::string(kGetText));
   if (paths.empty()) fail("there is no file in " + folder.string() + std::string(kGetText));

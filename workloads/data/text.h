@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The data set `text`: the plain files of a folder, joined in byte order of their names.
+// The data set `text`: the plain files of a folder, joined in byte order of their names; names that
+// begin with a dot are left out.
 //   A folder without files NAME.bin is text: a byte is a token.
 //   A folder with such files holds tokens of 16 bits, little-endian; its other files are not read.
 //     A .bin file begins with llm.c's header if its first number is 20240520: 256 numbers of 32
@@ -18,7 +19,7 @@
 
 namespace regatta::workloads {
 
-/// Reads both parts. Takes 8 bytes of memory a token. Throws: RunError(Data) if the folder or a
+/// Reads both parts. Takes 12 bytes of memory a token. Throws: RunError(Data) if the folder or a
 /// file is missing, empty or damaged, a part is shorter than a block, or a token is not below the
 /// vocabulary.
 DataSets load_text(const std::filesystem::path& folder, const Sequences& sequences);
