@@ -50,7 +50,8 @@ class Language(unittest.TestCase):
                 (("--dataset", "text", "--data-dir", text, "--context", "4000"),
                  "smaller context")):
             with self.subTest(wrong=wrong):
-                done = regatta("run", "--workload", "gpt_thin", "--width", "16", "--steps", "3", *wrong)
+                done = regatta("run", "--workload", "gpt_thin", "--width", "16", "--steps", "3",
+                               *wrong)
                 self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
                 self.assertIn(words, done.stderr)
                 self.assertNotEqual(done.returncode, 0)
