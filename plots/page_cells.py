@@ -45,6 +45,7 @@ class CellRow:
     updates: str
     full: str  # time to target on the full clock
     result: str  # time to target on the result clock
+    mfu: str
 
 
 # Columns of the leaderboard: key and heading.
@@ -82,11 +83,9 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
                    "in the median" if claims else "exchanges nothing")
     failed = f"{cell['failed']} failed" if cell["failed"] else ""
     left = cell["reached"] - cell["held"]
-    speed, tokens, mfu = _middle(each), cell["tokens_per_example"], _middle(cell["mfu"])
+    speed, tokens = _middle(each), cell["tokens_per_example"]
     bits = _middle(cell["bits_per_byte"])
-    rates = [f"{count_text(1 / speed)}/s" if speed else "",
-             f"{count_text(tokens / speed)} tokens/s" if speed and tokens else "",
-             "" if mfu is None else f"MFU {100 * mfu:.1f} %"]
+    unit = " tokens/s" if tokens else "/s"
     single, processes = cell["times_single"], cell["cell"]["processes"]
     return [
         Value(str(place) if claims else "–", place),
@@ -99,7 +98,8 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
         Value(f"{cell['reached']} of {count}", cell["reached"] / count,
               ", ".join(filter(None, [failed, f"{left} fell back" if left else ""]))),
         Value(count_text(_middle(examples)), _middle(examples), _interval(examples, count_text)),
-        Value(time_text(speed), speed, ", ".join(filter(None, rates))),
+        Value(time_text(speed), speed,
+              f"{count_text((tokens or 1) / speed)}{unit}" if speed else ""),
         Value(metric_text(_middle(end), metric), _middle(end), ", ".join(filter(None, [
             _interval(end, lambda value: metric_text(value, metric)),
             "" if bits is None else f"{bits:.3g} bits per byte"]))),
@@ -157,4 +157,5 @@ def cell_row(place: int, label: str, colour: str, cell: Json, metric: str) -> Ce
         staleness=f"{stale['mean']:.2f}, at most {stale['max']}" if stale["updates"] else "–",
         updates=", ".join(updates) or "–",
         full=time_text(_middle(cell["full_seconds_to_target"])),
-        result=time_text(_middle(cell["result_seconds_to_target"])))
+        result=time_text(_middle(cell["result_seconds_to_target"])),
+        mfu="–" if cell["mfu"] is None else f"{100 * cell['mfu']['median']:.1f} %")

@@ -37,7 +37,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--sharing relaxed", r"--sharing is an option of async_shared; strategy 'single' has no such"),
     ("--strategy async_shared --sharing relaxt",
      r"unknown sharing 'relaxt'; did you mean 'relaxed'\?"),
-    ("--width 8", r"--width is an option of resnet9_thin .*; workload 'parabola' has no such"),
+    ("--width 8", r"--width is an option of resnet9_thin.*; workload 'parabola' has no such"),
     ("--fusion of", r"unknown fusion 'of'.*\(valid: on off\)"),
     ("--winograd of", r"unknown winograd 'of'.*\(valid: auto on off\)"),
     ("--winograd on", r"--winograd on cannot be: .*; fix: leave it out, or give --winograd off"),
