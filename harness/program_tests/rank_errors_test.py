@@ -88,7 +88,7 @@ class BadInput(unittest.TestCase):
             after=("--dtype", "bf16", "--fusion", "off", "--rate-scale", "2", "--bucket-bytes",
                    "65536"))
         self.assertRegex(error, r"do not agree.*rank 1 \(replica1, .*\): "
-                                r"options \(.*=4194304 here, .*=65536 there\), "
+                                r"options \(.*=4194304, width=16 here, .*=65536, width=16 there\), "
                                 r"dtype \(f32 here, bf16 there\), fusion \(on here, off there\), "
                                 r"(winograd \(on here, off there\), )?"  # bf16 by AMX
                                 r"rate_scale \(1 here, 2 there\), "
