@@ -87,7 +87,7 @@ struct Workload {
   /// Computes the initial weights that depend on the data; null if all depend on the seed only.
   std::vector<float> (*data_weights)(const DataSet& train) = nullptr;
   std::vector<WorkloadOption> options = {};
-  /// These two build the steps. The recipe has a value for each of the workload's options.
+  /// Builders of the two steps. The recipe has a value for each of the workload's options.
   Step (*build_training)(const Recipe& recipe) = nullptr;
   Step (*build_evaluation)(const Recipe& recipe) = nullptr;
 
@@ -100,8 +100,8 @@ struct Workload {
 
 /// Returns the values of the workload's options: those given, and its defaults. Checks nothing.
 ChosenOptions with_defaults(const Workload& workload, const OptionValues& given);
-/// Checks the given values, then as with_defaults(). Throws: RunError(Usage) for an invalid value,
-/// and for an option of other workloads; the message lists these, and the workload's own options.
+/// Returns with_defaults() of checked values. Throws: RunError(Usage) for an invalid value, and for
+/// an option of other workloads; the message lists these, and the workload's own options.
 ChosenOptions chosen_options(const Workload& workload, const OptionValues& given);
 
 /// Returns the options of all workloads, each once, in the order of the table.
@@ -173,7 +173,8 @@ DataSets load_data(const Workload& workload, const std::string& name, const Data
 
 /// Returns the sequences that a workload with these values of all its options reads.
 Sequences sequences_of(const ChosenOptions& options);
-/// Returns a mean loss per token, in nats, as bits per byte; empty unless tokens are bytes.
+/// Returns a mean loss per token, in nats, as bits per byte; empty unless the vocabulary is 256,
+/// that of bytes.
 std::optional<double> bits_per_byte(const Sequences& sequences, double loss);
 
 /// Returns one digest, computed from the digests of both parts.

@@ -38,7 +38,7 @@ struct RaceProgress {
   record::Target target;
   std::optional<std::int64_t> reached_at_step;
   double examples_per_s = 0;           ///< mean so far, by the training clock, as in the record
-  std::optional<double> tokens_per_s;  ///< the same in tokens; empty without
+  std::optional<double> tokens_per_s;  ///< empty if examples are not sequences
   std::optional<double> seconds_left;  ///< estimate with evaluations; empty while unknown
 };
 

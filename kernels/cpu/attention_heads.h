@@ -83,7 +83,8 @@ class Heads {
   std::shared_ptr<std::byte*> begin_ = std::make_shared<std::byte*>(nullptr);
 };
 
-/// The lanes, from column c of a panel on the diagonal on, whose keys the row's query does not see.
+/// Returns a mask of the keys that the row's query does not see; lane i is column c + i of a panel
+/// on the diagonal.
 inline LaneIntegers hidden(std::int64_t row, std::int64_t c) {
   LaneIntegers columns;
   for (int i = 0; i < kLanes; ++i) columns[i] = i;

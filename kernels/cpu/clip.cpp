@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // squared_norm: sum of the squares of all elements, in double: each part adds up its share of them,
-// in order. clip_divisor: max(1, (sqrt(x) + 1e-6) / limit).
+// then the parts are added in order. clip_divisor: max(1, (sqrt(x) + 1e-6) / limit).
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -15,7 +15,7 @@ namespace regatta::cpu {
 
 inline constexpr std::int64_t kPanel = 16;
 inline constexpr std::int64_t kPanelVectors = kPanel / kLanes;
-/// Eight sums in flight hide the latency of a multiply-add on two ports.
+/// Eight sums or more in flight hide the latency of a multiply-add on two ports.
 inline constexpr std::int64_t kTileRows = kLanes == 16 ? 8 : 4;
 
 /// Returns `count` rounded up to whole panels.

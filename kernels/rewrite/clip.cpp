@@ -90,7 +90,7 @@ class Clip {
     return node(node(applied.update).inputs[0].node).op == Op::Quorum;
   }
 
-  /// A model is that of one replica if it applies all gradients, otherwise that of all replicas.
+  /// Returns a model for each replica if each applies all gradients, otherwise one of all replicas.
   std::vector<Model> find_models() const {
     std::map<int, Model> of_replica;
     for (const Trainable& trainable : source_.trainables) {

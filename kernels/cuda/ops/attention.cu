@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kAttentionThreads = 256;
 constexpr int kMostTileRows = 32;
-/// A multiprocessor's shared memory holds two such blocks, on GPUs since A100.
+/// A multiprocessor of A100 or H100 has shared memory for two such blocks; others have less.
 constexpr int kMostTileFloats = 20 * 1024;
 
 /// A matrix of one head: its first token's first channel, and the elements between tokens.

@@ -53,7 +53,7 @@ void for_each_row(Queue& queue, std::int64_t rows, const Body& body) {
   for_each_block(queue, rows, threads, bytes, body);
 }
 
-/// Returns a kernel that does so.
+/// Returns a kernel that runs for_each_row().
 template <typename Body>
 KernelPointer launch_rows(const KernelRequest& request, std::int64_t rows, const Body& body) {
   Queue* queue = &queue_of(request);
