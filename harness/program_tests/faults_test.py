@@ -62,6 +62,14 @@ def hold_in_the_last_evaluation(run: Run, rank: int) -> None:
 
 
 def kill(case: Case) -> Outcome:
+    """Kills; once more if, on a loaded machine, the run had ended before it could be held."""
+    for _ in range(4):
+        with contextlib.suppress(ProcessLookupError):
+            return kill_once(case)
+    return kill_once(case)
+
+
+def kill_once(case: Case) -> Outcome:
     run = start(case.cell, *(SHORT if case.moment in ("evaluation", "end") else LONG))
     places = places_of(case.cell)
     victims = {"launcher": run.launcher.pid, "mpirun": run.mpirun,
