@@ -152,6 +152,10 @@ NodeId Model::update(const Parameter& parameter, Value gradient, const Optimizer
     const VariableId velocity = add_variable(name + ".velocity", dims, VariableKind::Slot, {});
     return builder_.sgd(gradient, parameter.variable, velocity, *sgd);
   }
+  if (const auto* muon = std::get_if<MuonOptions>(&optimizer)) {
+    const VariableId momentum = add_variable(name + ".momentum", dims, VariableKind::Slot, {});
+    return builder_.muon(gradient, parameter.variable, momentum, *muon);
+  }
   const VariableId first = add_variable(name + ".first_moment", dims, VariableKind::Slot, {});
   const VariableId second = add_variable(name + ".second_moment", dims, VariableKind::Slot, {});
   return builder_.adam(gradient, parameter.variable, first, second,

@@ -5,6 +5,7 @@
 // place, layer, phase, period.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -111,7 +112,23 @@ struct AdamOptions {
   double weight = 1;
 };
 
-using Optimizer = std::variant<SgdOptions, AdamOptions>;
+/// Muon: m = momentum m + (1 - momentum) g; d = (1 - momentum) g + momentum m; w *= 1 - weight *
+/// rate * weight_decay; w -= weight * rate * 0.2 sqrt(max(O, I)) * o, where o is d with its
+/// singular values brought near 1: from X = d / |d|, five times A = X Xᵀ (or Xᵀ X, if that is
+/// smaller), X = (3.4445 I - 4.775 A + 2.0315 A²) X. Source: K. Jordan, "Muon", 2024; the scale:
+/// Liu et al., arXiv:2502.16982, with which rate and decay suit AdamW, too.
+struct MuonOptions {
+  static constexpr int kIterations = 5;
+  static constexpr std::array kPolynomial = {3.4445, -4.7750, 2.0315};
+
+  Schedule rate;
+  double momentum = 0.95;
+  double weight_decay = 0;
+  double weight = 1;
+  ElementType element = ElementType::F32;  ///< of X and A: f32 or bf16
+};
+
+using Optimizer = std::variant<SgdOptions, AdamOptions, MuonOptions>;
 
 /// Lookahead. Every `period` steps: slow += (1 - d) * (w - slow); w = slow, with d = decay(examples
 /// seen, including this step's). When `total_examples` have been seen, whether or not a period
@@ -310,6 +327,9 @@ class Builder {
   NodeId sgd(Value gradient, VariableId parameter, VariableId velocity, const SgdOptions& options);
   NodeId adam(Value gradient, VariableId parameter, VariableId first, VariableId second,
               const AdamOptions& options);
+  /// Updates one matrix or several. Shapes: parameter [O, I] or [P, O, I]: P matrices.
+  NodeId muon(Value gradient, VariableId parameter, VariableId momentum,
+              const MuonOptions& options);
   NodeId assign(Value value, VariableId variable);
   /// Appends a node that draws one of `others` in each step (draw_peer() in random.h) and assigns
   /// the mean of that variable and `own` to both. `others` is the same variable in each other

@@ -155,6 +155,7 @@ constexpr std::array kOps = {
     compute(Op::ScatterAdd, "scatter_add", infer_scatter_add),
     by_elements(learning(Op::Sgd, "sgd", infer_sgd)),
     by_elements(learning(Op::Adam, "adam", infer_adam)),
+    multiplying(learning(Op::Muon, "muon", infer_muon), multiply_adds_muon),
     by_elements(assigning(Op::Assign, "assign", infer_assign)),
     by_elements(assigning(Op::Average, "average", infer_average)),
     assigning(Op::AverageWith, "average_with", infer_average_with),

@@ -92,6 +92,7 @@ enum class Op : std::uint8_t {
   // updates
   Sgd,
   Adam,
+  Muon,
   Assign,       ///< stores a value in a variable
   Average,      ///< stores the mean of a replica's variable and another replica's in both
   AverageWith,  ///< stores the mean of a variable and a value in the variable; yields the mean

@@ -5,8 +5,11 @@
 // node at a time; versions and staleness are counted as on other devices.
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "kernels/base/random.h"
+#include "kernels/graph/builder.h"
 #include "kernels/graph/node_steps.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/schedule.h"
@@ -47,6 +50,14 @@ std::vector<VariableStorage*> assigned(const KernelRequest& request) {
 std::int64_t number_of_update(const VariableStorage& parameter, const StepContext& context) {
   if (parameter.sharing == Sharing::None) return context.step + 1;
   return static_cast<std::int64_t>(parameter.counts->version) + 1;
+}
+
+/// Calls body(i, j) for i < rows, j < columns.
+template <typename Body>
+void for_each_pair(std::int64_t rows, std::int64_t columns, const Body& body) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) body(i, j);
+  }
 }
 
 KernelPointer sgd(const KernelRequest& request) {
@@ -97,6 +108,71 @@ KernelPointer adam(const KernelRequest& request) {
       parameter.f32()[i] =
           static_cast<float>((1 - rate * decay) * parameter.f32()[i] -
                              rate * unbiased_m / (std::sqrt(unbiased_v) + epsilon));
+    }
+    count_versions(variables);
+  });
+}
+
+/// Brings the singular values of a matrix near 1 (builder.h, MuonOptions).
+std::vector<double> orthogonalized(std::vector<double> x, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t side = std::min(rows, columns), length = std::max(rows, columns);
+  const auto square = static_cast<std::size_t>(side * side);
+  const auto at = [=](std::int64_t i, std::int64_t k) {  // X lies so that A = X Xᵀ
+    return static_cast<std::size_t>(rows <= columns ? i * columns + k : k * columns + i);
+  };
+  double norm = 0;
+  for (const double value : x) norm += value * value;
+  for (double& value : x) value /= std::max(std::sqrt(norm), 1e-7);
+  const auto [constant, linear, quadratic] = MuonOptions::kPolynomial;
+  for (int iteration = 0; iteration < MuonOptions::kIterations; ++iteration) {
+    std::vector<double> a(square), p(square), next(x.size());
+    const auto in = [=](std::int64_t i, std::int64_t j) {
+      return static_cast<std::size_t>(i * side + j);
+    };
+    for_each_pair(side, side, [&](auto i, auto j) {
+      for (std::int64_t k = 0; k < length; ++k) a[in(i, j)] += x[at(i, k)] * x[at(j, k)];
+    });
+    for_each_pair(side, side, [&](auto i, auto j) {
+      p[in(i, j)] = (i == j ? constant : 0) + linear * a[in(i, j)];
+      for (std::int64_t k = 0; k < side; ++k) {
+        p[in(i, j)] += quadratic * a[in(i, k)] * a[in(k, j)];
+      }
+    });
+    for_each_pair(side, length, [&](auto i, auto k) {
+      for (std::int64_t j = 0; j < side; ++j) next[at(i, k)] += p[in(i, j)] * x[at(j, k)];
+    });
+    x = std::move(next);
+  }
+  return x;
+}
+
+KernelPointer muon(const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  const Tensor gradient = request.inputs[0];
+  const Tensor parameter = request.variables[0]->tensor, momentum = request.variables[1]->tensor;
+  const ScheduleFunction rate_at(attributes);
+  const double keep = attributes.real("momentum"), weight = attributes.real("weight");
+  const double decay = attributes.real("weight_decay"), scale = attributes.real("scale");
+  const std::int64_t columns = gradient.type.columns();
+  const std::int64_t rows = gradient.type.dims.end()[-2], elements = rows * columns;
+  return make_kernel([=, staleness = Staleness(request),
+                      variables = assigned(request)](const StepContext& context) {
+    staleness.count(context.counters);
+    const double rate = weight * rate_at(context.examples);
+    for (std::int64_t first = 0; first < gradient.elements(); first += elements) {
+      std::vector<double> direction;
+      for (std::int64_t i = first; i < first + elements; ++i) {
+        const double g = gradient.f32()[i];
+        const double m = keep * momentum.f32()[i] + (1 - keep) * g;
+        momentum.f32()[i] = static_cast<float>(m);
+        direction.push_back((1 - keep) * g + keep * m);
+      }
+      direction = orthogonalized(direction, rows, columns);
+      for (std::int64_t i = first; i < first + elements; ++i) {
+        const double step = scale * direction[static_cast<std::size_t>(i - first)];
+        const double w = parameter.f32()[i];
+        parameter.f32()[i] = static_cast<float>(w - rate * (decay * w + step));
+      }
     }
     count_versions(variables);
   });
@@ -154,6 +230,7 @@ KernelPointer lookahead(const KernelRequest& request) {
 KernelRows update_kernels() {
   return {{Op::Sgd, sgd},
           {Op::Adam, adam},
+          {Op::Muon, muon},
           {Op::Average, average},
           {Op::AverageWith, average_with},
           {Op::Lookahead, lookahead}};

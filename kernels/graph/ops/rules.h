@@ -131,6 +131,8 @@ Types infer_quorum(const InferRequest&);
 // update.cpp
 Types infer_sgd(const InferRequest&);
 Types infer_adam(const InferRequest&);
+Types infer_muon(const InferRequest&);
+std::int64_t multiply_adds_muon(const Graph&, const Node&);
 Types infer_assign(const InferRequest&);
 Types infer_average(const InferRequest&);
 Types infer_average_with(const InferRequest&);

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates assign variables: sgd {parameter, velocity}, adam {parameter, first, second moment},
-// assign {variable}, average {own, those of all peers}, average_with {variable}, lookahead
-// {parameter, slow}. The formulas are documented with their options in builder.h.
+// Updates assign variables: sgd {parameter, velocity}, adam {parameter, first, second moment}, muon
+// {parameter, momentum}, assign {variable}, average {own, those of all peers}, average_with
+// {variable}, lookahead {parameter, slow}. The formulas are documented with their options in
+// builder.h. The outputs of muon are its scratch memory, which the memory plan gives to other nodes
+// behind it: d, X before and after an iteration, A, the polynomial of A, |d|².
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/graph/ops/rules.h"
 #include "kernels/graph/period.h"
 
@@ -21,7 +26,7 @@ void set_schedule(Attributes& attributes, const Schedule& schedule) {
 Schedule learning_rate(const Graph& graph, const Trainable& trainable) {
   for (const NodeId id : trainable.updates) {
     const Node& update = graph.node(id);
-    if (update.op != Op::Sgd && update.op != Op::Adam) continue;
+    if (!op_info(update.op).learns) continue;
     return {.examples = update.attributes.reals("schedule_examples"),
             .values = update.attributes.reals("schedule_values")};
   }
@@ -58,6 +63,26 @@ NodeId Builder::adam(Value gradient, VariableId parameter, VariableId first, Var
                  .attributes = attributes,
                  .inputs = {gradient},
                  .variables = {parameter, first, second},
+                 .outputs = {},
+                 .place = place_,
+                 .phase = Phase::Update,
+                 .layer = layer_});
+}
+
+NodeId Builder::muon(Value gradient, VariableId parameter, VariableId momentum,
+                     const MuonOptions& options) {
+  const TensorType& type = graph_.variable(parameter).type;
+  const auto longer = static_cast<double>(std::max(type.dims.end()[-2], type.columns()));
+  Attributes attributes{{"momentum", options.momentum},
+                        {"weight_decay", options.weight_decay},
+                        {"weight", options.weight},
+                        {"scale", 0.2 * std::sqrt(longer)},
+                        {"element", static_cast<std::int64_t>(options.element)}};
+  set_schedule(attributes, options.rate);
+  return append({.op = Op::Muon,
+                 .attributes = attributes,
+                 .inputs = {gradient},
+                 .variables = {parameter, momentum},
                  .outputs = {},
                  .place = place_,
                  .phase = Phase::Update,
@@ -109,6 +134,26 @@ Types infer_adam(const InferRequest& request) {
     check(type == request.inputs[0], "adam: gradient, parameter and moments have one type");
   }
   return {};
+}
+
+Types infer_muon(const InferRequest& request) {
+  check(request.inputs.size() == 1 && request.variables.size() == 2 &&
+            request.inputs[0] == request.variables[0] && request.inputs[0] == request.variables[1],
+        "muon: gradient, parameter and momentum have one type");
+  const TensorType& d = request.inputs[0];
+  check(d.rank() == 2 || d.rank() == 3, "muon: a parameter [O, I] or [P, O, I]");
+  const auto element = static_cast<ElementType>(request.attributes.integer("element"));
+  const std::int64_t matrices = d.rank() == 3 ? d.dim(0) : 1;
+  const std::int64_t side = std::min(d.dims.end()[-2], d.columns());
+  const TensorType x{element, d.dims}, a{element, {matrices, side, side}};
+  return {d, x, x, a, a, {ElementType::F32, {matrices}}};
+}
+
+std::int64_t multiply_adds_muon(const Graph& graph, const Node& node) {
+  const TensorType& type = graph.variable(node.variables[0]).type;
+  const std::int64_t side = std::min(type.dims.end()[-2], type.columns());
+  const std::int64_t matrices = type.rank() == 3 ? type.dim(0) : 1;
+  return MuonOptions::kIterations * (2 * type.elements() * side + matrices * side * side * side);
 }
 
 Types infer_assign(const InferRequest& request) {
