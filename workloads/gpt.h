@@ -43,6 +43,7 @@ inline constexpr Option kOptimizer = {
     .unit = "",
     .type = Choice{.default_value = kOptimizers[0], .words = kOptimizers}};
 
+Workload gpt_tiny();
 Workload gpt_thin();
 
 }  // namespace regatta::workloads

@@ -94,6 +94,7 @@ std::vector<Claim> judge_claims(std::span<const record::Record> records,
                                reduction_loads_one_device(fields),
                                model_parallel_scales_poorly(fields),
                                fewer_exchanges_cost_accuracy(fields),
+                               outer_optimizer_helps(fields),
                                compression_seldom_pays(fields),
                                sharding_costs_no_accuracy(fields)};
   for (Claim& claim : claims) name_remedy(claim, fields, folder);

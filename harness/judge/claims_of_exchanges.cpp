@@ -15,6 +15,7 @@ namespace regatta::judge {
 namespace {
 
 constexpr double kMoreExamples = 1.02;
+constexpr double kFewerExamples = 0.98;
 constexpr double kSooner = 0.95;  ///< of the training time of all_reduce
 /// A worker plans its share of parameters and slots, and the gathered parameters: 1/n + 1 + 1/n of
 /// them, which with two workers equals two copies.
@@ -45,6 +46,14 @@ std::map<std::uint64_t, const record::Record*> by_seed(const Runs& runs) {
       result[run->cell.seed] = run;
   }
   return result;
+}
+
+/// Returns the largest peak of a worker's process; 0 unless each worker has its own.
+std::int64_t measured_bytes(const record::Record& run) {
+  std::int64_t bytes = 0;
+  if (run.cell.processes < run.cell.workers) return bytes;
+  for (const auto& worker : run.workers) bytes = std::max(bytes, worker.process_peak_bytes);
+  return bytes;
 }
 
 std::string megabytes(std::int64_t bytes) {
@@ -85,6 +94,44 @@ Claim fewer_exchanges_cost_accuracy(std::span<const Field> fields) {
   return claim;
 }
 
+Claim outer_optimizer_helps(std::span<const Field> fields) {
+  Claim claim{.name = "outer_optimizer_helps",
+              .taught =
+                  "DiLoCo's outer optimizer helps by itself: one worker that exchanges with nobody "
+                  "needs fewer examples than single.",
+              .figure = "exchanges"};
+  std::vector<RatioComparison> alone, together;
+  for (const Field& field : fields) {
+    const auto find = [&](auto wanted) { return std::ranges::find_if(field.runs, wanted); };
+    const auto single = find([](const auto& cell) { return cell.first.strategy == "single"; });
+    for (const auto& [contestant, runs] : field.runs) {
+      if (contestant.strategy != "diloco") continue;
+      const std::string what = label(contestant, field);
+      if (contestant.workers == 1 && single != field.runs.end()) {
+        keep(alone, compare_runs(what, runs, single->second, examples_to_target, kFewerExamples));
+      }
+      const auto one = find([&](const auto& cell) {
+        return cell.first.strategy == "diloco" && cell.first.workers == 1 &&
+               cell.first.options == contestant.options &&
+               cell.first.rate_scale == contestant.rate_scale;
+      });
+      if (contestant.workers == 1 || one == field.runs.end()) continue;
+      keep(together, compare_runs(what, runs, one->second, examples_to_target, kMoreExamples));
+    }
+  }
+  Wording wording{.measure = fmt::format("Examples to the target in terms of single, where fewer "
+                                         "means below {}.",
+                                         kFewerExamples),
+                  .above = "not fewer",
+                  .below = "fewer"};
+  for (const RatioComparison& each : together) {
+    wording.more.push_back("the part of the exchange, in terms of diloco with one worker: " +
+                           each.what + ' ' + ratio_text(each));
+  }
+  conclude(claim, std::move(alone), Side::Below, wording, "diloco with one worker beside single");
+  return claim;
+}
+
 Claim compression_seldom_pays(std::span<const Field> fields) {
   Claim claim{.name = "compression_seldom_pays",
               .taught = "Compressed gradients seldom save time where the link is fast.",
@@ -118,6 +165,7 @@ Claim sharding_costs_no_accuracy(std::span<const Field> fields) {
         const auto shares = by_seed(runs), copies = by_seed(whole);
         std::size_t both = 0, same = 0;
         std::int64_t of_shares = 0, of_copies = 0;
+        std::string measured;
         for (const auto& [seed, run] : shares) {
           const auto other = copies.find(seed);
           if (other == copies.end()) continue;
@@ -125,15 +173,19 @@ Claim sharding_costs_no_accuracy(std::span<const Field> fields) {
           same += run->evaluations.back().loss == other->second->evaluations.back().loss ? 1 : 0;
           of_shares = run->memory.planned_bytes;
           of_copies = other->second->memory.planned_bytes;
+          const std::int64_t peak = measured_bytes(*run);
+          if (peak == 0) continue;
+          measured = fmt::format(", peaks at {} beside {}", megabytes(peak),
+                                 megabytes(measured_bytes(*other->second)));
         }
         if (both == 0) return;
         facts.push_back(
             {.holds = same == both && of_shares < of_copies,
              .workers = {contestant.workers},
              .text = fmt::format("{}: {} of {} seeds end at the very loss of all_reduce; a process "
-                                 "plans {} of memory, all_reduce's {}.",
+                                 "plans {} of memory, all_reduce's {}{}.",
                                  label(contestant, field), same, both, megabytes(of_shares),
-                                 megabytes(of_copies))});
+                                 megabytes(of_copies), measured)});
       });
   conclude_facts(claim, facts,
                  "sharded beside all_reduce with the same workers, three or more: with two a share "

@@ -55,7 +55,7 @@ std::vector<record::Record> reaching(std::vector<record::Record> records, std::i
 
 TEST(Claims, AreUndecidedWithoutRecordsAndNameTheRunsThatDecideThem) {
   const std::vector<Claim> claims = judge_claims({});
-  EXPECT_EQ(claims.size(), 14U);
+  EXPECT_EQ(claims.size(), 15U);
   for (const Claim& claim : claims) {
     EXPECT_EQ(claim.verdict, ClaimVerdict::Undecided) << claim.name;
     EXPECT_THAT(claim.because, HasSubstr("These records hold no "));
@@ -342,6 +342,23 @@ TEST(Claims, HoldFewerExchangesAgainstTheSameStrategyWithOneInEveryStep) {
   expect(whole + exchanging("diloco", 16, 8000), name, ClaimVerdict::Undecided);
   expect(exchanging("local_sgd", 1, 6400) + exchanging("diloco", 16, 8000), name,
          ClaimVerdict::Undecided);
+}
+
+TEST(Claims, TellTheOuterOptimizerFromTheExchange) {
+  const std::string name = "outer_optimizer_helps";
+  const auto single = with(reaching(runs("single", 1000), 6400, 2),
+                           [](record::Record& record) { record.cell.workers = 1; });
+  const auto alone = [](std::int64_t examples) {
+    return with(exchanging("diloco", 16, examples),
+                [](record::Record& record) { record.cell.workers = 1; });
+  };
+  expect(single + alone(5000), name, ClaimVerdict::Holds);
+  expect(single + alone(6400), name, ClaimVerdict::DoesNotHold);
+  const auto together = exchanging("diloco", 16, 8000);
+  expect(single + together, name, ClaimVerdict::Undecided);
+  EXPECT_THAT(judged(single + alone(5000) + together, name).numbers,
+              Contains(HasSubstr("the part of the exchange, in terms of diloco with one worker: "
+                                 "diloco (2 workers, sync_every=16)")));
 }
 
 TEST(Claims, NameTheControlAndTheWorkersOfTheirComparisons) {

@@ -22,42 +22,59 @@ struct Tier {
   std::string matrix;  ///< as TOML
 };
 
-/// Half of resnet9_thin's own examples in as many steps, so that a seed of all cells fits into
-/// three minutes on two cores that are five times as slow as those of an AMD Zen 5. Its target is
-/// reached by 19 of 20 reference runs (results/epyc-2-cores/quick_reference).
-constexpr const char* kShortThin =
-    "workload = \"resnet9_thin\"\nglobal_batch = 32\nepochs = 1\ntarget = 40\n";
-
 /// A quarter of an hour on two cores. Growth with the workers is measured in a few steps: it
 /// follows from the graph, and with more workers than cores time is meaningless. Buckets of a
 /// quarter MiB make several of resnet9_thin's parameters: with fewer than three no memory is freed.
 constexpr const char* kClaims = R"(
 seeds = 5
 [[race]]
-workload = ["parabola", "resnet9_thin"]
+workload = ["parabola", "gpt_tiny", "resnet9_thin"]
 strategy = ["independent", "in_graph", "central_storage", "all_reduce", "parameter_server",
             "parameter_server_async", "async_shared", "model_parallel"]
 workers = 2
 [[race]]
-workload = ["parabola", "resnet9_thin"]
+workload = ["parabola", "gpt_tiny", "resnet9_thin"]
 strategy = "all_reduce"
 workers = 2
 processes = 2
 [[race]]
-workload = ["parabola", "resnet9_thin"]
+workload = ["parabola", "gpt_tiny", "resnet9_thin"]
 strategy = ["independent", "in_graph", "central_storage", "all_reduce", "parameter_server",
             "parameter_server_async", "async_shared"]
 workers = 2
 straggler = "1:2"
 [[race]]
-workload = ["parabola", "resnet9_thin"]
+workload = ["parabola", "gpt_tiny", "resnet9_thin"]
 strategy = "all_reduce+powersgd"
 workers = 2
 [[race]]
-workload = ["parabola", "resnet9_thin"]
+workload = ["parabola", "gpt_tiny", "resnet9_thin"]
 strategy = ["local_sgd", "diloco"]
 sync_every = [1, 16]
 workers = 2
+[[race]]
+workload = "gpt_tiny"
+strategy = "single"
+[[race]]
+workload = "gpt_tiny"
+strategy = "diloco"
+sync_every = [1, 16]
+workers = [1, 4]
+[[race]]
+workload = "gpt_thin"
+strategy = "all_reduce"
+global_batch = 4
+workers = 4
+processes = 4
+steps = 16
+[[race]]
+workload = "gpt_thin"
+strategy = "sharded"
+shard = ["optimizer", "gradients", "parameters"]
+global_batch = 4
+workers = 4
+processes = 4
+steps = 16
 [[race]]
 workload = "resnet9_thin"
 strategy = "all_reduce"
@@ -99,6 +116,12 @@ workers = 4
 processes = [2, 3]
 )";
 
+constexpr const char* kCompressed = R"([[race]]
+workload = "gpt_tiny"
+strategy = ["all_reduce+powersgd", "all_reduce+bf16_compress"]
+workers = 2
+)";
+
 /// Lists the strategies. The last are those that cannot win or take long, because a matrix with a
 /// time limit may leave out the last.
 std::string parallel_strategies() {
@@ -131,14 +154,14 @@ std::string matrix_of(const Races& tier) {
 const std::vector<Tier>& tiers() {
   static const std::vector<Tier> tiers = {
       {"quick", "a first look: small workloads, every strategy",
-       matrix_of({5, {"workload = \"parabola\"\n", kShortThin}, "2"})},
+       matrix_of({5, {R"(workload = ["parabola", "gpt_tiny"])"}, "2"}) + kCompressed},
       {"claims", "what textbooks say of the strategies, put to the test", kClaims},
-      {"standard", "two networks to their published accuracy, every strategy",
-       matrix_of({5, {R"(workload = ["airbench94", "mobilenet_v2"])"}, "2"})},
+      {"standard", "a language model and two networks of images, every strategy",
+       matrix_of({5, {R"(workload = ["gpt_thin", "airbench94", "mobilenet_v2"])"}, "2"})},
       {"full", "complete recipes, with 2 and 4 workers",
        matrix_of({10,
-                  {R"(workload = ["parabola", "resnet9_thin", "airbench94", "resnet9", )"
-                   R"("mobilenet_v2_full"])"},
+                  {R"(workload = ["parabola", "gpt_tiny", "resnet9_thin", "gpt_thin", )"
+                   R"("airbench94", "resnet9", "mobilenet_v2_full"])"},
                   "[2, 4]"})},
   };
   return tiers;
@@ -170,7 +193,7 @@ MatrixPlan tier_plan(const std::string& name) {
 
 const char* const kTuneText = R"(
 [[tune]]
-workload = ["parabola", "resnet9_thin"]
+workload = ["parabola", "gpt_tiny", "resnet9_thin"]
 strategy = ["local_sgd", "diloco", "gossip", "parameter_server_async", "async_shared", "ad_psgd",
             "top_k", "powersgd"]
 rate_scale = [0.5, 1, 2]
