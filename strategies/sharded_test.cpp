@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // sharded gives the bits of all_reduce by a ring, because each share's sums are those of the ring
-// and updates work element by element; and a worker keeps less. all_reduce_processes_test.cpp
+// and updates work element by element; and a worker keeps less. processes_of_training_test.cpp
 // covers processes.
 #include <gtest/gtest.h>
 

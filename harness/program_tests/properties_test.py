@@ -28,7 +28,10 @@ KNOWN = (f"{RUN} --trace= notes.txt", f"{RUN} --processes ''", f"{RUN} --resume 
          "export h --format mllog --out new --author " + "n" * 100_000,  # told whole
          "export g --format mllog --author me --out loop", "export h -- --help",
          "run --workload parabola --steps 010 --out 'with spaces'", "matrix zero --dry-run",
-         "run --workload parabola --steps 3 --out records_is_a_fifo")
+         "run --workload parabola --steps 3 --out records_is_a_fifo",
+         "compare g h --alpha nan", "export g --format csv --format csv", "matrix fifo --dry-run",
+         "export fifo --format csv", "compare loop dangling", "export g --format csv --out fifo",
+         f"{RUN} --resume zero", f"{RUN} --trace fifo", "report records_is_zero --format json")
 
 
 class Lines(Property):

@@ -6,6 +6,7 @@ Exits 77 (skipped) where mpirun or openssl is not installed.
 """
 
 import functools
+import itertools
 import os
 import re
 import shutil
@@ -27,8 +28,9 @@ if shutil.which("openssl") is None:
 SERVERS = ("--strategy", "parameter_server", "--workers", "2")
 COLLECTIVE = ("--strategy", "all_reduce", "--workers", "2", "--processes", "2")
 REMEDY = r"cert\.pem must name the address .*ci/make_certificates"
-SECONDS = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32", "--steps",
-           "100", "--straggler", "0:5,1:5")
+RACE = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32", "--steps",
+        "30")
+SECONDS = (*RACE, "--straggler", "0:5,1:5")
 LONG = (*SECONDS, *SERVERS)
 
 
@@ -74,11 +76,20 @@ class BadFolders(unittest.TestCase):
         good = certificates()
         other = certificates("127.0.0.1", "other")
         parts = {name: good / f"{name}.pem" for name in ("ca", "cert", "key")}
+        endless = folder_of(ca=parts["ca"], cert=parts["cert"])
+        (endless / "key.pem").symlink_to("/dev/zero")
+        large, noise = folder_of(**parts), folder_of(**parts)
+        os.truncate(large / "key.pem", 1 << 40)
+        (noise / "key.pem").write_text(
+            "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
         for folder, text in (
                 (Path("/nonexistent"),
                  r"cannot read '/nonexistent/\w+\.pem': No such file or directory; a folder for "
                  r"--tls holds ca\.pem, cert\.pem and key\.pem"),
                 (folder_of(**{**parts, "key": Path("/dev/null")}), r"key\.pem': it is empty"),
+                (endless, r"key\.pem': it is no regular file"),
+                (large, r"key\.pem': it has more than 1048576 bytes"),
+                (noise, r"no server starts with it"),
                 (folder_of(**{**parts, "ca": good / "key.pem"}),
                  r"ca\.pem' holds no CERTIFICATE in PEM form"),
                 (folder_of(**{**parts, "ca": other / "ca.pem"}), REMEDY),
@@ -86,7 +97,9 @@ class BadFolders(unittest.TestCase):
                 (certificates("10.1.2.3"), r"TLS at 127\.0\.0\.1 with .*" + REMEDY),
         ):
             with self.subTest(text=text, folder=folder):
-                self.assertRegex(self.refusal(folder), text)
+                error = self.refusal(folder)
+                self.assertRegex(error, text)
+                self.assertEqual(error.count("\n"), 1, error)  # without gRPC's own log
 
     def test_are_refused_where_there_is_one_process(self) -> None:
         self.assertRegex(self.refusal(certificates(), "--strategy", "single"),
@@ -122,13 +135,16 @@ os.execv(words[0], words)"""
 
 
 class Strangers(unittest.TestCase):
-    def test_without_a_certificate_are_not_spoken_to(self) -> None:
+    def test_without_a_certificate_of_the_authority_are_not_spoken_to(self) -> None:
         run = Run(*LONG, "--tls", str(certificates()), ranks=3)
         run.await_training()
         ports = [*listening_at(run.launcher.pid), *listening_at(run.ranks[0])]
         self.assertGreaterEqual(len(ports), 2)
-        believing = ssl.create_default_context(cafile=str(certificates() / "ca.pem"))
-        for port in ports:
+        without, signed_by_another = (
+            ssl.create_default_context(cafile=str(certificates() / "ca.pem")) for _ in range(2))
+        other = certificates("127.0.0.1", "other")
+        signed_by_another.load_cert_chain(other / "cert.pem", other / "key.pem")
+        for port, believing in itertools.product(ports, (without, signed_by_another)):
             with self.subTest(port=port), socket.create_connection(("127.0.0.1", port), 10) as raw:
                 with self.assertRaises(OSError):
                     with believing.wrap_socket(raw, server_hostname="127.0.0.1") as stream:
@@ -158,7 +174,7 @@ class Strangers(unittest.TestCase):
             self.assertLess(resident_bytes(pid) - before[pid], 64 << 20)
         record = run.end(limit_s=60)
         self.assertEqual(record["failure"], None)
-        self.assertEqual(losses_of(record), losses_of(record_of(*LONG)))
+        self.assertEqual(losses_of(record), losses_of(record_of(*RACE, *SERVERS)))
         for connection in crowd:
             connection.close()
         self.assertEqual(run.left(), [])

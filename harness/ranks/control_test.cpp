@@ -12,7 +12,6 @@
 #include "harness/ranks/control_client.h"
 #include "harness/ranks/control_messages.h"
 #include "harness/ranks/control_server.h"
-#include "kernels/comm/grpc/certificates_for_test.h"
 #include "kernels/comm/grpc/grpc_channel.h"
 #include "kernels/comm/grpc/grpc_hello.h"
 #include "kernels/comm/grpc/unix_sockets.h"
@@ -156,47 +155,6 @@ TEST_F(Control, NoticesASessionThatBreaks) {
   }
   EXPECT_TRUE(soon([this] { return server_.state(0).broken; }));
   server_.send(0, {});  // does nothing
-}
-
-/// The error of a client whose session is refused.
-std::string refusal(const ControlServer& server, const comm::TlsFiles& tls) {
-  try {
-    const ControlClient client(server.address(), identity(), hello_of(0), tls);
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
-    return error.what();
-  }
-  return "no error";
-}
-
-TEST(ControlOverTls, TakesOneWithACertificateOfTheAuthority) {
-  const test::Certificates certificates;
-  const comm::TlsFiles tls = certificates.files_of("process");
-  ControlServer server({.identity = identity(), .ranks = 1, .tls = tls});
-  const ControlClient client(server.address(), identity(), hello_of(0), tls);
-  EXPECT_TRUE(soon([&] { return server.state(0).greeted; }));
-}
-
-TEST(ControlOverTls, RefusesOneWithoutACertificateOfTheAuthority) {
-  const test::Certificates certificates;
-  const ControlServer server(
-      {.identity = identity(), .ranks = 1, .tls = certificates.files_of("process")});
-  comm::TlsFiles believing = certificates.files_of("stranger");
-  believing.authority = certificates.path("authority");  // trusts the server, shows its own
-  for (const comm::TlsFiles& tls : {certificates.files_of("stranger"), believing}) {
-    const std::string error = refusal(server, tls);
-    EXPECT_NE(error.find("no connection to the coordinator at 127.0.0.1:"), std::string::npos);
-    EXPECT_NE(error.find("the same for all processes"), std::string::npos) << error;
-  }
-  EXPECT_NE(Stranger{}.ask(server).error_code(), grpc::StatusCode::OK);
-  EXPECT_FALSE(server.state(0).greeted);
-}
-
-TEST(ControlOverTls, IsNotSpokenToAPlainCoordinator) {
-  const test::Certificates certificates;
-  const ControlServer server({.identity = identity(), .ranks = 1});
-  const std::string error = refusal(server, certificates.files_of("process"));
-  EXPECT_NE(error.find("the same for all processes"), std::string::npos) << error;
 }
 
 TEST(ControlClient, NoticesACoordinatorThatIsGone) {

@@ -64,11 +64,10 @@ class ServersOfGpus : public testing::TestWithParam<std::tuple<On, Deal>> {
     return options;
   }
   /// One process for each worker.
-  Cluster cluster(const Step& step, const TrialOptions& options, int backup_workers = 0) const {
+  Cluster cluster(const Step& step, const TrialOptions& options) const {
     const auto& [on, deal] = GetParam();
-    const auto workers = static_cast<int>(options.options.replicas) + backup_workers;
     return {step, data_of(deal.workload), options,
-            servers_and_workers(deal.servers, workers, workers),
+            servers_and_workers(deal.servers, deal.workers, deal.workers),
             gpus_for_workers(on, deal.servers)};
   }
 };
@@ -123,28 +122,6 @@ TEST_P(ServersOfGpus, ApplyEveryAsynchronousPushAndCountItsStaleness) {
     }
   }
   EXPECT_EQ(updates, 4U * static_cast<std::uint64_t>(pushes));  // four parameters
-}
-
-TEST_P(ServersOfGpus, GoOnWithTheFirstPushesWhereThereAreBackupWorkers) {
-  const Deal& deal = std::get<Deal>(GetParam());
-  if (std::string(deal.workload) != "parabola") return;
-  TrialOptions options = options_of("parameter_server", 300);
-  options.options.given["backup_workers"] = 1;
-  Cluster on_gpus = cluster(training_of("parabola", 24, options.steps), options, 1);
-  on_gpus.run();
-  std::int64_t applied = 0;
-  for (const WorkerReport& worker : on_gpus.executor(0).workers()) {
-    applied += worker.updates_applied;
-  }
-  EXPECT_EQ(applied, deal.workers * options.steps);
-  // A worker's loss covers its few examples of a step, others in each step.
-  float first = 0, last = 0;
-  for (int worker = 0; worker <= deal.workers; ++worker) {
-    const std::vector<float> losses = on_gpus.executor(deal.servers + worker).loops().at(0).losses;
-    first = std::accumulate(losses.begin(), losses.begin() + 20, first);
-    last = std::accumulate(losses.end() - 20, losses.end(), last);
-  }
-  EXPECT_LT(last, first / 2);
 }
 
 std::vector<Deal> deals() {

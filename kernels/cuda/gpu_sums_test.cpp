@@ -1,144 +1,131 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce of replicas that share a GPU, an emulated one and a real one if there is one: sums by
-// one kernel in a queue have the same bits as sums by the host, with steps by kernel, steps
-// launched as one, and queues that run only when they are finished.
+// Sums and shares of replicas that share an emulated GPU: by one kernel in a queue they have the
+// same bits as by the host, with steps by kernel, steps launched as one, and queues that run only
+// when they are finished. ops/collective_test.cpp covers every algorithm, also on a real GPU.
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <future>
+#include <memory>
 #include <numeric>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/cuda/device/late_device_for_test.h"
-#include "kernels/cuda/device/on_devices_for_test.h"
-#include "kernels/cuda/gpu_sums_for_test.h"
 #include "kernels/graph/copier.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
 namespace {
 
-using cuda::testing_support::On;
-using testing_support::expect_same_bits;
-using testing_support::kBatch;
-using testing_support::kSteps;
-using testing_support::SumBy;
-using Options = testing_support::SummedRun;
-using Training = testing_support::SummedTraining;
+constexpr std::int64_t kSteps = 12;
+constexpr std::int64_t kBatch = 49;  // uneven shares for 3 replicas
 
-struct Case {
-  On on = On::Emulated;
-  std::string algorithm;
-  std::int64_t replicas = 1;
+enum class SumBy { Host, Gpu };
+
+/// A run of the parabola on 3 replicas, and the side that computes its sums.
+struct Options {
+  std::string strategy = "all_reduce";
+  std::int64_t inline_bytes = 0;  ///< 0: sums run in lanes of their own
+  SumBy sum = SumBy::Gpu;
+  LaunchSteps launch = LaunchSteps::ByKernel;
+  std::function<Step(const Step&)> change = {};           ///< applied to the placed step
+  std::function<void(KernelTable&)> change_kernels = {};  ///< applied to the kernels
 };
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
-  for (const On on : {On::Emulated, On::Gpu}) {
-    for (const std::string_view algorithm : all_reduce_algorithms()) {
-      if (!has_addition_orders(algorithm)) continue;  // the host adds
-      for (const std::int64_t replicas : {1, 2, 3, 5}) {
-        all.push_back({on, std::string(algorithm), replicas});
-      }
+class Training {
+ public:
+  Training(Device& device, const Options& options) {
+    add_cuda_kernels(kernels_);
+    if (options.change_kernels) options.change_kernels(kernels_);
+    for (const Op op : {Op::AllReduce, Op::ReduceScatter, Op::AllGather}) {
+      if (options.sum == SumBy::Host) kernels_.add(op, {});
     }
+    transport_.add_kernels(kernels_);
+    testing_support::TrialOptions run;
+    run.options.replicas = 3;
+    run.options.given = {{"bucket_bytes", 0}, {"share", 0.5}};  // a sum for each parameter
+    run.plan.inline_bytes = options.inline_bytes;
+    const Step step = testing_support::training_of("parabola", kBatch, kSteps);
+    Step placed =
+        strategies::apply(strategies::find_strategies(options.strategy), step, run.options);
+    if (options.change) placed = options.change(placed);
+    part_ = strategies::partitioned(placed, Binding{}).front();
+    ExecutorOptions executor_options = testing_support::executor_options(
+        testing_support::data_of("parabola"), run, kSteps * kBatch);
+    executor_options.launch = options.launch;
+    executor_ =
+        std::make_unique<Executor>(part_, PlacedDevices(kernels_, device), executor_options);
+    executor_->prepare();
   }
-  return all;
-}
-
-std::string name_of(const testing::TestParamInfo<Case>& info) {
-  return info.param.algorithm + "_" + std::to_string(info.param.replicas) + "_replicas" +
-         (info.param.on == On::Gpu ? "_gpu" : "_emulated");
-}
-
-class GpuSums : public testing::TestWithParam<Case> {
- protected:
-  void SetUp() override { cuda::testing_support::make_device(GetParam().on, device_); }
-
-  Options options(SumBy sum, LaunchSteps launch = LaunchSteps::ByKernel) const {
-    return {.algorithm = GetParam().algorithm,
-            .replicas = GetParam().replicas,
-            .sum = sum,
-            .launch = launch};
+  Training& run() {
+    executor_->run(kSteps * kBatch);
+    return *this;
   }
+  Executor& executor() { return *executor_; }
+  std::vector<float> losses() const { return executor_->loops().at(0).losses; }
+  testing_support::Parameters parameters() {
+    testing_support::Parameters all;
+    testing_support::add_parameters(*executor_, all);
+    return all;
+  }
+  const comm::InProcessTransport& transport() const { return transport_; }
 
-  std::unique_ptr<Device> device_;
+ private:
+  KernelTable kernels_{"cuda"};
+  comm::InProcessTransport transport_;
+  Step part_;
+  std::unique_ptr<Executor> executor_;
 };
 
-TEST_P(GpuSums, GiveTheBitsOfTheHosts) {
-  for (const std::int64_t inline_bytes : {0, 1 << 20}) {
-    for (const std::int64_t bucket_bytes : {0, 1 << 20}) {
-      Options by_host = options(SumBy::Host);
-      by_host.inline_bytes = inline_bytes;
-      by_host.bucket_bytes = bucket_bytes;
-      Options by_gpu = by_host;
-      by_gpu.sum = SumBy::Gpu;
-      Training expected(*device_, by_host), run(*device_, by_gpu);
-      expected.run();
-      run.run();
-      expect_same_bits(run, expected);
-      by_gpu.launch = LaunchSteps::AsOne;
-      Training captured(*device_, by_gpu);
-      captured.run();
-      expect_same_bits(captured, expected);
-    }
-  }
+void expect_same_bits(Training& run, Training& by_host) {
+  EXPECT_EQ(run.losses(), by_host.losses());
+  EXPECT_EQ(run.parameters(), by_host.parameters());
 }
 
-TEST_P(GpuSums, GiveTheBitsOfTheHostsInBf16) {
-  Options by_host = options(SumBy::Host);
-  by_host.strategy = "all_reduce+bf16_compress";
-  Options by_gpu = by_host;
-  by_gpu.sum = SumBy::Gpu;
-  Training expected(*device_, by_host), run(*device_, by_gpu);
-  expected.run();
-  expect_same_bits(run.run(), expected);
-  by_gpu.launch = LaunchSteps::AsOne;
-  Training captured(*device_, by_gpu);
-  expect_same_bits(captured.run(), expected);
-}
-
-TEST_P(GpuSums, CountTheMessagesOfTheAlgorithm) {
-  for (const LaunchSteps launch : {LaunchSteps::ByKernel, LaunchSteps::AsOne}) {
-    Training run(*device_, options(SumBy::Gpu, launch));
-    const TrafficByPlace counted = run.run().transport().traffic();
-    for (const auto& [place, expected] : traffic(run.executor().step().graph)) {
-      EXPECT_EQ(counted.at(place).sent, kSteps * expected.sent) << to_string(place);
-      EXPECT_EQ(counted.at(place).received, kSteps * expected.received) << to_string(place);
-      EXPECT_EQ(counted.at(place).messages, kSteps * expected.messages) << to_string(place);
-    }
-  }
-}
-
-TEST_P(GpuSums, TellWhoCameWhenUnlessNobodySeesIntoTheStep) {
-  const auto arrivals = [&](LaunchSteps launch) {
-    Training run(*device_, options(SumBy::Gpu, launch));
-    std::vector<std::int64_t> counts;
-    for (const auto& [place, times] : run.run().transport().exchange_times()) {
-      EXPECT_EQ(times.late.count(), times.wait.count());
-      counts.push_back(times.late.count());
-    }
-    return counts;
-  };
-  const auto replicas = static_cast<std::size_t>(GetParam().replicas);
-  constexpr std::int64_t kSums = 4 * kSteps;  // two weights and two biases
-  EXPECT_EQ(arrivals(LaunchSteps::ByKernel),
-            std::vector<std::int64_t>(replicas, replicas == 1 ? 0 : kSums));
-  EXPECT_EQ(arrivals(LaunchSteps::AsOne), std::vector<std::int64_t>(replicas, 0));
-}
-
-INSTANTIATE_TEST_SUITE_P(Algorithms, GpuSums, testing::ValuesIn(cases()), name_of);
-
-TEST(GpuSum, OfQueuesThatAreLateIsTheSame) {
+TEST(GpuSum, HasTheBitsOfTheHostsAlsoInQueuesThatAreLate) {
   const std::unique_ptr<Device> emulated = cuda::make_emulated_device();
   cuda::testing_support::LateGpu late;
-  for (const std::int64_t inline_bytes : {0, 1 << 20}) {
-    Training expected(*emulated, {.inline_bytes = inline_bytes, .sum = SumBy::Host});
-    Training run(late, {.inline_bytes = inline_bytes});
-    expected.run();
-    run.run();
-    expect_same_bits(run, expected);
+  for (const char* strategy :
+       {"all_reduce", "all_reduce+bf16_compress", "all_reduce+top_k", "sharded"}) {
+    for (const std::int64_t inline_bytes : {0, 1 << 20}) {
+      SCOPED_TRACE(strategy);
+      Options options{.strategy = strategy, .inline_bytes = inline_bytes, .sum = SumBy::Host};
+      Training expected(*emulated, options);
+      expected.run();
+      options.sum = SumBy::Gpu;
+      Training run(late, options);
+      expect_same_bits(run.run(), expected);
+      options.launch = LaunchSteps::AsOne;
+      Training captured(*emulated, options);
+      expect_same_bits(captured.run(), expected);
+    }
+  }
+}
+
+TEST(GpuSum, CountsTheMessagesOfTheAlgorithmAndWhoCameWhenUnlessNobodySeesIntoTheStep) {
+  const std::unique_ptr<Device> device = cuda::make_emulated_device();
+  for (const char* strategy : {"all_reduce", "sharded"}) {
+    for (const LaunchSteps launch : {LaunchSteps::ByKernel, LaunchSteps::AsOne}) {
+      Training run(*device, {.strategy = strategy, .launch = launch});
+      const TrafficByPlace counted = run.run().transport().traffic();
+      for (const auto& [place, expected] : traffic(run.executor().step().graph)) {
+        EXPECT_EQ(counted.at(place).sent, kSteps * expected.sent) << to_string(place);
+        EXPECT_EQ(counted.at(place).received, kSteps * expected.received) << to_string(place);
+        EXPECT_EQ(counted.at(place).messages, kSteps * expected.messages) << to_string(place);
+      }
+      if (strategy != std::string_view("all_reduce")) continue;
+      for (const auto& [place, times] : run.transport().exchange_times()) {
+        // Two weights and two biases.
+        EXPECT_EQ(times.late.count(), launch == LaunchSteps::AsOne ? 0 : 4 * kSteps);
+        EXPECT_EQ(times.wait.count(), times.late.count());
+      }
+    }
   }
 }
 

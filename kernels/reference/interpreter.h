@@ -3,9 +3,7 @@
 // Runs a graph node by node with the reference kernels, in any order that the caller chooses: tests
 // replay interleavings of asynchronous loops and get the same bits every time. Every value has its
 // own memory, except views (read of a variable that is not shared, reshape, slice), which alias.
-// Input nodes do nothing: the caller sets their values. An all_reduce runs when the last member's
-// node runs: all members' outputs then receive the sums, added in the order of members. Until then
-// they hold the previous step's sums.
+// Input nodes do nothing: the caller sets their values. Collectives are not supported.
 // Threads: used from one thread.
 #pragma once
 
@@ -14,13 +12,11 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/kernel.h"
 
@@ -38,10 +34,6 @@ class Interpreter {
 
   /// Runs one node, even if its inputs are not computed yet.
   void run_node(NodeId id, const StepContext& context);
-  /// Runs each of `nodes` once, in this order, except that a node which depends on an unfinished
-  /// collective is delayed until the collective's other members have run. Aborts the program if a
-  /// collective's members are not all among the nodes.
-  void run(std::span<const NodeId> nodes, const StepContext& context);
   /// Runs one step of the whole graph: one step of each loop.
   void run_all(const StepContext& context);
 
@@ -57,25 +49,11 @@ class Interpreter {
   const LaneCounters& counters() const { return counters_; }
 
  private:
-  struct Collective {
-    std::map<std::int64_t, NodeId> nodes;  ///< by member
-    std::set<NodeId> arrived;
-  };
-  enum class State : std::uint8_t { Pending, Arrived, Done };
-
   void add_variable(VariableId id, std::uint64_t seed, const InitialValues& initial);
   void add_values(NodeId id);
   void add_kernel(const KernelTable& table, NodeId id, int loop);
   void* allocate(const TensorType& type);
   void write(Value value, ElementType element, const void* elements, std::size_t count);
-
-  Collective& collective_of(NodeId id);
-  void arrive(NodeId id);
-  void deliver(NodeId id, std::size_t k, const std::vector<float>& sums);
-  void gather(const Collective& collective);
-  std::vector<Piece> pieces_of(NodeId id) const;
-  void run_pending(NodeId id, const StepContext& context, std::vector<State>& states);
-  std::set<VariableId> ordered_variables(NodeId id) const;
 
   const Graph& graph_;
   std::vector<std::unique_ptr<std::byte[]>> buffers_;
@@ -85,7 +63,6 @@ class Interpreter {
   std::vector<VariableId> viewed_;                // by node; -1: no variable
   std::vector<std::unique_ptr<Kernel>> kernels_;  // by node; null: nothing to run
   std::map<std::pair<int, VariableId>, SeenVersion> versions_seen_;  // by loop
-  std::map<std::int64_t, Collective> collectives_;                   // by group
   LaneCounters counters_;
 };
 

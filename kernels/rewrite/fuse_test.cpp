@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fuse(): a small graph in, text out. kernels/reference/fused_step_test.cpp compares the results of
-// fused steps.
+// fuse(): a small graph in, text out. strategies/fusion_test.cpp trains fused steps.
 #include "kernels/rewrite/fuse.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backup workers in virtual time, compared with a count of their pushes that does not use the
-// simulation.
+// Backup workers in virtual time: steps take the mean of their Markov chain.
 #include <gtest/gtest.h>
 
 #include "kernels/virtual/simulation_for_test.h"
@@ -12,59 +11,6 @@ namespace {
 using testing_support::cluster_of;
 using testing_support::parts_of;
 using testing_support::VirtualCase;
-
-struct Pushes {
-  double end_ns = 0;
-  std::vector<std::int64_t> applied;
-  std::vector<std::int64_t> dropped;
-};
-
-/// Counts pushes without the simulation. Each worker computes for `step_ns` times a factor and
-/// pushes at once; a step takes the first `needed` pushes that began at its version.
-Pushes pushes_of(const VirtualCase& test, const Cluster& cluster, double step_ns,
-                 std::int64_t steps) {
-  struct Member {
-    double done = 0;
-    std::uint32_t step = 0;
-    std::int64_t began = 0;
-    bool waits = false;
-  };
-  const auto count = static_cast<std::size_t>(test.workers + test.backups);
-  std::vector<Member> members(count);
-  Pushes pushes{.applied = std::vector<std::int64_t>(count),
-                .dropped = std::vector<std::int64_t>(count)};
-  std::int64_t version = 0, gathered = 0;
-  const auto begin = [&](std::size_t m, double now) {
-    Member& own = members[m];
-    own.waits = version == steps;
-    if (own.waits) return;
-    own.began = version;
-    own.done = now + step_ns * compute_factor(cluster.compute_times, cluster.seed,
-                                              static_cast<std::uint32_t>(m), own.step++);
-  };
-  for (std::size_t m = 0; m < count; ++m) begin(m, 0);
-  for (;;) {
-    std::size_t first = count;
-    for (std::size_t m = 0; m < count; ++m) {
-      if (!members[m].waits && (first == count || members[m].done < members[first].done)) first = m;
-    }
-    if (first == count) return pushes;
-    const double now = pushes.end_ns = members[first].done;
-    if (members[first].began != version) {
-      ++pushes.dropped[first];
-      begin(first, now);
-      continue;
-    }
-    ++pushes.applied[first];
-    members[first].waits = true;
-    if (++gathered < test.workers) continue;
-    gathered = 0;
-    ++version;
-    for (std::size_t m = 0; m < count; ++m) {
-      if (members[m].waits) begin(m, now);
-    }
-  }
-}
 
 /// The mean time of a step with `needed` of P workers whose times are exponential with mean 1; a
 /// late worker ends its computation before it begins again. A step begins with `needed` fresh
@@ -86,34 +32,21 @@ double mean_step(std::int64_t needed, std::int64_t late) {
   return behind.back();
 }
 
-/// Two million steps agree within a thousandth; the next test uses the same count.
-TEST(VirtualForms, StepsOfTheFirstOfExponentialWorkersTakeWhatTheirChainSays) {
-  const Cluster cluster{
-      .compute_times = {.kind = ComputeTimes::Kind::ShiftedExponential, .spread = 1}};
+/// The effect in Chen et al. (2016): a step does not wait for the pushes of stragglers. BOUND
+TEST(VirtualTime, BackupWorkersTakeTheFirstPushes) {
   EXPECT_NEAR(mean_step(4, 0), 1 + 1.0 / 2 + 1.0 / 3 + 1.0 / 4, 1e-12);  // H_4
   EXPECT_NEAR(mean_step(1, 1), 0.5 + 0.5 * 0.5, 1e-12);  // half of the time the late one ends first
-  for (const std::int64_t late : {0, 1, 2}) {
-    constexpr std::int64_t kSteps = 2'000'000;
-    const Pushes counted = pushes_of({.workers = 4, .backups = late}, cluster, 1, kSteps);
-    EXPECT_NEAR(counted.end_ns / kSteps / mean_step(4, late), 1, 1e-3) << late;
-  }
-}
-
-/// The effect in Chen et al. (2016): a step does not wait for the pushes of stragglers.
-TEST(VirtualTime, BackupWorkersTakeTheFirstPushes) {
-  for (const auto& [servers, times] :
-       {std::pair{1, ComputeTimes{.kind = ComputeTimes::Kind::LogNormal, .spread = 0.8}},
-        std::pair{2, ComputeTimes{.kind = ComputeTimes::Kind::LogNormal, .spread = 0.8}},
-        std::pair{1, ComputeTimes{.kind = ComputeTimes::Kind::ShiftedExponential, .spread = 1}}}) {
-    VirtualCase test{.workload = "parabola",
-                     .strategy = "parameter_server",
-                     .workers = 4,
-                     .options = {{"servers", std::int64_t{servers}}},
-                     .servers = servers,
-                     .backups = 2,
-                     .batch = 40};
-    Cluster cluster = cluster_of(static_cast<std::size_t>(servers) + 6, kNoLimit, 0);
-    cluster.compute_times = times;
+  for (const auto& [servers, backups] :
+       {std::pair{1, 0}, std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 2}}) {
+    const VirtualCase test{.workload = "parabola",
+                           .strategy = "parameter_server",
+                           .workers = 4,
+                           .options = {{"servers", std::int64_t{servers}}},
+                           .servers = servers,
+                           .backups = backups,
+                           .batch = 40};
+    Cluster cluster = cluster_of(static_cast<std::size_t>(servers + 4 + backups), kNoLimit, 0);
+    cluster.compute_times = {.kind = ComputeTimes::Kind::ShiftedExponential, .spread = 1};
     const std::vector<Step> parts = parts_of(test);
     KernelCosts costs = testing_support::costs_of(parts, 0);
     for (auto& [key, ns] : costs) {
@@ -128,19 +61,16 @@ TEST(VirtualTime, BackupWorkersTakeTheFirstPushes) {
     SimulationOptions options;
     for (int p = 0; p < program.processes; ++p) options.host_of.push_back(p);
     Simulation simulation(program, cluster, options);
-    constexpr std::int64_t kSteps = 200;
+    constexpr std::int64_t kSteps = 20'000;
     simulation.advance_to(kSteps * program.global_batch);
-    const Pushes expected = pushes_of(test, cluster, step_ns, kSteps);
-    EXPECT_NEAR(simulation.now() / expected.end_ns, 1, 1e-9) << servers;
-    std::int64_t dropped = 0;
+    EXPECT_NEAR(simulation.now() / step_ns / kSteps / mean_step(4, backups), 1, 0.02) << backups;
+    std::int64_t applied = 0;
     for (const auto& [process, worker] : simulation.workers()) {
       if (worker.place.role != Role::Server || worker.place.stage != 0) continue;
-      const auto member = static_cast<std::size_t>(worker.place.replica);
-      EXPECT_EQ(worker.updates_applied, expected.applied[member]) << servers << ", " << member;
-      EXPECT_EQ(worker.updates_dropped, expected.dropped[member]) << servers << ", " << member;
-      dropped += worker.updates_dropped;
+      applied += worker.updates_applied;
+      EXPECT_EQ(worker.updates_dropped > 0, backups > 0) << backups;
     }
-    EXPECT_GT(dropped, kSteps) << "of two backups";
+    EXPECT_EQ(applied, kSteps * test.workers) << backups;
   }
 }
 

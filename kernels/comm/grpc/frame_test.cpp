@@ -6,10 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "kernels/base/error.h"
@@ -48,10 +46,20 @@ bool equal(const Frame& a, const Frame& b) {
 }
 
 TEST(Frame, SurvivesEncodingAndDecoding) {
-  const Frame frame = sound_frame();
-  const Decoded decoded = decode(encoded(frame), context_of(frame));
-  EXPECT_EQ(decoded.error, "");
-  EXPECT_TRUE(equal(decoded.frame, frame));
+  constexpr std::int64_t kInt = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kLong = std::numeric_limits<std::int64_t>::max();
+  const Frame largest{.run_id = kRun,
+                      .from = kInt,
+                      .message = kInt,
+                      .step = kLong,
+                      .offset = kLong - kInt,
+                      .total_bytes = kLong,
+                      .payload_bytes = kInt};
+  for (const Frame& frame : {sound_frame(), largest}) {
+    const Decoded decoded = decode(encoded(frame), context_of(frame));
+    EXPECT_EQ(decoded.error, "");
+    EXPECT_TRUE(equal(decoded.frame, frame));
+  }
 }
 
 TEST(Frame, HasItsBytesInTheOrderOfTheFormat) {
@@ -109,90 +117,16 @@ TEST(Frame, RefusesARunIdThatIsNot32HexDigits) {
   }
 }
 
-/// A random valid frame; its numbers are at the limits as often as between them.
-Frame random_frame(std::mt19937_64& random) {
-  const auto number = [&](std::int64_t limit) {
-    const auto kind = random() % 4;
-    if (kind == 0) return std::int64_t{0};
-    if (kind == 1) return limit;
-    return static_cast<std::int64_t>(random() % (static_cast<std::uint64_t>(limit) + 1));
-  };
-  constexpr std::int64_t kInt = std::numeric_limits<std::int32_t>::max();
-  constexpr std::int64_t kLong = std::numeric_limits<std::int64_t>::max();
-  Frame frame{.run_id = kRun, .from = number(kInt), .message = number(kInt), .step = number(kLong)};
-  frame.total_bytes = 1 + number(kLong - 1);
-  frame.offset = number(frame.total_bytes - 1);
-  frame.payload_bytes = 1 + number(std::min(kInt, frame.total_bytes - frame.offset) - 1);
-  return frame;
-}
-
-constexpr int kRounds = 300'000;
-
-TEST(FrameFuzz, AcceptsEveryFrameThatASenderCanMean) {
-  std::mt19937_64 random(1);
-  for (int round = 0; round < kRounds; ++round) {
-    const Frame frame = random_frame(random);
-    const Decoded decoded = decode(encoded(frame), context_of(frame));
-    ASSERT_EQ(decoded.error, "");
-    ASSERT_TRUE(equal(decoded.frame, frame));
-  }
-}
-
-TEST(FrameFuzz, RefusesRandomBytesOfAnyLength) {
-  std::mt19937_64 random(2);
-  for (int round = 0; round < kRounds; ++round) {
+TEST(Frame, RefusesAHeaderThatIsCutShortOrHasAByteChanged) {
+  const Header sound = encoded(sound_frame());
+  for (std::size_t i = 0; i < kFrameBytes; ++i) {
     // Memory of exactly that size lets the address sanitizer find a read beyond it.
-    std::vector<std::uint8_t> bytes(random() % 200);
-    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
-    ASSERT_NE(decode(bytes, context_of(sound_frame())).error, "");
+    const std::vector<std::uint8_t> cut(sound.data(), sound.data() + i);
+    EXPECT_NE(decode(cut, context_of(sound_frame())).error, "") << i;
+    Header changed = sound;
+    changed[i] ^= 0x40;
+    EXPECT_NE(decode(changed, context_of(sound_frame())).error, "") << i;
   }
-}
-
-TEST(FrameFuzz, RefusesEveryFrameThatWasCutShort) {
-  const Header bytes = encoded(sound_frame());
-  for (std::size_t length = 0; length < kFrameBytes; ++length) {
-    const std::vector<std::uint8_t> cut(bytes.begin(),
-                                        bytes.begin() + static_cast<std::ptrdiff_t>(length));
-    EXPECT_NE(decode(cut, context_of(sound_frame())).error, "") << length;
-  }
-}
-
-TEST(FrameFuzz, RefusesFramesWithAnyBytesChanged) {
-  std::mt19937_64 random(3);
-  for (int round = 0; round < kRounds; ++round) {
-    const Frame frame = random_frame(random);
-    const Header sound = encoded(frame);
-    Header bytes = sound;
-    for (auto changes = random() % 8; changes-- > 0;) {
-      bytes[random() % kFrameBytes] = static_cast<std::uint8_t>(random());
-    }
-    const bool same = bytes == sound;
-    ASSERT_EQ(decode(bytes, context_of(frame)).error.empty(), same);
-  }
-}
-
-/// A stranger can compute the right checksum: the numbers themselves must be refused.
-TEST(FrameFuzz, RefusesRandomNumbersUnderARightChecksum) {
-  std::mt19937_64 random(4);
-  int accepted = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    Frame frame = random_frame(random);
-    const FrameContext context = context_of(frame);
-    std::int64_t* const fields[] = {&frame.from,   &frame.message,     &frame.step,
-                                    &frame.offset, &frame.total_bytes, &frame.payload_bytes};
-    *fields[random() % 6] = static_cast<std::int64_t>(random());
-    const Decoded decoded = decode(encoded(frame), context);
-    if (!decoded.error.empty()) continue;
-    ++accepted;
-    const Frame& read = decoded.frame;
-    ASSERT_EQ(read.from, context.from);
-    ASSERT_EQ(read.payload_bytes, context.payload_bytes);
-    ASSERT_GE(read.message, 0);
-    ASSERT_GE(read.step, 0);
-    ASSERT_GE(read.offset, 0);
-    ASSERT_GE(read.total_bytes - read.offset, read.payload_bytes);
-  }
-  EXPECT_GT(accepted, 0);  // any step is valid, for one
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 // gets the reason, and neither the process nor its other streams suffer.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "kernels/base/error.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/comm/grpc/frame.h"
@@ -182,38 +180,6 @@ TEST(GrpcStrangers, EndOnlyTheirOwnStreamByAChunkOverTheLimit) {
   EXPECT_EQ(stranger.finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_NE(scene.lost_reason().find("process 1"), std::string::npos);
   scene.check_worker(0);
-}
-
-TEST(GrpcStrangers, EndOnlyTheirOwnStreamByGoingInTheMiddleOfAMessage) {
-  Scene scene;
-  {
-    Frame first_half = first_frame();
-    first_half.payload_bytes = 500;
-    Stranger stranger(scene.address, metadata_of(1));
-    stranger.write(chunk_of(first_half, 500));
-    stranger.wait_for_answer();
-  }
-  EXPECT_NE(scene.lost_reason().find("process 1 is lost: process 1"), std::string::npos);
-  scene.check_worker(0);
-}
-
-TEST(GrpcStrangers, CannotBringAProcessDownByRandomChunks) {
-  std::mt19937_64 random(6);
-  End server(options_of(0, 101));
-  const std::string address = server.exchange.serve();
-  for (int process = 1; process <= 100; ++process) {
-    const auto expected = server.receive(process, process, {1000});
-    Stranger stranger(address, metadata_of(process));
-    Frame frame = first_frame();
-    frame.from = process;
-    frame.message = process;
-    test::Bytes bytes = chunk_of(frame, 1000);
-    const std::size_t length = random() % bytes.size();
-    if (process % 2 == 0) bytes.resize(length);
-    bytes[random() % std::min(bytes.size() + 1, kFrameBytes)] ^= 0x40;
-    stranger.write(bytes);
-    EXPECT_EQ(stranger.finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  }
 }
 
 }  // namespace

@@ -57,11 +57,6 @@ class Stranger {
     stream_->Write(grpc::ByteBuffer(&slice, 1), this);
     return next();
   }
-  /// Waits until the server has answered.
-  void wait_for_answer() {
-    stream_->ReadInitialMetadata(this);
-    next();
-  }
   /// The status with which the server ended the stream.
   grpc::Status finish() {
     finished_ = true;

@@ -13,35 +13,31 @@ namespace {
 class StreamStep final : public RecordedStep {
  public:
   /// Takes over `graph` and makes it executable.
-  StreamStep(const GraphCalls& calls, cudaGraph_t graph, cudaStream_t origin)
-      : calls_(calls), origin_(origin) {
-    const cudaError_t status = calls_.graph_instantiate(&executable_, graph, 0);
-    calls_.graph_destroy(graph);
+  StreamStep(cudaGraph_t graph, cudaStream_t origin) : origin_(origin) {
+    const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
+    cudaGraphDestroy(graph);
     cuda_call(status, "cudaGraphInstantiate");
   }
   ~StreamStep() override {
-    if (!is_gpu_abandoned()) calls_.graph_exec_destroy(executable_);
+    if (!is_gpu_abandoned()) cudaGraphExecDestroy(executable_);
   }
   /// Uploads the graph, so that the first launch takes no longer than others.
-  void upload() { cuda_call(calls_.graph_upload(executable_, origin_), "cudaGraphUpload"); }
-  void launch() override {
-    cuda_call(calls_.graph_launch(executable_, origin_), "cudaGraphLaunch");
-  }
+  void upload() { cuda_call(cudaGraphUpload(executable_, origin_), "cudaGraphUpload"); }
+  void launch() override { cuda_call(cudaGraphLaunch(executable_, origin_), "cudaGraphLaunch"); }
 
  private:
-  const GraphCalls& calls_;
   cudaStream_t origin_;
   cudaGraphExec_t executable_ = nullptr;
 };
 
 class StreamRecorder final : public StepRecorder {
  public:
-  StreamRecorder(int device, const GraphCalls& calls) : device_(device), calls_(calls) {}
+  explicit StreamRecorder(int device) : device_(device) {}
   ~StreamRecorder() override {
     cudaGraph_t graph = nullptr;
-    if (is_capturing_) calls_.stream_end_capture(streams_.front(), &graph);
-    if (graph != nullptr) calls_.graph_destroy(graph);
-    for (cudaEvent_t event : events_) calls_.event_destroy(event);
+    if (is_capturing_) cudaStreamEndCapture(streams_.front(), &graph);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    for (cudaEvent_t event : events_) cudaEventDestroy(event);
   }
 
   void begin(std::span<LaneQueue* const> queues) override {
@@ -50,8 +46,8 @@ class StreamRecorder final : public StepRecorder {
       check(place.has_value(), "a captured queue is a GPU's stream");
       streams_.push_back(place->stream);
     }
-    cuda_call(calls_.set_device(device_), "cudaSetDevice");
-    cuda_call(calls_.stream_begin_capture(streams_.front(), cudaStreamCaptureModeThreadLocal),
+    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
+    cuda_call(cudaStreamBeginCapture(streams_.front(), cudaStreamCaptureModeThreadLocal),
               "cudaStreamBeginCapture");
     is_capturing_ = true;
     const Mark fork = mark(0);
@@ -60,19 +56,19 @@ class StreamRecorder final : public StepRecorder {
 
   Mark mark(std::size_t queue) override {
     cudaEvent_t event = nullptr;
-    cuda_call(calls_.event_create(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    cuda_call(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
     events_.push_back(event);
-    cuda_call(calls_.event_record(event, streams_[queue]), "cudaEventRecord");
+    cuda_call(cudaEventRecord(event, streams_[queue]), "cudaEventRecord");
     return events_.size() - 1;
   }
 
   void wait(std::size_t queue, Mark mark) override {
-    cuda_call(calls_.stream_wait_event(streams_[queue], events_[mark], 0), "cudaStreamWaitEvent");
+    cuda_call(cudaStreamWaitEvent(streams_[queue], events_[mark], 0), "cudaStreamWaitEvent");
   }
 
   void look() override {
     cudaStreamCaptureStatus status{};
-    cuda_call(calls_.stream_is_capturing(streams_.front(), &status), "cudaStreamIsCapturing");
+    cuda_call(cudaStreamIsCapturing(streams_.front(), &status), "cudaStreamIsCapturing");
     if (status == cudaStreamCaptureStatusActive) return;
     throw RunError(ErrorKind::Device,
                    "it did what is not allowed while a stream is captured into a CUDA graph, such "
@@ -83,15 +79,14 @@ class StreamRecorder final : public StepRecorder {
     for (std::size_t queue = 1; queue < streams_.size(); ++queue) wait(0, mark(queue));
     cudaGraph_t graph = nullptr;
     is_capturing_ = false;
-    cuda_call(calls_.stream_end_capture(streams_.front(), &graph), "cudaStreamEndCapture");
-    auto step = std::make_unique<StreamStep>(calls_, graph, streams_.front());
+    cuda_call(cudaStreamEndCapture(streams_.front(), &graph), "cudaStreamEndCapture");
+    auto step = std::make_unique<StreamStep>(graph, streams_.front());
     step->upload();
     return step;
   }
 
  private:
   int device_;
-  const GraphCalls& calls_;
   std::vector<cudaStream_t> streams_;
   std::vector<cudaEvent_t> events_;
   bool is_capturing_ = false;
@@ -99,8 +94,8 @@ class StreamRecorder final : public StepRecorder {
 
 }  // namespace
 
-std::unique_ptr<StepRecorder> make_stream_recorder(int device, const GraphCalls& calls) {
-  return std::make_unique<StreamRecorder>(device, calls);
+std::unique_ptr<StepRecorder> make_stream_recorder(int device) {
+  return std::make_unique<StreamRecorder>(device);
 }
 
 }  // namespace regatta::cuda

@@ -14,13 +14,11 @@
 
 #include <memory>
 
-#include "kernels/cuda/device/graph_calls.h"
 #include "kernels/runtime/capture/step_recorder.h"
 
 namespace regatta::cuda {
 
 /// Makes a recorder for queues of GPU number `device` that have a stream_place().
-std::unique_ptr<StepRecorder> make_stream_recorder(int device,
-                                                   const GraphCalls& calls = cuda_graph_calls());
+std::unique_ptr<StepRecorder> make_stream_recorder(int device);
 
 }  // namespace regatta::cuda

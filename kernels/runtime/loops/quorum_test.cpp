@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <chrono>
 #include <iterator>
 #include <numeric>
 #include <thread>
@@ -179,28 +178,6 @@ TEST(Quorum, GoesOnFromTheStepsAndExamplesOfAnotherRun) {
   update->run({});
   EXPECT_EQ(step, 12);
   EXPECT_EQ(quorum.begin(0, {.abort = &abort}), 132);
-}
-
-TEST(Quorum, DropsThePushesOfAStragglerAndCountsThem) {
-  Workers workers(2, {5, 5, 5});
-  workers.run(20, [](std::int64_t member) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(member == 2 ? 300 : 2));
-  });
-  EXPECT_EQ(workers.wrong(), 0);
-  EXPECT_LT(workers.quorum().applied(2), 5);
-  EXPECT_GT(workers.quorum().dropped(2), 0);
-  EXPECT_EQ(workers.quorum().applied(0) + workers.quorum().applied(1) + workers.quorum().applied(2),
-            2 * 20);
-}
-
-TEST(Quorum, OfAllItsMembersDropsNothing) {
-  Workers workers(3, {4, 3, 3});
-  workers.run(200, [](std::int64_t) {});
-  EXPECT_EQ(workers.wrong(), 0);
-  for (std::int64_t m = 0; m < 3; ++m) {
-    EXPECT_EQ(workers.quorum().applied(m), 200);
-    EXPECT_EQ(workers.quorum().dropped(m), 0);
-  }
 }
 
 TEST(Quorum, AddsNothingUpBeforeAStepIsComplete) {
