@@ -23,7 +23,7 @@ bool works_by_channels(const Graph& graph, const Node& node) {
   if (portions == Portions::Heads || portions == Portions::Halves) return true;
   if (portions != Portions::Channels) return false;
   if (node.op != Op::Reshape) return true;
-  return !node.attributes.has("flat") &&
+  return !node.attributes.has("flat") && !node.attributes.has("all_dims") &&
          graph.type(node.inputs[0]).dims.back() == node.outputs[0].dims.back();
 }
 

@@ -2,7 +2,8 @@
 //
 // powersgd: a gradient is exchanged as two thin matrices. It rewrites the sums of gradients of the
 // strategy before it, as in `all_reduce+powersgd`. With M_i the gradient of worker i as a matrix
-// [a, b] (its first dimension by all others) plus the error e_i left out so far:
+// [a, b] (its first dimension by all others; of weights [P, O, I] the rows of all P matrices) plus
+// the error e_i left out so far:
 //   P = sum of M_i Q, orthogonalised; Q = sum of M_i^T P; the gradient becomes P Q^T,
 //   e_i = M_i - P Q^T / n.
 // Q [b, r] starts at random, the same at every worker, and continues from the last step's. Vectors,
@@ -32,9 +33,9 @@ constexpr Option kRank = {.name = "rank",
                           .unit = "",
                           .type = Count{.default_value = 1, .least = 1, .most = 1024}};
 
-/// A gradient as a matrix: its first dimension by all others.
 TensorType matrix_of(const TensorType& type) {
-  return {type.element, {type.dim(0), type.elements() / type.dim(0)}};
+  const std::int64_t rows = type.rank() == 3 ? type.dim(0) * type.dim(1) : type.dim(0);
+  return {type.element, {rows, type.elements() / rows}};
 }
 
 struct Sum : GradientSum {
@@ -68,6 +69,9 @@ class PowerSgd {
     return builder_.at(node.place).in(Phase::Update).layer(node.layer);
   }
   Value summed(const Sum& sum, Value value, std::int64_t round);
+  static Value as(const TensorType& to, const TensorType& from, Value value, Builder& builder) {
+    return from == to ? value : builder.view(value, to.dims);
+  }
   void exchange();
   void add_variables(Sum& sum);
   void exchange_left(Sum& sum);
@@ -142,8 +146,7 @@ void PowerSgd::exchange_left(Sum& sum) {
   const Value gradient = copier_.value(node_of(sum).inputs[0]);
   const TensorType matrix = matrix_of(type_of(sum));
   Builder& builder = at(sum);
-  const Value flat = builder.reshape(gradient, {matrix.dim(1)});
-  sum.matrix = builder.add(flat, builder.read(sum.error));
+  sum.matrix = builder.add(as(matrix, type_of(sum), gradient, builder), builder.read(sum.error));
   sum.left = summed(sum, builder.dense(sum.matrix, builder.read(sum.factor)), 0);
 }
 
@@ -159,9 +162,9 @@ void PowerSgd::put_together(const Sum& sum) {
   const double share = 1 / static_cast<double>(node_of(sum).attributes.integer("members"));
   builder.assign(builder.add(sum.matrix, builder.scale(product, -share)), sum.error);
   builder.assign(sum.right, sum.factor);
-  std::vector<std::int64_t> dims = type_of(sum).dims;
-  dims.erase(dims.begin());
-  copier_.map({sum.node, 0}, replacement_of(node_of(sum), builder.reshape(product, dims), builder));
+  const TensorType& type = type_of(sum);
+  const Value gradient = as(type, matrix_of(type), product, builder);
+  copier_.map({sum.node, 0}, replacement_of(node_of(sum), gradient, builder));
 }
 
 Step PowerSgd::rewritten() {

@@ -70,14 +70,16 @@ struct Sizes {
   std::int64_t all = 0;    ///< all gradients
 };
 
-/// Gradients as matrices [O, I K K] of resnet9_thin; those with a side below the rank are sent
-/// whole.
+/// Gradients as matrices [O, I K K] of resnet9_thin, [P O, I] of a language model; those with a
+/// side below the rank are sent whole.
 Sizes sizes_of(const Graph& source, std::int64_t rank) {
   Sizes sizes;
   for (const Variable& variable : source.variables()) {
     if (variable.kind != VariableKind::Parameter) continue;
     const std::int64_t all = variable.type.elements();
-    const std::int64_t rows = variable.type.rank() < 2 ? 0 : variable.type.dim(0);
+    const std::size_t rank_of = variable.type.rank();
+    const std::int64_t rows =
+        rank_of < 2 ? 0 : variable.type.dim(0) * (rank_of == 3 ? variable.type.dim(1) : 1);
     const bool whole = rows == 0 || std::min(rows, all / rows) < rank;
     (whole ? sizes.whole : sizes.thin) += 4 * (whole ? all : rank * (rows + all / rows));
     sizes.all += 4 * all;
@@ -101,6 +103,9 @@ TEST(PowerSgd, SendsTheTwoMatricesInPlaceOfTheGradient) {
     test.strategy = "sharded+powersgd";
     expect_bytes(test, 2 * sizes.thin + sizes.whole + sizes.all);
   }
+  const Case language = case_of("gpt_narrow_sgd", 2, 12, 1);
+  const Sizes sizes = sizes_of(step_of(language).graph, 1);
+  expect_bytes(language, 2 * (sizes.whole + sizes.thin));
 }
 
 TEST(PowerSgd, LeavesTheSameParametersAndFactorsButOtherErrorsAtEveryWorker) {

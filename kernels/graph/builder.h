@@ -271,6 +271,8 @@ class Builder {
   /// Returns a view of x with new dimensions for each example. `dims` does not include dimension 0,
   /// the batch, which stays.
   Value reshape(Value x, std::vector<std::int64_t> dims);
+  /// Returns a view of x with the dimensions `dims`, all of them.
+  Value view(Value x, std::vector<std::int64_t> dims);
   /// Returns a view of x with one dimension.
   Value flatten(Value x);
   /// Returns rows [offset, offset + count) of the slowest dimension.

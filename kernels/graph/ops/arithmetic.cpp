@@ -12,6 +12,9 @@ Value Builder::scale(Value x, double factor) { return node(Op::Scale, {x}, {{"fa
 Value Builder::reshape(Value x, std::vector<std::int64_t> dims) {
   return node(Op::Reshape, {x}, {{"dims", std::move(dims)}});
 }
+Value Builder::view(Value x, std::vector<std::int64_t> dims) {
+  return node(Op::Reshape, {x}, {{"all_dims", std::move(dims)}});
+}
 Value Builder::flatten(Value x) { return node(Op::Reshape, {x}, {{"flat", std::int64_t{1}}}); }
 Value Builder::slice(Value x, std::int64_t offset, std::int64_t count) {
   return node(Op::Slice, {x}, {{"offset", offset}, {"count", count}});
@@ -62,9 +65,10 @@ Types infer_reshape(const InferRequest& request) {
   const TensorType& x = request.inputs[0];
   if (request.attributes.has("flat")) return {{x.element, {x.elements()}}};
   // Dimension 0 is the batch and follows the input; `dims` holds the others.
-  TensorType y{x.element, request.attributes.integers("dims")};
-  y.dims.insert(y.dims.begin(), x.dim(0));
-  check(x.elements() == y.elements(), "reshape keeps the number of elements of an example");
+  const bool all = request.attributes.has("all_dims");
+  TensorType y{x.element, request.attributes.integers(all ? "all_dims" : "dims")};
+  if (!all) y.dims.insert(y.dims.begin(), x.dim(0));
+  check(x.elements() == y.elements(), "reshape keeps the number of elements");
   return {y};
 }
 
