@@ -71,6 +71,9 @@ stand_in build/gpu/bin/gpu_test 'exec sleep 60'
 REGATTA_GPU_PROGRAM_LIMIT=1 expect 1 "exit code 124" test:gpu_test
 REGATTA_GPU_MINUTE_S=1 expect 1 "test:gpu_test: exit code 124" test:gpu_test
 expect 0 "split --device cuda --layers --dtype bf16 --dataset shapes --workload resnet9" bench
+stand_in build/gpu/bin/regatta 'echo "asked $*"'
+expect 0 "asked run --workload gpt_thin --layers 6 --width 384 --heads 6 --context 256" language
+grep -q "asked run --workload gpt_tiny .* --strategy tensor_parallel" "$work/said"
 # A program that ignores TERM.
 stand_in build/gpu/bin/gpu_test 'trap "" TERM; for ((;;)); do sleep 1; done'
 REGATTA_GPU_PROGRAM_LIMIT=1 expect 1 "exit code 137" test:gpu_test
