@@ -10,6 +10,7 @@
 #include "kernels/cpu/lacks_for_test.h"
 #include "strategies/equivalence_for_test.h"
 #include "strategies/passes.h"
+#include "strategies/shared_options.h"
 
 namespace regatta::strategies {
 namespace {
@@ -24,11 +25,11 @@ using testing_support::single_of;
 using testing_support::TrialOptions;
 
 /// Faults of the exchange. ByWorkers: gradients are averaged by workers instead of by examples, as
-/// in other suites; replica r of n with m of B examples counts B / (n m) times its due. Halved:
-/// replica 1 counts half.
+/// in other suites, or by microbatches; part r of n with m of B examples counts B / (n m) times its
+/// due. Halved: replica 1 counts half.
 enum class Fault { ByWorkers, Halved };
 
-Step with_fault(const Step& placed, Fault fault, std::int64_t replicas) {
+Step with_fault(const Step& placed, Fault fault, std::int64_t parts) {
   Step wrong = placed;
   wrong.graph = Graph();
   wrong.graph.copy_variables_of(placed.graph);
@@ -36,7 +37,7 @@ Step with_fault(const Step& placed, Fault fault, std::int64_t replicas) {
     const bool begins_backward =
         node.op == Op::MeanSquaredErrorBackward || node.op == Op::SoftmaxCrossEntropyBackward;
     if (begins_backward && fault == Fault::ByWorkers) {
-      node.attributes.set("divisor", replicas * placed.graph.type(node.inputs[0]).rows());
+      node.attributes.set("divisor", parts * placed.graph.type(node.inputs[0]).rows());
     } else if (begins_backward && node.place.replica == 1) {
       node.attributes.set("divisor", 2 * node.attributes.integer("divisor"));
     }
@@ -45,13 +46,15 @@ Step with_fault(const Step& placed, Fault fault, std::int64_t replicas) {
   return wrong;
 }
 
-/// The deviation of all_reduce with a fault from `single`.
+/// The deviation of a strategy with a fault from `single`.
 Deviation deviation_with(const Case& test, Fault fault) {
   TrialOptions options = options_of(test);
   options.options.given["bucket_bytes"] = 0;  // a trial fills the placed step's buckets
-  const Step placed = apply(find_strategies("all_reduce"), step_of(test), options.options);
+  const Step placed = apply(find_strategies(test.strategy), step_of(test), options.options);
+  const std::int64_t parts =
+      test.replicas > 1 ? test.replicas : options.options.count(kMicrobatches);
   const Result wrong =
-      result_of(with_fault(placed, fault, test.replicas), test, options_of(single_of(test)));
+      result_of(with_fault(placed, fault, parts), test, options_of(single_of(test)));
   return deviation_from_single(test, wrong);
 }
 
@@ -110,8 +113,8 @@ INSTANTIATE_TEST_SUITE_P(Parabola, PlantedFault,
                          test_name);
 INSTANTIATE_TEST_SUITE_P(Images, PlantedFault, testing::ValuesIn(planted_on_images()), test_name);
 
-/// A mean of the workers' means over tokens, with AdamW and clipping, which hide a wrong scale, and
-/// with SGD.
+/// A mean of the workers' or the microbatches' means over tokens, with AdamW and clipping, which
+/// hide a wrong scale, and with SGD.
 std::vector<Planted> planted_on_language() {
   std::vector<Planted> all;
   for (const char* workload : {"gpt_narrow", "gpt_narrow_sgd"}) {
@@ -119,6 +122,11 @@ std::vector<Planted> planted_on_language() {
              {.workload = workload, .strategy = "all_reduce", .replicas = 3, .global_batch = 11})) {
       all.push_back(each);
     }
+    all.push_back({{.workload = workload,
+                    .strategy = "single",
+                    .global_batch = 11,
+                    .options = {{"microbatches", 3}}},
+                   Fault::ByWorkers});
   }
   return all;
 }

@@ -76,6 +76,16 @@ TEST(Options, OfAnotherStrategyAreRefusedByName) {
   EXPECT_EQ(refusal("parameter_server", {{"servers", 1}, {"bucket_bytes", 0}}), "");
 }
 
+TEST(Options, OfAPassBelongToEveryStrategyAndHaveADefaultWhereTheyAreDeclared) {
+  EXPECT_EQ(refusal("single", {{"microbatches", 4}}), "");
+  EXPECT_EQ(refusal("gossip", {{"microbatches", 0}}),
+            "--microbatches is 0; 1 to 1024 are possible");
+  EXPECT_EQ(names_of_declarers(kMicrobatches), "every strategy");
+  EXPECT_TRUE(has_default("all_reduce+pipeline", kMicrobatches));
+  EXPECT_FALSE(has_default("all_reduce", kMicrobatches));
+  EXPECT_TRUE(has_default("gone", kServers));
+}
+
 TEST(Options, OutsideTheirRangeAreRefused) {
   EXPECT_EQ(refusal("parameter_server", {{"servers", 0}}),
             "--servers is 0; 1 to 1024 are possible");

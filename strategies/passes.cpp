@@ -13,6 +13,7 @@
 #include "kernels/rewrite/clip.h"
 #include "kernels/rewrite/fuse.h"
 #include "kernels/rewrite/winograd.h"
+#include "strategies/microbatches.h"
 #include "strategies/shared_options.h"
 #include "strategies/shares.h"
 
@@ -36,12 +37,24 @@ Steps by_strategies(const Step& step, const PassInput& input) {
   return steps;
 }
 
+/// Leaves a step alone whose strategy has a schedule of microbatches.
+Steps with_microbatches(const Step& step, const PassInput& input) {
+  const std::vector<const Option*> declared = options_of(input.strategies);
+  const bool has_schedule =
+      std::find(declared.begin(), declared.end(), &kMicrobatches) != declared.end();
+  if (has_schedule || !input.options.given.contains(kMicrobatches.name)) return {};
+  const std::int64_t count = input.options.count(kMicrobatches);
+  return count > 1 ? one(accumulate(step, count)) : Steps{};
+}
+
 constexpr std::array kPasses = {
     StepPass{"build", [](auto&, auto& in) { return one(in.build()); },
              "a workload writes its step once, for the global batch"},
     StepPass{"fuse", [](auto& step, auto& in) { return in.fuse ? one(fuse(step)) : Steps{}; },
              "before strategies, which then copy fewer nodes and cut stages between fused nodes"},
     StepPass{"strategies", by_strategies, "each is a function of one whole step"},
+    StepPass{"accumulate", with_microbatches,
+             "each worker divides its own share, and applies, sends and clips sums of gradients"},
     StepPass{"bucket",
              [](auto& step, auto& in) { return one(bucket(step, in.options.count(kBucketBytes))); },
              "behind all strategies, each of which may replace or add a collective"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pipeline has the bits of one stage that accumulates over the same microbatches, under every
-// schedule; and it follows `single`, including the running statistics.
+// pipeline has the bits of a worker that accumulates over the same microbatches, under every
+// schedule; and both follow `single`, including the running statistics.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,10 +51,11 @@ Case case_of(const Shape& shape, std::string_view schedule) {
 class Pipeline : public testing::TestWithParam<Shape> {};
 
 TEST_P(Pipeline, ComputesTheBitsOfAccumulationUnderEverySchedule) {
-  Shape alone = GetParam();
-  alone.stages = 1;
-  const Case in_one_stage = case_of(alone, "gpipe");
-  const Result& accumulated = result_of(in_one_stage);
+  Case in_turn = case_of(GetParam(), "gpipe");
+  in_turn.strategy = GetParam().replicas > 1 ? "all_reduce" : "single";
+  in_turn.stages = 1;
+  in_turn.options.erase("schedule");
+  const Result& accumulated = result_of(in_turn);
   for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
     const bool interleaves = std::string(schedule) == "interleaved";
     if (interleaves && GetParam().microbatches % GetParam().stages != 0) continue;
@@ -92,12 +93,16 @@ std::map<std::string, std::vector<float>> statistics(const Case& test) {
 TEST(Pipeline, TakesRunningStatisticsOfTheWholeBatch) {
   for (const std::int64_t microbatches : {2, 3}) {  // ten groups: shares of 4, 3 and 3
     const Case test = case_of({"resnet9_thin", 80, 2, microbatches}, "1f1b");
-    const auto expected = statistics(single_of(test));
+    Case in_turn = single_of(test);
+    const auto expected = statistics(in_turn);
     ASSERT_FALSE(expected.empty());
-    const auto found = statistics(test);
-    for (const auto& [name, values] : expected) {
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        EXPECT_NEAR(found.at(name)[i], values[i], 1e-4 * (std::abs(values[i]) + 0.01)) << name;
+    in_turn.options["microbatches"] = microbatches;
+    for (const Case& each : {test, in_turn}) {
+      const auto found = statistics(each);
+      for (const auto& [name, values] : expected) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          EXPECT_NEAR(found.at(name)[i], values[i], 1e-4 * (std::abs(values[i]) + 0.01)) << name;
+        }
       }
     }
   }

@@ -17,6 +17,17 @@ inline constexpr Option kBucketBytes = {
     .unit = "bytes",
     .type = Count{.default_value = 4 * 1024 * 1024}};
 
+/// For every strategy: the pass `accumulate` reads it, unless the strategy declares it and has a
+/// schedule of its own.
+inline constexpr Option kMicrobatches = {
+    .name = "microbatches",
+    .help =
+        "parts of a worker's share of the batch, in whole normalisation groups, whose gradients "
+        "are added up; those of a pipeline follow each other through its stages; elsewhere each "
+        "ends before the next begins, which saves memory (default elsewhere: 1)",
+    .unit = "",
+    .type = Count{.default_value = 4, .least = 1, .most = 1024}};
+
 inline constexpr std::array<std::string_view, 3> kShards = {"optimizer", "gradients", "parameters"};
 /// The harness warns if the given value frees no memory.
 inline constexpr Option kShard = {

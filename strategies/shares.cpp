@@ -50,11 +50,11 @@ Variable part_of_variable(const Variable& whole, const Range& elements) {
   return part;
 }
 
-/// One gathering of a bucket's parameters at a worker: for forward and backward together, or for
-/// one of them.
+/// One gathering of a bucket's parameters at a worker: for the whole step, or for one pass, forward
+/// or backward, or for two that follow each other.
 struct Use {
   NodeId sum = -1;        ///< the sum of their gradients
-  bool backward = false;  ///< whether it is the second use
+  std::int64_t pass = 0;  ///< number of the first pass
   NodeId first = -1;      ///< first reader
   NodeId last = -1;
 };
@@ -74,6 +74,7 @@ class Shares {
     for (NodeId id = 0; id < nodes(); ++id) {
       if (is_to_share(source_.graph.node(id))) deal(id);
     }
+    number_passes();
     find_uses();
   }
 
@@ -141,14 +142,22 @@ class Shares {
     copier_.map_variable(v, result_.graph.add(part_of_variable(variable, piece->second)));
   }
 
-  /// Whether a reader of a bucket's parameters uses a second gathering.
-  bool is_second_use(const Node& reader, NodeId sum) const {
-    return freed_early_.parameters && reader.phase == Phase::Backward && !stays_.contains(sum);
+  /// Numbers the passes, forward and backward in turn, of the nodes of each worker; microbatches
+  /// have passes of their own. All nodes are of one pass if gathered parameters are not freed.
+  void number_passes() {
+    std::map<Place, std::int64_t> latest;
+    for (NodeId id = 0; id < nodes(); ++id) {
+      const Node& node = source_.graph.node(id);
+      std::int64_t& pass = latest[node.place];
+      const bool computes = node.phase == Phase::Forward || node.phase == Phase::Backward;
+      if (computes && (pass % 2 == 1) != (node.phase == Phase::Backward)) ++pass;
+      pass_of_.push_back(freed_early_.parameters && computes ? pass : 0);
+    }
   }
 
   /// Finds the uses; a gathered parameter, or a cast of one, is made anew for each use.
   void find_uses() {
-    std::map<std::pair<NodeId, bool>, Use> uses;
+    std::map<std::pair<NodeId, std::int64_t>, Use> uses;
     for (NodeId id = 0; id < nodes(); ++id) {
       const Node& node = source_.graph.node(id);
       if (node.op == Op::Read && gradient_of_state_.contains(node.variables[0])) {
@@ -162,8 +171,8 @@ class Shares {
           sum_of_carrier_[id] = sum;
           continue;
         }
-        const bool backward = is_second_use(node, sum);
-        Use& use = uses.try_emplace({sum, backward}, Use{sum, backward, id, id}).first->second;
+        const std::int64_t pass = pass_of_[static_cast<std::size_t>(id)];
+        Use& use = uses.try_emplace({sum, pass}, Use{sum, pass, id, id}).first->second;
         use.last = id;
       }
     }
@@ -177,7 +186,7 @@ class Shares {
     }
   }
 
-  /// Merges the two uses of the bucket with which forward ends and backward begins.
+  /// Merges the two uses of a bucket with which one pass ends and the next begins.
   void join_uses() {
     std::map<Place, std::size_t> latest;
     std::vector<Use> joined;
@@ -187,11 +196,11 @@ class Shares {
       Use* const before = is_first ? nullptr : &joined[entry->second];
       if (before != nullptr && before->sum == use.sum) {
         before->last = use.last;
-        stays_.insert(use.sum);
-        continue;
+      } else {
+        entry->second = joined.size();
+        joined.push_back(use);
       }
-      entry->second = joined.size();
-      joined.push_back(use);
+      use_of_[{use.sum, use.pass}] = entry->second;
     }
     uses_ = std::move(joined);
   }
@@ -214,8 +223,7 @@ class Shares {
       inputs.push_back(builder.read(copier_.variable(parameter_of_.at({use.sum, k}))));
     }
     Attributes attributes = without_mark(sum.attributes);
-    const std::int64_t round = use.backward ? 2 : 1;
-    attributes.set("group", round * groups_ + sum.attributes.integer("group"));
+    attributes.set("group", (use.pass + 1) * groups_ + sum.attributes.integer("group"));
     list_types(attributes, sum.outputs);
     if (freed_early_.parameters) {
       attributes.set("frees", std::int64_t{1});
@@ -223,7 +231,7 @@ class Shares {
     }
     const Value first = builder.node(Op::AllGather, inputs, attributes, {}, sum.member);
     for (int k = 0; k < static_cast<int>(sum.outputs.size()); ++k) {
-      gathered_[{parameter_of_.at({use.sum, k}), use.backward}] = {first.node, k};
+      gathered_[{parameter_of_.at({use.sum, k}), index}] = {first.node, k};
     }
   }
 
@@ -247,21 +255,22 @@ class Shares {
     if (gradient != gradient_of_.end() && !pieces_.contains(gradient->second)) return;
     for (Value input : node.inputs) {
       const auto carrier = sum_of_carrier_.find(input.node);
-      if (carrier != sum_of_carrier_.end()) carry(input, is_second_use(node, carrier->second));
+      if (carrier == sum_of_carrier_.end()) continue;
+      carry(input, use_of_.at({carrier->second, pass_of_[static_cast<std::size_t>(id)]}));
     }
     placed_[id] = copier_.copy(id, result_.graph);
   }
 
   /// Maps a parameter, or a cast of one, to the value gathered for this use.
-  void carry(Value value, bool backward) {
+  void carry(Value value, std::size_t use) {
     const Node& node = source_.graph.node(value.node);
     if (node.op == Op::Read) {
-      copier_.map(value, gathered_.at({node.variables[0], backward}));
+      copier_.map(value, gathered_.at({node.variables[0], use}));
       return;
     }
-    Value& cast = casts_[{value.node, backward}];
+    Value& cast = casts_[{value.node, use}];
     if (!cast.exists()) {
-      carry(node.inputs[0], backward);
+      carry(node.inputs[0], use);
       cast = {copier_.copy(value.node, result_.graph), 0};
     }
     copier_.map(value, cast);
@@ -348,11 +357,11 @@ class Shares {
   std::set<Value> summed_;                            ///< gradients that are summed
   std::map<NodeId, NodeId> sum_of_carrier_;           ///< by read or cast of a parameter
   std::vector<Use> uses_;
-  std::set<NodeId> stays_;  ///< sums with parameters gathered once for both passes
+  std::vector<std::int64_t> pass_of_;                              ///< by node
+  std::map<std::pair<NodeId, std::int64_t>, std::size_t> use_of_;  ///< by sum and pass: an index
   std::map<Place, std::vector<std::size_t>> uses_at_;
-  std::map<std::pair<VariableId, bool>, Value> gathered_;  ///< by parameter, and whether for
-                                                           ///< backward
-  std::map<std::pair<NodeId, bool>, Value> casts_;         ///< by cast, and whether for backward
+  std::map<std::pair<VariableId, std::size_t>, Value> gathered_;  ///< by parameter and use
+  std::map<std::pair<NodeId, std::size_t>, Value> casts_;         ///< by cast and use
   std::map<NodeId, NodeId> placed_;
 };
 

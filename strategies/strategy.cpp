@@ -8,6 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
 #include "kernels/graph/collective.h"
+#include "strategies/shared_options.h"
 
 namespace regatta::strategies {
 
@@ -55,6 +56,12 @@ constexpr std::array kStrategies = {
     &kTensorParallel,
     &kAdPsgd,
 };
+
+constexpr auto kOptionsOfPasses = options<kMicrobatches>;
+
+bool is_among(std::span<const Option* const> all, const Option& option) {
+  return std::find(all.begin(), all.end(), &option) != all.end();
+}
 
 /// The letters and digits of a name, in lower case, without `strategy` at the end.
 std::string plain(std::string_view name) {
@@ -114,24 +121,42 @@ std::vector<const Option*> options_of(std::span<const Strategy* const> strategie
   std::vector<const Option*> all;
   for (const Strategy* strategy : strategies) {
     for (const Option* option : strategy->options) {
-      if (std::find(all.begin(), all.end(), option) == all.end()) all.push_back(option);
+      if (!is_among(all, *option)) all.push_back(option);
     }
   }
   return all;
 }
 
+std::span<const Option* const> options_of_passes() { return kOptionsOfPasses; }
+
+bool has_default(std::string_view strategy, const Option& option) {
+  const std::string parts = '+' + std::string(strategy) + '+';
+  return !is_among(kOptionsOfPasses, option) ||
+         std::any_of(kStrategies.begin(), kStrategies.end(), [&](const Strategy* each) {
+           return is_among(each->options, option) &&
+                  parts.find('+' + std::string(each->name) + '+') != parts.npos;
+         });
+}
+
 std::string names_of_declarers(const Option& option) {
+  if (is_among(kOptionsOfPasses, option)) return "every strategy";
   std::vector<std::string_view> names;
   for (const Strategy* each : kStrategies) {
-    const auto& own = each->options;
-    if (std::find(own.begin(), own.end(), &option) != own.end()) names.push_back(each->name);
+    if (is_among(each->options, option)) names.push_back(each->name);
   }
   return enumerated(names);
 }
 
 void check_options(const std::string& strategy, const OptionValues& given) {
+  OptionValues of_strategies = given;
+  for (const Option* option : kOptionsOfPasses) {
+    const auto found = of_strategies.find(option->name);
+    if (found == of_strategies.end()) continue;
+    option->check(found->second);
+    of_strategies.erase(found);
+  }
   regatta::check_options(
-      given,
+      of_strategies,
       {.title = "strategy '" + strategy + "'", .options = options_of(find_strategies(strategy))},
       all_options(), names_of_declarers);
 }

@@ -87,13 +87,20 @@ std::span<const Option* const> all_options();
 /// Returns all options that `strategies` declare, without duplicates.
 std::vector<const Option*> options_of(std::span<const Strategy* const> strategies);
 
-/// Returns the names of the strategies that declare `option`, such as `parameter_server and
-/// parameter_server_async`.
+/// Returns the options that every strategy has, because a pass (passes.h) reads them. Their
+/// defaults are for the strategies that declare them.
+std::span<const Option* const> options_of_passes();
+
+/// Whether the option's default is for a strategy or composition of this name.
+bool has_default(std::string_view strategy, const Option& option);
+
+/// Returns the names of the strategies that have `option`, such as `parameter_server and
+/// parameter_server_async`, or `every strategy`.
 std::string names_of_declarers(const Option& option);
 
 /// Checks the options given for a strategy or composition. Throws: RunError(Usage) for an invalid
-/// value, and for an option that the strategy does not declare; the message lists the strategies
-/// that do, and this one's options.
+/// value, and for an option that the strategy does not have; the message lists the strategies that
+/// do, and those that this one declares.
 void check_options(const std::string& strategy, const OptionValues& given);
 
 /// Returns the strategy with this name or, for a composition, its strategies in order. Throws:

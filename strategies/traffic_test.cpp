@@ -76,6 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"sharded", 3, 1, {{"bucket_bytes", 25'000}}},
         Case{"sharded", 5, 1, {{"shard", "gradients"}}},
         Case{"sharded", 3, 1, {{"shard", "parameters"}, {"bucket_bytes", 25'000}}},
+        Case{"sharded", 3, 1, {{"microbatches", 2}, {"shard", "parameters"}}},
+        Case{"all_reduce+tensor_parallel", 2, 2, {{"microbatches", 2}}},
         Case{"model_parallel", 1, 3}, Case{"all_reduce+model_parallel", 2, 2},
         Case{"local_sgd", 3, 1, {{"sync_every", 2}}}, Case{"diloco", 3, 1, {{"sync_every", 2}}},
         Case{"diloco", 2, 1, {{"sync_every", 2}, {"fragments", 2}}},

@@ -80,6 +80,9 @@ void list_strategies(std::ostream& out) {
   out << system::in_columns(both + "applies a, then b, such as all_reduce+model_parallel",
                             both.size())
       << '\n';
+  std::vector<std::string> flags;
+  for (const Option* option : strategies::options_of_passes()) flags.push_back(option->flag());
+  out << fmt::format("  {:22} {}\n", "every strategy", fmt::join(flags, " "));
 }
 
 /// The distinct values of a flag in the cells, in their order; cells without the flag add none.

@@ -155,7 +155,10 @@ OptionValues unusual_options(const record::Cell& cell) {
   for (const auto& [name, value] : usual_options(workload_of(cell))) unusual.erase(name);
   for (const Option* option : strategies::all_options()) {
     const auto found = unusual.find(option->name);
-    if (found != unusual.end() && found->second == option->default_value()) unusual.erase(found);
+    if (found != unusual.end() && strategies::has_default(cell.strategy, *option) &&
+        found->second == option->default_value()) {
+      unusual.erase(found);
+    }
   }
   return unusual;
 }

@@ -44,6 +44,14 @@ TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
             "target=90)");
 }
 
+TEST(CellName, HasMicrobatchesUnlessTheyAreThoseOfAPipelineWithoutTheFlag) {
+  record::Record record = usual();
+  record.cell.options = {{"microbatches", 4}};
+  EXPECT_EQ(cell_name(record), "resnet9_thin single (1 worker, microbatches=4)");
+  record.cell.strategy = "pipeline";
+  EXPECT_EQ(cell_name(record), "resnet9_thin pipeline (1 worker)");
+}
+
 TEST(CellName, OfAWorkloadThatIsNoMoreNamesDataAndBatch) {
   record::Record record = usual();
   record.cell.workload = "gone";

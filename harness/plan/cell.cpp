@@ -21,6 +21,10 @@ record::Cell cell_of(const RaceRequest& request, const Placement& placement,
       cell.options.emplace(option->name, *value);
     }
   }
+  for (const Option* option : strategies::options_of_passes()) {
+    const auto given = placement.options.given.find(option->name);
+    if (given != placement.options.given.end()) cell.options.insert(*given);
+  }
   cell.workers = workers_of(placement);
   cell.stages = placement.options.stages;
   cell.processes = placement.processes;

@@ -71,6 +71,7 @@ using record::flag_group::kCompute;
 using record::flag_group::kData;
 using record::flag_group::kLength;
 constexpr const char* kOptionsOfWorkloads = "Options of workloads";
+constexpr const char* kOptionsOfAll = "Options of strategies of all kinds";
 constexpr const char* kOptionsOfReplicas = "Options of strategies of replicas";
 constexpr const char* kOptionsOfMeans = "Options of strategies that exchange parameters";
 constexpr const char* kOptionsOfCompression = "Options of strategies that compress gradients";
@@ -231,6 +232,8 @@ const char* group_of(const Option& option) {
   const auto exchanges = [](strategies::Exchange how) {
     return [how](const strategies::Strategy& each) { return each.exchange == how; };
   };
+  const auto of_all = strategies::options_of_passes();
+  if (std::find(of_all.begin(), of_all.end(), &option) != of_all.end()) return kOptionsOfAll;
   if (is_only_of(option, has_stages)) return kOptionsOfStages;
   if (is_only_of(option, exchanges(strategies::Exchange::Periodic))) return kOptionsOfMeans;
   if (is_only_of(option, exchanges(strategies::Exchange::Compressed))) return kOptionsOfCompression;

@@ -74,6 +74,8 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy model_parallel --workers 7", r"7 stages: this model has 6 parts"),
     ("--strategy all_reduce+model_parallel --workers 14 --stages 7", r"7 stages: .* 6 parts"),
     ("--strategy pipeline --workers 2 --microbatches 51", r"groups of 1; 1 to 50 "),
+    ("--strategy all_reduce --workers 3 --microbatches 17", r"share of 16 .*; 1 to 16 are "),
+    ("--strategy diloco --workers 2 --microbatches 0", r"--microbatches is 0; 1 to 1024 are"),
     ("--strategy pipeline --workers 2 --chunks 2", r"--chunks is an option of --schedule interl"),
     ("--strategy pipeline --workers 2 --schedule interleaved --microbatches 5", r"multiple of 2"),
     ("--strategy pipeline+all_reduce --workers 4 --stages 2", r"already dealt to replicas, mic"),

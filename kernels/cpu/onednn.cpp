@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/base/error.h"
+#include "kernels/cpu/buffer.h"
 
 namespace regatta::cpu::onednn {
 namespace {
@@ -165,7 +166,14 @@ dnnl::memory Program::bind(const Descriptor& layout, void* data) {
 }
 
 dnnl::memory Program::allocate(const Descriptor& layout) {
-  return bind(layout, buffers_.emplace_back(make_buffer<std::byte>(layout.get_size())).get());
+  dnnl::memory memory = bind(layout, DNNL_MEMORY_NONE);
+  const std::size_t offset = temporary_bytes_;
+  temporary_bytes_ +=
+      (layout.get_size() + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  scratch_->reserve(temporary_bytes_, [memory, offset](std::byte* begin) mutable {
+    memory.set_data_handle(begin + offset);
+  });
+  return memory;
 }
 
 dnnl::memory Program::read_as(const Descriptor& wanted, const Descriptor& layout, void* data) {

@@ -7,12 +7,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <source_location>
 #include <vector>
 
-#include "kernels/cpu/buffer.h"
 #include "kernels/runtime/kernel.h"
+#include "kernels/runtime/scratch.h"
 
 namespace regatta::cpu::onednn {
 
@@ -107,7 +108,8 @@ class Program final : public Kernel {
   dnnl::memory allocate(const Descriptor& layout);
 
   std::vector<Instruction> instructions_;
-  std::vector<Buffer<std::byte>> buffers_;
+  std::shared_ptr<Scratch> scratch_ = Scratch::of_the_lane();  ///< each run fills it anew
+  std::size_t temporary_bytes_ = 0;
 };
 
 }  // namespace regatta::cpu::onednn

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "kernels/cpu/buffer.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/winograd_tiles.h"
 #include "kernels/runtime/scratch.h"

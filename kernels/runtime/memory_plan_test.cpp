@@ -106,6 +106,7 @@ struct Case {
   std::string strategy;
   std::string_view schedule = {};
   bool processes = false;  ///< one for each replica and stage
+  std::int64_t microbatches = 1;
 };
 
 std::vector<Case> cases() {
@@ -115,9 +116,14 @@ std::vector<Case> cases() {
                                  "diloco", "all_reduce+model_parallel"}) {
       all.push_back({.strategy = strategy, .processes = processes});
     }
+    for (const char* strategy : {"in_graph", "all_reduce"}) {
+      all.push_back({.strategy = strategy, .processes = processes, .microbatches = 6});
+    }
     for (const std::string_view schedule : strategies::kSchedules) {
-      all.push_back(
-          {.strategy = "all_reduce+pipeline", .schedule = schedule, .processes = processes});
+      all.push_back({.strategy = "all_reduce+pipeline",
+                     .schedule = schedule,
+                     .processes = processes,
+                     .microbatches = 6});
     }
   }
   return all;
@@ -131,9 +137,8 @@ TEST(MemoryPlan, SharesBytesOnlyWhereTheWaitsOrderAllUses) {
     strategies::StrategyOptions options;
     options.replicas = 2;
     options.stages = staged ? 3 : 1;
-    if (!test.schedule.empty()) {
-      options.given = {{"schedule", std::string(test.schedule)}, {"microbatches", std::int64_t{6}}};
-    }
+    options.given = {{"microbatches", test.microbatches}};
+    if (!test.schedule.empty()) options.given["schedule"] = std::string(test.schedule);
     const Step step = strategies::apply(strategies::find_strategies(test.strategy),
                                         chain(512, 2 * 6 * 64), options);
     Binding binding;

@@ -29,6 +29,7 @@ std::size_t outputs_in_place(const Node& node) {
   switch (node.op) {
     case Op::AllReduce:
     case Op::Receive: return node.inputs.size();
+    case Op::Sum: return node.attributes.has("in_place") ? 1 : 0;
     case Op::Quorum:
       return node.inputs.size() - static_cast<std::size_t>(node.attributes.integer("hears"));
     default: return 0;

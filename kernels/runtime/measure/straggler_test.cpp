@@ -74,7 +74,7 @@ TrialOptions options_of(const Case& test) {
   options.options.replicas =
       strategies.front()->workers == strategies::WorkersAre::Replicas ? 2 : 1;
   options.options.stages = strategies::share_a_replica(strategies.back()->workers) ? 2 : 1;
-  options.options.given = {{"microbatches", 2}};
+  if (test.strategy.ends_with("pipeline")) options.options.given = {{"microbatches", 2}};
   options.steps = steps_of(test);
   options.cores = available_cores();
   // The worker's own lane carries its messages: after computing it does not wait for another lane.
