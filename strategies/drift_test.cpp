@@ -194,6 +194,11 @@ TEST(Equivalence, DriftsNoFurtherInBf16) {
                                 .strategy = "tensor_parallel",
                                 .stages = 2,
                                 .global_batch = 64,
+                                .element = ElementType::BF16},
+                               {.workload = "llama_narrow",
+                                .strategy = "tensor_parallel",
+                                .stages = 3,
+                                .global_batch = 11,
                                 .element = ElementType::BF16}});
 }
 
