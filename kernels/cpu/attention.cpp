@@ -2,7 +2,8 @@
 //
 // attention (formulas: kernels/graph/ops/attention.cpp). A panel of queries meets a block of keys
 // at a time and keeps the largest score, the sum of exp(score - largest) and that of such weights
-// times values; a larger score scales the sums down.
+// times values; a larger score scales the sums down. A query has a lane, so that no sum or largest
+// of its scores goes across lanes.
 #include <limits>
 
 #include "kernels/cpu/attention_heads.h"
@@ -12,11 +13,12 @@ namespace regatta::cpu {
 namespace {
 
 using heads::Heads;
-using heads::hidden;
 using heads::Parts;
 using heads::Shape;
+using heads::unseen;
 
 constexpr std::int64_t kKeys = 128;  ///< of a block
+constexpr std::int64_t kSums = 2;    ///< side by side, which hides their latency
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 template <typename T>
@@ -37,14 +39,15 @@ class Attention {
       Tokens block{.query = scratch.take(kPanel * shape_.columns()),
                    .scores = scratch.take(kPanel * kKeys),
                    .y = scratch.take(kPanel * shape_.columns())};
-      pack_transposed(shape_.in_x(x_, index, 1), keys);
+      pack(shape_.in_x(x_, index, 1), shape_.padded(), shape_.factor(), keys);
       pack(shape_.in_x(x_, index, 2), shape_.padded(), 1, values);
       const RowsOf<const T> queries = shape_.in_x(x_, index, 0);
       for (std::int64_t first = 0; first < shape_.tokens; first += kPanel) {
         const std::int64_t rows = std::min(kPanel, shape_.tokens - first);
         block.begin(first, shape_.columns());
-        pack<T>({queries.at + first * queries.stride, queries.stride, rows, shape_.channels},
-                kPanel, shape_.factor(), block.query);
+        pack_transposed<T>(
+            {queries.at + first * queries.stride, queries.stride, rows, shape_.channels},
+            block.query);
         for (std::int64_t u = 0; u <= first; u += kKeys) meet(block, u, keys, values);
         finish(block, rows, index);
       }
@@ -54,8 +57,8 @@ class Attention {
  private:
   /// kPanel queries and their results, unfinished until they have met all keys.
   struct Tokens {
-    float* query;   ///< [columns / 16, 16, 16]
-    float* scores;  ///< [keys / 16, 16, 16]
+    float* query;   ///< [columns, 16]: transposed
+    float* scores;  ///< [keys, 16]: by queries
     float* y;       ///< [columns / 16, 16, 16]: the sum of exp(score - largest) times values
     std::int64_t first = 0;
     float largest[kPanel] = {};
@@ -72,26 +75,34 @@ class Attention {
     /// Turns the scores of `keys` keys into exp(score - largest); `largest` is of all keys so far.
     /// `diagonal`: the first key of the queries' own panel; -1: not among these keys.
     void weigh(std::int64_t keys, std::int64_t diagonal) {
-      for (std::int64_t r = 0; r < kPanel; ++r) {
-        float* row = scores + r * kPanel;
+      for (std::int64_t c = 0; c < kPanel; c += kLanes) {
         const auto each = [&](const auto& body) {
-          for (std::int64_t p = 0; p < keys; p += kPanel) {
-            for (std::int64_t c = 0; c < kPanel; c += kLanes) body(row + p * kPanel + c);
+          for (std::int64_t key = 0; key < keys; key += kSums) {
+#pragma GCC unroll 2
+            for (std::int64_t i = 0; i < kSums; ++i) body(scores + (key + i) * kPanel + c, i);
           }
         };
-        Lanes most = all(largest[r]);
-        each([&](float* at) { most = larger(load_lanes(at, AllLanes{}), most); });
-        const float now = largest_lane(most);
-        Lanes total{};
-        each([&](float* at) {
+        const Lanes before = load_lanes(largest + c, AllLanes{});
+        Lanes most[kSums] = {before, before}, total[kSums] = {};
+        each([&](const float* at, auto i) {
+          most[i] = larger(load_lanes(at, AllLanes{}), most[i]);
+        });
+        const Lanes now = larger(most[0], most[1]);
+        each([&](float* at, auto i) {
           const Lanes weight = fast_exp_of_negative(load_lanes(at, AllLanes{}) - now);
           store_lanes(at, weight, AllLanes{});
-          total += weight;
+          total[i] += weight;
         });
-        correction[r] = fast_exp_of_negative(largest[r] - now);
-        sum[r] = sum[r] * correction[r] + sum_of_lanes(total);
-        largest[r] = now;
-        if (diagonal >= 0) std::fill_n(row + diagonal * kPanel + r + 1, kPanel - r - 1, 0.0F);
+        const Lanes down = fast_exp_of_negative(before - now);
+        store_lanes(correction + c, down, AllLanes{});
+        store_lanes(sum + c, load_lanes(sum + c, AllLanes{}) * down + (total[0] + total[1]),
+                    AllLanes{});
+        store_lanes(largest + c, now, AllLanes{});
+        for (std::int64_t row = 0; diagonal >= 0 && row < kPanel; ++row) {
+          float* weight = scores + (diagonal + row) * kPanel + c;
+          store_lanes(weight, select(unseen(row, c), 0.0F, load_lanes(weight, AllLanes{})),
+                      AllLanes{});
+        }
       }
     }
   };
@@ -102,11 +113,11 @@ class Attention {
     for (std::int64_t u = 0; u < count; u += kPanel) {
       for (std::int64_t r = 0; r < kPanel; r += kTileRows) {
         PanelTile tile;
-        tile.multiply<Left::Plain>(block.query + r * kPanel, kPanel * kPanel,
-                                   keys + (key + u) * shape_.columns(), shape_.columns());
+        tile.multiply<Left::Plain>(keys + (key + u + r) * kPanel, shape_.padded() * kPanel,
+                                   block.query, shape_.columns());
         if (u == diagonal) {
           tile.each([&](Lanes& scores, auto row, auto c) {
-            scores = select(hidden(r + row, c), kNever, scores);
+            scores = select(unseen(r + row, c), kNever, scores);
           });
         }
         tile.store(block.scores + (u + r) * kPanel);
@@ -119,9 +130,9 @@ class Attention {
         PanelTile tile;
         tile.load(y);
         tile.each([&](Lanes& sums, auto row, auto) { sums *= block.correction[r + row]; });
-        tile.multiply<Left::Plain>(block.scores + r * kPanel, kPanel * kPanel,
-                                   values + c * shape_.padded() + key * kPanel,
-                                   std::min(count, block.first + r + kTileRows - key));
+        tile.multiply<Left::Transposed>(block.scores + r, 0,
+                                        values + c * shape_.padded() + key * kPanel,
+                                        std::min(count, block.first + r + kTileRows - key));
         tile.store(y);
       }
     }

@@ -83,12 +83,20 @@ class Heads {
   std::shared_ptr<std::byte*> begin_ = std::make_shared<std::byte*>(nullptr);
 };
 
+/// Returns 0, 1, 2, …
+inline LaneIntegers indices_of_lanes() {
+  LaneIntegers indices;
+  for (int i = 0; i < kLanes; ++i) indices[i] = i;
+  return indices;
+}
 /// Returns a mask of the keys that the row's query does not see; lane i is column c + i of a panel
 /// on the diagonal.
 inline LaneIntegers hidden(std::int64_t row, std::int64_t c) {
-  LaneIntegers columns;
-  for (int i = 0; i < kLanes; ++i) columns[i] = i;
-  return columns > static_cast<std::int32_t>(row - c);
+  return indices_of_lanes() > static_cast<std::int32_t>(row - c);
+}
+/// Returns a mask of the queries that do not see the row's key.
+inline LaneIntegers unseen(std::int64_t row, std::int64_t c) {
+  return indices_of_lanes() < static_cast<std::int32_t>(row - c);
 }
 
 }  // namespace regatta::cpu::heads

@@ -266,6 +266,60 @@ void attention_arguments(benchmark::internal::Benchmark* b) {
   }
   b->Unit(benchmark::kMicrosecond)->UseRealTime();
 }
+
+// Dense, on the shapes of gpt_thin and gpt_small. Arguments: tokens, inputs, outputs, op, element
+// type, threads.
+
+OpCase dense_case(const benchmark::State& state) {
+  const auto op = static_cast<Op>(state.range(3));
+  const auto element = static_cast<ElementType>(state.range(4));
+  const std::int64_t batch = state.range(0), inputs = state.range(1), outputs = state.range(2);
+  const Array x = in_element(random_array({batch, inputs}, 1), element);
+  const Array w = in_element(random_array({outputs, inputs}, 2), element);
+  const Array dy = in_element(random_array({batch, outputs}, 3), element);
+  return {op, {}, {op == Op::Dense ? x : dy, op == Op::DenseBackwardWeights ? x : w}, {}, "dense"};
+}
+
+void BM_Dense(benchmark::State& state) {
+  run_one(state, dense_case(state), static_cast<int>(state.range(5)));
+  state.counters["FLOP/s"] = benchmark::Counter(
+      2.0 * static_cast<double>(state.range(0) * state.range(1) * state.range(2)),
+      benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void dense_arguments(benchmark::internal::Benchmark* b) {
+  for (const Op op : {Op::Dense, Op::DenseBackwardData, Op::DenseBackwardWeights}) {
+    for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
+      for (const std::int64_t threads : {1, 2}) {
+        const auto type = static_cast<std::int64_t>(element), pass = static_cast<std::int64_t>(op);
+        for (const std::int64_t outputs : {128, 384, 512}) {
+          b->Args({768, 128, outputs, pass, type, threads});
+        }
+        b->Args({768, 512, 128, pass, type, threads});
+        b->Args({4096, 256, 1024, pass, type, threads});
+      }
+    }
+  }
+  b->Unit(benchmark::kMicrosecond)->UseRealTime();
+}
+
+// The loss of gpt_thin and gpt_small. Arguments: tokens, classes, threads.
+void BM_SoftmaxCrossEntropy(benchmark::State& state) {
+  const Dims shape{state.range(0), state.range(1)};
+  run_one(state,
+          {Op::SoftmaxCrossEntropy,
+           {{"label_smoothing", 0.0}, {"divisor", state.range(0)}},
+           {random_array(shape, 1), Array({ElementType::I32, {state.range(0)}})},
+           {},
+           "softmax_cross_entropy"},
+          static_cast<int>(state.range(2)));
+}
+
+BENCHMARK(BM_Dense)->Apply(dense_arguments);
+BENCHMARK(BM_SoftmaxCrossEntropy)
+    ->ArgsProduct({{768, 4096}, {256}, {1, 2}})
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
 BENCHMARK(BM_LayerNormalize)->Apply(token_arguments);
 BENCHMARK(BM_LayerNormalizeBackward)->Apply(token_arguments);
 BENCHMARK(BM_Attention)->Apply(attention_arguments);

@@ -2,6 +2,7 @@
 //
 // dense: y = x wᵀ; dx = dy w; dw = dyᵀ x. The size determines the implementation (dense_paths.h).
 #include "kernels/cpu/dense_paths.h"
+#include "kernels/cpu/lanes.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
@@ -19,6 +20,14 @@ bool is_small(const KernelRequest& request) {
   return square <= static_cast<double>(kSmallProduct) * static_cast<double>(kSmallProduct);
 }
 
+/// Whether oneDNN computes backward weights slowly.
+bool is_slow_by_onednn(const KernelRequest& request) {
+  const auto is_slow = [](const Tensor& t) {
+    return t.type.element == ElementType::F32 && t.type.columns() % kSlowStride == 0;
+  };
+  return kLanes < 16 && (is_slow(request.inputs[0]) || is_slow(request.inputs[1]));
+}
+
 KernelPointer dense(const KernelRequest& request) {
   return is_small(request) ? dense_small(request) : dense_large(request);
 }
@@ -29,8 +38,9 @@ KernelPointer dense_backward_data(const KernelRequest& request) {
 }
 
 KernelPointer dense_backward_weights(const KernelRequest& request) {
-  return is_small(request) ? dense_small_backward_weights(request)
-                           : dense_large_backward_weights(request);
+  if (is_small(request)) return dense_small_backward_weights(request);
+  return is_slow_by_onednn(request) ? dense_panels_backward_weights(request)
+                                    : dense_large_backward_weights(request);
 }
 
 }  // namespace

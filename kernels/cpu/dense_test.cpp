@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // dense and its backward ops, for every device that has kernels (test_support.h).
+#include "kernels/cpu/dense_paths.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cpu/test_support.h"
 
@@ -54,6 +55,22 @@ TEST(DenseBackwardData, AgreesWithTheReference) {
 
 TEST(DenseBackwardWeights, AgreesWithTheReference) {
   for (const Shape& s : kShapes) expect_agrees(backward_weights(s), sum_of(s.batch));
+}
+
+// On every processor, whatever the rule takes. 50,000 elements of dy are divided among threads.
+TEST(DenseBackwardWeights, ByPanelsAgreesWithTheReference) {
+  KernelTable table("panels");
+  table.add(Op::DenseBackwardWeights, dense_panels_backward_weights);
+  std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));
+  shapes.insert(shapes.end(), {{300, 40, 170}, {300, 170, 167}});
+  for (const Shape& s : shapes) {
+    const OpCase op_case = backward_weights(s);
+    const OpResult expected = run_op(reference_table(), op_case, 1);
+    for (const int threads : {1, 2, 3}) {
+      expect_close(run_op(table, op_case, threads).outputs, expected.outputs, sum_of(s.batch),
+                   op_case.name + " on " + std::to_string(threads));
+    }
+  }
 }
 
 TEST(Dense, TakesTheLastDimensionOfAnyRank) {

@@ -9,7 +9,7 @@
 
 #include "kernels/cpu/channels.h"
 #include "kernels/cpu/element.h"
-#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/panels.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/graph/collective.h"
 #include "kernels/runtime/kernel.h"
@@ -30,10 +30,7 @@ float sum_lanes(std::int64_t count, const Term& term) {
     const Lanes last = term(i + j, lanes);
     sums[0] += load_lanes(reinterpret_cast<const float*>(&last), lanes);  // the rest may not be 0
   });
-  const Lanes all_sums = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  float total = 0;
-  for (int lane = 0; lane < kLanes; ++lane) total += all_sums[lane];
-  return total;
+  return sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 KernelPointer layer_normalize(const KernelRequest& request) {

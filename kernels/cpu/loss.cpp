@@ -3,18 +3,36 @@
 // softmax_cross_entropy with smoothing e over K classes: loss = -sum_k t_k log p_k / divisor, with
 // t_k = (1 - e) [k = label] + e / K; dlogits = (p - t) / divisor.
 // mean_squared_error: loss = sum over examples of the mean over outputs of (p - t)², / divisor.
-// Losses are small: one thread adds them in double, in the order of the examples.
-#include <algorithm>
+// One thread adds the examples' losses in double, in their order.
 #include <cmath>
+#include <limits>
 
+#include "kernels/cpu/buffer.h"
 #include "kernels/cpu/element.h"
+#include "kernels/cpu/panels.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/vector_math.h"
+#include "kernels/graph/collective.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 namespace {
 
 /// The number of sums of squares kept side by side, so that the loop vectorises in a fixed order.
-constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kSums = 16;
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+template <typename T>
+Lanes logits_at(const T* row, AllLanes lanes) {
+  return load_lanes(row, lanes);
+}
+/// Lanes beyond the last class have a logit that is never the largest.
+template <typename T>
+Lanes logits_at(const T* row, SomeLanes lanes) {
+  Lanes logits = all(kNever);
+  for (std::size_t i = 0; i < lanes.count; ++i) logits[i] = load(row[i]);
+  return logits;
+}
 
 template <typename T>
 class SoftmaxCrossEntropy {
@@ -26,34 +44,56 @@ class SoftmaxCrossEntropy {
         probabilities_(request.outputs[1].f32()),
         batch_(request.inputs[0].type.rows()),
         classes_(request.inputs[0].type.columns()),
+        parts_(parts_for(request.threads, request.inputs[0].elements())),
         smoothing_(request.node.attributes.real("label_smoothing")),
-        divisor_(static_cast<double>(request.node.attributes.integer("divisor"))) {}
+        divisor_(static_cast<double>(request.node.attributes.integer("divisor"))),
+        losses_(make_buffer<double>(static_cast<std::size_t>(batch_))) {}
 
   void operator()(const StepContext&) const {
+    parallel_parts(parts_, [this](int part) {
+      const Range mine = share(batch_, parts_, part);
+      for (std::int64_t b = mine.begin; b < mine.end; ++b) losses_[at(b)] = loss_of(b);
+    });
     double total = 0;
-    for (std::int64_t b = 0; b < batch_; ++b) total += loss_of(b);
+    for (std::int64_t b = 0; b < batch_; ++b) total += losses_[at(b)];
     *loss_ = static_cast<float>(total / divisor_);
   }
 
  private:
+  static constexpr std::int64_t kBlock = 512;  ///< classes whose sum in f32 loses little
+
+  static std::size_t at(std::int64_t b) { return static_cast<std::size_t>(b); }
+
   /// Returns the loss of example b and writes its probabilities.
   double loss_of(std::int64_t b) const {
     const T* row = logits_ + b * classes_;
     float* p = probabilities_ + b * classes_;
-    float largest = load(row[0]);
-    for (std::int64_t k = 1; k < classes_; ++k) largest = std::max(largest, load(row[k]));
-    double sum = 0, sum_of_logits = 0;
-    for (std::int64_t k = 0; k < classes_; ++k) {
-      const float shifted = load(row[k]) - largest;
-      p[k] = std::exp(shifted);
-      sum += static_cast<double>(p[k]);
-      sum_of_logits += static_cast<double>(shifted);
+    Lanes most = all(kNever);
+    for_each_lanes(classes_,
+                   [&](auto k, auto lanes) { most = larger(logits_at(row + k, lanes), most); });
+    const float largest = largest_lane(most);
+    double sum = 0;
+    for (std::int64_t begin = 0; begin < classes_; begin += kBlock) {
+      Lanes block{};
+      for_each_lanes(std::min(kBlock, classes_ - begin), [&](auto k, auto lanes) {
+        const Lanes e = fast_exp_of_negative(logits_at(row + begin + k, lanes) - largest);
+        store_lanes(p + begin + k, e, lanes);
+        block += e;
+      });
+      sum += static_cast<double>(sum_of_lanes(block));
     }
     const auto factor = static_cast<float>(1 / sum);
-    for (std::int64_t k = 0; k < classes_; ++k) p[k] *= factor;
-    const auto at_label = static_cast<double>(load(row[labels_[b]]) - largest);
-    return std::log(sum) - (1 - smoothing_) * at_label -
-           smoothing_ / static_cast<double>(classes_) * sum_of_logits;
+    for_each_lanes(classes_, [&](auto k, auto lanes) {
+      store_lanes(p + k, load_lanes(p + k, lanes) * factor, lanes);
+    });
+    const auto shifted = [&](std::int64_t k) {
+      return static_cast<double>(load(row[k]) - largest);
+    };
+    const double loss = std::log(sum) - (1 - smoothing_) * shifted(labels_[b]);
+    if (smoothing_ == 0) return loss;
+    double sum_of_logits = 0;
+    for (std::int64_t k = 0; k < classes_; ++k) sum_of_logits += shifted(k);
+    return loss - smoothing_ / static_cast<double>(classes_) * sum_of_logits;
   }
 
   const T* logits_;
@@ -62,8 +102,10 @@ class SoftmaxCrossEntropy {
   float* probabilities_;
   std::int64_t batch_;
   std::int64_t classes_;
+  int parts_;
   double smoothing_;
   double divisor_;
+  Buffer<double> losses_;
 };
 
 template <typename T>
@@ -75,26 +117,30 @@ KernelPointer build_softmax_cross_entropy_backward(const KernelRequest& request)
       static_cast<float>(1 / static_cast<double>(request.node.attributes.integer("divisor")));
   const auto others = static_cast<float>(smoothing / static_cast<double>(classes));
   const auto at_label = static_cast<float>(1 - smoothing);
+  const int parts = parts_for(request.threads, p.elements());
   return make_kernel([=](const StepContext&) {
-    for (std::int64_t b = 0; b < batch; ++b) {
-      const std::int32_t label = labels.as<std::int32_t>()[b];
-      const float* row = p.f32() + b * classes;
-      T* target = dlogits.as<T>() + b * classes;
-      for (std::int64_t k = 0; k < classes; ++k) {
-        const float t = others + (k == label ? at_label : 0.0F);
-        store(target[k], (row[k] - t) * factor);
+    parallel_parts(parts, [&](int part) {
+      const Range mine = share(batch, parts, part);
+      for (std::int64_t b = mine.begin; b < mine.end; ++b) {
+        const float* row = p.f32() + b * classes;
+        T* target = dlogits.as<T>() + b * classes;
+        for_each_lanes(classes, [&](auto k, auto lanes) {
+          store_lanes(target + k, (load_lanes(row + k, lanes) - others) * factor, lanes);
+        });
+        const std::int32_t label = labels.as<std::int32_t>()[b];
+        store(target[label], (row[label] - (others + at_label)) * factor);
       }
-    }
+    });
   });
 }
 
-/// Lane i sums the errors i, i + kLanes, …; then the lanes are added in order.
+/// Lane i sums the errors i, i + kSums, …; then the lanes are added in order.
 double sum_of_squared_errors(const float* prediction, const float* target, std::int64_t count) {
-  double lanes[kLanes] = {};
+  double lanes[kSums] = {};
   std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
+  for (; i + kSums <= count; i += kSums) {
 #pragma omp simd
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+    for (std::int64_t lane = 0; lane < kSums; ++lane) {
       const double error =
           static_cast<double>(prediction[i + lane]) - static_cast<double>(target[i + lane]);
       lanes[lane] += error * error;
