@@ -32,12 +32,13 @@ double mean_step(std::int64_t needed, std::int64_t late) {
   return behind.back();
 }
 
-/// The effect in Chen et al. (2016): a step does not wait for the pushes of stragglers. BOUND
+/// The effect in Chen et al. (2016): a step does not wait for the pushes of stragglers. A step's
+/// standard deviation is below 0.6 of its mean, so 20,000 steps differ by 0.4 %; the bound is five
+/// times that.
 TEST(VirtualTime, BackupWorkersTakeTheFirstPushes) {
   EXPECT_NEAR(mean_step(4, 0), 1 + 1.0 / 2 + 1.0 / 3 + 1.0 / 4, 1e-12);  // H_4
   EXPECT_NEAR(mean_step(1, 1), 0.5 + 0.5 * 0.5, 1e-12);  // half of the time the late one ends first
-  for (const auto& [servers, backups] :
-       {std::pair{1, 0}, std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 2}}) {
+  for (const auto& [servers, backups] : {std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 2}}) {
     const VirtualCase test{.workload = "parabola",
                            .strategy = "parameter_server",
                            .workers = 4,
@@ -68,7 +69,7 @@ TEST(VirtualTime, BackupWorkersTakeTheFirstPushes) {
     for (const auto& [process, worker] : simulation.workers()) {
       if (worker.place.role != Role::Server || worker.place.stage != 0) continue;
       applied += worker.updates_applied;
-      EXPECT_EQ(worker.updates_dropped > 0, backups > 0) << backups;
+      EXPECT_GT(worker.updates_dropped, 0) << backups;
     }
     EXPECT_EQ(applied, kSteps * test.workers) << backups;
   }
