@@ -15,6 +15,7 @@
 #include "kernels/rewrite/winograd.h"
 #include "strategies/shared_options.h"
 #include "strategies/shares.h"
+#include "strategies/whole_updates.h"
 
 namespace regatta::strategies {
 namespace {
@@ -42,6 +43,11 @@ constexpr std::array kPasses = {
     StepPass{"fuse", [](auto& step, auto& in) { return in.fuse ? one(fuse(step)) : Steps{}; },
              "before strategies, which then copy fewer nodes and cut stages between fused nodes"},
     StepPass{"strategies", by_strategies, "each is a function of one whole step"},
+    StepPass{"deal",
+             [](auto& step, auto&) {
+               return has_whole_updates_to_deal(step) ? one(deal_whole_updates(step)) : Steps{};
+             },
+             "before bucket, whose shares would divide a matrix that is updated as a whole"},
     StepPass{"bucket",
              [](auto& step, auto& in) { return one(bucket(step, in.options.count(kBucketBytes))); },
              "behind all strategies, each of which may replace or add a collective"},

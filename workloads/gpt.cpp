@@ -41,6 +41,7 @@ struct Size {
 constexpr double kDeviation = 0.02;  // GPT-2
 constexpr double kClip = 1.0;
 constexpr double kPeakRate = 3e-3;
+constexpr double kDecay = 0.1;
 constexpr double kWarmup = 0.1;  ///< share of the run in which the rate rises
 
 Initializer normal(double deviation) {
@@ -152,11 +153,16 @@ Step training(const Recipe& recipe) {
   const Value logits = Gpt(model, size).logits(batch[0]);
   const Value loss = loss_of(model, logits, batch[1], recipe.global_batch * size.context);
   const Schedule rate = learning_rate(recipe);
-  const bool by_sgd = recipe.options.choice(kOptimizer) == kPlainSgd;
-  const auto optimizer = [rate, by_sgd](const std::string& parameter) -> Optimizer {
+  const std::string chosen = recipe.options.choice(kOptimizer);
+  const bool by_sgd = chosen == kPlainSgd, by_muon = chosen == kMuon;
+  const ElementType element = recipe.element;
+  const auto optimizer = [=](const std::string& parameter) -> Optimizer {
     if (by_sgd) return SgdOptions{.rate = rate, .momentum = 0.9};
-    return AdamOptions{
-        .rate = rate, .beta2 = 0.99, .weight_decay = parameter.ends_with(".gain") ? 0 : 0.1};
+    const bool is_gain = parameter.ends_with(".gain");
+    if (by_muon && !is_gain && parameter.starts_with("layer")) {
+      return MuonOptions{.rate = rate, .weight_decay = kDecay, .element = element};
+    }
+    return AdamOptions{.rate = rate, .beta2 = 0.99, .weight_decay = is_gain ? 0 : kDecay};
   };
   return model.finish_training(loss, {.optimizer = optimizer,
                                       .global_batch = recipe.global_batch,
