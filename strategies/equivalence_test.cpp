@@ -21,6 +21,8 @@
 //   airbench94_narrow in bf16            3  1.3e-3              0.410           3e-2
 //     on a Xeon with AMX                 3  4.7e-2              0.409           1e-1
 //   gpt_narrow                           2  4.0e-6 (Zen 3)      0.130 (Zen 3)   1e-4
+//   gpt_narrow_muon                      2  2.1e-5 (Zen 4)      0.257 (Zen 4)   1e-4
+//   gpt_narrow_muon in bf16              2  9.8e-4 (Zen 4)                      1e-2
 //   mobilenet_v2_full_narrow             2  6.9e-3 (1.0e-2)     0.600 (0.599)   6e-2
 //     on an AMD Zen 5                    2  1.6e-2              0.607
 //
