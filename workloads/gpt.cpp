@@ -41,6 +41,8 @@ struct Size {
 constexpr double kDeviation = 0.02;  // GPT-2
 constexpr double kClip = 1.0;
 constexpr double kPeakRate = 3e-3;
+/// Of 3, 6, 12 and 24e-3, which end 200 steps at losses 2.51, 2.09, 1.46 and 1.41 (AdamW: 2.71).
+constexpr double kMuonPeakRate = 12e-3;
 constexpr double kDecay = 0.1;
 constexpr double kWarmup = 0.1;  ///< share of the run in which the rate rises
 
@@ -121,10 +123,10 @@ class Gpt {
 
 /// Rises linearly to the peak in the first tenth of the steps and falls by half a cosine to a tenth
 /// of it. Step t has the rate peak (t + 1) / (warm-up steps + 1).
-Schedule learning_rate(const Recipe& recipe) {
+Schedule learning_rate(const Recipe& recipe, double peak_rate) {
   const auto batch = static_cast<double>(recipe.global_batch);
   const auto total = static_cast<double>(recipe.total_examples);
-  const double peak = recipe.rate_scale * kPeakRate;
+  const double peak = recipe.rate_scale * peak_rate;
   const double warmup = std::floor(kWarmup * total / batch) * batch;
   Schedule schedule{.examples = {-batch}, .values = {0}};
   append_cosine(schedule,
@@ -152,7 +154,8 @@ Step training(const Recipe& recipe) {
   const std::vector<Value> batch = tokens(model, recipe.global_batch, size);
   const Value logits = Gpt(model, size).logits(batch[0]);
   const Value loss = loss_of(model, logits, batch[1], recipe.global_batch * size.context);
-  const Schedule rate = learning_rate(recipe);
+  const Schedule rate = learning_rate(recipe, kPeakRate);
+  const Schedule muon_rate = learning_rate(recipe, kMuonPeakRate);
   const std::string chosen = recipe.options.choice(kOptimizer);
   const bool by_sgd = chosen == kPlainSgd, by_muon = chosen == kMuon;
   const ElementType element = recipe.element;
@@ -160,7 +163,7 @@ Step training(const Recipe& recipe) {
     if (by_sgd) return SgdOptions{.rate = rate, .momentum = 0.9};
     const bool is_gain = parameter.ends_with(".gain");
     if (by_muon && !is_gain && parameter.starts_with("layer")) {
-      return MuonOptions{.rate = rate, .weight_decay = kDecay, .element = element};
+      return MuonOptions{.rate = muon_rate, .weight_decay = kDecay, .element = element};
     }
     return AdamOptions{.rate = rate, .beta2 = 0.99, .weight_decay = is_gain ? 0 : kDecay};
   };
