@@ -281,6 +281,11 @@ class ChannelDivider {
   }
 
   [[noreturn]] void cannot_divide(const Node& node) const {
+    if (op_info(node.op).learns) {
+      refuse("'" + std::string(to_string(node.op)) + "' in layer '" + node.layer +
+                 "' updates whole matrices, of which a shard has some rows or columns",
+             "give another optimizer of the workload, or a strategy that does not divide layers");
+    }
     refuse("'" + std::string(to_string(node.op)) + "' in layer '" + node.layer +
                "' cannot work on some channels",
            "leave one of the strategies out");

@@ -113,11 +113,11 @@ INSTANTIATE_TEST_SUITE_P(Parabola, PlantedFault,
                          test_name);
 INSTANTIATE_TEST_SUITE_P(Images, PlantedFault, testing::ValuesIn(planted_on_images()), test_name);
 
-/// A mean of the workers' or the microbatches' means over tokens, with AdamW and clipping, which
-/// hide a wrong scale, and with SGD.
+/// A mean of the workers' or the microbatches' means over tokens, with AdamW, Muon and clipping,
+/// which hide a wrong scale, and with SGD.
 std::vector<Planted> planted_on_language() {
   std::vector<Planted> all;
-  for (const char* workload : {"gpt_narrow", "gpt_narrow_sgd"}) {
+  for (const char* workload : {"gpt_narrow", "gpt_narrow_muon", "gpt_narrow_sgd"}) {
     for (const Planted& each : with_each_fault(
              {.workload = workload, .strategy = "all_reduce", .replicas = 3, .global_batch = 11})) {
       all.push_back(each);

@@ -16,6 +16,7 @@
 #include "strategies/microbatches.h"
 #include "strategies/shared_options.h"
 #include "strategies/shares.h"
+#include "strategies/whole_updates.h"
 
 namespace regatta::strategies {
 namespace {
@@ -55,6 +56,11 @@ constexpr std::array kPasses = {
     StepPass{"strategies", by_strategies, "each is a function of one whole step"},
     StepPass{"accumulate", with_microbatches,
              "each worker divides its own share, and applies, sends and clips sums of gradients"},
+    StepPass{"deal",
+             [](auto& step, auto&) {
+               return has_whole_updates_to_deal(step) ? one(deal_whole_updates(step)) : Steps{};
+             },
+             "before bucket, whose shares would divide a matrix that is updated as a whole"},
     StepPass{"bucket",
              [](auto& step, auto& in) { return one(bucket(step, in.options.count(kBucketBytes))); },
              "behind all strategies, each of which may replace or add a collective"},

@@ -37,7 +37,7 @@ TEST(Passes, RunOnceEachInTheOrderOfTheTable) {
 
 TEST(Passes, LeaveAStepAloneThatTheyDoNotConcern) {
   const Step step = parabola();
-  for (const char* name : {"fuse", "accumulate", "share", "clip", "winograd", "peers"}) {
+  for (const char* name : {"fuse", "accumulate", "deal", "share", "clip", "winograd", "peers"}) {
     EXPECT_EQ(to_text(run_passes(name, name, step, {}).front().graph), to_text(step.graph)) << name;
   }
 }

@@ -13,6 +13,7 @@
 #include "kernels/graph/builder.h"
 #include "kernels/graph/copier.h"
 #include "strategies/replicas.h"
+#include "strategies/whole_updates.h"
 
 namespace regatta::strategies {
 namespace {
@@ -79,7 +80,7 @@ class Sharder {
     for (std::size_t t = 0; t < source_.trainables.size(); ++t) {
       const Trainable& trainable = source_.trainables[t];
       const TensorType& type = source_.graph.variable(trainable.variable).type;
-      parts_.push_back(deal_one(type, static_cast<double>(begin), range));
+      parts_.push_back(deal_one(trainable, static_cast<double>(begin), range));
       begin += type.bytes();
       for (NodeId update : trainable.updates) {
         update_of_[update] = t;
@@ -90,11 +91,12 @@ class Sharder {
 
   /// `begin`: position of the parameter in all parameters laid end to end. `range`: bytes of a
   /// server. Units: bytes.
-  std::vector<Rows> deal_one(const TensorType& type, double begin, double range) const {
+  std::vector<Rows> deal_one(const Trainable& trainable, double begin, double range) const {
+    const TensorType& type = source_.graph.variable(trainable.variable).type;
     const auto server_at = [&](double byte) {
       return std::clamp(static_cast<int>(byte / range), 0, static_cast<int>(servers_) - 1);
     };
-    if (type.bytes() < kSplitBytes || type.rank() == 0) {
+    if (type.bytes() < kSplitBytes || type.rank() == 0 || updates_whole(source_.graph, trainable)) {
       const double middle = begin + static_cast<double>(type.bytes()) / 2;
       return {{.server = server_at(middle), .row = 0, .rows = type.rank() ? type.dim(0) : 1}};
     }

@@ -12,24 +12,39 @@
 // before that; the bucket with which backward begins stays. For M bytes of parameters and k slots a
 // worker keeps (1 + k) M / n, and sends and receives 2 (n - 1) / n M a step; 3 (n - 1) / n M if all
 // parameters are gathered twice. With one or two buckets no memory is freed: all three plan the
-// same. Source: Rajbhandari et al., "ZeRO: memory optimizations toward training trillion parameter
-// models", SC 2020: stages 1 to 3 (in the first two, there, a worker keeps the gathered parameters
-// between steps).
+// same. Updates of whole matrices (muon) are dealt matrix by matrix (whole_updates.h), under
+// `--shard optimizer` only. Source: Rajbhandari et al., "ZeRO: memory optimizations toward training
+// trillion parameter models", SC 2020: stages 1 to 3 (in the first two, there, a worker keeps the
+// gathered parameters between steps).
 #include <string>
 
+#include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
 #include "strategies/shared_options.h"
 #include "strategies/shares.h"
 #include "strategies/strategy.h"
 #include "strategies/summed_replicas.h"
+#include "strategies/whole_updates.h"
 
 namespace regatta::strategies {
 namespace {
+
+void require_divisible_updates(const Step& step, const std::string& shard) {
+  for (const Trainable& trainable : step.trainables) {
+    if (!updates_whole(step.graph, trainable)) continue;
+    throw RunError(ErrorKind::Usage,
+                   "strategy 'sharded' with --shard " + shard + ": '" +
+                       std::string(to_string(step.graph.node(trainable.updates.front()).op)) +
+                       "' updates whole matrices, which only --shard optimizer deals to workers; "
+                       "fix: give --shard optimizer or another optimizer of the workload");
+  }
+}
 
 Step sharded(const Step& step, const StrategyOptions& options) {
   const Step replicas = summed_replicas(
       step, {.count = options.replicas, .algorithm = std::string(kRing), .strategy = "sharded"});
   const std::string shard = options.choice(kShard);
+  if (shard != kShards[0]) require_divisible_updates(step, shard);
   return to_share(replicas, {.gradients = shard != kShards[0], .parameters = shard == kShards[2]});
 }
 

@@ -87,7 +87,8 @@ class Shares {
       turn.kind == Kind::Gather ? gather(static_cast<std::size_t>(turn.index)) : place(turn.index);
     }
     for (const Trainable& trainable : source_.trainables) {
-      if (!pieces_.contains(trainable.gradient)) continue;
+      const bool is_shared = parameter_of_.contains(trainable.gradient);
+      if (is_shared && !pieces_.contains(trainable.gradient)) continue;
       Trainable kept{.variable = copier_.variable(trainable.variable),
                      .gradient = copier_.value(trainable.gradient),
                      .updates = {}};
@@ -112,6 +113,7 @@ class Shares {
 
   void find_state(std::size_t t) {
     const Trainable& trainable = source_.trainables[t];
+    if (!is_to_share(source_.graph.node(trainable.gradient.node))) return;  // whole_updates.h
     parameter_of_[trainable.gradient] = trainable.variable;
     for (NodeId update : trainable.updates) {
       gradient_of_[update] = trainable.gradient;

@@ -33,7 +33,7 @@ namespace regatta::testing_support {
 inline workloads::Workload workload_of(const std::string& name) {
   for (const workloads::Workload& narrow :
        {resnet9_narrow(), airbench94_narrow(), mobilenet_v2_narrow(), mobilenet_v2_full_narrow(),
-        gpt_narrow(), llama_narrow(), gpt_narrow_sgd(), parabola_clipped()}) {
+        gpt_narrow(), llama_narrow(), gpt_narrow_muon(), gpt_narrow_sgd(), parabola_clipped()}) {
     if (narrow.name == name) return narrow;
   }
   return workloads::find_workload(name);

@@ -40,6 +40,10 @@ struct Size {
 
 constexpr double kDeviation = 0.02;  // GPT-2
 constexpr double kClip = 1.0;
+/// Muon's rate in terms of AdamW's: gpt_thin ends 200 steps with 1, 2, 4 and 8 at losses 2.51, 2.09,
+/// 1.46 and 1.41 (AdamW: 2.71).
+constexpr double kMuonRates = 4;
+constexpr double kDecay = 0.1;
 constexpr double kWarmup = 0.1;  ///< share of the run in which the rate rises
 
 Initializer normal(double deviation) {
@@ -151,11 +155,17 @@ Step training(const Recipe& recipe, double peak_rate) {
   const Value logits = Gpt(model, size).logits(batch[0]);
   const Value loss = loss_of(model, logits, batch[1], recipe.global_batch * size.context);
   const Schedule rate = learning_rate(recipe, peak_rate);
-  const bool by_sgd = recipe.options.choice(kOptimizer) == kPlainSgd;
-  const auto optimizer = [rate, by_sgd](const std::string& parameter) -> Optimizer {
+  const Schedule muon_rate = learning_rate(recipe, kMuonRates * peak_rate);
+  const std::string chosen = recipe.options.choice(kOptimizer);
+  const bool by_sgd = chosen == kPlainSgd, by_muon = chosen == kMuon;
+  const ElementType element = recipe.element;
+  const auto optimizer = [=](const std::string& parameter) -> Optimizer {
     if (by_sgd) return SgdOptions{.rate = rate, .momentum = 0.9};
-    return AdamOptions{
-        .rate = rate, .beta2 = 0.99, .weight_decay = parameter.ends_with(".gain") ? 0 : 0.1};
+    const bool is_gain = parameter.ends_with(".gain");
+    if (by_muon && !is_gain && parameter.starts_with("layer")) {
+      return MuonOptions{.rate = muon_rate, .weight_decay = kDecay, .element = element};
+    }
+    return AdamOptions{.rate = rate, .beta2 = 0.99, .weight_decay = is_gain ? 0 : kDecay};
   };
   return model.finish_training(loss, {.optimizer = optimizer,
                                       .global_batch = recipe.global_batch,

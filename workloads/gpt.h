@@ -36,10 +36,13 @@ inline constexpr Option kBlock = {
     .type = Choice{.default_value = kBlocks[0], .words = kBlocks}};
 
 inline constexpr std::string_view kPlainSgd = "sgd";
-inline constexpr std::array<std::string_view, 2> kOptimizers = {"adamw", kPlainSgd};
+inline constexpr std::string_view kMuon = "muon";
+inline constexpr std::array<std::string_view, 3> kOptimizers = {"adamw", kPlainSgd, kMuon};
 inline constexpr Option kOptimizer = {
     .name = "optimizer",
-    .help = "AdamW with gradients clipped at norm 1, or SGD with momentum 0.9 without clipping",
+    .help =
+        "AdamW with gradients clipped at norm 1, SGD with momentum 0.9 without clipping, or Muon "
+        "for the blocks' matrices and AdamW for the rest, clipped",
     .unit = "",
     .type = Choice{.default_value = kOptimizers[0], .words = kOptimizers}};
 

@@ -32,6 +32,7 @@ workloads::Workload narrow_gpt(std::string_view name, const std::string& block,
 
 workloads::Workload gpt_narrow() { return narrow_gpt("gpt_narrow", "gpt", "adamw"); }
 workloads::Workload llama_narrow() { return narrow_gpt("llama_narrow", "llama", "adamw"); }
+workloads::Workload gpt_narrow_muon() { return narrow_gpt("gpt_narrow_muon", "gpt", "muon"); }
 workloads::Workload gpt_narrow_sgd() { return narrow_gpt("gpt_narrow_sgd", "gpt", "sgd"); }
 
 workloads::Workload parabola_clipped() {

@@ -12,8 +12,9 @@ workloads::Workload resnet9_narrow();  ///< 4 examples a group
 workloads::Workload airbench94_narrow();
 workloads::Workload mobilenet_v2_narrow();
 workloads::Workload mobilenet_v2_full_narrow();
-workloads::Workload gpt_narrow();        ///< sequences of 8 tokens, 16 symbols
-workloads::Workload llama_narrow();      ///< the same, with Llama's blocks
+workloads::Workload gpt_narrow();    ///< sequences of 8 tokens, 16 symbols
+workloads::Workload llama_narrow();  ///< the same, with Llama's blocks
+workloads::Workload gpt_narrow_muon();
 workloads::Workload gpt_narrow_sgd();    ///< without clipping: a wrong scale of gradients shows
 workloads::Workload parabola_clipped();  ///< every step's gradients are clipped
 

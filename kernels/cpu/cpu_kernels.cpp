@@ -14,7 +14,7 @@ namespace cpu {
 KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), attention_kernels(),
     attention_backward_kernels(), average_kernels(), bias_kernels(), clip_kernels(),
     convolution_kernels(), dense_kernels(), embedding_kernels(), fused_bias_kernels(),
-    input_kernels(), layer_normalize_kernels(), lookahead_kernels(), loss_kernels(),
+    input_kernels(), layer_normalize_kernels(), lookahead_kernels(), loss_kernels(), muon_kernels(),
     normalize_kernels(), normalize_backward_kernels(), normalize_inference_kernels(),
     orthogonalize_kernels(), pool_kernels(), quorum_kernels(), read_kernels(), selection_kernels(),
     sgd_kernels(), translate_kernels();
@@ -37,6 +37,7 @@ void add_cpu_kernels(KernelTable& table) {
                           cpu::layer_normalize_kernels,
                           cpu::lookahead_kernels,
                           cpu::loss_kernels,
+                          cpu::muon_kernels,
                           cpu::normalize_kernels,
                           cpu::normalize_backward_kernels,
                           cpu::normalize_inference_kernels,

@@ -66,6 +66,21 @@ void update_elements(VariableStorage& parameter, int parts, const Body& body) {
   }
 }
 
+/// Calls body(access, begin, end) over all elements of a parameter's slot, before its update.
+template <typename Body>
+void access_slot(VariableStorage& parameter, int parts, const Body& body) {
+  const std::int64_t count = parameter.tensor.elements();
+  const auto plainly = [&](auto begin, auto end) { body(Plain{}, begin, end); };
+  switch (parameter.sharing) {
+    case Sharing::None: parallel_ranges(parts, count, plainly); return;
+    case Sharing::Relaxed:
+      parallel_ranges(parts, count, [&](auto begin, auto end) { body(Relaxed{}, begin, end); });
+      return;
+    case Sharing::Locked:
+    case Sharing::Quorum: for_each_shard(parameter, parts, plainly); return;
+  }
+}
+
 /// Whether several loops update the parameter, each at its own pace, so that no loop's step number
 /// is the number of updates.
 inline bool loops_step_apart(const VariableStorage& parameter) {

@@ -8,9 +8,9 @@ namespace cuda {
 KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), attention_kernels(),
     average_kernels(), bias_kernels(), clip_kernels(), collective_kernels(), copy_kernels(),
     dense_kernels(), embedding_kernels(), input_kernels(), layer_normalize_kernels(),
-    lookahead_kernels(), loss_kernels(), normalize_kernels(), normalize_backward_kernels(),
-    normalize_inference_kernels(), orthogonalize_kernels(), pool_kernels(), read_kernels(),
-    selection_kernels(), sgd_kernels();
+    lookahead_kernels(), loss_kernels(), muon_kernels(), normalize_kernels(),
+    normalize_backward_kernels(), normalize_inference_kernels(), orthogonalize_kernels(),
+    pool_kernels(), read_kernels(), selection_kernels(), sgd_kernels();
 }  // namespace cuda
 
 namespace {
@@ -42,6 +42,7 @@ void add_cuda_kernels(KernelTable& table, EngineRule engines) {
                           cuda::layer_normalize_kernels,
                           cuda::lookahead_kernels,
                           cuda::loss_kernels,
+                          cuda::muon_kernels,
                           cuda::normalize_kernels,
                           cuda::normalize_backward_kernels,
                           cuda::normalize_inference_kernels,

@@ -91,10 +91,17 @@ class Loop {
       gradients_.push_back(on_device(gradient.type));
       shared.device().write(gradients_.back().data, gradient.bytes.get(), gradient.type.bytes());
     }
+    std::vector<TensorType> of_inputs, of_variables;
+    for (const Tensor& gradient : gradients_) of_inputs.push_back(gradient.type);
+    for (const auto* variable : shared.all()) of_variables.push_back(variable->tensor.type);
+    for (const TensorType& type :
+         op_info(update.op).infer({of_inputs, of_variables, update.attributes})) {
+      outputs_.push_back(on_device(type));
+    }
     seen_of_all_.assign(shared.all().size(), nullptr);
     if (!gradients_.empty()) seen_of_all_.front() = seen_;
     read_ = table.build(request(read_node_, {}, copy_, just_parameter_, just_seen_));
-    update_ = table.build(request(update_node_, gradients_, {}, shared_.all(), seen_of_all_));
+    update_ = table.build(request(update_node_, gradients_, outputs_, shared_.all(), seen_of_all_));
   }
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -180,6 +187,7 @@ class Loop {
   Node update_node_;
   std::vector<Tensor> copy_;
   std::vector<Tensor> gradients_;
+  std::vector<Tensor> outputs_;  ///< of the update
   std::vector<VariableStorage*> just_parameter_{&shared_.parameter()};
   std::vector<SeenVersion*> just_seen_{seen_};
   std::vector<SeenVersion*> seen_of_all_;

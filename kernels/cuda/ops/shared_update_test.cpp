@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests read, sgd, adam, average and lookahead of variables that loops share: they match the CPU if
-// loops take turns; if not, the rules of versions, locks and lost updates hold.
+// Tests read, sgd, adam, muon, average and lookahead of variables that loops share: they match the
+// CPU if loops take turns; if not, the rules of versions, locks and lost updates hold.
 #include <atomic>
 #include <span>
 #include <thread>
@@ -55,6 +55,16 @@ std::vector<OpCase> updates() {
            {random(1)},
            {random(2), random(3), positive},
            "adam"},
+          {Op::Muon,
+           with_schedule({{"momentum", 0.95},
+                          {"weight_decay", 0.1},
+                          {"weight", 0.5},
+                          {"scale", 1.0},
+                          {"element", static_cast<std::int64_t>(ElementType::F32)}},
+                         {0.1, 0.2}),
+           {random_array({4, 9000}, 1)},
+           {random_array({4, 9000}, 2), random_array({4, 9000}, 3)},
+           "muon"},
           {Op::Lookahead,
            with_schedule({{"every", std::int64_t{2}},
                           {"after", std::int64_t{0}},

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Updates of whole matrices, such as muon, of which no worker can compute a part. The strategy
+// sharded deals them, with their parameters and slots, to its replicas, as even in bytes as whole
+// matrices are: the owner sums the gradients of all replicas, in their order, and updates; the
+// others read its parameter. Each of n workers then sends and receives about 2 (n - 1) / n M a
+// step, as with shares.
+#pragma once
+
+#include "kernels/graph/graph.h"
+
+namespace regatta::strategies {
+
+/// Whether an update of the trainable cannot be divided by elements.
+bool updates_whole(const Graph& graph, const Trainable& trainable);
+
+/// Whether there are marked sums (shares.h) of gradients for such updates.
+bool has_whole_updates_to_deal(const Step& step);
+
+/// Returns the step with these updates dealt to the places that have the sums. Call it before
+/// bucket(), which would put the sums into buckets with others.
+Step deal_whole_updates(const Step& step);
+
+}  // namespace regatta::strategies
