@@ -5,7 +5,7 @@ The reference is the fastest cell of `single`, or the first cell if there is non
 run, compared with the reference's run of the same seed; without such a run it has no mark. The tick
 is their geometric mean, the bar its interval by the test that decides. Runs that missed the target
 are hollow marks at the right edge, failed runs crosses. An arrow to the right edge: the cell takes
-far longer, or was left out because it is slower.
+far longer, at least as long as where it begins.
 """
 
 import math
@@ -19,9 +19,9 @@ from hover import describe
 from judgement import Cell, Run, group_runs, ranked
 from labels import cell_labels
 from palette import style_of
-from rows import Rows, rows_beside, rows_figure
+from rows import LABEL_WIDTH, Rows, rows_beside, rows_figure
 from selection import MOST_ROWS, fitting, tell
-from wording import out_text, time_text
+from wording import reason_text, time_text
 
 BEYOND = 10.0  # so many times the reference's time lie beyond the axis
 FAR = 4.0  # the axis is logarithmic if the longest time is this many times the shortest
@@ -31,20 +31,20 @@ EDGE = 0.08  # share of the width for runs without a time
 NOT_RANKED = "exchanges nothing: not ranked"
 
 
-def _value(cell: Cell) -> str:
-    """The text at a row's end: its time, or the reason for none."""
+def _value(cell: Cell, first: str) -> str:
+    """The text at a row's end: its time, or the reason for none. `first`: the first cell's name."""
     if not cell.claims_time:
         return NOT_RANKED
     if cell.left_out and cell.left_out.why != "precise":
-        return out_text(*cell.left_out, unit="× as long")
+        return reason_text(*cell.left_out[1:], first)
     some = f", {cell.reached} of {cell.count}" if cell.reached < cell.count else ""
     missed = not math.isfinite(cell.seconds_to_target)
     return ("missed" if missed else time_text(cell.seconds_to_target)) + some
 
 
 def _is_beyond(cell: Cell) -> bool:
-    return bool(cell.left_out and cell.left_out.why == "slower"
-                or cell.ratio and cell.ratio.time > BEYOND)
+    return (cell.ratio.time > BEYOND if cell.ratio
+            else bool(cell.left_out and cell.left_out.why == "slower"))
 
 
 def _outcome(run: Run) -> str:
@@ -105,7 +105,7 @@ def _draw_runs(axes: Axes, height: float, runs: list[Run], name: str,
                      else f"{name}, seed {group[0].seed}: {result}", name)
 
 
-def _draw_ratio(rows: Rows, height: float, cell: Cell, name: str) -> None:
+def _draw_ratio(rows: Rows, height: float, cell: Cell, name: str, value: str) -> None:
     """Draws the mean and its interval; beyond the axis, an arrow from the lower end."""
     axes, colour = rows.axes, style_of(cell.variant.strategy).colour
     ratio = cell.ratio
@@ -117,7 +117,7 @@ def _draw_ratio(rows: Rows, height: float, cell: Cell, name: str) -> None:
             "", (1.015, height), (start, height), xycoords=axes.get_yaxis_transform(),
             arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.6, "shrinkA": 0,
                         "shrinkB": 0}, annotation_clip=False)
-        describe(arrow.arrow_patch, f"{name}: {_value(cell)}", name)
+        describe(arrow.arrow_patch, f"{name}: {value}", name)
         return
     if ratio is None:
         return
@@ -136,7 +136,10 @@ def _draw_ratio(rows: Rows, height: float, cell: Cell, name: str) -> None:
 def draw_forest(runs: list[Run], names: dict[Cell, str], beside: Axes | None = None) -> Figure:
     """Draws one workload into the wide axes `beside`, or into a narrow figure of its own."""
     cells = ranked(runs)
-    texts = [names[cell] for cell, _ in cells], [_value(cell) for cell, _ in cells]
+    first = names[cells[0][0]]
+    first = first if len(first) <= LABEL_WIDTH else "the first"
+    values = [_value(cell, first) for cell, _ in cells]
+    texts = [names[cell] for cell, _ in cells], values
     rows = rows_beside(beside, *texts) if beside else rows_figure(*texts, 0.4)
     axes = rows.axes
     reference = next((names[cell] for cell, _ in cells if cell.is_reference), "the fastest run")
@@ -148,7 +151,7 @@ def draw_forest(runs: list[Run], names: dict[Cell, str], beside: Axes | None = N
         axes.vlines(1, middle - 1.25 * rows.half, row + 0.5, color=INK, linewidth=0.9, zorder=1)
         axes.axhline(row - 0.5, color=INK, alpha=0.12, linewidth=0.6, zorder=0)
         if cell.claims_time:
-            _draw_ratio(rows, middle, cell, names[cell])
+            _draw_ratio(rows, middle, cell, names[cell], values[row])
             _draw_runs(axes, middle, own, names[cell], base)
     kinds = set(map(_outcome, raced))
     marks = ["○ missed"] * ("missed" in kinds) + ["× failed"] * ("failed" in kinds)

@@ -11,9 +11,8 @@ from wording import digits_text, least_text, listed, out_text, plural, tied, tim
 
 Json = dict[str, Any]
 
-BADGES = {"sure": "sure", "close": "sure, but a small difference",
-          "level": "less than 3 % apart", "open": "too few runs to be sure who is first",
-          "too_few": "too few runs to compare", "alone": "no other to compare with",
+BADGES = {"sure": "sure", "level": "less than 3 % apart",
+          "open": "too few runs to be sure who is first", "alone": "no other to compare with",
           "not_reached": "not reached"}
 MOST_NAMED = 6  # cells named in a group
 MOST_SLOWER = 3  # slower cells listed by name
@@ -53,27 +52,29 @@ def _names(judged: Json, names: list[str], *standings: str) -> list[tuple[str, J
             if cell["against_first"]["standing"] in standings]
 
 
-def _to_go_on(judged: Json) -> list[tuple[str, str]]:
+def _to_go_on(judged: Json, decided: bool) -> list[tuple[str, str]]:
     """The commands that race on, each with the runs that it has left."""
-    return [(plural(one["missing"], "run") + f", about {time_text(one['seconds'])}"
+    if decided and not _not_raced(judged):
+        return []
+    return [("with the others" if decided else "until it is decided"
+             if "--decide" in one["command"] else
+             plural(one["missing"], "run") + f", about {time_text(one['seconds'])}"
              * (one["seconds"] > 0), one["command"])
-            for one in judged["matrices"] if one["missing"] > 0]
+            for one in judged["matrices"] if one["missing"] > 0 or "--decide" in one["command"]]
+
+
+def _not_raced(judged: Json) -> str:
+    """`not raced: 14 others`: cells that a race for a decision has not begun; may be empty."""
+    others = sum(one["missing"] for one in judged["matrices"]) if judged["decision"] else 0
+    return f"not raced: {plural(others, 'other')}" if others else ""
 
 
 def _how_sure(judged: Json) -> str:
-    first, counts = judged["first"], [cell["count"] for cell in judged["cells"]]
+    counts = [cell["count"] for cell in judged["cells"]]
     each = " to ".join(dict.fromkeys(f"{count:,}" for count in (min(counts), max(counts))))
-    text = (f"{each} run{'s' * (max(counts) > 1)} of a cell, paired by seed; "
-            + "the test allows a look after each round, and " * bool(judged["decision"])
-            + "all answers of this page together are 95 % sure.")
-    if first["detectable"]:
-        text += f" Smallest detectable difference: {_percent(first['detectable'])}."
-    if first["coarse"]:
-        text += (" More seeds would not decide it: a run reaches the target somewhere between two "
-                 "evaluations, and these are too far apart.")
-    elif first["seeds"]:
-        text += f" About {first['seeds']} seeds would decide it."
-    return text
+    return (f"{each} run{'s' * (max(counts) > 1)} each, compared seed by seed"
+            + " and tested again after every round" * bool(judged["decision"])
+            + ". With 95 % certainty no answer on this page is wrong.")
 
 
 def _not_reached(judged: Json, names: list[str]) -> str:
@@ -99,7 +100,7 @@ def _ahead(judged: Json, names: list[str]) -> str:
         return f", taking {digits_text(first['time'])}{_span(first)} times as long as {single}"
     against = judged["cells"][1]["against_first"]
     return (f"; {names[1]}, the next, takes {digits_text(against['time'])}{_span(against)} times "
-            "as long" if "time" in against else "")
+            f"as long as {names[0]}" if "time" in against else "")
 
 
 def _surely_slower(judged: Json, names: list[str]) -> str:
@@ -137,26 +138,26 @@ def _answer(judged: Json, names: list[str], decided: bool) -> tuple[str, str]:
                  if all(ends) else "")
     else:
         who = f"{shown[0]} is first"
-    return who + but, "; ".join(filter(None, [who + ahead + but, _surely_slower(judged, names)]))
+    said = who + ahead + but, _surely_slower(judged, names), _not_raced(judged)
+    return who + but, "; ".join(filter(None, said))
 
 
 def headline_of(judged: Json, names: list[str]) -> Headline:
-    certainty, rounds = judged["first"]["certainty"], judged["decision"]
-    badge = BADGES[certainty]
-    if certainty == "not_reached":
-        said = tied(_not_reached(judged, names))
-        return Headline(said, said, certainty, badge)
-    if certainty == "alone":
-        said = tied(f"{names[0]} reached {_goal(judged)} in "
+    certainty, rounds = judged["certainty"], judged["decision"]
+    badge, is_told = BADGES[certainty], certainty in ("sure", "level")
+    decided = rounds["decided"] and certainty != "alone" if rounds else is_told
+    to_go_on = _to_go_on(judged, decided)
+    if certainty in ("not_reached", "alone"):
+        said = tied(_not_reached(judged, names) if certainty == "not_reached" else
+                    f"{names[0]} reached {_goal(judged)} in "
                     f"{time_text(judged['cells'][0]['typical_seconds'])}")
-        return Headline(said, said, certainty, badge)
-    decided = rounds["decided"] if rounds else certainty not in ("open", "too_few")
+        return Headline(said, said, certainty, badge, to_go_on=to_go_on)
     if rounds:
         certainty = "sure" if decided else "open"
         badge = f"{'not ' * (not decided)}decided after {plural(rounds['rounds'], 'round')}"
     short, lead = _answer(judged, names, decided)
     return Headline(lead=tied(lead), short=short, certainty=certainty, badge=badge,
-                    sure=tied(_how_sure(judged)), to_go_on=[] if decided else _to_go_on(judged))
+                    sure=tied(_how_sure(judged)), to_go_on=to_go_on)
 
 
 def _unoccupied(cell: Json) -> float | None:
@@ -181,8 +182,8 @@ def why_of(judged: Json, names: list[str]) -> str:
             "times the time.")
     idle = [_unoccupied(cell), _unoccupied(judged["cells"][0])]
     if None not in idle:
-        text += (f" Of a worker's step, exchange and waiting take {_percent(idle[0])} under "
-                 f"{name} and {_percent(idle[1])} under {names[0]}.")
+        text += (f" Exchange and waiting take {_percent(idle[0])} of a worker's step under "
+                 f"{name}, {_percent(idle[1])} under {names[0]}.")
     return tied(text)
 
 
@@ -196,17 +197,17 @@ def factors_text(cell: Json) -> str:
     return f"{against['time']:.2f} = {against['examples']:.2f} × {against['each']:.2f}"
 
 
-def out_of(cell: Json) -> str:
-    """`out after round 2: at least 3.1 times as long`; empty if the cell was not left out."""
+def out_of(cell: Json, first: str) -> str:
+    """out_text() against the cell named `first`; empty if the cell was not left out."""
     out = cell["left_out"]
-    return out_text(out["round"], out["why"], out["at_least"]) if out else ""
+    return out_text(out["round"], out["why"], out["at_least"], first) if out else ""
 
 
-def standing_text(cell: Json) -> str:
-    """`slower (1.70 to 1.97)`"""
+def standing_text(cell: Json, first: str) -> str:
+    """`slower (1.70 to 1.97)`: compared with the cell named `first`."""
     against = cell["against_first"]
     if cell["left_out"]:
-        return out_of(cell)
+        return out_of(cell, first)
     word = {"first": "first", "slower": "slower", "level": "less than 3 % apart",
             "open": "not decided", "missed": "missed the target",
             "no_claim": "–"}[against["standing"]]

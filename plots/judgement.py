@@ -98,7 +98,7 @@ class LeftOut(NamedTuple):
 
     round: int
     why: str  # slower, precise or missed
-    at_least: float | None  # lower end of the ratio to the leader, if slower
+    at_least: float | None  # lower end of the ratio to the first, if slower
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,14 +115,13 @@ class Cell:
     threads: int  # per worker
     claims_time: bool
     seconds_to_target: float  # geometric mean, or median if a run missed it; ranks cells
-    examples_to_target: float
     seconds_per_example: float  # nan if no run has it
     speed_interval: tuple[float, float]  # of the median, examples per second; nan as above
     tokens_per_example: int | None  # None: examples are not sequences
     mfu: float  # model FLOPs utilisation; nan if unknown
     metric: float  # at the end; nan if no run has it
     bits_per_byte: float  # the same; nan unless examples are sequences of bytes
-    times_single: float  # speed relative to the fastest cell of `single`; nan without one
+    times_single: float  # time to the target relative to `single`; nan if unknown
     count: int
     reached: int
     failed: int
@@ -226,13 +225,12 @@ def _cell(workload: Json, cell: Json, ratio: Ratio | None) -> Cell:
         shows=workload["shows"], threads=cell["cell"]["threads_per_worker"],
         claims_time=cell["claims_time"],
         seconds_to_target=_number(cell["typical_seconds"], math.inf),
-        examples_to_target=_median(cell["examples_to_target"], math.inf),
         seconds_per_example=_median(cell["seconds_per_example"], math.nan),
         speed_interval=_speed_interval(cell["seconds_per_example"]),
         tokens_per_example=cell["tokens_per_example"], mfu=_median(cell["mfu"], math.nan),
         metric=_median(cell["metric"], math.nan),
         bits_per_byte=_median(cell["bits_per_byte"], math.nan),
-        times_single=_number(cell["times_single"], math.nan),
+        times_single=(cell["against_single"] or {}).get("time", math.nan),
         count=cell["count"], reached=cell["reached"], failed=cell["failed"],
         curve=tuple(CurvePoint(one["examples"], one["epoch"], one["seconds"], one["metric"])
                     for one in cell["curve"]),

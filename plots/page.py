@@ -163,7 +163,7 @@ def _view(index: int, judged: Json) -> WorkloadView:
         conditions=_conditions(judged), headline=headline_of(judged, names),
         missed=_missed(judged, names), same_start=_same_start(judged), rates=_rates(judged),
         warnings=judged["warnings"],
-        cells=[cell_row(place, name, style.colour, cell, metric)
+        cells=[cell_row(place, name, style.colour, cell, metric, names[0])
                for place, (name, style, cell)
                in enumerate(zip(names, styles, judged["cells"]), start=1)],
         why=why_of(judged, names),
@@ -185,7 +185,7 @@ def _coverage(judgement: Json) -> str:
     by_count = {cell["count"]: cell["seconds_to_target"]["coverage"]
                 for judged in judgement["workloads"] for cell in judged["cells"]
                 if cell["seconds_to_target"]}
-    return ", ".join(f"{100 * coverage:.4g} % with {plural(count, 'run')}"
+    return ", ".join(f"{100 * coverage:.3g} % ({plural(count, 'run')})"
                      for count, coverage in sorted(by_count.items()))
 
 

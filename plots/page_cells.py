@@ -75,7 +75,7 @@ def _spread(cell: Json) -> str:
                      None if None in times else max(times), time_text)
 
 
-def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
+def _values(place: int, label: str, cell: Json, metric: str, first: str) -> list[Value]:
     time, examples = cell["typical_seconds"], cell["examples_to_target"]
     claims, each = cell["claims_time"], cell["seconds_per_example"]
     end, count = cell["metric"], cell["count"]
@@ -86,15 +86,15 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
     speed, tokens = _middle(each), cell["tokens_per_example"]
     bits = _middle(cell["bits_per_byte"])
     unit = " tokens/s" if tokens else "/s"
-    single, processes = cell["times_single"], cell["cell"]["processes"]
+    single, processes = (cell["against_single"] or {}).get("time"), cell["cell"]["processes"]
     return [
         Value(str(place) if claims else "–", place),
-        Value(label, label, out_of(cell)),
+        Value(label, label, out_of(cell, first)),
         Value(f"{cell['cell']['workers']} × {cell['cell']['threads_per_worker']}",
               cell["cell"]["workers"],
               f"{processes} processes" if processes > 1 else ""),
         Value(time_text(time), time, _spread(cell)) if claims and time is not None else missed,
-        Value(digits_text(1 / single), 1 / single) if single else Value("–", None),
+        Value(digits_text(single), single) if single else Value("–", None),
         Value(f"{cell['reached']} of {count}", cell["reached"] / count,
               ", ".join(filter(None, [failed, f"{left} fell back" if left else ""]))),
         Value(count_text(_middle(examples)), _middle(examples), _interval(examples, count_text)),
@@ -141,14 +141,16 @@ def _times(spans: Json | None) -> str:
     return "–" if spans is None else " / ".join(time_text(span) for span in spans.values())
 
 
-def cell_row(place: int, label: str, colour: str, cell: Json, metric: str) -> CellRow:
+def cell_row(place: int, label: str, colour: str, cell: Json, metric: str, first: str) -> CellRow:
+    """The row of a cell. `first`: the label of the first one."""
     stale = cell["staleness"]
     updates = [f"{cell[key]:,} {word}" for key, word in
                (("updates_dropped", "dropped"), ("lost_updates", "lost")) if cell[key]]
     return CellRow(
         label=label, colour=colour,
-        values=_values(place, label, cell, metric), runs=[_run_row(run) for run in cell["runs"]],
-        factors=factors_text(cell), standing=standing_text(cell),
+        values=_values(place, label, cell, metric, first),
+        runs=[_run_row(run) for run in cell["runs"]],
+        factors=factors_text(cell), standing=standing_text(cell, first),
         bytes="nothing" if not cell["bytes_per_step_counted"] else
               f"{bytes_text(cell['bytes_per_step_computed'])} / "
               f"{bytes_text(cell['bytes_per_step_counted'])}",

@@ -44,9 +44,10 @@ PLOTS = Path(__file__).resolve().parent
 # The figures of each section, drawn for each workload if its records have data for them: NAME of
 # plots/figure_NAME.py, and a sentence that describes the picture.
 RESULT = {
-    "forest": "How many times as long each strategy took to the target. A mark is a run, against "
-              "the run of the same seed (if that has no time, neither has a mark); the tick is "
-              "their mean, the bar its interval, cut at the edge; an arrow leads beyond it.",
+    "forest": "Times to the target, divided by those of the strategy below the axis. Dot: a run, "
+              "divided by the run with the same seed; tick: their mean; bar: where the true mean "
+              "lies (may be cut at the edge); arrow: far longer. “At least” marks a strategy that "
+              "was left out early, because it is certainly slower than the first.",
     "race": "The target's metric against training time, median over runs; grey: the other "
             "strategies.",
 }

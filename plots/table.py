@@ -47,7 +47,7 @@ def _row(label: str, cell: Cell, runs: list[Run]) -> tuple[str, ...]:
         format_time(cell.seconds_to_target),
         _spread(cell, runs),
         f"{cell.reached} of {cell.count}" + (f", {cell.failed} failed" if cell.failed else ""),
-        "-" if math.isnan(cell.times_single) else f"{digits_text(1 / cell.times_single)} x",
+        "-" if math.isnan(cell.times_single) else f"{digits_text(cell.times_single)} x",
     )
 
 
@@ -76,7 +76,8 @@ def render_workload(workload: str, runs: list[Run]) -> str:
     title = f"{workload}: to {first.target_metric} {first.target:g}{unit}"
     lines = [title, *_render([FIRST, *(_row(names[cell], cell, group) for cell, group in order)]),
              "", *_render([WHY, *(_why(names[cell], cell) for cell, _ in order)])]
-    lines += [f"  {names[cell]}: {out_text(*cell.left_out)}" for cell, _ in order if cell.left_out]
+    lines += [f"  {names[cell]}: {out_text(*cell.left_out, names[first]).replace('×', 'x')}"
+              for cell, _ in order if cell.left_out]
     lines += sorted({f"  failed: {run.variant.strategy}, seed {run.seed}: {run.failure}"
                      for run in runs if run.status == "failed"})
     return "\n".join(lines)

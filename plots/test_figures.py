@@ -244,7 +244,7 @@ class ThousandCells(unittest.TestCase):
         self.assertEqual(len(set(looks)), MOST_LINES)
 
 
-def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any) -> Any:
+def judged(certainty: str, *cells: tuple[str, float | None, float]) -> Any:
     """The part of a judgement that headlines use. `cells`: standing, median, factor of each."""
     rows = [{"cell": {"strategy": "single"}, "count": 5, "reached": 5, "claims_time": True,
              "against_first": {"standing": standing, "p": 0.01, "pairs": 5, "time": factor,
@@ -256,9 +256,7 @@ def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any
                               "wait": 0}}
             for standing, median, factor in cells]
     return {"target": {"metric": "accuracy", "value": 60.0}, "cells": rows, "matrices": [],
-            "decision": None,
-            "first": {"certainty": certainty, "ahead": 2.0, "detectable": None, "seeds": None,
-                      "coarse": False, **first}}
+            "decision": None, "certainty": certainty}
 
 
 class Headlines(unittest.TestCase):
@@ -266,54 +264,47 @@ class Headlines(unittest.TestCase):
         sure = judged("sure", ("first", 3.0, 1.0), ("slower", 6.0, 2.0))
         headline = headline_of(sure, ["a", "b"])
         self.assertEqual((headline.lead.replace("\u00a0", " "), headline.badge, headline.to_go_on),
-                         ("a is first; b, the next, takes 2.00 (1.90 to 2.10) times as long; b "
-                          "certainly takes at least 1.9 times as long as a", "sure", []))
-        self.assertIn("5 runs of a cell, paired by seed; all answers", headline.sure)
+                         ("a is first; b, the next, takes 2.00 (1.90 to 2.10) times as long as a; "
+                          "b certainly takes at least 1.9 times as long as a", "sure", []))
+        self.assertIn("5 runs each, compared seed by seed. With 95\u00a0%", headline.sure)
         why = why_of(sure, ["a", "b"])
         self.assertIn("needed 2.50\u00a0times the examples and 0.80\u00a0times the time for "
                       "each, so 2.00\u00a0times the time", why)
-        self.assertIn("exchange and waiting take 25\u00a0%", why)
+        self.assertIn("Exchange and waiting take 25\u00a0%", why)
         self.assertEqual(factors_text(sure["cells"][1]), "2.00 = 2.50 × 0.80")
-        self.assertEqual(standing_text(sure["cells"][1]), "slower (1.90 to 2.10)")
+        self.assertEqual(standing_text(sure["cells"][1], "a"), "slower (1.90 to 2.10)")
         late = judged("sure", ("first", 3.0, 1.0), ("missed", None, 1.0))
         del late["cells"][1]["against_first"]["time"]
         self.assertEqual(headline_of(late, ["a", "b"]).lead, "a is first")
 
     def test_name_all_that_cannot_be_told_apart(self) -> None:
-        open_ = judged("open", ("first", 3.0, 1.0), ("open", 3.1, 1.03), ("slower", 6.0, 2.0),
-                       detectable=0.12, seeds=9)
+        open_ = judged("open", ("first", 3.0, 1.0), ("open", 3.1, 1.03), ("slower", 6.0, 2.0))
         headline = headline_of(open_, ["a", "b", "c"])
         self.assertEqual((headline.short, headline.badge),
                          ("a leads, but b may take no longer",
                           "too few runs to be sure who is first"))
         self.assertEqual(headline.lead.replace("\u00a0", " "),
-                         "a leads; b, the next, takes 1.03 (0.93 to 1.13) times as long, but b may "
-                         "take no longer; c certainly takes at least 1.9 times as long as a")
-        self.assertIn("Smallest detectable difference: 12\u00a0%. About 9 seeds would decide it.",
-                      headline.sure)
-        many = judged("open", *[("first" if i == 0 else "open", 3.0, 1.0) for i in range(9)],
-                      coarse=True)
-        headline = headline_of(many, list("abcdefghi"))
-        self.assertIn("More seeds would not decide it", headline.sure)
-        self.assertNotIn("would decide it.", headline.sure)
+                         "a leads; b, the next, takes 1.03 (0.93 to 1.13) times as long as a, but "
+                         "b may take no longer; c certainly takes at least 1.9 times as long as a")
+        many = judged("open", *[("first" if i == 0 else "open", 3.0, 1.0) for i in range(9)])
         for against in open_["cells"][1]["against_first"], judged(
                 "open", ("first", 3.0, 1.0), ("open", 3.1, 1.03))["cells"][1]["against_first"]:
             cell = {"against_first": against, "left_out": None}
-            self.assertTrue(standing_text(cell).startswith("not decided ("))
+            self.assertTrue(standing_text(cell, "a").startswith("not decided ("))
             against.update(low=1e-3, high=230236293.0)  # too wide to be useful
-            self.assertEqual(standing_text(cell), "not decided")
+            self.assertEqual(standing_text(cell, "a"), "not decided")
         self.assertEqual(why_of(many, list("abcdefghi")), "")
 
     def test_say_what_is_missing(self) -> None:
-        few = headline_of(judged("too_few", ("first", 3.0, 1.0), ("open", 6.0, 2.0)), ["a", "b"])
-        self.assertEqual(few.badge, "too few runs to compare")
-        self.assertEqual(few.to_go_on, [])
-        for certainty in ("too_few", "open"):
-            cut = judged(certainty, ("first", 3.0, 1.0), ("open", 6.0, 2.0), seeds=5)
-            cut["matrices"] = [{"missing": 24, "seconds": 700.0, "tuned": "",
-                                "command": "regatta matrix --tier quick --resume"}]
-            self.assertEqual(headline_of(cut, ["a", "b"]).to_go_on,
-                             [("24 runs, about 11.7 min", "regatta matrix --tier quick --resume")])
+        cut = judged("open", ("first", 3.0, 1.0), ("open", 6.0, 2.0))
+        self.assertEqual(headline_of(cut, ["a", "b"]).to_go_on, [])
+        rests = {24: "regatta matrix --tier quick --resume",
+                 0: "regatta matrix --tier quick --decide --resume"}
+        cut["matrices"] = [{"missing": missing, "seconds": 700.0, "tuned": "", "command": command}
+                           for missing, command in rests.items()]
+        self.assertEqual(headline_of(cut, ["a", "b"]).to_go_on,
+                         [("24 runs, about 11.7 min", rests[24]),
+                          ("until it is decided", rests[0])])
         alone = headline_of(judged("alone", ("first", 3.0, 1.0)), ["a"])
         self.assertEqual(alone.lead.replace("\u00a0", " "), "a reached accuracy 60 % in 3.00 s")
         missed = headline_of(judged("not_reached", ("missed", None, 1.0)), ["a"])

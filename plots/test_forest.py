@@ -20,8 +20,9 @@ from table import render_table
 from test_figures import judged, some_records
 from wording import least_text
 
-PACES = {"all_reduce": 1.0, "single": 1.3, "in_graph": 1.6, "pipeline": 4.0, "diloco": 1.0}
-OUT = {"pipeline": (2, "slower", 3.12), "diloco": (3, "missed", None)}
+PACES = {"all_reduce": 1.0, "single": 1.3, "in_graph": 6.5, "pipeline": 40.0, "diloco": 1.0}
+OUT = {"in_graph": (4, "slower", 5.9), "pipeline": (2, "slower", 31.2),
+       "diloco": (3, "missed", None)}
 
 
 def raced(*records: dict[str, Any], **left_out: tuple[int, str, float | None]) -> list[Run]:
@@ -82,25 +83,26 @@ class Race(unittest.TestCase):
         whole = [line for line in axes.get_lines() if line.get_linewidth() == 6]
         self.assertEqual(whole, [])
 
-    def test_show_cells_that_were_left_out_as_arrows_to_the_edge_with_the_reason(self) -> None:
+    def test_say_why_cells_were_left_out_with_arrows_to_the_edge_for_those_far_off(self) -> None:
         figure = figure_forest.draw(raced(*five_records(), **OUT))
         (axes,) = figure.axes
         arrows = {unquote(text.arrow_patch.get_gid()): text for text in axes.texts
                   if text.arrow_patch and text.arrow_patch.get_gid()}
         (title,) = arrows
         self.assertEqual(title,
-                         "hover:pipeline:pipeline: out after round 2: at least 3.1× as long")
+                         "hover:pipeline:pipeline: at least 31× all_reduce")
         (x, _), (start, _) = arrows[title].xy, arrows[title].xyann
         self.assertGreater(x, 1)  # beyond the edge
         self.assertGreater(start, 0.5)
         said = [text.get_text() for text in axes.texts]
-        self.assertIn("out after round 3: misses the target", said)
+        self.assertIn("misses the target", said)
+        self.assertIn("at least 5.9× all_reduce", said)  # near: without an arrow
         names = [text for text in said if text in PACES]
         self.assertEqual(names, ["all_reduce", "single", "in_graph", "pipeline", "diloco"])
 
     def test_of_the_terminal_say_why_a_cell_was_left_out(self) -> None:
         text = render_table(raced(*five_records(), **OUT))
-        self.assertIn("\n  pipeline: out after round 2: at least 3.1 times as long\n", text)
+        self.assertIn("\n  pipeline: left out after round 2: at least 31x all_reduce\n", text)
 
     def test_of_the_race_name_at_most_five_curves_at_their_ends(self) -> None:
         records = [made_up_record("resnet9_thin", strategy, 1, pace=1 + place / 10)
@@ -158,7 +160,7 @@ class Decisions(unittest.TestCase):
     def lead(self, made: Any) -> str:
         headline = headline_of(made, list("abcdefgh"[:len(made["cells"])]))
         for text in (headline.lead, headline.badge, headline.sure,
-                     *(standing_text(cell) for cell in made["cells"] if cell["left_out"])):
+                     *(standing_text(cell, "a") for cell in made["cells"] if cell["left_out"])):
             self.assertNotRegex(text, "too few|not enough")
         self.assertEqual(headline.badge,
                          f"{'' if made['decision']['decided'] else 'not '}decided after 7 rounds")
@@ -172,8 +174,8 @@ class Decisions(unittest.TestCase):
             "take at least 1.1 times as long as a")
         self.assertEqual(
             self.lead(decision(True, ("first", 1.0, None), slower[0], reference=0)),
-            "a is first; b, the next, takes 1.30 (1.20 to 1.40) times as long; b certainly takes "
-            "at least 1.1 times as long as a")
+            "a is first; b, the next, takes 1.30 (1.20 to 1.40) times as long as a; b certainly "
+            "takes at least 1.1 times as long as a")
 
     def test_lead_with_a_group_that_shares_first_place(self) -> None:
         made = decision(True, ("first", 1.0, None), ("open", 1.01, (5, "precise", None)),
@@ -191,14 +193,25 @@ class Decisions(unittest.TestCase):
                          "a leads, taking 0.91 (0.83 to 1.00) times as long as b, but b may take "
                          "no longer; d certainly takes at least 3.1 times as long as a")
 
+    def test_say_how_to_go_on_until_it_is_decided(self) -> None:
+        command = "regatta matrix --tier quick --out out --decide --resume"
+        for decided, steps in ((True, []), (False, [("until it is decided", command)])):
+            made = decision(decided, ("first", 1.0, None), ("open", 1.1, None))
+            made["matrices"] = [{"missing": 0, "seconds": 0.0, "tuned": "", "command": command}]
+            self.assertEqual(headline_of(made, ["a", "b"]).to_go_on, steps)
+            made["matrices"][0]["missing"] = 14
+            headline = headline_of(made, ["a", "b"])
+            self.assertTrue(headline.lead.endswith("; not raced: 14 others"), headline.lead)
+            self.assertEqual(headline.to_go_on, steps or [("with the others", command)])
+
     def test_say_why_a_cell_was_left_out(self) -> None:
         made = decision(True, ("first", 1.0, None), ("slower", 3.4, (2, "slower", 3.19)),
                         ("open", 1.0, (4, "precise", None)), ("missed", 1.0, (3, "missed", None)))
-        self.assertEqual([standing_text(cell) for cell in made["cells"]],
+        self.assertEqual([standing_text(cell, "a") for cell in made["cells"]],
                          ["first (0.90 to 1.10)",
-                          "out after round 2: at least 3.1 times as long",
-                          "out after round 4: known precisely enough",
-                          "out after round 3: misses the target"])
+                          "left out after round 2: at least 3.1× a",
+                          "left out after round 4: known precisely enough",
+                          "left out after round 3: misses the target"])
 
     def test_rounds_lower_bounds_down(self) -> None:
         self.assertEqual([least_text(value) for value in (1.009, 1.099, 1.1, 3.19, 86.9)],

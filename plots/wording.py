@@ -4,6 +4,7 @@
 import math
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 MOST_COUNTS = 5
 
@@ -93,8 +94,12 @@ def least_text(value: float) -> str:
     return f"{math.floor(value * 10**places + 1e-9) / 10**places:.{places}f}"
 
 
-def out_text(round_: int, why: str, at_least: float | None, unit: str = " times as long") -> str:
-    """`out after round 2: at least 3.1 times as long`"""
-    reason = {"slower": f"at least {least_text(at_least or 1)}{unit}",
-              "precise": "known precisely enough", "missed": "misses the target"}[why]
-    return f"out after round {round_}: {reason}"
+def reason_text(why: str, at_least: float | None, first: str) -> str:
+    """`at least 3.1× single`, if `single` is the first: why a matrix raced a cell no further."""
+    return {"slower": f"at least {least_text(at_least or 1)}× {first}",
+            "precise": "known precisely enough", "missed": "misses the target"}[why]
+
+
+def out_text(round_: int, *reason: Any) -> str:
+    """`left out after round 2: at least 3.1× single`. `reason`: as for reason_text()"""
+    return f"left out after round {round_}: {reason_text(*reason)}"

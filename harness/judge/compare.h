@@ -92,6 +92,9 @@ std::vector<CellComparison> compare(const Measurements& base, const Measurements
 std::vector<CellComparison> compare_once(const Measurements& base, const Measurements& head,
                                          const CompareOptions& options);
 
+/// Says that the numbers of runs were chosen by different rules; empty if all were by one.
+std::string note_on_stopping(const Measurements& base, const Measurements& head);
+
 enum class CompareFormat { Text, Markdown, Json };
 
 struct CompareRequest {

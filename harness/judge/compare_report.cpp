@@ -198,9 +198,25 @@ Measurements measurements_in(const std::string& path) {
 
 }  // namespace
 
+std::string note_on_stopping(const Measurements& base, const Measurements& head) {
+  const auto rounds = [](const Measurements& side) {
+    return std::ranges::count_if(side.runs, [](const FinishedRun& run) { return run.has_round; });
+  };
+  const std::size_t from = base.runs.size(), to = head.runs.size();
+  const auto some = static_cast<std::size_t>(rounds(base) + rounds(head));
+  if (some == 0 || some == from + to) return "";
+  return fmt::format(
+      "runs differ in their stopping rule: {} of {} in base and {} of {} in head are of a race "
+      "with --decide; the intervals assume numbers of runs that were fixed before",
+      rounds(base), from, rounds(head), to);
+}
+
 int run_compare(const CompareRequest& request) {
-  const std::vector<CellComparison> cells =
-      compare(measurements_in(request.base), measurements_in(request.head), request.options);
+  const Measurements base = measurements_in(request.base), head = measurements_in(request.head);
+  if (const std::string note = note_on_stopping(base, head); !note.empty()) {
+    fmt::print(stderr, "regatta: warning: {}\n", note);
+  }
+  const std::vector<CellComparison> cells = compare(base, head, request.options);
   switch (request.format) {
     case CompareFormat::Text: print_text(cells); break;
     case CompareFormat::Markdown: print_markdown(cells); break;

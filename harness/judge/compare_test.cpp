@@ -241,6 +241,17 @@ TEST(Compare, NamesTheSlowerBenchmark) {
   EXPECT_EQ(cells[2].speed.verdict, Verdict::NotMeasured);
 }
 
+TEST(Compare, SaysWhichRunsStoppedByAnotherRule) {
+  Measurements fixed{.runs = timed_runs("a", kTimes, kExamples)};
+  Measurements decided = fixed;
+  for (FinishedRun& run : decided.runs) run.has_round = true;
+  EXPECT_EQ(note_on_stopping(fixed, fixed), "");
+  EXPECT_EQ(note_on_stopping(decided, decided), "");
+  EXPECT_TRUE(note_on_stopping(fixed, decided)
+                  .starts_with("runs differ in their stopping rule: 0 of 8 in base and 8 of 8 in "
+                               "head are of a race with --decide"));
+}
+
 class ComparedFolders : public testing::Test {
  protected:
   /// Eight repetitions around `nanoseconds` in FOLDER/benchmarks/loop.json.

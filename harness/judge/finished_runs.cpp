@@ -54,6 +54,7 @@ std::optional<FinishedRun> finished_run(record::Record record) {
                   .cores = cores_of(record),
                   .has_all_cores = cores_of(record) >= most_cores_of(record.machine),
                   .has_quorum = record.step_examples.has_value(),
+                  .has_round = record.round.has_value(),
                   .checksums = record.checksums,
                   .status = record.status,
                   .is_cancelled = record::is_cancelled(record),

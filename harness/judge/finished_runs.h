@@ -23,6 +23,7 @@ struct FinishedRun {
   std::int64_t cores = 0;       ///< number of cores that it used on each host
   bool has_all_cores = true;    ///< these are all that it found
   bool has_quorum = false;      ///< a step uses only the first gradients to arrive
+  bool has_round = false;       ///< its matrix raced until it was decided (`--decide`)
   record::Checksums checksums;  ///< empty in records without them
   record::Status status = record::Status::Failed;
   bool is_cancelled = false;

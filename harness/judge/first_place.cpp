@@ -142,12 +142,8 @@ std::optional<Contest> contest_of(WorkloadJudgement& workload) {
   }
   if (end == cells.begin() || std::isinf(cells.front().typical_seconds)) return std::nullopt;
   cells.front().against_first.standing = Standing::First;
-  workload.first.certainty = Certainty::Alone;
-  workload.first.group = 1;
+  workload.certainty = Certainty::Alone;
   if (end - cells.begin() == 1) return std::nullopt;
-  if (const double first = cells[0].typical_seconds; first > 0) {
-    workload.first.ahead = cells[1].typical_seconds / first;
-  }
   Contest contest{.workload = &workload, .others = {&cells[1]}};
   for (auto cell = cells.begin() + 2; cell < end; ++cell) {
     if (workload.rounds || std::isfinite(cell->typical_seconds)) contest.others.push_back(&*cell);
@@ -206,23 +202,6 @@ void hold_against(const Contest& contest, CellJudgement& cell) {
   if (is_narrow) against.standing = Standing::Level;
 }
 
-/// Finds the difference that these runs could show, and the seeds that would separate the group.
-void look_ahead(const Contest& contest, const CellJudgement& cell) {
-  FirstPlace& first = contest.workload->first;
-  const AgainstFirst& against = cell.against_first;
-  if (!against.ratio || against.standing == Standing::Level) return;
-  if (contest.stopping() == Stopping::Rounds) return;  // more rounds follow from --resume
-  const double shown = against.ratio->time.value / against.interval->low - 1;
-  first.detectable = std::max(first.detectable.value_or(0), shown);
-  // A smaller difference does not matter, but must then be shown to be smaller.
-  const double difference = std::abs(std::log(against.ratio->time.value));
-  const double distance = std::max(difference, contest.that_matters() - difference);
-  const std::optional<std::size_t> seeds =
-      pairs_for(against.ratio->time, distance, contest.at(against.ratio->time));
-  first.coarse |= !seeds;
-  first.seeds = std::max(first.seeds.value_or(0), seeds.value_or(0));
-}
-
 bool is_told(const CellJudgement* cell) {
   return cell->against_first.standing == Standing::Slower ||
          cell->against_first.standing == Standing::Missed;
@@ -230,16 +209,9 @@ bool is_told(const CellJudgement* cell) {
 
 Certainty certainty_of(const Contest& contest) {
   const auto& others = contest.others;
-  const bool enough = std::any_of(others.begin(), others.end(), [&](const CellJudgement* cell) {
-    return has_enough_runs(contest.first(), *cell);
-  });
-  if (!enough) return Certainty::TooFew;
   const bool only = others.front()->against_first.standing == Standing::Missed;
   if (only) return others.front()->against_first.p < kAlpha ? Certainty::Sure : Certainty::Open;
-  if (std::all_of(others.begin(), others.end(), is_told)) {
-    const double ahead = contest.workload->first.ahead.value_or(1);
-    return std::log(ahead) >= contest.that_matters() ? Certainty::Sure : Certainty::Close;
-  }
+  if (std::all_of(others.begin(), others.end(), is_told)) return Certainty::Sure;
   const bool level = std::all_of(others.begin(), others.end(), [](const CellJudgement* cell) {
     return is_told(cell) || cell->against_first.standing == Standing::Level;
   });
@@ -309,15 +281,6 @@ void rank(std::vector<CellJudgement>& cells) {
   };
   std::stable_sort(cells.begin(), cells.end(),
                    [&](const auto& a, const auto& b) { return order(a) < order(b); });
-  double single = kInfinity;
-  for (const CellJudgement& cell : cells) {
-    if (cell.runs.front()->cell.strategy != "single") continue;
-    single = std::min(single, cell.typical_seconds);
-  }
-  for (CellJudgement& cell : cells) {
-    const double own = cell.typical_seconds;
-    if (std::isfinite(single) && std::isfinite(own) && own > 0) cell.times_single = single / own;
-  }
 }
 
 void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
@@ -335,15 +298,8 @@ void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
     const bool both_kinds =
         contest.stopping() == Stopping::Fixed && paired > 0 && paired < std::ssize(contest.others);
     contest.alpha = kAlpha / static_cast<double>(contests.size()) / (both_kinds ? 2 : 1);
-    FirstPlace& first = contest.workload->first;
-    first.confidence = 1 - contest.alpha;
     for (CellJudgement* other : contest.others) hold_against(contest, *other);
-    first.certainty = certainty_of(contest);
-    for (const CellJudgement* other : contest.others) {
-      if (is_told(other)) continue;
-      ++first.group;
-      look_ahead(contest, *other);
-    }
+    contest.workload->certainty = certainty_of(contest);
     compare_with_single(contest);
   }
   for (WorkloadJudgement& workload : workloads) note_left_out(workload);

@@ -24,7 +24,7 @@
 
 namespace regatta::judge {
 
-/// Sorts the cells, the fastest to the target first, and sets typical_seconds and times_single.
+/// Sorts the cells, the fastest to the target first, and balances typical_seconds over the seeds.
 /// Ties are broken by the share of runs that reached the target, then by speed.
 void rank(std::vector<CellJudgement>& cells);
 

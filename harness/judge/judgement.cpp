@@ -128,8 +128,10 @@ void warn_of_noise(const WorkloadJudgement& workload, std::vector<std::string>& 
   const double spread = spread_of(*widest);
   warnings.push_back(fmt::format(
       "the machine was noisy: {}{}{}", ceiling,
-      spread > 1 ? fmt::format("speeds of equal runs differ by up to {:.0f} % ({})",
-                               100 * (spread - 1), widest->runs.front()->cell.strategy)
+      spread > 1 ? fmt::format("speeds of equal runs differ by up to {} ({})",
+                               spread < 2 ? fmt::format("{:.0f} %", 100 * (spread - 1))
+                                          : fmt::format("a factor of {:.0f}", spread),
+                               widest->runs.front()->cell.strategy)
                  : "no two runs are equal",
       load ? fmt::format(", load of other programs up to {:.1f} before a run and {:.1f} after",
                          load->before, load->after)
@@ -186,17 +188,21 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
 }
 
 /// Warns where the runs of a workload differ in the rule by which their number was chosen.
-void warn_of_stopping(const WorkloadJudgement& workload, std::vector<std::string>& warnings) {
-  std::int64_t with_round = 0, fixed = 0;
-  for (const CellJudgement& cell : workload.cells) {
-    for (const record::Record* run : cell.runs) ++(run->round ? with_round : fixed);
+void warn_of_stopping(const std::vector<WorkloadJudgement>& workloads,
+                      std::vector<std::string>& warnings) {
+  std::vector<std::string> mixed;
+  for (const WorkloadJudgement& workload : workloads) {
+    std::set<bool> rules;
+    for (const CellJudgement& cell : workload.cells) {
+      for (const record::Record* run : cell.runs) rules.insert(run->round.has_value());
+    }
+    if (rules.size() > 1) mixed.push_back(workload.cells.front().runs.front()->cell.workload);
   }
-  if (with_round == 0 || fixed == 0) return;
+  if (mixed.empty()) return;
   warnings.push_back(fmt::format(
-      "{}: {} of a matrix that decides, and {} of a number fixed before: all are judged by the "
-      "test for rounds, which holds for both",
-      workload.cells.front().runs.front()->cell.workload, system::plural(with_round, "run"),
-      fixed));
+      "{}: some runs are of a race until it was decided (--decide), others of a fixed number of "
+      "seeds; all are judged by the test of --decide, which holds for both",
+      fmt::join(mixed, ", ")));
 }
 
 /// Runs by workload, then by cell, in the order of the records.
@@ -233,10 +239,8 @@ std::string_view to_string(Certainty certainty) {
   switch (certainty) {
     case Certainty::NotReached: return "not_reached";
     case Certainty::Alone: return "alone";
-    case Certainty::TooFew: return "too_few";
     case Certainty::Open: return "open";
     case Certainty::Level: return "level";
-    case Certainty::Close: return "close";
     case Certainty::Sure: return "sure";
   }
   return "unknown";
@@ -262,10 +266,10 @@ Judgement judge_races(std::span<const record::Record> records) {
     rank(workload.cells);
     workload.same_start = compare_starts(workload);
     workload.warnings = warnings_of(workload);
-    warn_of_stopping(workload, judgement.warnings);
     (is_race(workload) ? judgement.workloads : judgement.measurements)
         .push_back(std::move(workload));
   }
+  warn_of_stopping(judgement.workloads, judgement.warnings);
   std::stable_partition(
       judgement.workloads.begin(), judgement.workloads.end(), [](const WorkloadJudgement& each) {
         const record::Record& run = *each.cells.front().runs.front();

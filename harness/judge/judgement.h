@@ -92,7 +92,7 @@ std::string_view to_string(Standing standing);
 struct AgainstFirst {
   Standing standing = Standing::NoClaim;
   std::optional<PairedRatio> ratio;       ///< empty if a run missed its target
-  std::optional<RatioInterval> interval;  ///< interval of `ratio`'s time, at FirstPlace::confidence
+  std::optional<RatioInterval> interval;  ///< interval of `ratio`'s time
   double p = 1;                           ///< two-sided, corrected over the whole report
 };
 
@@ -125,7 +125,6 @@ struct CellJudgement {
   std::optional<MedianInterval> seconds_to_target;         ///< on the training clock
   std::optional<MedianInterval> full_seconds_to_target;    ///< on the full clock
   std::optional<MedianInterval> result_seconds_to_target;  ///< on the result clock, if recorded
-  std::optional<MedianInterval> seconds_before_target;     ///< at the evaluation before the target
   std::optional<MedianInterval> examples_to_target;
   std::optional<MedianInterval> seconds_per_example;
   std::optional<std::int64_t> tokens_per_example;  ///< empty: examples are not sequences
@@ -137,7 +136,6 @@ struct CellJudgement {
   AgainstFirst against_first;
   std::optional<LeftOut> left_out;
   std::optional<AgainstSingle> against_single;  ///< empty without `single`, or if a run missed
-  std::optional<double> times_single;           ///< speed relative to the fastest cell of `single`
   /// Parts of a step, as in kStepParts: means over the steps of all workers and runs.
   std::array<double, kStepParts.size()> step_seconds{};
   double bytes_per_step_computed = 0;         ///< from the graph
@@ -157,25 +155,12 @@ CellJudgement judge_cell(std::vector<const record::Record*> runs);
 enum class Certainty {
   NotReached,  ///< no cell's median run reached the target
   Alone,       ///< there is no other cell to compare with
-  TooFew,      ///< too few runs to show any difference
   Open,        ///< the runs do not decide whether some cells are slower
   Level,       ///< each other cell is slower, or level with the first
-  Close,       ///< all others are slower, but the second by too little to matter
-  Sure,        ///< all others are slower, the second by a difference that matters
+  Sure,        ///< all others are slower
 };
 /// Returns the JSON word: `not_reached`, `alone`, ...
 std::string_view to_string(Certainty certainty);
-
-/// The first cell of a workload's ranking compared with the others.
-struct FirstPlace {
-  Certainty certainty = Certainty::NotReached;
-  std::size_t group = 0;             ///< number of cells: the first and those not certainly slower
-  std::optional<double> ahead;       ///< the second's time / the first's; may be infinite
-  double confidence = 0;             ///< level of one interval, for 95 % of all together
-  std::optional<double> detectable;  ///< the smallest difference that the group's runs would show
-  std::optional<std::size_t> seeds;  ///< number of seeds that would decide, at this spread
-  bool coarse = false;               ///< no number of seeds decides: evaluations are too sparse
-};
 
 /// Whether all cells started from the same weights and consumed the same examples in the same
 /// order.
@@ -186,7 +171,7 @@ struct SameStart {
 
 struct WorkloadJudgement {
   std::vector<CellJudgement> cells;  ///< the fastest to the target first; `independent` last
-  FirstPlace first;
+  Certainty certainty = Certainty::NotReached;
   std::optional<RoundsOfRace> rounds;  ///< empty if the number of runs was fixed before the race
   SameStart same_start;
   std::vector<std::string> warnings;

@@ -65,11 +65,6 @@ void measure_target(CellJudgement& cell) {
   });
   cell.examples_to_target = median_over(
       cell, [](const record::Record& run) -> Number { return scaled(run.examples_to_target, 1); });
-  cell.seconds_before_target = median_over(cell, [](const record::Record& run) -> Number {
-    const auto crossing = crossing_of(run);
-    if (!crossing) return kInfinity;
-    return crossing->before ? static_cast<double>(crossing->before->training_time_ns) * kNs : 0;
-  });
 }
 
 void measure_speed(CellJudgement& cell) {

@@ -41,7 +41,6 @@ Json object_of(const T& part) {
 }
 
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-Json finite(const std::optional<double>& value) { return value ? finite(*value) : Json(nullptr); }
 
 /// Converts the run's cell to JSON as in the record, without the seed.
 Json cell_json(const record::Record& run) {
@@ -207,16 +206,6 @@ Json to_json(const std::optional<RoundsOfRace>& rounds) {
           {"precision", rounds->precision}};
 }
 
-Json to_json(const FirstPlace& first) {
-  return {{"certainty", to_string(first.certainty)},
-          {"group", first.group},
-          {"ahead", finite(first.ahead)},
-          {"confidence", first.confidence},
-          {"detectable", finite(first.detectable)},
-          {"seeds", plain(first.seeds)},
-          {"coarse", first.coarse}};
-}
-
 Json to_json(const CellJudgement& cell) {
   Json runs = Json::array();
   for (const record::Record* run : cell.runs) runs.push_back(run_json(*run));
@@ -227,7 +216,6 @@ Json to_json(const CellJudgement& cell) {
           {"held", cell.held},
           {"failed", cell.failed},
           {"seconds_to_target", to_json(cell.seconds_to_target)},
-          {"seconds_before_target", to_json(cell.seconds_before_target)},
           {"full_seconds_to_target", to_json(cell.full_seconds_to_target)},
           {"result_seconds_to_target", to_json(cell.result_seconds_to_target)},
           {"examples_to_target", to_json(cell.examples_to_target)},
@@ -241,7 +229,6 @@ Json to_json(const CellJudgement& cell) {
           {"against_first", to_json(cell.against_first)},
           {"against_single", to_json(cell.against_single)},
           {"left_out", to_json(cell.left_out, cell.against_first)},
-          {"times_single", finite(cell.times_single)},
           {"step_seconds", step_json(cell)},
           {"bytes_per_step_computed", cell.bytes_per_step_computed},
           {"bytes_per_step_counted", cell.bytes_per_step_counted},
@@ -302,7 +289,7 @@ Json to_json(const WorkloadJudgement& workload) {
           {"machine", object_of(record.machine)},
           {"virtual_time", record.simulated.has_value()},
           {"software", software_of(workload)},
-          {"first", to_json(workload.first)},
+          {"certainty", to_string(workload.certainty)},
           {"decision", to_json(workload.rounds)},
           {"same_start",
            {{"compared", workload.same_start.compared}, {"differs", workload.same_start.differs}}},

@@ -16,7 +16,7 @@ namespace regatta::judge {
 struct WorkloadNotes {
   std::int64_t missing = 0;  ///< number of missing runs
   double seconds = 0;        ///< expected time of the missing runs; 0: unknown
-  std::string command;       ///< the command that performs the missing runs
+  std::string command;       ///< the command that performs the missing runs, or adds more seeds
   std::string tuned;         ///< the chosen settings and their basis; empty if none
 };
 

@@ -11,6 +11,7 @@
 #include "harness/judge/first_place_test.h"
 #include "harness/judge/paired_ratio.h"
 #include "harness/matrix/decided_race_for_test.h"
+#include "harness/matrix/resume_command.h"
 #include "kernels/base/error.h"
 
 namespace regatta::matrix {
@@ -63,7 +64,6 @@ TEST(Decision, EndsAtThePrecisionWhereCellsAreEquallyFast) {
   EXPECT_TRUE(decided.race.rounds->is_decided);
   EXPECT_LT(decided.race.rounds->rounds, 12);
   EXPECT_EQ(cell_of(decided, "s1").against_first.standing == Standing::Slower, false);
-  EXPECT_EQ(decided.race.first.group, 3U);
 }
 
 TEST(Decision, IsOpenAtTheLastSeedIfTheRunsDoNotDecide) {
@@ -125,7 +125,15 @@ TEST(Decision, SaysThatRunsDifferInTheirStoppingRule) {
   EXPECT_TRUE(judge::judge_races(records).warnings.empty());
   records.front().round.reset();
   EXPECT_THAT(judge::judge_races(records).warnings,
-              testing::ElementsAre(HasSubstr("1 of a number fixed before")));
+              testing::ElementsAre(HasSubstr("others of a fixed number of seeds")));
+}
+
+TEST(Decision, IsContinuedByACommandIfMoreSeedsMayMakeIt) {
+  MatrixPlan plan{.seeds = {1, 2}};
+  const MatrixRequest request{.file = "x.toml", .seeds = 2};
+  EXPECT_EQ(decide_command(request, plan), "regatta matrix x.toml --out out --decide --resume");
+  add_seeds(plan);
+  EXPECT_EQ(decide_command(request, plan), "");
 }
 
 TEST(Decision, HasRoundsThatGrowByHalf) {

@@ -308,9 +308,14 @@ void MatrixLeg::say_what_was_left_out() const {
 void MatrixLeg::leave_notes() const {
   if (!races()) return;
   judge::MatrixNotes notes;
+  std::set<std::string> going_on;  // workloads that --resume races on
+  for (const PlannedRun& run : missing_) {
+    if (is_needed(run)) going_on.insert(plan_.cells[run.cell].workload);
+  }
   for (const MatrixCell& cell : plan_.cells) {
     judge::WorkloadNotes& own = notes[cell.workload];
-    own.command = resume_command(request_, std::nullopt);
+    own.command = going_on.contains(cell.workload) ? resume_command(request_, std::nullopt)
+                                                   : decide_command(request_, plan_);
     if (const auto tuned = leg_.tuned.find(cell.workload); tuned != leg_.tuned.end()) {
       own.tuned = tuned->second;
     }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "harness/judge/paired_ratio.h"
 #include "harness/system/command_text.h"
 
 namespace regatta::matrix {
@@ -37,6 +38,13 @@ std::string resume_command(const MatrixRequest& request, const std::optional<std
   if (within) flags.insert(flags.end(), {"--within", *within});
   flags.emplace_back("--resume");
   return command_with(request, flags);
+}
+
+std::string decide_command(MatrixRequest request, const MatrixPlan& plan) {
+  if (plan.seeds.size() >= judge::kMostSeedsToDecide) return "";
+  request.until = MatrixRequest::Until::Decided;
+  request.seeds.reset();
+  return resume_command(request, std::nullopt);
 }
 
 }  // namespace regatta::matrix

@@ -71,6 +71,24 @@ class Within(unittest.TestCase):
         first = records_in(folder.out)[len(lines) - 1]["cell"]
         self.assertEqual((first["strategy"], first["seed"]), ("async_shared", 1))
 
+    def test_a_run_that_would_end_after_the_time_limit_is_skipped(self) -> None:
+        folder = Folder(LONG)
+        self.assertEqual(folder.run("--seeds", "1").returncode, 0)
+        records = records_in(folder.out)
+        self.assertEqual(records[-1]["cell"]["strategy"], "async_shared")
+        records[-1]["full_ns"] = 10**12  # its next run may take 1,000 s, too
+        (folder.out / "records.jsonl").write_text(
+            "".join(json.dumps(record) + "\n" for record in records))
+        (note,) = json.loads((folder.out / "matrix.json").read_text()).values()
+        self.assertEqual(note["command"],
+                         f"regatta matrix {folder.file} --out {folder.out} --decide --resume")
+        ran = folder.run("--decide", "--resume", "--seeds", "3", "--within", "100s")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        seeds = seeds_of(folder)
+        self.assertEqual(seeds.pop("async_shared"), [1])
+        self.assertTrue(any(len(own) > 1 for own in seeds.values()), seeds)
+        self.assertIn("\nto go on: ", ran.stdout)  # it is needed
+
     def test_a_failed_run_counts_although_the_time_is_up(self) -> None:
         folder = Folder('[[race]]\nworkload = "parabola"\nsteps = 500000\n'
                         'rate_scale = [1e30, 1]\n')
