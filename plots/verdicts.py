@@ -22,7 +22,7 @@ from program import ROOT, Json, judge
 from strategies import PlotsError
 from wording import listed, plural
 
-RACE = "results/epyc-2-cores/quick"  # has race.png
+RACE = "results/epyc-zen4-2-cores/quick"  # has race.png
 # Folders by machine. The first folder that has evidence for a claim decides it.
 CLAIMS = (("results/xeon-2-cores/claims", "results/xeon-2-cores/exchanges_two_workers"),
           ("results/epyc-zen3-2-cores/claims", "results/epyc-zen3-2-cores/exchanges"))
@@ -53,13 +53,17 @@ def _threads(cells: list[Json]) -> str:
           f"with {share[1]}" for share, _ in others)])
 
 
+def _is_short(judged: Json) -> bool:
+    return sum(judged["cells"][0]["step_seconds"].values()) < SHORT_STEP
+
+
 def _verdict(judged: Json) -> str:
     """Text: the first strategies on a workload, the certainty, and those that missed the target."""
     names, target = cell_labels(judged), judged["target"]
     headline = headline_of(judged, names)
     text = f"**{judged['workload']}** to {target['metric']} {target['value']:g}"
     text += " %" * (target["metric"] == "accuracy")
-    if sum(judged["cells"][0]["step_seconds"].values()) < SHORT_STEP:
+    if _is_short(judged):
         text += " (a step takes microseconds, so this shows the overhead of strategies)"
     text += f": {headline.lead} ({headline.badge})."
     missed = [f"{name} in {cell['count'] - cell['reached']} of {cell['count']} runs"
@@ -69,15 +73,15 @@ def _verdict(judged: Json) -> str:
 
 
 def race_text(judgement: Json) -> str:
-    """The picture of a race and its caption: first workloads of images, then the parabola, which
-    shows the cost of a step."""
-    workloads = sorted(judgement["workloads"], key=lambda one: one["target"]["metric"] == "loss")
+    """The picture of a race and its caption: the parabola, which shows the cost of a step, is
+    last."""
+    workloads = sorted(judgement["workloads"], key=_is_short)
     cells = [cell["cell"] for one in workloads for cell in one["cells"]]
-    table, raced = judgement["strategies"], {cell["strategy"] for cell in cells}
-    alone = {one["name"] for one in table if one["exchange"] != "compressed"}
-    which = (f"all {len(raced)} strategies that can run alone ({len(table) - len(raced)} more "
-             "compress another strategy's exchanges)" if raced == alone
-             else ", ".join(sorted(raced)))
+    raced = {cell["strategy"] for cell in cells}
+    alone = {one["name"] for one in judgement["strategies"] if one["exchange"] != "compressed"}
+    others = sorted(raced - alone)
+    which = (f"all {len(alone)} strategies that can run alone" + f" and {listed(others)}"
+             * bool(others) if alone <= raced else ", ".join(sorted(raced)))
     names = listed([one["workload"] for one in workloads])
     return f"![Who reaches the target first on {names}]({RACE}/race.png)\n\n" + _filled(
         f"The race of {which} on {_machine(judgement)} ([records]({RACE})): {_threads(cells)}. "
