@@ -52,7 +52,7 @@ def _names(judged: Json, names: list[str], *standings: str) -> list[tuple[str, J
             if cell["against_first"]["standing"] in standings]
 
 
-def _to_go_on(judged: Json, decided: bool) -> list[tuple[str, str]]:
+def _to_go_on(judged: Json, decided: bool, may_decide: bool = True) -> list[tuple[str, str]]:
     """The commands that race on, each with the runs that it has left."""
     if decided and not _not_raced(judged):
         return []
@@ -60,7 +60,8 @@ def _to_go_on(judged: Json, decided: bool) -> list[tuple[str, str]]:
              if "--decide" in one["command"] else
              plural(one["missing"], "run") + f", about {time_text(one['seconds'])}"
              * (one["seconds"] > 0), one["command"])
-            for one in judged["matrices"] if one["missing"] > 0 or "--decide" in one["command"]]
+            for one in judged["matrices"]
+            if one["missing"] > 0 or may_decide and "--decide" in one["command"]]
 
 
 def _not_raced(judged: Json) -> str:
@@ -146,7 +147,7 @@ def headline_of(judged: Json, names: list[str]) -> Headline:
     certainty, rounds = judged["certainty"], judged["decision"]
     badge, is_told = BADGES[certainty], certainty in ("sure", "level")
     decided = rounds["decided"] and certainty != "alone" if rounds else is_told
-    to_go_on = _to_go_on(judged, decided)
+    to_go_on = _to_go_on(judged, decided, certainty not in ("not_reached", "alone"))
     if certainty in ("not_reached", "alone"):
         said = tied(_not_reached(judged, names) if certainty == "not_reached" else
                     f"{names[0]} reached {_goal(judged)} in "

@@ -309,6 +309,9 @@ class Headlines(unittest.TestCase):
         self.assertEqual(alone.lead.replace("\u00a0", " "), "a reached accuracy 60 % in 3.00 s")
         missed = headline_of(judged("not_reached", ("missed", None, 1.0)), ["a"])
         self.assertIn("No cell reached accuracy 60\u00a0% in the median", missed.lead)
+        never = judged("not_reached", ("missed", None, 1.0)) | {"matrices": cut["matrices"]}
+        self.assertEqual([command for _, command in headline_of(never, ["a"]).to_go_on],
+                         [rests[24]])
 
 
 class Wording(unittest.TestCase):

@@ -2,8 +2,9 @@
 //
 // Cuts each worker's share of the batch into m microbatches, in whole normalisation groups. The
 // nodes that compute on examples exist once for each microbatch; the gradients and losses of
-// microbatches are added up in their order, each as soon as it exists, and gradients in the memory
-// of the first one's. All are divided by the global batch, so that the sums are means over
+// microbatches are added up in their order, each as soon as it exists, gradients in the memory of
+// the first microbatch's gradient. Exchanges of parameters come behind the computation of all
+// replicas in the source. All are divided by the global batch, so that the sums are means over
 // examples, however uneven the microbatches are. Microbatches update running statistics one by one.
 // With shares w_k of the batch and momentum a, microbatch k has momentum a w_k / (1 - a (w_k+1 +
 // ... + w_m)): together they have the effect of the whole batch. Term: gradient accumulation.

@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 
+#include "kernels/cpu/lacks_for_test.h"
 #include "kernels/rewrite/fuse.h"
 #include "kernels/runtime/memory_plan.h"
 #include "strategies/chain_for_test.h"
@@ -79,6 +80,7 @@ class WithMicrobatches : public testing::TestWithParam<Case> {};
 /// Not `single`: replicas may train alone or exchange approximations, at the same bits each time.
 TEST_P(WithMicrobatches, FollowsTheSameStrategyWithout) {
   const Case& test = GetParam();
+  if (const std::string why = cpu::why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
   Case without = test;
   without.options.erase("microbatches");
   const Deviation found = deviation(result_of(test), result_of(without),
@@ -131,6 +133,14 @@ std::vector<Case> cases() {
     add("tensor_parallel", 1, 2);
     add("all_reduce+tensor_parallel", 2, 2);
     add("all_reduce+powersgd", 3, 1);
+  }
+  for (const char* shard : {"optimizer", "parameters"}) {
+    all.push_back({.workload = "gpt_narrow",
+                   .strategy = "sharded",
+                   .replicas = 3,
+                   .global_batch = 11,
+                   .element = ElementType::BF16,
+                   .options = {{"shard", shard}, {"microbatches", 3}}});
   }
   return all;
 }

@@ -78,8 +78,8 @@ class Replicas {
   Builder at_shared(std::size_t t, std::int64_t replica);
 
   /// Appends trainable `t`'s updates with `gradient`, at a replica or at the place `home`. When a
-  /// replica updates a shared parameter, the update's weight (SgdOptions, AdamOptions) is the
-  /// replica's share of the global batch. An update after a quorum has weight 1, because its
+  /// replica updates a shared parameter, the update's weight (SgdOptions, AdamOptions, MuonOptions)
+  /// is the replica's share of the global batch. An update after a quorum has weight 1, because its
   /// gradient is that of the whole step.
   void update(std::size_t t, std::int64_t replica, Value gradient);
   void update_at_home(std::size_t t, Value gradient);

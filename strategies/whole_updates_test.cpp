@@ -20,8 +20,9 @@ using testing_support::replicas;
 constexpr std::int64_t kWidth = 48;
 
 Step placed(const std::string& strategies, const StrategyOptions& options,
-            const std::string& optimizer = "muon") {
+            const std::string& optimizer = "muon", ElementType element = ElementType::F32) {
   workloads::Recipe recipe;
+  recipe.element = element;
   recipe.global_batch = 12;
   recipe.train_examples = 12;
   recipe.total_examples = 1200;
@@ -43,10 +44,13 @@ std::map<Place, std::int64_t> dealt(const Graph& graph) {
 
 /// A layer has 3, 1, 4 and 4 squares of the width, and all are 24: 8 for each of three workers.
 TEST(WholeUpdates, AreDealtEvenlyToTheWorkersOfSharded) {
+  for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
+    const Graph graph = placed("sharded", replicas(3), "muon", element).graph;
+    const std::map<Place, std::int64_t> elements = dealt(graph);
+    ASSERT_EQ(elements.size(), 3U);
+    for (const auto& [place, owned] : elements) EXPECT_EQ(owned, 8 * kWidth * kWidth);
+  }
   const Step step = placed("sharded", replicas(3));
-  const std::map<Place, std::int64_t> elements = dealt(step.graph);
-  ASSERT_EQ(elements.size(), 3U);
-  for (const auto& [place, owned] : elements) EXPECT_EQ(owned, 8 * kWidth * kWidth);
   for (const std::string name : {"layer0.mlp.up", "layer0.mlp.up.momentum"}) {
     const auto& all = step.graph.variables();
     EXPECT_EQ(std::count_if(all.begin(), all.end(), [&](const auto& v) { return v.name == name; }),

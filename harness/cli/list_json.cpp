@@ -59,6 +59,10 @@ Json strategies() {
     for (const Option* option : each->options) {
       options.push_back(json_of(*option, option->default_value()));
     }
+    for (const Option* option : strategies::options_of_passes()) {
+      if (strategies::has_default(each->name, *option)) continue;
+      options.push_back(json_of(*option, std::nullopt));
+    }
     all.push_back({{"name", each->name},
                    {"term", each->term},
                    {"summary", each->summary},

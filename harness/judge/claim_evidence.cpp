@@ -174,9 +174,13 @@ OptionValues options_under(const std::string& strategy, const Contestant& contes
   OptionValues shared;
   const strategies::Strategy* const other = strategy_of(strategy);
   if (other == nullptr) return shared;
-  for (const Option* option : other->options) {
-    const auto found = contestant.options.find(option->name);
+  const auto share = [&](const Option& option) {
+    const auto found = contestant.options.find(option.name);
     if (found != contestant.options.end()) shared.insert(*found);
+  };
+  for (const Option* option : other->options) share(*option);
+  for (const Option* option : strategies::options_of_passes()) {
+    if (!strategies::has_default(contestant.strategy, *option)) share(*option);
   }
   return shared;
 }

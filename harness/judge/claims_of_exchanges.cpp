@@ -173,10 +173,9 @@ Claim sharding_costs_no_accuracy(std::span<const Field> fields) {
           same += run->evaluations.back().loss == other->second->evaluations.back().loss ? 1 : 0;
           of_shares = run->memory.planned_bytes;
           of_copies = other->second->memory.planned_bytes;
-          const std::int64_t peak = measured_bytes(*run);
-          if (peak == 0) continue;
-          measured = fmt::format(", peaks at {} beside {}", megabytes(peak),
-                                 megabytes(measured_bytes(*other->second)));
+          const std::int64_t own = measured_bytes(*run), others = measured_bytes(*other->second);
+          if (own == 0 || others == 0) continue;
+          measured = fmt::format(", peaks at {} beside {}", megabytes(own), megabytes(others));
         }
         if (both == 0) return;
         facts.push_back(

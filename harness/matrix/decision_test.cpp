@@ -132,6 +132,11 @@ TEST(Decision, IsContinuedByACommandIfMoreSeedsMayMakeIt) {
   MatrixPlan plan{.seeds = {1, 2}};
   const MatrixRequest request{.file = "x.toml", .seeds = 2};
   EXPECT_EQ(decide_command(request, plan), "regatta matrix x.toml --out out --decide --resume");
+  plan.cells = {{.workload = "a"}, {.workload = "a"}};
+  EXPECT_NE(decide_command(request, plan), "");
+  plan.cells.push_back({.workload = "alone"});
+  EXPECT_EQ(decide_command(request, plan), "");
+  plan.cells.pop_back();
   add_seeds(plan);
   EXPECT_EQ(decide_command(request, plan), "");
 }

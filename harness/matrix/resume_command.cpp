@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/matrix/resume_command.h"
 
+#include <algorithm>
+#include <map>
 #include <vector>
 
 #include "harness/judge/paired_ratio.h"
@@ -41,7 +43,11 @@ std::string resume_command(const MatrixRequest& request, const std::optional<std
 }
 
 std::string decide_command(MatrixRequest request, const MatrixPlan& plan) {
-  if (plan.seeds.size() >= judge::kMostSeedsToDecide) return "";
+  std::map<std::string, int> cells;
+  for (const MatrixCell& cell : plan.cells) ++cells[cell.workload];
+  const bool is_alone =  // a race that --decide refuses
+      std::any_of(cells.begin(), cells.end(), [](const auto& each) { return each.second < 2; });
+  if (is_alone || plan.seeds.size() >= judge::kMostSeedsToDecide) return "";
   request.until = MatrixRequest::Until::Decided;
   request.seeds.reset();
   return resume_command(request, std::nullopt);

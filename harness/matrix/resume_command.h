@@ -15,7 +15,7 @@ namespace regatta::matrix {
 std::string resume_command(const MatrixRequest& request, const std::optional<std::string>& within);
 
 /// Formats the command that races on with more seeds until it is decided who is first; empty if the
-/// plan has all seeds of such a race.
+/// plan has all seeds of such a race, or a workload with one cell, which --decide refuses.
 std::string decide_command(MatrixRequest request, const MatrixPlan& plan);
 
 }  // namespace regatta::matrix

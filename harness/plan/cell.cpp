@@ -23,7 +23,10 @@ record::Cell cell_of(const RaceRequest& request, const Placement& placement,
   }
   for (const Option* option : strategies::options_of_passes()) {
     const auto given = placement.options.given.find(option->name);
-    if (given != placement.options.given.end()) cell.options.insert(*given);
+    const OptionValue without = std::int64_t{1};  // changes nothing
+    if (given != placement.options.given.end() && given->second != without) {
+      cell.options.insert(*given);
+    }
   }
   cell.workers = workers_of(placement);
   cell.stages = placement.options.stages;

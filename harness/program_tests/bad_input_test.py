@@ -153,6 +153,14 @@ class TraceFile(BadInput):
                                 "cannot write .*: it is a directory; .*--trace")
 
 
+    def test_on_a_full_disk_does_not_cost_the_record(self) -> None:
+        out = fresh_folder()
+        done = regatta("run", *SHORT, "--trace", "/dev/full", "--out", str(out))
+        self.assert_refused(done, "/dev/full: No space.*incomplete; .*--trace; the record is kept")
+        (record,) = records_in(out)
+        self.assertEqual(record["status"], "missed")
+
+
 class DivergedRun(unittest.TestCase):
     def record_of(self, *flags: str) -> dict[str, Any]:
         out = fresh_folder()

@@ -189,12 +189,13 @@ class Kill9(Fault):
         self.assertRegex(lost, r"^rank \d \(replica1, .*was lost")
 
     def test_of_a_worker_in_a_step_is_survived_by_a_run_that_may_go_on(self) -> None:
-        for servers in (1, 2):
-            run = Run(*THIN, *CELLS["going on"], "--servers", str(servers), *SLEEPY,
-                      ranks=servers + 2)
+        for cell, servers, workers in (("going on", 1, 2), ("going on", 2, 2),
+                                       ("backup worker", 1, 3)):
+            run = Run(*THIN, *CELLS[cell], "--servers", str(servers), *SLEEPY,
+                      ranks=servers + workers)
             run.await_training()
             run.send(signal.SIGKILL, run.ranks[servers + 1])
-            with self.subTest(servers=servers):
+            with self.subTest(cell=cell, servers=servers):
                 self.assert_survived(run.end(limit_s=60), steps=SLEEPY_STEPS)
                 self.assertEqual(run.left(), [])
 
