@@ -23,9 +23,12 @@ from strategies import PlotsError
 from wording import listed, plural
 
 RACE = "results/epyc-zen4-2-cores/quick"  # has race.png
-# Folders by machine. The first folder that has evidence for a claim decides it.
-CLAIMS = (("results/xeon-2-cores/claims", "results/xeon-2-cores/exchanges_two_workers"),
-          ("results/epyc-zen3-2-cores/claims", "results/epyc-zen3-2-cores/exchanges"))
+# Folders by machine and model. The first folder that has evidence for a claim decides it.
+CLAIMS = {"two Xeon cores": ("results/xeon-2-cores/claims",
+                             "results/xeon-2-cores/exchanges_two_workers"),
+          "two Zen 3 cores": ("results/epyc-zen3-2-cores/claims",
+                              "results/epyc-zen3-2-cores/exchanges"),
+          "a GPT on two Zen 4 cores": ("results/epyc-zen4-2-cores/claims",)}
 TAUGHT = "results/claims.md"
 
 WIDTH = 118
@@ -109,7 +112,7 @@ def count_text(machines: list[list[Json]]) -> str:
     told = [f"{word.removesuffix(' here').capitalize()}: {counts[verdict]}"
             for verdict, word in VERDICTS.items() if verdict != "does not hold here"]
     return _filled(f"[{len(claims)} common claims]({TAUGHT}) were tested on "
-                   f"{listed([_machine(one[0]) for one in machines])}. {'. '.join(told)}. "
+                   f"{listed(list(CLAIMS))}. {'. '.join(told)}. "
                    f"Does not hold: {len(refuted)}"
                    f"{f' ({listed(refuted)})' * bool(refuted)}.")
 
@@ -125,8 +128,8 @@ def _numbers(claim: Json) -> str:
 
 def claims_text(machines: list[list[Json]]) -> str:
     """The table of claims: a column for each machine, and numbers of the first that decides."""
-    heads = [f"{_machine(one[0])} ({', '.join(f'[records](../{folder})' for folder in folders)})"
-             for one, folders in zip(machines, CLAIMS)]
+    heads = [f"{name} ({', '.join(f'[records](../{folder})' for folder in folders)})"
+             for name, folders in CLAIMS.items()]
     rows = [["what is taught", *heads, "such as"], ["---"] * (len(heads) + 2)]
     for same in zip(*map(_evidence, machines)):
         cells = [f"{VERDICTS[one['verdict']]} ({decided_text(one)})" for one in same]
@@ -148,7 +151,7 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
         print(__doc__.strip(), file=sys.stderr)
         return int(arguments not in (["--help"], ["-h"]))
-    machines = [[judge([ROOT / one]) for one in folders] for folders in CLAIMS]
+    machines = [[judge([ROOT / one]) for one in folders] for folders in CLAIMS.values()]
     race = judge([ROOT / RACE])
     differs = False
     for readme, name, made in (("README.md", "race", race_text(race)),

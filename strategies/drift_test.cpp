@@ -128,6 +128,13 @@ std::vector<Planted> planted_on_language() {
                     .options = {{"microbatches", 3}}},
                    Fault::ByWorkers});
   }
+  for (const Planted& each : with_each_fault({.workload = "llama_narrow",
+                                              .strategy = "all_reduce",
+                                              .replicas = 3,
+                                              .global_batch = 11,
+                                              .element = ElementType::BF16})) {
+    all.push_back(each);
+  }
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Language, PlantedFault, testing::ValuesIn(planted_on_language()),
@@ -194,11 +201,6 @@ TEST(Equivalence, DriftsNoFurtherInBf16) {
                                 .strategy = "tensor_parallel",
                                 .stages = 2,
                                 .global_batch = 64,
-                                .element = ElementType::BF16},
-                               {.workload = "llama_narrow",
-                                .strategy = "tensor_parallel",
-                                .stages = 3,
-                                .global_batch = 11,
                                 .element = ElementType::BF16}});
 }
 

@@ -307,10 +307,10 @@ std::vector<Case> language_cases() {
                      .replicas = shards ? 1 : 3,
                      .stages = shards ? 3 : 1,
                      .global_batch = 11});
-    if (shards) continue;  // in bf16: drift_test.cpp
     cases.push_back({.workload = "llama_narrow",
                      .strategy = strategy,
-                     .replicas = 3,
+                     .replicas = shards ? 1 : 3,
+                     .stages = shards ? 3 : 1,
                      .global_batch = 11,
                      .element = ElementType::BF16});
   }

@@ -229,4 +229,21 @@ Workload gpt_thin() {
       .build_evaluation = evaluation};
 }
 
+Workload gpt_small() {
+  return {
+      .name = "gpt_small",
+      .tier = "standard",
+      .summary = "GPT of 3.2 M parameters: 4 layers, width 256, context 128; 400 steps of AdamW",
+      .data_sets = {"pairs", "text"},
+      .global_batch = 32,
+      .steps = 400,
+      .evaluation_every = 40 * 32,
+      .evaluation_batch = 32,
+      .metric = Metric::Loss,
+      .target = 1.290,
+      .options = size(4, 256, 4, 128, 256),
+      .build_training = [](const Recipe& recipe) { return training(recipe, 2e-3); },
+      .build_evaluation = evaluation};
+}
+
 }  // namespace regatta::workloads

@@ -48,5 +48,6 @@ inline constexpr Option kOptimizer = {
 
 Workload gpt_tiny();
 Workload gpt_thin();
+Workload gpt_small();
 
 }  // namespace regatta::workloads
