@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -144,16 +145,18 @@ class Launcher::Impl {
 
   bool has_ended() const { return pid_ == 0; }
 
-  std::vector<bool> missing() const {
-    if (start_ == Start::All && pid_ != 0) return missing_ranks(pid_, ranks_);
-    return std::vector<bool>(static_cast<std::size_t>(ranks_));
+  std::vector<Presence> presence() const {
+    if (start_ == Start::All && pid_ != 0) return presence_of_ranks(pid_, ranks_);
+    return std::vector<Presence>(static_cast<std::size_t>(ranks_), Presence::There);
   }
 
   /// Ends the ranks, and kills those that mpirun leaves: version 5 forgets a stopped one (SIGSTOP).
   void end(std::chrono::milliseconds patience) {
     std::vector<ProcessHandle> ranks;
     if (start_ == Start::All && pid_ != 0) ranks = handles_of(children_of(pid_));
-    end_started(patience);
+    const std::vector<Presence> who = presence();
+    const bool waits_in_vain = std::find(who.begin(), who.end(), Presence::Stopped) != who.end();
+    end_started(waits_in_vain ? std::chrono::milliseconds(0) : patience);
     kill_all(ranks);
     if (killed_) kill_all(processes_with(mark_));
     killed_ = false;
@@ -311,7 +314,7 @@ Launcher::Launcher(const LaunchOptions& options) : impl_(std::make_unique<Impl>(
 Launcher::~Launcher() = default;
 bool Launcher::running() { return impl_->running(); }
 bool Launcher::is_silent() const { return impl_->silent_; }
-std::vector<bool> Launcher::missing() const { return impl_->missing(); }
+std::vector<Presence> Launcher::presence() const { return impl_->presence(); }
 void Launcher::end(std::chrono::milliseconds patience) { impl_->end(patience); }
 std::filesystem::path Launcher::log_of(int rank) const { return impl_->log_of(rank); }
 

@@ -56,9 +56,9 @@ class Launcher {
   bool running();
   /// True if the output has ended and all of it has been read.
   bool is_silent() const;
-  /// Returns for each rank whether it is missing on this machine. Also finds deaths that mpirun
-  /// does not report under OnDeath::GoOn.
-  std::vector<bool> missing() const;
+  /// Returns whether each rank is there, stopped or missing. Ranks on other machines count as
+  /// Presence::There. Also finds deaths that mpirun does not report under OnDeath::GoOn.
+  std::vector<Presence> presence() const;
   /// Waits up to `patience` for the ranks to end by themselves, then ends them by signals.
   void end(std::chrono::milliseconds patience);
 

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -95,19 +96,31 @@ std::vector<ProcessHandle> processes_with(const std::string& entry) {
   return found;
 }
 
-std::vector<bool> missing_ranks(pid_t mpirun, int ranks) {
+bool is_stopped(pid_t process) {
+  std::ifstream file(proc(process, "stat"));
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == line.npos || name_end + 2 >= line.size()) return false;
+  return line[name_end + 2] == 'T' || line[name_end + 2] == 't';
+}
+
+std::vector<Presence> presence_of_ranks(pid_t mpirun, int ranks) {
   const auto count = static_cast<std::size_t>(ranks);
-  std::vector<bool> missing(count, true);
+  if (is_stopped(mpirun)) return std::vector<Presence>(count, Presence::Stopped);
+  std::vector<Presence> presence(count, Presence::Missing);
   bool may_come = true;  // until a rank is found
   for (const pid_t process : children_of(mpirun)) {
     const Child child = child_of_mpirun(process);
     if (child.rank && *child.rank >= 0 && *child.rank < ranks) {
-      missing[static_cast<std::size_t>(*child.rank)] = false;
+      presence[static_cast<std::size_t>(*child.rank)] =
+          is_stopped(process) ? Presence::Stopped : Presence::There;
     }
     may_come = child.lives && !child.rank;
     if (may_come) break;
   }
-  return may_come ? std::vector<bool>(count) : missing;
+  if (may_come) std::replace(presence.begin(), presence.end(), Presence::Missing, Presence::There);
+  return presence;
 }
 
 }  // namespace regatta::ranks

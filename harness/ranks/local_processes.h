@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -54,9 +55,18 @@ std::vector<ProcessHandle> handles_of(const std::vector<pid_t>& processes);
 /// their descendants. Searches all processes of the machine.
 std::vector<ProcessHandle> processes_with(const std::string& entry);
 
-/// Returns for each rank whether it is missing while others were found here, from one look at each
-/// child of mpirun. If mpirun has no children, none is missing: they have not been started yet, or
-/// run on other machines.
-std::vector<bool> missing_ranks(pid_t mpirun, int ranks);
+/// True if a signal (SIGSTOP, Ctrl-Z) or a debugger has stopped the process.
+bool is_stopped(pid_t process);
+
+enum class Presence : std::uint8_t {
+  There,    ///< the rank runs, or may not have been started yet
+  Stopped,  ///< the rank or mpirun is stopped (SIGSTOP)
+  Missing   ///< other ranks were found here, but not this one
+};
+
+/// Returns whether each rank is there, stopped or missing, from one look at each child of mpirun.
+/// If mpirun has no children, all ranks count as There: they have not been started yet, or run on
+/// other machines.
+std::vector<Presence> presence_of_ranks(pid_t mpirun, int ranks);
 
 }  // namespace regatta::ranks

@@ -43,8 +43,14 @@ bool is_consequence(const control::Trouble& trouble) {
 
 std::optional<std::string> why_lost(const RankSigns& signs) {
   const auto silence_s = std::chrono::duration_cast<std::chrono::seconds>(kMostSilence).count();
-  const bool is_silent = signs.silence > kMostSilence;
+  // A process that is stopped now has not ended, although it was missing before.
+  const bool may_have_ended = signs.greeted || signs.stopped.count() == 0;
+  const bool is_silent = signs.silence > kMostSilence && may_have_ended;
   if (signs.broken) return "its connection broke, so it has ended or its machine cannot be reached";
+  if (signs.stopped > kMostSilence) {
+    return fmt::format("it or mpirun was stopped for {} s before it {}", silence_s,
+                       signs.greeted ? "was ready" : "joined the run");
+  }
   if (is_silent && !signs.greeted) return "its process has ended before it joined the run";
   if (!signs.greeted && signs.coming > kComingLimit) {
     return fmt::format(
@@ -67,6 +73,7 @@ RankWatch::RankWatch(const ControlServer& server, Launcher& launcher,
       beats_(places_.size()),
       silence_(places_.size()),
       coming_(places_.size()),
+      stopped_(places_.size()),
       lost_(places_.size()) {}
 
 void RankWatch::note(int rank, const control::Trouble& trouble) {
@@ -83,21 +90,22 @@ bool RankWatch::look() {
   for (std::size_t r = 0; r < places_.size(); ++r) {
     states.push_back(server_.state(static_cast<int>(r)));
   }
-  const bool all_joined = std::all_of(states.begin(), states.end(),
-                                      [](const RankState& state) { return state.greeted; });
-  const std::vector<bool> missing =
-      all_joined ? std::vector<bool>(places_.size()) : launcher_.missing();
+  const std::vector<Presence> presence =
+      all_ready_ ? std::vector<Presence>(places_.size()) : launcher_.presence();
   for (std::size_t r = 0; r < places_.size(); ++r) {
     const RankState& state = states[r];
-    const bool speaks = state.greeted ? state.beats != beats_[r] : !missing[r];
+    const bool speaks =
+        state.greeted ? state.beats != beats_[r] : presence[r] == Presence::There;  // or to start
     if (!state.greeted) coming_[r] += span;
     silence_[r] = speaks ? std::chrono::nanoseconds(0) : silence_[r] + span;
     beats_[r] = state.beats;
+    stopped_[r] = presence[r] == Presence::Stopped ? stopped_[r] + span : std::chrono::seconds(0);
     if (lost_[r]) continue;
     lost_[r] = why_lost({.greeted = state.greeted,
                          .broken = state.broken,
                          .coming = coming_[r],
-                         .silence = silence_[r]});
+                         .silence = silence_[r],
+                         .stopped = stopped_[r]});
     if (lost_[r]) order_.push_back(static_cast<int>(r));
   }
   std::stable_sort(order_.begin() + known, order_.end(), [this](int a, int b) {

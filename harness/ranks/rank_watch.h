@@ -33,6 +33,8 @@ struct RankSigns {
   std::chrono::nanoseconds coming{0};  ///< time until it connected
   /// Time since the rank's last message; until it has connected, time since its process was seen.
   std::chrono::nanoseconds silence{0};
+  /// Time for which the rank or mpirun has been stopped (SIGSTOP); 0 once all ranks are ready.
+  std::chrono::nanoseconds stopped{0};
 };
 
 /// The reason why a rank is lost; empty if it is not.
@@ -47,6 +49,9 @@ class RankWatch {
 
   /// Notes that a rank has reported an error and cannot continue.
   void note(int rank, const control::Trouble& trouble);
+  /// Notes that all ranks are ready. From then on no rank waits for mpirun in MPI_Init, so ranks
+  /// are no longer checked for being stopped.
+  void all_are_ready() { all_ready_ = true; }
   /// Lets the run continue after the loss of ranks numbered `rank` or higher, while at least
   /// `workers.needed` workers are left.
   void spare_workers(int rank, SpareWorkers workers) {
@@ -98,7 +103,9 @@ class RankWatch {
   std::chrono::steady_clock::time_point looked_;
   std::vector<std::int64_t> beats_;
   std::vector<std::chrono::nanoseconds> silence_;
-  std::vector<std::chrono::nanoseconds> coming_;  ///< until it connected
+  std::vector<std::chrono::nanoseconds> coming_;   ///< until it connected
+  std::vector<std::chrono::nanoseconds> stopped_;  ///< as RankSigns::stopped
+  bool all_ready_ = false;
   std::vector<std::optional<std::string>> lost_;  ///< by rank: the reason
   std::vector<int> order_;                        ///< lost ranks, in the order of their loss
   int spared_from_ = std::numeric_limits<int>::max();

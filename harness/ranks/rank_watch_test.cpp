@@ -19,8 +19,13 @@ TEST(RankWatch, LosesARankThatHangsBeforeItJoins) {
   EXPECT_EQ(why_lost({.greeted = true, .coming = seconds(31)}), std::nullopt);
 }
 
-TEST(RankWatch, LosesARankThatIsGoneBeforeItJoins) {
-  EXPECT_EQ(why_lost({.silence = seconds(5)}), std::nullopt);
+TEST(RankWatch, LosesARankThatIsGoneOrStoppedBeforeItIsReady) {
+  EXPECT_EQ(why_lost({.stopped = seconds(5)}), std::nullopt);
+  EXPECT_THAT(why_lost({.silence = seconds(6), .stopped = seconds(6)}),
+              Optional(HasSubstr("stopped for 5 s before it joined")));
+  EXPECT_EQ(why_lost({.silence = seconds(6), .stopped = seconds(4)}), std::nullopt);
+  EXPECT_THAT(why_lost({.greeted = true, .stopped = seconds(6)}),
+              Optional(HasSubstr("stopped for 5 s before it was ready")));
   EXPECT_THAT(why_lost({.silence = seconds(6)}), Optional(HasSubstr("has ended before it joined")));
 }
 

@@ -88,6 +88,7 @@ void RemoteTrainer::start_all() {
   }
   await_all("to be ready", kReadyLimit);
   sockets_.reset();  // no other process can connect
+  watch_->all_are_ready();
   if (options_.traces == RemoteOptions::Traces::Kept) compare_clocks();
   if (options_.launch.on_death == OnDeath::GoOn) {
     watch_->spare_workers(options_.servers,
