@@ -22,6 +22,7 @@
 //     on a Xeon with AMX                 3  4.7e-2              0.409           1e-1
 //   gpt_narrow                           2  4.0e-6 (Zen 3)      0.130 (Zen 3)   1e-4
 //   gpt_narrow_muon                      2  2.1e-5 (Zen 4)      0.257 (Zen 4)   1e-4
+//   llama_narrow in bf16, shards         2  3.1e-2 (Zen 4)      0.243 (Zen 4)   5e-2
 //   gpt_narrow_muon in bf16              2  9.8e-4 (Zen 4)                      1e-2
 //   mobilenet_v2_full_narrow             2  6.9e-3 (1.0e-2)     0.600 (0.599)   6e-2
 //     on an AMD Zen 5                    2  1.6e-2              0.607
@@ -29,7 +30,7 @@
 // Shards of tensor_parallel also add up forward in another order, and so deviate as far as first
 // weights one rounding apart do: on a Zen 5 1.5e-3 on resnet9_thin in 2 steps, on
 // mobilenet_v2_full_narrow 6.4e-3 in one and 0.6 in 2. In bf16, where each shard's term is rounded,
-// their only bound is the effect of such weights (drift_test.cpp). With AMX, first weights one
+// images' only bound is the effect of such weights (drift_test.cpp). With AMX, first weights one
 // rounding apart lead airbench94_narrow as far as 6.2e-2. In 10 steps resnet9_thin came to 7.7e-3
 // and mobilenet_v2_full_narrow in 3 to 0.2. Losses differ by 1.4e-7 on the parabola, 1e-6 on images
 // in f32 and 1.8e-5 in bf16, where a sum in another order sometimes lands on the other side of a
