@@ -66,8 +66,8 @@ Claim outer_optimizer_helps(std::span<const Field> fields);
 /// Refuted if all_reduce with compressed gradients reaches the target in less than 0.95 times the
 /// training time of all_reduce without compression.
 Claim compression_seldom_pays(std::span<const Field> fields);
-/// Refuted if sharded with 3 workers or more ends at a different loss than all_reduce, or plans at
-/// least as much memory.
+/// Refuted if sharded with 3 workers or more ends at a loss that differs from all_reduce's by more
+/// than 1e-6 of it, or plans at least as much memory.
 Claim sharding_costs_no_accuracy(std::span<const Field> fields);
 
 /// Labels a contestant as in a figure: `async_shared (2 workers, straggler 1:3) on resnet9_thin`.

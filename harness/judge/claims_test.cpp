@@ -386,7 +386,8 @@ TEST(Claims, HoldSharesAgainstLossAndMemoryOfAllReduce) {
   const auto whole = planning("all_reduce", 1.25, 2'000'000);
   const std::string name = "sharding_costs_no_accuracy";
   expect(whole + planning("sharded", 1.25, 1'500'000), name, ClaimVerdict::Holds);
-  expect(whole + planning("sharded", 1.25000001, 1'500'000), name, ClaimVerdict::DoesNotHold);
+  expect(whole + planning("sharded", 1.25000001, 1'500'000), name, ClaimVerdict::Holds);
+  expect(whole + planning("sharded", 1.25001, 1'500'000), name, ClaimVerdict::DoesNotHold);
   expect(whole + planning("sharded", 1.25, 2'000'000), name, ClaimVerdict::DoesNotHold);
   expect(planning("all_reduce", 1.25, 2'000'000, 2) + planning("sharded", 1.25, 2'000'000, 2), name,
          ClaimVerdict::Undecided);  // two workers cannot save
