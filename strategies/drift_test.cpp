@@ -129,10 +129,10 @@ std::vector<Planted> planted_on_language() {
                    Fault::ByWorkers});
   }
   for (const Planted& each : with_each_fault({.workload = "llama_narrow",
-                                              .strategy = "all_reduce",
-                                              .replicas = 3,
-                                              .global_batch = 11,
-                                              .element = ElementType::BF16})) {
+                             .strategy = "all_reduce",
+                             .replicas = 3,
+                             .global_batch = 11,
+                             .element = ElementType::BF16})) {
     all.push_back(each);
   }
   return all;
