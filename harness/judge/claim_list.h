@@ -60,7 +60,7 @@ Claim reduction_loads_one_device(std::span<const Field> fields);
 /// Refuted if a strategy that averages only in some steps needs less than 1.02 times the examples
 /// of the same strategy with --sync-every 1.
 Claim fewer_exchanges_cost_accuracy(std::span<const Field> fields);
-/// Refuted if diloco with one worker, which exchanges with nobody, needs more than 0.98 times the
+/// Refuted if diloco with one worker, which exchanges nothing, needs more than 0.98 times the
 /// examples of `single`. Its lines also compare diloco with several workers with that one worker.
 Claim outer_optimizer_helps(std::span<const Field> fields);
 /// Refuted if all_reduce with compressed gradients reaches the target in less than 0.95 times the

@@ -102,7 +102,7 @@ Claim fewer_exchanges_cost_accuracy(std::span<const Field> fields) {
 Claim outer_optimizer_helps(std::span<const Field> fields) {
   Claim claim{.name = "outer_optimizer_helps",
               .taught =
-                  "DiLoCo's outer optimizer helps by itself: one worker that exchanges with nobody "
+                  "DiLoCo's outer optimizer helps by itself: one worker without exchanges "
                   "needs fewer examples than single.",
               .figure = "exchanges"};
   std::vector<RatioComparison> alone, together;
