@@ -51,8 +51,8 @@ TEST(Muon, AgreesWithTheReferenceInBf16) {
   expect_agrees(ElementType::BF16, 1e-2);
 }
 
-/// Of d = U S Vᵀ it makes o = U f(S) Vᵀ, so dᵀ o is symmetric. f(S) is 0.68 to 1.21 where S is
-/// 0.003 to 1, and so is the length of o v for any v of length 1.
+/// The direction d = U S Vᵀ becomes o = U f(S) Vᵀ, so dᵀ o is symmetric. f(S) is 0.68 to 1.21
+/// where S is 0.003 to 1, and so is the length of o v for any v of length 1.
 TEST(Muon, BringsSingularValuesNearOneAndKeepsSingularVectors) {
   constexpr std::int64_t kRows = 100, kColumns = 30;
   OpCase op_case = muon({kRows, kColumns}, ElementType::F32);

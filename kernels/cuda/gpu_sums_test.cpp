@@ -108,7 +108,7 @@ TEST(GpuSum, HasTheBitsOfTheHostsAlsoInQueuesThatAreLate) {
   }
 }
 
-TEST(GpuSum, CountsTheMessagesOfTheAlgorithmAndWhoCameWhenUnlessNobodySeesIntoTheStep) {
+TEST(GpuSum, CountsMessagesAndTheirArrivalsUnlessTheStepIsLaunchedAsOne) {
   const std::unique_ptr<Device> device = cuda::make_emulated_device();
   for (const char* strategy : {"all_reduce", "sharded"}) {
     for (const LaunchSteps launch : {LaunchSteps::ByKernel, LaunchSteps::AsOne}) {
