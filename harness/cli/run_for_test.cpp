@@ -8,15 +8,19 @@
 #include "harness/cli/run_command.h"
 #include "harness/export/export.h"
 
+namespace regatta {
+
 /// Defined here because the export room is not linked.
-const std::vector<regatta::ExportFormat>& regatta::all_export_formats() {
-  static const std::vector<exports::ExportFormat> none;
+const std::vector<exports::ExportFormat>& exports::all_export_formats() {
+  static const std::vector<ExportFormat> none;
   return none;
 }
 
+}  // namespace regatta
+
 int main(int argc, char** argv) {
-  return regatta::run_regatta(argc, argv, [](const regatta::Command& command) {
-    return command.kind == regatta::Command::Kind::Run ? regatta::run_command(command)
-                                                       : regatta::kUsage;
+  namespace cli = regatta::cli;
+  return cli::run_regatta(argc, argv, [](const cli::Command& command) {
+    return command.kind == cli::Command::Kind::Run ? cli::run_command(command) : cli::kUsage;
   });
 }
