@@ -168,14 +168,16 @@ Claim sharding_costs_no_accuracy(std::span<const Field> fields) {
       fields, is_sharded,
       [&](const Contestant& contestant, const Runs& runs, const Runs& whole, const Field& field) {
         const auto shares = by_seed(runs), copies = by_seed(whole);
-        std::size_t both = 0, same = 0;
+        std::size_t both = 0, same = 0, close = 0;
         std::int64_t of_shares = 0, of_copies = 0;
         std::string measured;
         for (const auto& [seed, run] : shares) {
           const auto other = copies.find(seed);
           if (other == copies.end()) continue;
           ++both;
-          same += are_equal(run->evaluations.back().loss, other->second->evaluations.back().loss);
+          const double loss = run->evaluations.back().loss;
+          same += loss == other->second->evaluations.back().loss;
+          close += are_equal(loss, other->second->evaluations.back().loss);
           of_shares = run->memory.planned_bytes;
           of_copies = other->second->memory.planned_bytes;
           const std::int64_t own = measured_bytes(*run), others = measured_bytes(*other->second);
@@ -183,12 +185,14 @@ Claim sharding_costs_no_accuracy(std::span<const Field> fields) {
           measured = fmt::format(", peaks at {} beside {}", megabytes(own), megabytes(others));
         }
         if (both == 0) return;
+        const std::string within =
+            same < close ? fmt::format(", {} within {}", close, kRounding) : "";
         facts.push_back(
-            {.holds = same == both && of_shares < of_copies,
+            {.holds = close == both && of_shares < of_copies,
              .workers = {contestant.workers},
-             .text = fmt::format("{}: {} of {} seeds end at the loss of all_reduce; a process "
-                                 "plans {} of memory, all_reduce's {}{}.",
-                                 label(contestant, field), same, both, megabytes(of_shares),
+             .text = fmt::format("{}: {} of {} seeds end at the very loss of all_reduce{}; a "
+                                 "process plans {} of memory, all_reduce's {}{}.",
+                                 label(contestant, field), same, both, within, megabytes(of_shares),
                                  megabytes(of_copies), measured)});
       });
   conclude_facts(claim, facts,
