@@ -224,6 +224,9 @@ void Race::finish() {
   record_.full_ns = run_begin_ns_ == 0 ? 0 : full_ns();
   if (trainer_) record_.examples_per_s = training_clock_.examples_per_s(trainer_->examples_seen());
   record_.tokens_per_s = tokens_per_s(record_.examples_per_s);
+  if (peak_ && !placement_.on_gpus && record_.examples_per_s > 0) {
+    peak_ = run::measured_peak(placement_.recipe.element, cores_);  // again, as others may have run
+  }
   record_.utilization = utilization();
   if (!record_.evaluations.empty()) {
     record_.bits_per_byte = bits_per_byte(workloads::sequences_of(placement_.recipe.options),

@@ -23,8 +23,9 @@ struct Peak {
 std::optional<Peak> peak_of_gpu(std::string_view name, ElementType element);
 
 /// Measures the peak of all these cores together, with a thread for each: the best of the CPU
-/// kernel's products of n cores, [256 n, 512] x [512, 512], in 60 ms behind 20 ms of warm-up. Later
-/// calls with the same element type and cores return the first result. Threads: one at a time.
+/// kernel's products of n cores, [256 n, 512] x [512, 512], in 60 ms behind 20 ms of warm-up.
+/// Returns the highest so far for the element type and cores: while other programs use the cores, a
+/// result is too low. Threads: one at a time.
 Peak measured_peak(ElementType element, const std::vector<int>& cores);
 
 }  // namespace regatta::run

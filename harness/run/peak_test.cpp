@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "harness/system/process.h"
-#include "kernels/runtime/measure/clock.h"
 
 namespace regatta::run {
 namespace {
@@ -18,16 +17,14 @@ TEST(Peak, OfAGpuIsTheOneOfItsDataSheet) {
   EXPECT_FALSE(peak_of_gpu("NVIDIA GeForce RTX 4090", ElementType::BF16));
 }
 
-TEST(Peak, OfCoresIsMeasuredOnce) {
+TEST(Peak, OfCoresIsTheHighestMeasured) {
   const std::vector<int> cores = system::available_cores(0);
   const auto count = static_cast<double>(cores.size());
   const Peak peak = measured_peak(ElementType::F32, cores);
   EXPECT_EQ(peak.of, "measured");
   EXPECT_GT(peak.flops_per_s, 1e9 * count);   // a product a cycle
   EXPECT_LT(peak.flops_per_s, 1e12 * count);  // 128 of them at 4 GHz
-  const std::int64_t begin = now_ns();
-  EXPECT_EQ(measured_peak(ElementType::F32, cores).flops_per_s, peak.flops_per_s);
-  EXPECT_LT(now_ns() - begin, 1'000'000);
+  EXPECT_GE(measured_peak(ElementType::F32, cores).flops_per_s, peak.flops_per_s);
 }
 
 }  // namespace
