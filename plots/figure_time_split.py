@@ -13,10 +13,9 @@ from collections.abc import Container, Iterable
 from matplotlib.figure import Figure
 
 from axes_style import LOG_RATIO, entitle
-from hover import describe
 from labels import cell_labels
 from judgement import Run, ranked
-from rows import Rows, rows_figure
+from rows import rows_figure, stack
 from selection import MOST_ROWS, fitting, tell
 from wording import time_text, time_unit
 
@@ -47,20 +46,6 @@ def name_of(part: str, parts: Container[str]) -> str:
     return part.replace("_", " ")
 
 
-def _draw_bars(rows: Rows, parts: list[dict[str, float]], scales: list[float]) -> None:
-    left = [0.0] * len(parts)
-    looks = looks_of(parts)
-    for part, (colour, hatch) in looks.items():
-        name = name_of(part, looks)
-        widths = [row[part] * scale for row, scale in zip(parts, scales)]
-        bars = rows.axes.barh([row + rows.below for row in range(len(parts))], widths, left=left,
-                              height=1.8 * rows.half, color=colour, hatch=hatch,
-                              edgecolor="white", linewidth=0.6, label=name)
-        for bar, row in zip(bars, parts):
-            describe(bar, f"{name}: {time_text(row[part])} of {time_text(sum(row.values()))}")
-        left = [start + width for start, width in zip(left, widths)]
-
-
 def draw(runs: list[Run]) -> Figure | None:
     """Draws the figure; None if no step was split."""
     names = cell_labels(run.cell for run in runs)
@@ -71,17 +56,19 @@ def draw(runs: list[Run]) -> Figure | None:
     totals = [sum(cell.step_seconds.values()) for cell in cells]
     as_shares = max(totals) > LOG_RATIO * min(totals)
     scale, unit = time_unit(max(totals))
-    above = 0.55 + 0.15 * math.ceil(len(looks_of(cell.step_seconds for cell in cells)) / 3)
+    looks = looks_of(cell.step_seconds for cell in cells)
+    above = 0.55 + 0.15 * math.ceil(len(looks) / 3)
     rows = rows_figure([names[cell] for cell in cells], [time_text(total) for total in totals],
                        above)
-    figure, axes = rows.figure, rows.axes
     scales = [100 / total if as_shares else scale for total in totals]
-    _draw_bars(rows, [cell.step_seconds for cell in cells], scales)
-    axes.set_xlim(0, 100 if as_shares else max(totals) * scale * 1.02)
-    axes.set_xlabel("share of a worker's step (%)" if as_shares
+    times = {name_of(part, looks): [cell.step_seconds[part] for cell in cells] for part in looks}
+    stack(rows, dict(zip(times, looks.values())),
+          {name: [part * scale for part, scale in zip(parts, scales)]
+           for name, parts in times.items()},
+          {name: [f"{name}: {time_text(part)} of {time_text(total)}"
+                  for part, total in zip(parts, totals)] for name, parts in times.items()})
+    rows.axes.set_xlim(0, 100 if as_shares else max(totals) * scale * 1.02)
+    rows.axes.set_xlabel("share of a worker's step (%)" if as_shares
                     else f"a worker's step ({unit})")
-    entitle(axes, "Where a step's time goes", pad=72 * above - 19)
-    figure.legend(*axes.get_legend_handles_labels(), loc="upper left", ncols=3, frameon=False,
-                  bbox_to_anchor=(0, 1 - 0.3 / figure.get_figheight()), fontsize=8.5,
-                  borderaxespad=0, handlelength=1.6, columnspacing=1.2)
-    return tell(figure, {"": others})
+    entitle(rows.axes, "Where a step's time goes", pad=72 * above - 19)
+    return tell(rows.figure, {"": others})

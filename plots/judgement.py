@@ -154,6 +154,7 @@ class Run:
     losses: tuple[tuple[int, float], ...]  # examples and training loss
     updates: int  # steps of all loops; `losses` of long runs has only some of them
     bytes_by_place: dict[str, float]  # sent in a step
+    memory: dict[str, float]  # planned bytes of the worker that needs most, by purpose
     nodes_per_process: tuple[int, ...]
 
     @property
@@ -252,6 +253,7 @@ def _run(cell: Cell, run: Json) -> Run:
         commit=run["commit"], dirty=run["dirty"], began=run["timestamp"],
         losses=tuple((examples, loss) for examples, loss in run["losses"]),
         updates=run["updates"], bytes_by_place=run["bytes_per_step_by_place"],
+        memory=run["memory_by_purpose"],
         nodes_per_process=tuple(run["nodes_per_process"]))
 
 

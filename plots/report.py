@@ -54,6 +54,7 @@ RESULT = {
 WHY = {
     "time_split": "A worker's step on the training clock: compute, exposed communication, waiting, "
                   "input, update, and what passes between kernels.",
+    "memory": "Memory planned for the worker that needs most, by purpose.",
     "scaling": "Examples per second against workers.",
     "bytes": "Bytes on the wire in a step, computed from the graph and counted.",
     "exchanges": "The metric at the end against the bytes that a step sends, where workers "

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from axes_style import INK, NARROW, tidy_rows
-from hover import light
+from hover import describe, light
 
 LABEL_WIDTH = 24  # characters
 LINE, MARKS, GAP = 0.15, 0.14, 0.03  # inches of a row: a line of its name, its marks, spacing
@@ -31,6 +31,23 @@ class Rows(NamedTuple):
     axes: Axes
     below: float  # distance from a row's number to the middle of its marks, in rows
     half: float  # half the height of the marks
+
+
+def stack(rows: Rows, looks: dict[str, tuple[str, str]], widths: dict[str, list[float]],
+          texts: dict[str, list[str]]) -> None:
+    """Draws a bar for each row, cut into parts, and their legend. `looks`: colour and hatch of each
+    part; `widths` and `texts`: of each part, its width and its hover text in each row."""
+    left = [0.0] * len(next(iter(widths.values())))
+    for part, (colour, hatch) in looks.items():
+        bars = rows.axes.barh([row + rows.below for row in range(len(left))], widths[part],
+                              left=left, height=1.8 * rows.half, color=colour, hatch=hatch,
+                              edgecolor="white", linewidth=0.6, label=part)
+        for bar, text in zip(bars, texts[part]):
+            describe(bar, text)
+        left = [start + width for start, width in zip(left, widths[part])]
+    rows.figure.legend(*rows.axes.get_legend_handles_labels(), loc="upper left", ncols=3,
+                       frameon=False, bbox_to_anchor=(0, 1 - 0.3 / rows.figure.get_figheight()),
+                       fontsize=8.5, borderaxespad=0, handlelength=1.6, columnspacing=1.2)
 
 
 def height_beside(names: Iterable[str]) -> float:

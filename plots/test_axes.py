@@ -42,6 +42,7 @@ LABELS: dict[str, tuple[str, str | None]] = {
     "figure_straggler": (r"share of its speed that it keeps \(1 = .+\)", NAMES),
     "figure_jitter": (r"examples seen", LOSS),
     "figure_staleness": (r"update staleness \(versions missed\)", r"% of updates"),
+    "figure_memory": (r"planned for a worker's step", NAMES),
     "figure_bytes": (r"sent in a step, all places\n\(.+\)|workers", r"sent in a step"),
     "figure_exchanges": (r"sent in a step, all workers \(log scale\)",
                          r"accuracy at the end \(%\)|loss at the end"),
@@ -68,6 +69,9 @@ def some_records(workload: str) -> list[dict[str, Any]]:
             made[-1]["graph"]["nodes_per_process"] = [200]
             made[-1]["workers"][1]["bytes_sent"] = 30_000
     for number, record in enumerate(made):
+        for worker in record["workers"]:
+            worker.update(planned_bytes=9000, parameter_bytes=2000, slot_bytes=1000,
+                          activation_bytes=4000, gradient_bytes=1500)
         record["run_id"] = str(number)
     return made
 

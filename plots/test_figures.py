@@ -13,6 +13,7 @@ import figure_bytes
 import figure_exchanges
 import figure_forest
 import figure_graph_size
+import figure_memory
 import figure_race
 import figure_scaling
 import figure_staleness
@@ -94,6 +95,20 @@ class Figures(unittest.TestCase):
             {"compute_ns": 10**6, "wait_ns": 10**6, "steps": 10}])
         (axes,) = figure_time_split.draw([*runs, *runs_of(slow)]).axes
         self.assertEqual(axes.get_xlabel(), "share of a worker's step (%)")
+
+    def test_show_the_memory_of_the_worker_that_needs_most(self) -> None:
+        self.assertIsNone(figure_memory.draw(some_runs()))  # records before version 14
+        small = {"planned_bytes": 1000, "parameter_bytes": 400, "slot_bytes": 100,
+                 "activation_bytes": 300, "gradient_bytes": 150}
+        large = {**small, "planned_bytes": 5000, "activation_bytes": 4200}
+        figure = figure_memory.draw(runs_of(
+            made_up_record("gpt_thin", "pipeline", 1, workers=[small, large]),
+            made_up_record("gpt_thin", "sharded", 1, workers=[small, small])))
+        (axes,) = figure.axes
+        self.assertEqual([bar.get_width() for bar in axes.patches],  # by purpose, the least first
+                         [400, 400, 100, 100, 150, 150, 300, 4200, 50, 150])
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()],
+                         ["parameters", "slots", "gradients", "activations", "others"])
 
     def test_leave_servers_and_the_host_out_of_a_workers_step(self) -> None:
         record = made_up_record("parabola", "parameter_server", 1, workers=[

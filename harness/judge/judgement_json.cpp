@@ -99,6 +99,19 @@ Json sent_by_place(const record::Record& run) {
   return sent;
 }
 
+/// The planned bytes of the worker that needs most, by purpose; empty if no record tells them.
+Json memory_by_purpose(const record::Record& run) {
+  const auto most = std::ranges::max_element(run.workers, {}, &record::WorkerRecord::planned_bytes);
+  if (most == run.workers.end() || most->parameter_bytes == 0) return Json::object();
+  const std::int64_t others = most->planned_bytes - most->parameter_bytes - most->slot_bytes -
+                              most->activation_bytes - most->gradient_bytes;
+  return {{"parameters", most->parameter_bytes},
+          {"slots", most->slot_bytes},
+          {"gradients", most->gradient_bytes},
+          {"activations", most->activation_bytes},
+          {"others", others}};
+}
+
 Json loss_samples(const record::Record& run) {
   Json samples = Json::array();
   for (const record::LossSample& each : run.losses) samples.push_back({each.examples, each.loss});
@@ -113,6 +126,7 @@ Json samples_of(const record::Record& run) {
           {"losses", loss_samples(run)},
           {"updates", run.step_time_ns.count},
           {"bytes_per_step_by_place", sent_by_place(run)},
+          {"memory_by_purpose", memory_by_purpose(run)},
           {"nodes_per_process", run.graph.nodes_per_process}};
 }
 

@@ -107,6 +107,10 @@ struct WorkerRecord {
   std::int64_t input_ns = 0;
   std::int64_t update_ns = 0;
   std::int64_t planned_bytes = 0;
+  std::int64_t parameter_bytes = 0;
+  std::int64_t slot_bytes = 0;
+  std::int64_t activation_bytes = 0;
+  std::int64_t gradient_bytes = 0;
   std::int64_t process_peak_bytes = 0;
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
@@ -222,7 +226,7 @@ struct Round {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 13;  ///< version that is written; older ones can be read
+  static constexpr std::int64_t kSchema = 14;  ///< version that is written; older ones can be read
 
   std::string run_id;
   std::string timestamp;

@@ -68,6 +68,18 @@ void for_each_field(T& part, Field&& field) {
           .text =
               "Memory planned for its variables and values in training; 0 if nothing was computed.",
           .since = 7});
+  field("parameter_bytes", part.parameter_bytes,
+        About{.text = "Part of planned_bytes for parameters and running statistics.", .since = 14});
+  field("slot_bytes", part.slot_bytes,
+        About{.text = "Part of planned_bytes for slots of the optimizer.", .since = 14});
+  field("activation_bytes", part.activation_bytes,
+        About{.text = "Part of planned_bytes for values of the forward pass, when most bytes of "
+                      "values are alive.",
+              .since = 14});
+  field("gradient_bytes", part.gradient_bytes,
+        About{.text = "Part of planned_bytes for values of the backward pass, when most bytes of "
+                      "values are alive. The rest is for inputs, values that travel, and gaps.",
+              .since = 14});
   field("process_peak_bytes", part.process_peak_bytes,
         About{.text = "Peak memory of its process until training ended by the kernel's count, with "
                       "code and scratch memory of kernels; the same for all workers of a process.",

@@ -284,10 +284,16 @@ Device& Executor::device_of(VariableId id) const { return impl_->memory_.device_
 void Executor::write_variables() { impl_->memory_.write_variables(); }
 std::vector<WorkerReport> Executor::workers() const {
   std::vector<WorkerReport> workers = worker_reports(impl_->state());
-  const std::map<Place, std::int64_t> planned = impl_->memory_.planned_bytes();
+  const std::map<Place, MemoryUse> planned = impl_->memory_.planned();
   for (WorkerReport& worker : workers) {
     const auto found = planned.find(worker.place);
-    if (found != planned.end()) worker.planned_bytes = found->second;
+    if (found == planned.end()) continue;
+    const MemoryUse& use = found->second;
+    worker.planned_bytes = use.sum();
+    worker.parameter_bytes = use.parameters;
+    worker.slot_bytes = use.slots;
+    worker.activation_bytes = use.activations;
+    worker.gradient_bytes = use.gradients;
   }
   return workers;
 }
@@ -295,7 +301,7 @@ std::vector<LoopReport> Executor::loops() const { return loop_reports(impl_->sta
 const std::set<KernelChoice>& Executor::kernel_choices() const { return impl_->choices_; }
 std::int64_t Executor::planned_bytes() const {
   std::int64_t bytes = impl_->queues_.held_bytes();
-  for (const auto& [place, planned] : impl_->memory_.planned_bytes()) bytes += planned;
+  for (const auto& [place, planned] : impl_->memory_.planned()) bytes += planned.sum();
   return bytes;
 }
 std::int64_t Executor::unshared_bytes() const { return impl_->memory_.unshared_bytes(); }

@@ -249,6 +249,28 @@ TEST(MemoryPlan, OfPlacesIsThatOfTheExecutor) {
   }
 }
 
+WorkerReport planned(std::int64_t batch, const char* strategy, std::int64_t replicas) {
+  TrialOptions options;
+  options.strategy = strategy;
+  options.options.replicas = replicas;
+  options.steps = 0;
+  options.most_steps = 1;
+  return Trial(thin(batch, 1), shapes(), options).executor().workers().front();
+}
+
+TEST(MemoryPlan, IsSplitByPurpose) {
+  const WorkerReport whole = planned(64, "single", 1), half = planned(32, "single", 1);
+  const WorkerReport shares = planned(64, "sharded", 2);
+  EXPECT_EQ(whole.parameter_bytes, half.parameter_bytes);
+  EXPECT_GT(whole.parameter_bytes, whole.slot_bytes);  // running statistics have no momentum
+  EXPECT_NEAR(shares.slot_bytes, whole.slot_bytes / 2, 1024);
+  EXPECT_NEAR(static_cast<double>(whole.activation_bytes) / half.activation_bytes, 2, 0.05);
+  EXPECT_GT(whole.gradient_bytes, 0);
+  EXPECT_LE(
+      whole.parameter_bytes + whole.slot_bytes + whole.activation_bytes + whole.gradient_bytes,
+      whole.planned_bytes);
+}
+
 TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
   const Step part = strategies::partitioned(thin(64, 1), Binding{}).front();
   const Plan plan(part, PlanOptions{});

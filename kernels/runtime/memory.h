@@ -60,9 +60,7 @@ class Memory {
   void write_variables();
 
   /// Returns the bytes of the variables and values of each place.
-  std::map<Place, std::int64_t> planned_bytes() const {
-    return regatta::planned_bytes(graph_, plan_, addresses_);
-  }
+  std::map<Place, MemoryUse> planned() const { return planned_memory(graph_, plan_, addresses_); }
   std::int64_t unshared_bytes() const { return unshared_bytes_; }
 
  private:

@@ -189,7 +189,48 @@ std::int64_t assign_offsets(std::vector<Block>& blocks) {
   return arena;
 }
 
+/// The purpose of a value's memory.
+std::int64_t& purpose_of(Phase phase, MemoryUse& use) {
+  switch (phase) {
+    case Phase::Forward: return use.activations;
+    case Phase::Backward: return use.gradients;
+    default: return use.others;
+  }
+}
+
+/// Splits an arena of `bytes` among the blocks that live when most bytes are alive.
+MemoryUse use_of(const Graph& graph, const std::vector<Block>& blocks, std::int64_t bytes) {
+  std::map<int, std::int64_t> changes;  // by instruction
+  for (const Block& block : blocks) {
+    changes[block.born] += block.bytes;
+    if (block.dead != kForever) changes[block.dead + 1] -= block.bytes;
+  }
+  std::int64_t alive = 0, most = 0;
+  int fullest = 0;
+  for (const auto& [instruction, change] : changes) {
+    alive += change;
+    if (alive <= most) continue;
+    most = alive;
+    fullest = instruction;
+  }
+  MemoryUse use;
+  for (const Block& block : blocks) {
+    if (block.born > fullest || block.dead < fullest) continue;
+    purpose_of(graph.node(block.values[0].node).phase, use) += block.bytes;
+  }
+  use.others += bytes - use.sum();
+  return use;
+}
+
 }  // namespace
+
+void MemoryUse::add(const MemoryUse& other) {
+  parameters += other.parameters;
+  slots += other.slots;
+  activations += other.activations;
+  gradients += other.gradients;
+  others += other.others;
+}
 
 MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
   const auto lane_at = [&](NodeId id) { return static_cast<std::size_t>(plan.lane_of(id)); };
@@ -240,6 +281,7 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
       memory.sum_of_values += block.bytes;
     }
     memory.arena_bytes.push_back(assign_offsets(blocks[lane]));
+    memory.arena_use.push_back(use_of(graph, blocks[lane], memory.arena_bytes.back()));
     for (const Block& block : blocks[lane]) {
       std::int64_t offset = block.offset;
       for (Value value : block.values) {
@@ -251,14 +293,17 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
   return memory;
 }
 
-std::map<Place, std::int64_t> planned_bytes(const Graph& graph, const Plan& plan,
-                                            const MemoryPlan& memory) {
-  std::map<Place, std::int64_t> bytes;
-  for (const Variable& variable : graph.variables()) bytes[variable.place] += variable.type.bytes();
-  for (std::size_t lane = 0; lane < plan.lanes().size(); ++lane) {
-    bytes[plan.lanes()[lane].place] += memory.arena_bytes[lane];
+std::map<Place, MemoryUse> planned_memory(const Graph& graph, const Plan& plan,
+                                          const MemoryPlan& memory) {
+  std::map<Place, MemoryUse> uses;
+  for (const Variable& variable : graph.variables()) {
+    MemoryUse& use = uses[variable.place];
+    (variable.kind == VariableKind::Slot ? use.slots : use.parameters) += variable.type.bytes();
   }
-  return bytes;
+  for (std::size_t lane = 0; lane < plan.lanes().size(); ++lane) {
+    uses[plan.lanes()[lane].place].add(memory.arena_use[lane]);
+  }
+  return uses;
 }
 
 }  // namespace regatta

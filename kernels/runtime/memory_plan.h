@@ -19,6 +19,19 @@
 
 namespace regatta {
 
+/// The purposes of planned memory. Units: bytes. Values are counted at the instruction with the
+/// most bytes alive in their lane.
+struct MemoryUse {
+  std::int64_t parameters = 0;   ///< with running statistics
+  std::int64_t slots = 0;        ///< of optimizers
+  std::int64_t activations = 0;  ///< values of the forward pass
+  std::int64_t gradients = 0;    ///< values of the backward pass
+  std::int64_t others = 0;       ///< inputs, values that travel, gaps between values
+
+  std::int64_t sum() const { return parameters + slots + activations + gradients + others; }
+  void add(const MemoryUse& other);
+};
+
 struct MemoryPlan {
   struct Address {
     int lane = 0;
@@ -26,13 +39,14 @@ struct MemoryPlan {
   };
   std::map<Value, Address> addresses;     ///< one for every value that owns memory
   std::vector<std::int64_t> arena_bytes;  ///< entry i is the size of lane i's arena
+  std::vector<MemoryUse> arena_use;       ///< entry i splits arena_bytes[i] by purpose
   std::int64_t sum_of_values = 0;         ///< size of all values without sharing. Units: bytes
 };
 
 MemoryPlan plan_memory(const Graph& graph, const Plan& plan);
 
-/// Returns the bytes of the variables and values of each place.
-std::map<Place, std::int64_t> planned_bytes(const Graph& graph, const Plan& plan,
-                                            const MemoryPlan& memory);
+/// Returns the memory of the variables and values of each place.
+std::map<Place, MemoryUse> planned_memory(const Graph& graph, const Plan& plan,
+                                          const MemoryPlan& memory);
 
 }  // namespace regatta

@@ -38,7 +38,11 @@ struct WorkerReport {
   std::int64_t updates_dropped = 0;      ///< pushes that came too late, at the deciding server
   std::uint64_t data_order = 0;          ///< digest of the consumed examples (data_order.h)
   std::int64_t planned_bytes = 0;        ///< bytes for the place's variables and values
-  std::int64_t process_peak_bytes = 0;   ///< peak memory of its process, all workers together
+  std::int64_t parameter_bytes = 0;      ///< a part of planned_bytes, as are the next three
+  std::int64_t slot_bytes = 0;
+  std::int64_t activation_bytes = 0;
+  std::int64_t gradient_bytes = 0;
+  std::int64_t process_peak_bytes = 0;  ///< peak memory of its process, all workers together
 };
 
 template <FieldsOf<WorkerReport> T, typename Field>
@@ -59,6 +63,10 @@ void for_each_field(T& worker, Field&& field) {
   field("updates_dropped", worker.updates_dropped, Merging<AddUp>());
   field("data_order", worker.data_order, Merging<AddUp>());
   field("planned_bytes", worker.planned_bytes, Merging<KeepOwn>());
+  field("parameter_bytes", worker.parameter_bytes, Merging<KeepOwn>());
+  field("slot_bytes", worker.slot_bytes, Merging<KeepOwn>());
+  field("activation_bytes", worker.activation_bytes, Merging<KeepOwn>());
+  field("gradient_bytes", worker.gradient_bytes, Merging<KeepOwn>());
   field("process_peak_bytes", worker.process_peak_bytes, Merging<KeepOwn>());
 }
 
