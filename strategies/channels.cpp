@@ -320,7 +320,7 @@ ChannelDivision divide_channels(const Graph& graph, std::int64_t shards, const s
 
 Variable portion_of(const Variable& whole, Portion portion, const Shard& shard) {
   Variable part = whole;
-  part.place.stage = static_cast<int>(shard.number);
+  part.place.shard = static_cast<int>(shard.number);
   if (portion == Portion::Whole) return part;
   const std::size_t rank = whole.type.rank();
   const std::size_t along = portion == Portion::Channels ? rank - 1 : rank == 3 ? 1 : 0;

@@ -29,11 +29,13 @@ std::int64_t exchanges(const Case& test) {
 }
 
 TEST(Clipping, SendsOneNumberWherePlacesApplyDifferentGradients) {
-  const auto of = [](const char* strategy, std::int64_t replicas, std::int64_t stages) {
+  const auto of = [](const char* strategy, std::int64_t replicas, std::int64_t stages,
+                     std::int64_t shards = 1) {
     return exchanges({.workload = "parabola_clipped",
                       .strategy = strategy,
                       .replicas = replicas,
                       .stages = stages,
+                      .shards = shards,
                       .global_batch = 50});
   };
   EXPECT_EQ(of("single", 1, 1), 0);
@@ -41,7 +43,8 @@ TEST(Clipping, SendsOneNumberWherePlacesApplyDifferentGradients) {
   EXPECT_EQ(of("local_sgd", 3, 1), 0);
   EXPECT_EQ(of("sharded", 3, 1), 3);
   EXPECT_EQ(of("model_parallel", 1, 2), 2);
-  EXPECT_EQ(of("all_reduce+tensor_parallel", 2, 2), 4);
+  EXPECT_EQ(of("all_reduce+tensor_parallel", 2, 1, 2), 4);
+  EXPECT_EQ(of("all_reduce+pipeline+tensor_parallel", 2, 2, 2), 8);
 }
 
 TEST(Clipping, MovesTheParabolaFurtherThanTheBound) {

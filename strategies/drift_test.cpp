@@ -158,7 +158,7 @@ TEST(Equivalence, OfShardsDriftsNoFurtherThanFirstWeightsOneRoundingApart) {
   const auto of = [](const char* workload, std::int64_t shards, std::int64_t batch) {
     return Case{.workload = workload,
                 .strategy = "tensor_parallel",
-                .stages = shards,
+                .shards = shards,
                 .global_batch = batch};
   };
   for (const std::int64_t shards : {2, 3}) {
@@ -194,12 +194,12 @@ TEST(Equivalence, DriftsNoFurtherInBf16) {
                                 .element = ElementType::BF16},
                                {.workload = "resnet9_thin",
                                 .strategy = "tensor_parallel",
-                                .stages = 2,
+                                .shards = 2,
                                 .global_batch = 80,
                                 .element = ElementType::BF16},
                                {.workload = "airbench94_narrow",
                                 .strategy = "tensor_parallel",
-                                .stages = 2,
+                                .shards = 2,
                                 .global_batch = 64,
                                 .element = ElementType::BF16}});
 }

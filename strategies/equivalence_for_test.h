@@ -16,6 +16,7 @@ struct Case {
   std::string strategy;
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
+  std::int64_t shards = 1;
   std::int64_t global_batch = 0;
   ElementType element = ElementType::F32;
   OptionValues options = {};
@@ -26,7 +27,8 @@ inline std::string name_of(const Case& test) {
   std::string options;
   for (const auto& [name, value] : test.options) options += name + "_" + to_text(value) + "_";
   return test.workload + "_" + identifier_of(test.strategy) + "_" + options +
-         std::to_string(test.replicas) + "x" + std::to_string(test.stages) + "_batch_" +
+         std::to_string(test.replicas) + "x" + std::to_string(test.stages) +
+         (test.shards == 1 ? "" : "x" + std::to_string(test.shards)) + "_batch_" +
          std::to_string(test.global_batch) + "_" + std::string(to_string(test.element)) +
          (test.steps == 0 ? "" : "_steps_" + std::to_string(test.steps));
 }
@@ -49,6 +51,7 @@ inline TrialOptions options_of(const Case& test) {
   run.strategy = test.strategy;
   run.options.replicas = test.replicas;
   run.options.stages = test.stages;
+  run.options.shards = test.shards;
   run.options.given = test.options;
   run.steps = steps_of(test);
   return run;
@@ -56,7 +59,7 @@ inline TrialOptions options_of(const Case& test) {
 
 inline Case single_of(Case test) {
   test.strategy = "single";
-  test.replicas = test.stages = 1;
+  test.replicas = test.stages = test.shards = 1;
   test.options.clear();
   return test;
 }

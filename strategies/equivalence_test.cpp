@@ -143,12 +143,39 @@ std::vector<Case> parabola_cases(const char* workload) {
         cases.push_back({.workload = workload,
                          .strategy = strategy,
                          .replicas = std::string(strategy) == "tensor_parallel" ? 1 : 3,
-                         .stages = shards,
+                         .shards = shards,
                          .global_batch = batch});
       }
     }
+    for (const char* schedule : {"gpipe", "1f1b", "zero_bubble"}) {
+      Case test{.workload = workload,
+                .strategy = "all_reduce+pipeline+tensor_parallel",
+                .replicas = 2,
+                .stages = 2,
+                .shards = 2,
+                .global_batch = batch,
+                .options = {{"schedule", schedule}, {"microbatches", 5}}};
+      cases.push_back(test);
+      test.strategy = "tensor_parallel+pipeline";
+      test.replicas = 1;
+      cases.push_back(test);
+    }
   }
   return cases;
+}
+
+/// Replicas of stages of shards: the pairs with four places and the triple with eight.
+void add_shards_of_stages(const Case& base, std::vector<Case>& cases) {
+  for (const char* strategy :
+       {"model_parallel+tensor_parallel", "pipeline+tensor_parallel",
+        "all_reduce+model_parallel+tensor_parallel", "all_reduce+pipeline+tensor_parallel"}) {
+    Case test = base;
+    test.strategy = strategy;
+    test.replicas = test.strategy.starts_with("all_reduce") ? 2 : 1;
+    test.stages = test.shards = 2;
+    if (test.strategy.find("pipeline") != test.strategy.npos) test.options["microbatches"] = 2;
+    cases.push_back(test);
+  }
 }
 
 /// Groups of 16 examples: 5 groups over 2 and 3 workers are uneven shares.
@@ -222,18 +249,19 @@ std::vector<Case> image_cases() {
   for (const std::int64_t shards : {2, 3, 4}) {
     cases.push_back({.workload = "resnet9_thin",
                      .strategy = "tensor_parallel",
-                     .stages = shards,
+                     .shards = shards,
                      .global_batch = 80});
   }
   cases.push_back({.workload = "resnet9_thin",
                    .strategy = "all_reduce+tensor_parallel",
                    .replicas = 2,
-                   .stages = 2,
+                   .shards = 2,
                    .global_batch = 80});
   cases.push_back({.workload = "airbench94_narrow",
                    .strategy = "tensor_parallel",
-                   .stages = 2,
+                   .shards = 2,
                    .global_batch = 64});
+  add_shards_of_stages({.workload = "resnet9_thin", .global_batch = 80}, cases);
   for (std::int64_t servers : {1, 2, 3}) {  // with parameters that are cut
     cases.push_back({.workload = "resnet9_thin",
                      .strategy = "parameter_server",
@@ -284,15 +312,18 @@ std::vector<Case> language_cases() {
       for (const char* workload : {"gpt_narrow", "llama_narrow"}) {
         cases.push_back({.workload = workload,
                          .strategy = "tensor_parallel",
-                         .stages = stages,
+                         .shards = stages,
                          .global_batch = batch});
         cases.push_back({.workload = workload,
                          .strategy = "all_reduce+tensor_parallel",
                          .replicas = 2,
-                         .stages = stages,
+                         .shards = stages,
                          .global_batch = batch});
       }
     }
+  }
+  for (const char* workload : {"gpt_narrow", "llama_narrow"}) {
+    add_shards_of_stages({.workload = workload, .global_batch = 11}, cases);
   }
   for (const char* shard : {"gradients", "parameters"}) {
     cases.push_back({.workload = "gpt_narrow",
@@ -306,12 +337,12 @@ std::vector<Case> language_cases() {
     cases.push_back({.workload = "gpt_narrow_sgd",
                      .strategy = strategy,
                      .replicas = shards ? 1 : 3,
-                     .stages = shards ? 3 : 1,
+                     .shards = shards ? 3 : 1,
                      .global_batch = 11});
     cases.push_back({.workload = "llama_narrow",
                      .strategy = strategy,
                      .replicas = shards ? 1 : 3,
-                     .stages = shards ? 3 : 1,
+                     .shards = shards ? 3 : 1,
                      .global_batch = 11,
                      .element = ElementType::BF16});
   }
@@ -370,7 +401,7 @@ std::vector<Case> depthwise_cases() {
   for (const std::int64_t shards : {2, 3}) {
     cases.push_back({.workload = "mobilenet_v2_full_narrow",
                      .strategy = "tensor_parallel",
-                     .stages = shards,
+                     .shards = shards,
                      .global_batch = 40,
                      .steps = 1});
   }

@@ -102,13 +102,15 @@ std::vector<Case> cases() {
   for (const auto& [workload, batch] : std::map<std::string, std::int64_t>{
            {"parabola", 49}, {"parabola_clipped", 49}, {"gpt_narrow", 11}, {"resnet9_thin", 80}}) {
     const std::int64_t microbatches = workload.starts_with("parabola") ? 5 : 3;
-    const auto add = [&](const char* strategy, std::int64_t replicas, std::int64_t stages,
+    const auto add = [&](const char* strategy, std::int64_t replicas, std::int64_t parts,
                          OptionValues options = {}) {
+      const bool shards = std::string(strategy).ends_with("tensor_parallel");
       options["microbatches"] = workload == "resnet9_thin" && replicas > 1 ? 2 : microbatches;
       all.push_back({.workload = workload,
                      .strategy = strategy,
                      .replicas = replicas,
-                     .stages = stages,
+                     .stages = shards ? 1 : parts,
+                     .shards = shards ? parts : 1,
                      .global_batch = batch,
                      .options = options});
     };

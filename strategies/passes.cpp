@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include "kernels/base/error.h"
@@ -29,11 +30,24 @@ Steps one(Step step) {
   return steps;
 }
 
+/// Moves those that cut stages behind the last that makes shards, in whichever order they were
+/// given: the sums over shards then belong to the stages, and each microbatch has its own.
+std::vector<const Strategy*> in_order(std::vector<const Strategy*> strategies) {
+  const auto makes = [](WorkersAre workers) {
+    return [=](const Strategy* each) { return each->workers == workers; };
+  };
+  const auto behind_shards =
+      std::find_if(strategies.rbegin(), strategies.rend(), makes(WorkersAre::Shards)).base();
+  std::stable_partition(strategies.begin(), behind_shards, std::not_fn(makes(WorkersAre::Stages)));
+  return strategies;
+}
+
 Steps by_strategies(const Step& step, const PassInput& input) {
   Steps steps;
-  for (const Strategy* strategy : input.strategies) {
+  const std::vector<const Strategy*> strategies = in_order(input.strategies);
+  for (const Strategy* strategy : strategies) {
     steps = one(strategy->rewrite(steps.empty() ? step : steps.front(), input.options));
-    if (strategy != input.strategies.back()) verify(steps.front(), std::string(strategy->name));
+    if (strategy != strategies.back()) verify(steps.front(), std::string(strategy->name));
   }
   return steps;
 }

@@ -101,7 +101,8 @@ class Pipeline {
   NodeId size() const { return static_cast<NodeId>(source_.graph.nodes().size()); }
   std::int64_t chunk(NodeId id) const { return chunks_.of_node[static_cast<std::size_t>(id)]; }
   PassKind kind_of(NodeId id) const {
-    return source_.graph.node(id).phase == Phase::Forward ? PassKind::Forward : PassKind::Backward;
+    return pass_of(source_.graph, source_.graph.node(id)) == Phase::Forward ? PassKind::Forward
+                                                                            : PassKind::Backward;
   }
 
   /// Separates the backward nodes on which earlier chunks depend, directly or not, from the others.

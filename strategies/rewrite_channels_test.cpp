@@ -25,7 +25,7 @@ using testing_support::parabola;
 using testing_support::part;
 using testing_support::replicas;
 
-constexpr Place kShard1{.replica = 0, .stage = 1, .role = Role::Worker};
+constexpr Place kShard1{.replica = 0, .shard = 1, .role = Role::Worker};
 
 Step workload_step(const char* name) {
   workloads::Recipe recipe;
@@ -38,7 +38,7 @@ Step workload_step(const char* name) {
 Step sharded_by_channels(const Step& step, std::int64_t shards,
                          const char* strategy = "tensor_parallel", std::int64_t count = 1) {
   StrategyOptions options = replicas(count);
-  options.stages = shards;
+  options.shards = shards;
   return apply(find_strategies(strategy), step, options);
 }
 
@@ -59,11 +59,11 @@ TEST(TensorParallel, DividesTheTwoLayersOfTheParabola) {
   for (const char* line :
        {"variable hidden.weight[0:3] f32[3,1] parameter normal(1) @replica0 rows 0 on of "
         "hidden.weight f32[5,1]\n",
-        "variable hidden.weight[3:5] f32[2,1] parameter normal(1) @replica0.stage1 rows 3 on of "
+        "variable hidden.weight[3:5] f32[2,1] parameter normal(1) @replica0.shard1 rows 3 on of "
         "hidden.weight f32[5,1]\n",
         "variable hidden.bias[3:5] f32[2] parameter",
         "variable output.weight[:,3:5] f32[1,2] parameter",
-        " @replica0.stage1 rows 3 on of output.weight f32[1,5] along dimension 1\n",
+        " @replica0.shard1 rows 3 on of output.weight f32[1,5] along dimension 1\n",
         "variable output.bias f32[1] parameter"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   }
@@ -138,9 +138,8 @@ TEST(TensorParallel, FiltersChannelsOneByOneBetweenTwoLayers) {
   EXPECT_EQ(groups, (std::multiset<std::int64_t>{19, 19, 19, 19, 20}));
 }
 
-TEST(TensorParallel, OfReplicasSumsActivationsInAReplicaAndGradientsOfAShard) {
-  const Step step = sharded_by_channels(parabola(), 2, "all_reduce+tensor_parallel", 3);
-  const Graph graph = part(step);
+/// The places of each group of sums, without those of the norm of gradients.
+std::multiset<std::string> groups_of(const Graph& graph) {
   std::map<std::int64_t, std::set<Place>> members;
   for (const Node& node : graph.nodes()) {
     if (node.op == Op::AllReduce) members[node.attributes.integer("group")].insert(node.place);
@@ -151,10 +150,40 @@ TEST(TensorParallel, OfReplicasSumsActivationsInAReplicaAndGradientsOfAShard) {
     for (const Place& place : places) text += to_string(place) + ' ';
     groups.insert(text);
   }
-  EXPECT_EQ(groups,
-            (std::multiset<std::string>{"replica0 replica0.stage1 ", "replica0 replica1 replica2 ",
-                                        "replica0.stage1 replica1.stage1 replica2.stage1 ",
-                                        "replica1 replica1.stage1 ", "replica2 replica2.stage1 "}));
+  return groups;
+}
+
+TEST(TensorParallel, OfReplicasSumsActivationsInAReplicaAndGradientsOfAShard) {
+  const Step step = sharded_by_channels(parabola(), 2, "all_reduce+tensor_parallel", 3);
+  EXPECT_EQ(groups_of(part(step)),
+            (std::multiset<std::string>{"replica0 replica0.shard1 ", "replica0 replica1 replica2 ",
+                                        "replica0.shard1 replica1.shard1 replica2.shard1 ",
+                                        "replica1 replica1.shard1 ", "replica2 replica2.shard1 "}));
+}
+
+/// The second stage begins behind the hidden layer, and each of two microbatches has its own sum.
+TEST(TensorParallel, OfStagesLeavesReplicasAndStagesAloneInWhicheverOrder) {
+  StrategyOptions options = replicas(2);
+  options.stages = options.shards = 2;
+  options.given = {{"microbatches", 2}};
+  const auto graph_by = [&](const char* strategy) {
+    return apply(find_strategies(strategy), parabola(), options).graph;
+  };
+  const Graph graph = graph_by("all_reduce+pipeline+tensor_parallel");
+  EXPECT_EQ(to_text(graph_by("all_reduce+tensor_parallel+pipeline")), to_text(graph));
+  EXPECT_EQ(to_text(graph_by("pipeline+all_reduce+tensor_parallel")), to_text(graph));
+  std::multiset<std::string> expected;
+  for (const std::string stage : {"", ".stage1"}) {
+    for (const std::string shard : {"", ".shard1"}) {
+      expected.insert("replica0" + stage + shard + " replica1" + stage + shard + " ");
+    }
+  }
+  for (const std::string of : {"replica0.stage1", "replica1.stage1"}) {
+    for (int microbatch = 0; microbatch < 2; ++microbatch) {
+      expected.insert(of + " " + of + ".shard1 ");
+    }
+  }
+  EXPECT_EQ(groups_of(graph), expected);
 }
 
 /// Dense layers; `shared`: the second uses the weights of the first.
@@ -181,7 +210,7 @@ TEST(TensorParallel, LeavesWeightsWholeThatLayersShare) {
             (std::map<std::string, int>{
                 {"layer0.weight", 0}, {"layer1.weight", 1}, {"layer2.weight", -1}}));
   StrategyOptions options;
-  options.stages = 2;
+  options.shards = 2;
   EXPECT_THROW(apply(find_strategies("tensor_parallel"), three_layers(true), options), RunError);
 }
 
@@ -200,10 +229,10 @@ TEST(TensorParallel, RefusesWhatItCannotDivideNamingWhatCanBe) {
             "most 5 shards");
   EXPECT_EQ(why("tensor_parallel", 1),
             "strategy 'tensor_parallel' divides channels among 2 or more shards, and there is 1; "
-            "fix: give --workers 2, or --stages 2 in a composition");
-  EXPECT_EQ(why("model_parallel+tensor_parallel", 2),
-            "strategy 'tensor_parallel' with 2 shards: the step has stages already; fix: leave one "
-            "of the strategies that make stages out");
+            "fix: give --workers 2, or --shards 2 in a composition");
+  EXPECT_EQ(why("tensor_parallel+tensor_parallel", 2),
+            "strategy 'tensor_parallel' with 2 shards: the step has shards already; fix: leave one "
+            "of the strategies that make shards out");
   EXPECT_EQ(why("sharded+tensor_parallel", 2),
             "strategy 'tensor_parallel' with 2 shards: the step's parameters are divided among "
             "workers already; fix: use all_reduce instead of sharded");

@@ -138,7 +138,7 @@ TEST(Independent, TrainsAModelInEachReplicaAndEveryOtherStrategyOne) {
   for (const Strategy* strategy : all_strategies()) {
     if (strategy->workers == WorkersAre::ThoseOfPrevious) continue;
     StrategyOptions options = replicas(strategy->workers == WorkersAre::Replicas ? 3 : 1);
-    options.stages = share_a_replica(strategy->workers) ? 2 : 1;
+    options.stages = options.shards = share_a_replica(strategy->workers) ? 2 : 1;
     const Step step = rewritten(std::string(strategy->name), options);
     const int expected = strategy->exchange == Exchange::Nothing ? 3 : 1;
     const Step whole = partitioned(step, Binding{}).front();

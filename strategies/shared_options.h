@@ -44,11 +44,21 @@ inline constexpr Option kServers = {
     .unit = "",
     .type = Count{.default_value = 1, .least = 1, .most = 1024}};
 
-/// For strategies with stages. The harness uses it to assign stages to processes.
+/// For strategies with shards. The harness uses it to deal the workers of a composition.
+inline constexpr Option kShardsOfStage = {
+    .name = "shards",
+    .help =
+        "shards of each stage, or of each replica, in a composition such as "
+        "all_reduce+tensor_parallel; by itself, tensor_parallel has as many as --workers",
+    .unit = "",
+    .type = Count{.default_value = std::nullopt, .least = 1}};
+
+/// For strategies with stages or shards. The harness uses it to assign these to processes.
 inline constexpr Option kStagesPerProcess = {
     .name = "stages_per_process",
     .help =
-        "stages or shards of a replica in a process of --processes; else one has them all, or "
+        "stages or shards of a replica in a process of --processes, those of each stage behind "
+        "each other; else one has them all, or "
         "several share them where there are more than replicas",
     .unit = "",
     .type = Count{.default_value = std::nullopt, .least = 1}};

@@ -63,7 +63,11 @@ class Parts {
     const bool of_batch =
         node.phase == Phase::Input || std::any_of(node.inputs.begin(), node.inputs.end(), depends);
     of_batch_[static_cast<std::size_t>(id)] = of_batch;
-    if (!of_batch || node.phase != Phase::Forward) return;
+    if (!of_batch || pass_of(graph_, node) != Phase::Forward) return;
+    if (node.op == Op::AllReduce) {
+      part(id) = of_node(node.inputs[0].node);
+      return;
+    }
     const auto [entry, is_new] = numbers_.try_emplace({node.layer, node.op}, count_);
     if (is_new) ++count_;
     part(id) = entry->second;
@@ -71,14 +75,15 @@ class Parts {
 
   void deal_backward(NodeId id) {
     const Node& node = graph_.node(id);
-    if (node.phase != Phase::Backward || !of_batch_[static_cast<std::size_t>(id)]) return;
+    if (pass_of(graph_, node) != Phase::Backward || !of_batch_[static_cast<std::size_t>(id)])
+      return;
     const auto found = numbers_.find({node.layer, forward_of(node.op)});
     if (found != numbers_.end()) {
       part(id) = found->second;
       return;
     }
     for (Value input : node.inputs) {  // a sum or a cast of gradients
-      if (graph_.node(input.node).phase != Phase::Backward) continue;
+      if (pass_of(graph_, graph_.node(input.node)) != Phase::Backward) continue;
       const int other = of_node(input.node);
       part(id) = part(id) == kNoPart ? other : std::min(part(id), other);
     }
@@ -92,10 +97,10 @@ class Parts {
     std::iota(last.begin(), last.end(), 0);
     for (NodeId id = 0; id < size(); ++id) {
       if (of_node(id) == kNoPart) continue;
-      const bool backward = graph_.node(id).phase == Phase::Backward;
+      const bool backward = pass_of(graph_, graph_.node(id)) == Phase::Backward;
       for (Value input : graph_.node(id).inputs) {
         if (of_node(input.node) == kNoPart) continue;
-        if (backward && graph_.node(input.node).phase != Phase::Backward) continue;
+        if (backward && pass_of(graph_, graph_.node(input.node)) != Phase::Backward) continue;
         const auto [from, to] = backward ? std::pair(of_node(id), of_node(input.node))
                                          : std::pair(of_node(input.node), of_node(id));
         if (from <= to) continue;
@@ -250,18 +255,18 @@ std::vector<int> deal_in_turn(const std::vector<std::int64_t>& costs, std::int64
   return best;
 }
 
-void require_no_stages(const Graph& graph, std::string_view what) {
-  const bool has_stages = std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                                      [](const Node& node) { return node.place.stage != 0; });
-  if (!has_stages) return;
-  throw RunError(ErrorKind::Usage, std::string(what) +
-                                       ": the step has stages already; fix: leave one of the "
-                                       "strategies that make stages out");
+Phase pass_of(const Graph& graph, const Node& node) {
+  return node.op == Op::AllReduce ? graph.node(node.inputs[0].node).phase : node.phase;
 }
 
 Stages divide_model(const Graph& graph, const Division& division, std::string_view what) {
   const std::int64_t stages = division.stages * division.chunks;
-  require_no_stages(graph, what);
+  if (std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                  [](const Node& node) { return node.place.stage != 0; })) {
+    throw RunError(ErrorKind::Usage, std::string(what) +
+                                         ": the step has stages already; fix: leave one of the "
+                                         "strategies that make stages out");
+  }
   const Parts parts(graph);
   const std::vector<std::int64_t> costs = parts.costs();
   const std::string most = std::to_string(costs.size());

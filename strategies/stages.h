@@ -41,9 +41,9 @@ struct Division {
   std::vector<std::int64_t> parts = {};  ///< number of parts in each chunk; empty: chosen by cost
 };
 
-/// Checks that the step has no stages yet. `what` describes the strategy in the error message.
-/// Throws: RunError(Usage) if it already has stages.
-void require_no_stages(const Graph& graph, std::string_view what);
+/// Returns the pass that the node belongs to: Forward also for a sum of activations, Backward also
+/// for a sum of gradients; otherwise the node's phase.
+Phase pass_of(const Graph& graph, const Node& node);
 
 /// Divides the model into chunks of at least one part each; all replicas are divided in the same
 /// way. `what` describes the strategy and its options in error messages. Throws: RunError(Usage) if

@@ -24,7 +24,7 @@ enum class WorkersAre : std::uint8_t {
   One,
   Replicas,
   Stages,
-  Shards,  ///< each worker has a shard of every divided layer; Place::stage is the shard's number
+  Shards,           ///< each worker has a shard of every divided layer
   ThoseOfPrevious,  ///< as under the previous strategy in a composition, whose exchange this
                     ///< strategy rewrites
 };

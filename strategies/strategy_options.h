@@ -18,6 +18,7 @@ inline constexpr std::array<const Option*, sizeof...(declared)> options = {&decl
 struct StrategyOptions : ChosenOptions {
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
+  std::int64_t shards = 1;
 };
 
 }  // namespace regatta::strategies

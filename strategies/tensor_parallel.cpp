@@ -22,13 +22,12 @@
 #include "strategies/channels.h"
 #include "strategies/shared_options.h"
 #include "strategies/shares.h"
-#include "strategies/stages.h"
 #include "strategies/strategy.h"
 
 namespace regatta::strategies {
 namespace {
 
-/// Rewrites one step. A shard is a stage of its replica.
+/// Rewrites one step.
 class TensorParallel {
  public:
   TensorParallel(const Step& source, std::int64_t shards, std::string algorithm,
@@ -98,7 +97,7 @@ class TensorParallel {
 
   NodeId add_node(NodeId id, std::int64_t shard) {
     Node node = copier(shard).translate(id);
-    node.place.stage = static_cast<int>(shard);
+    node.place.shard = static_cast<int>(shard);
     set_channels(node.attributes, division_.of_node[at(id)], {.number = shard, .of = shards_});
     if (is_collective(node.op)) {  // joins the shards of one number in all replicas
       node.attributes.set("group", node.attributes.integer("group") * shards_ + shard);
@@ -145,21 +144,26 @@ class TensorParallel {
 Step tensor_parallel(const Step& step, const StrategyOptions& options) {
   check(!has_winograd(step.graph), "convolutions are marked behind all strategies");
   const std::string what =
-      "strategy 'tensor_parallel' with " + std::to_string(options.stages) + " shards";
+      "strategy 'tensor_parallel' with " + std::to_string(options.shards) + " shards";
   const auto& nodes = step.graph.nodes();
-  if (options.stages < 2) {
+  if (options.shards < 2) {
     throw RunError(ErrorKind::Usage,
                    "strategy 'tensor_parallel' divides channels among 2 or more shards, and there "
-                   "is 1; fix: give --workers 2, or --stages 2 in a composition");
+                   "is 1; fix: give --workers 2, or --shards 2 in a composition");
   }
-  require_no_stages(step.graph, what);
+  if (std::any_of(nodes.begin(), nodes.end(),
+                  [](const Node& node) { return node.place.shard != 0; })) {
+    throw RunError(ErrorKind::Usage, what +
+                                         ": the step has shards already; fix: leave one of the "
+                                         "strategies that make shards out");
+  }
   if (std::any_of(nodes.begin(), nodes.end(), is_to_share)) {
     throw RunError(ErrorKind::Usage,
                    what +
                        ": the step's parameters are divided among workers already; fix: use "
                        "all_reduce instead of sharded");
   }
-  return TensorParallel(step, options.stages, options.choice(kAlgorithm), what).run();
+  return TensorParallel(step, options.shards, options.choice(kAlgorithm), what).run();
 }
 
 }  // namespace
@@ -172,7 +176,7 @@ extern constinit const Strategy kTensorParallel = {
     .workers = WorkersAre::Shards,
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfPlaces,
-    .options = options<kAlgorithm, kStagesPerProcess>,
+    .options = options<kAlgorithm, kShardsOfStage, kStagesPerProcess>,
     .rewrite = tensor_parallel,
     .elsewhere = {{{"megatron"}}}};
 

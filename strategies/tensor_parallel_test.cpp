@@ -51,7 +51,7 @@ Step without_sum(const Step& placed, std::int64_t round) {
 TEST(TensorParallel, LeavesNoSumOutUnseen) {
   const Case test{.workload = "resnet9_thin",
                   .strategy = "tensor_parallel",
-                  .stages = 2,
+                  .shards = 2,
                   .global_batch = 80,
                   .steps = 1};
   const Step step = step_of(test);
@@ -81,7 +81,7 @@ TEST(TensorParallel, BeginsWithTheValuesOfTheWhole) {
     expected[whole.graph.variable(v).name] = first_values(whole.graph, v);
   }
   StrategyOptions options;
-  options.stages = 3;
+  options.shards = 3;
   const Graph graph = apply(find_strategies("tensor_parallel"), whole, options).graph;
   std::map<std::string, std::vector<int>> met;  // how often each element occurs
   for (VariableId v = 0; v < std::ssize(graph.variables()); ++v) {

@@ -21,6 +21,7 @@ struct Case {
   std::int64_t replicas = 2;
   std::int64_t stages = 1;
   OptionValues options = {};
+  std::int64_t shards = 1;
 };
 
 constexpr std::int64_t kSteps = 3;
@@ -31,6 +32,7 @@ Trial run_case(const Case& test) {
   options.strategy = test.strategy;
   options.options.replicas = test.replicas;
   options.options.stages = test.stages;
+  options.options.shards = test.shards;
   options.options.given = test.options;
   options.steps = kSteps;
   return {training_of("resnet9_narrow", kBatch, kSteps), data_of("resnet9_narrow"), options};
@@ -77,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"sharded", 5, 1, {{"shard", "gradients"}}},
         Case{"sharded", 3, 1, {{"shard", "parameters"}, {"bucket_bytes", 25'000}}},
         Case{"sharded", 3, 1, {{"microbatches", 2}, {"shard", "parameters"}}},
-        Case{"all_reduce+tensor_parallel", 2, 2, {{"microbatches", 2}}},
+        Case{"all_reduce+tensor_parallel", 2, 1, {{"microbatches", 2}}, 2},
         Case{"model_parallel", 1, 3}, Case{"all_reduce+model_parallel", 2, 2},
         Case{"local_sgd", 3, 1, {{"sync_every", 2}}}, Case{"diloco", 3, 1, {{"sync_every", 2}}},
         Case{"diloco", 2, 1, {{"sync_every", 2}, {"fragments", 2}}},
@@ -85,14 +87,17 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"local_sgd", 2, 1, {{"sync_every", 5}, {"sync_from", 2}}}, Case{"gossip", 3},
         Case{"gossip", 4, 1, {{"overlap", 1}}}, Case{"pipeline", 1, 3, {{"microbatches", 3}}},
         Case{"all_reduce+pipeline", 2, 2, {{"schedule", "zero_bubble"}}},
-        Case{"tensor_parallel", 1, 2}, Case{"tensor_parallel", 1, 3},
-        Case{"tensor_parallel", 1, 4, {{"all_reduce", "double_tree"}}},
-        Case{"all_reduce+tensor_parallel", 2, 2, {{"bucket_bytes", 25'000}}}),
+        Case{"tensor_parallel", 1, 1, {}, 2}, Case{"tensor_parallel", 1, 1, {}, 3},
+        Case{"tensor_parallel", 1, 1, {{"all_reduce", "double_tree"}}, 4},
+        Case{"all_reduce+tensor_parallel", 2, 1, {{"bucket_bytes", 25'000}}, 2},
+        Case{"model_parallel+tensor_parallel", 1, 2, {}, 2},
+        Case{"all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}}, 2}),
     [](const auto& test) {
       std::string options;
       for (const auto& [name, value] : test.param.options) options += "_" + to_text(value);
       return identifier_of(test.param.strategy) + options + "_" +
-             std::to_string(test.param.replicas) + "x" + std::to_string(test.param.stages);
+             std::to_string(test.param.replicas) + "x" + std::to_string(test.param.stages) +
+             (test.param.shards == 1 ? "" : "x" + std::to_string(test.param.shards));
     });
 
 TEST(TrafficFormula, RingMovesTwoTimesNMinusOneOverNOfTheGradient) {

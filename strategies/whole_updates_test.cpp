@@ -103,7 +103,7 @@ TEST(WholeUpdates, AreRefusedWhereAWorkerHasAPart) {
                   "fix: give --shard optimizer or another optimizer of the workload");
   }
   StrategyOptions options = replicas(1);
-  options.stages = 2;
+  options.shards = 2;
   EXPECT_EQ(refusal("tensor_parallel", options),
             "strategy 'tensor_parallel' with 2 shards: 'muon' in layer 'layer0.attention' updates "
             "whole matrices, of which a shard has some rows or columns; fix: give another "

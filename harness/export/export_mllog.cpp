@@ -32,6 +32,7 @@
 
 #include "harness/export/export.h"
 #include "kernels/base/error.h"
+#include "strategies/shared_options.h"
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
@@ -122,15 +123,22 @@ std::optional<std::int64_t> share_of_replica(const record::Cell& cell,
   return cell.global_batch / replicas;
 }
 
-/// Whether workers hold shards of layers; otherwise a replica's workers are stages.
-bool has_shards(const record::Cell& cell) {
+/// The number of shards of a layer. Where --workers or, in older records, --stages is the number of
+/// shards, all of the model's parts are.
+std::int64_t shards_of(const record::Cell& cell) {
+  const auto given = cell.options.find(strategies::kShardsOfStage.name);
+  const auto* const number =
+      given == cell.options.end() ? nullptr : std::get_if<std::int64_t>(&given->second);
+  if (number != nullptr && *number > 0) return *number;
   try {
     const auto strategies = strategies::find_strategies(cell.strategy);
-    return std::any_of(strategies.begin(), strategies.end(), [](const strategies::Strategy* each) {
-      return each->workers == strategies::WorkersAre::Shards;
-    });
+    const bool has_shards =
+        std::any_of(strategies.begin(), strategies.end(), [](const strategies::Strategy* each) {
+          return each->workers == strategies::WorkersAre::Shards;
+        });
+    return has_shards ? cell.stages : 1;
   } catch (const RunError&) {  // unknown to this program
-    return false;
+    return 1;
   }
 }
 
@@ -138,9 +146,9 @@ bool has_shards(const record::Cell& cell) {
 void log_disclosure(Log& log, const record::Cell& cell) {
   log.event("lowest_numerical_precision_in_linear", cell.dtype == "bf16" ? "bfloat16" : "fp32");
   if (cell.dtype == "f32") log.event("lowest_numerical_precision_in_comm", "fp32");
-  const bool shards = has_shards(cell);
-  log.event("pipeline_parallelism", shards ? 1 : cell.stages);
-  log.event("tensor_parallelism", shards ? cell.stages : 1);
+  const std::int64_t shards = shards_of(cell);
+  log.event("pipeline_parallelism", cell.stages / shards);
+  log.event("tensor_parallelism", shards);
   for (const char* nowhere : {"context_parallelism", "expert_parallelism"}) log.event(nowhere, 1);
   log.event("gradient_accumulation_steps", 1);
 }

@@ -29,7 +29,7 @@ record::Cell cell_of(const RaceRequest& request, const Placement& placement,
     }
   }
   cell.workers = workers_of(placement);
-  cell.stages = placement.options.stages;
+  cell.stages = parts_of(placement);
   cell.processes = placement.processes;
   if (is_gpu(request.device)) {
     cell.cuda_graph = placement.launch == LaunchSteps::AsOne ? "on" : "off";

@@ -36,12 +36,8 @@ struct Pair {
     return first->workers == workers || second->workers == workers;
   }
   std::int64_t replicas() const { return has(strategies::WorkersAre::Replicas) ? 2 : 1; }
-  std::int64_t stages() const {
-    return strategies::share_a_replica(first->workers) ||
-                   strategies::share_a_replica(second->workers)
-               ? 2
-               : 1;
-  }
+  std::int64_t stages() const { return has(strategies::WorkersAre::Stages) ? 2 : 1; }
+  std::int64_t shards() const { return has(strategies::WorkersAre::Shards) ? 2 : 1; }
   bool is_synchronous() const {
     return strategies::exchange_of(std::vector{first, second}) == strategies::Exchange::Synchronous;
   }
@@ -60,8 +56,9 @@ RaceRequest request_of(const Pair& pair) {
   RaceRequest request;
   request.workload = "parabola";
   request.strategy = pair.name();
-  request.workers = pair.replicas() * pair.stages();
+  request.workers = pair.replicas() * pair.stages() * pair.shards();
   if (pair.replicas() > 1 && pair.stages() > 1) request.stages = pair.stages();
+  if (request.workers > 2 && pair.shards() > 1) request.options["shards"] = pair.shards();
   return request;
 }
 
@@ -101,6 +98,7 @@ TEST(Compositions, OfSynchronousStrategiesFollowSingle) {
                                      .strategy = pair.name(),
                                      .replicas = pair.replicas(),
                                      .stages = pair.stages(),
+                                     .shards = pair.shards(),
                                      .global_batch = 50};
     const testing_support::Deviation found =
         testing_support::deviation_from_single(test, testing_support::result_of(test));
@@ -136,6 +134,7 @@ TEST(Compositions, OfOthersTrain) {
                                      .strategy = pair.name(),
                                      .replicas = pair.replicas(),
                                      .stages = pair.stages(),
+                                     .shards = pair.shards(),
                                      .global_batch = 50,
                                      .steps = 400};
     testing_support::Trial run(testing_support::step_of(test),

@@ -31,14 +31,15 @@ int gpus_of(const Placement& placement, int gpus) {
       placement.facts.carries_shares) {
     return 1;
   }
-  const auto workers = static_cast<int>(placement.facts.replicas * placement.options.stages);
+  const auto workers = static_cast<int>(placement.facts.replicas * parts_of(placement));
   return std::clamp(gpus, 1, std::max(workers, 1));
 }
 
 std::optional<int> gpu_of(const Place& place, const GpuDeal& deal) {
   if (place.role == Role::Host) return std::nullopt;
   if (place.role == Role::Server) return 0;
-  const std::int64_t worker = place.replica * deal.stages + place.stage;
+  const std::int64_t worker =
+      (place.replica * deal.stages + place.stage) * deal.shards + place.shard;
   return static_cast<int>(worker % deal.gpus);
 }
 
@@ -69,7 +70,7 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
                    "compute on the CPU; fix: leave --processes out, or give --processes 2 or more");
   }
   const bool is_apart =
-      placement.options.stages == 1 && placement.options.replicas <= placement.worker_processes;
+      parts_of(placement) == 1 && placement.options.replicas <= placement.worker_processes;
   const StepFacts& facts = placement.facts;
   const std::optional<std::string> algorithm = nccl_algorithm(request);
   // If NCCL cannot carry the shares, a GPU kernel or the host sums the ring beside them.
@@ -81,9 +82,10 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
       "--all-reduce reduce_to_one, which also sums between workers of one GPU";
   const std::string nccl =
       "--all-reduce " + *algorithm + " between GPUs is NCCL's, which wants a GPU for each ";
-  if (placement.options.stages > 1) {
-    throw RunError(ErrorKind::Usage,
-                   nccl + "stage, but stages of a replica share one; fix: use " + kInstead);
+  if (parts_of(placement) > 1) {
+    throw RunError(
+        ErrorKind::Usage,
+        nccl + "stage, or shard of one, but those of a replica share one; fix: use " + kInstead);
   }
   throw RunError(
       ErrorKind::Usage,

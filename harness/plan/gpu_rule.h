@@ -32,11 +32,12 @@ int gpus_of(const Placement& placement, int gpus);
 struct GpuDeal {
   int gpus = 1;             ///< number of GPUs that the process uses
   std::int64_t stages = 1;  ///< number of stages per replica
+  std::int64_t shards = 1;  ///< number of shards per stage
 };
 
 /// Returns the index of a place's GPU among those of its process. Workers take the GPUs round-robin
-/// by replica and stage. Servers share variables, so their places are all on the first GPU. Empty
-/// for the host's place, which uses the host's memory and kernels.
+/// by replica, stage and shard. Servers share variables, so their places are all on the first GPU.
+/// Empty for the host's place, which uses the host's memory and kernels.
 std::optional<int> gpu_of(const Place& place, const GpuDeal& deal);
 
 /// Returns the number of workers on the GPU with the most workers.

@@ -26,43 +26,62 @@ std::int64_t part_with(std::int64_t index, std::int64_t size, std::int64_t parts
   return part;
 }
 
-/// The number of processes that hold one replica's stages, with --stages-per-process.
+/// The number of workers of a replica.
+std::int64_t parts_in(const StepFacts& facts) { return facts.stages * facts.shards; }
+
+const char* name_of_part(const StepFacts& facts) { return facts.shards > 1 ? "part" : "stage"; }
+
+/// The places of all workers, ordered by replica, stage and shard.
+std::vector<Place> all_workers(const StepFacts& facts) {
+  std::vector<Place> all;
+  for (int replica = 0; replica < facts.replicas; ++replica) {
+    for (int stage = 0; stage < facts.stages; ++stage) {
+      for (int shard = 0; shard < facts.shards; ++shard) {
+        all.push_back({.replica = replica, .stage = stage, .shard = shard});
+      }
+    }
+  }
+  return all;
+}
+
+/// The number of processes that hold one replica's workers, with --stages-per-process.
 std::int64_t team_of(const Placement& placement) {
   const std::int64_t each = *placement.stages_per_process;
-  return (placement.facts.stages + each - 1) / each;
+  return (parts_in(placement.facts) + each - 1) / each;
 }
 
 /// The index of a worker's process among the processes that have workers.
 std::int64_t process_of_worker(const Placement& placement, const Place& place) {
   const std::int64_t replicas = placement.facts.replicas;
   const std::int64_t processes = placement.worker_processes;
+  const std::int64_t part = place.stage * placement.facts.shards + place.shard;
   if (placement.stages_per_process) {
     const std::int64_t team = team_of(placement);
     return part_with(place.replica, replicas, processes / team) * team +
-           place.stage / *placement.stages_per_process;
+           part / *placement.stages_per_process;
   }
   if (processes <= replicas) return part_with(place.replica, replicas, processes);
   const Range own = share(processes, replicas, place.replica);
-  return own.begin + part_with(place.stage, placement.facts.stages, own.size());
+  return own.begin + part_with(part, parts_in(placement.facts), own.size());
 }
 
 void check_teams(const Placement& placement) {
   const std::int64_t each = *placement.stages_per_process;
-  const std::int64_t stages = placement.facts.stages;
+  const std::int64_t parts = parts_in(placement.facts);
   const std::int64_t replicas = placement.facts.replicas;
-  if (each < 1 || each > stages) {
+  if (each < 1 || each > parts) {
     throw cannot_deal(
-        fmt::format("--stages-per-process is {}; a replica has {} stage{}, so 1 to that "
+        fmt::format("--stages-per-process is {}; a replica has {} {}{}, so 1 to that "
                     "many are possible",
-                    each, stages, stages == 1 ? "" : "s"));
+                    each, parts, name_of_part(placement.facts), parts == 1 ? "" : "s"));
   }
   const std::int64_t team = team_of(placement);
   const std::int64_t processes = placement.worker_processes;
   if (processes % team == 0 && processes / team <= replicas) return;
   throw cannot_deal(fmt::format(
-      "--processes is {}, but with --stages-per-process {} the {} stages of a "
+      "--processes is {}, but with --stages-per-process {} the {} {}s of a "
       "replica are in {} processes; fix: give --processes {}",
-      processes, each, stages, team,
+      processes, each, parts, name_of_part(placement.facts), team,
       replicas == 1 ? std::to_string(team) : fmt::format("{} times 1 to {}", team, replicas)));
 }
 
@@ -71,33 +90,29 @@ void check_teams(const Placement& placement) {
 void check_deal(const Placement& placement) {
   if (placement.stages_per_process) return check_teams(placement);
   const std::int64_t replicas = placement.facts.replicas;
-  const std::int64_t stages = placement.facts.stages;
-  if (placement.worker_processes <= replicas * stages) return;
-  throw cannot_deal(
-      fmt::format("--processes is {}, but there {} only {} to deal to them",
-                  placement.worker_processes, replicas * stages == 1 ? "is" : "are",
-                  stages == 1 ? fmt::format("{} replica{}", replicas, replicas == 1 ? "" : "s")
-                              : fmt::format("{} stages of {} replica{}", replicas * stages,
-                                            replicas, replicas == 1 ? "" : "s")));
+  const std::int64_t parts = parts_in(placement.facts);
+  if (placement.worker_processes <= replicas * parts) return;
+  throw cannot_deal(fmt::format(
+      "--processes is {}, but there {} only {} to deal to them", placement.worker_processes,
+      replicas * parts == 1 ? "is" : "are",
+      parts == 1 ? fmt::format("{} replica{}", replicas, replicas == 1 ? "" : "s")
+                 : fmt::format("{} {}s of {} replica{}", replicas * parts,
+                               name_of_part(placement.facts), replicas, replicas == 1 ? "" : "s")));
 }
 
 Binding binding_of(const Placement& placement) {
   Binding binding;
   binding.message_bytes = placement.options.count(strategies::kBucketBytes);
   if (placement.processes == 1) return binding;
-  std::map<std::pair<int, int>, int> process_of;  // by replica and stage
-  for (int replica = 0; replica < placement.facts.replicas; ++replica) {
-    for (int stage = 0; stage < placement.facts.stages; ++stage) {
-      const std::int64_t process =
-          process_of_worker(placement, {.replica = replica, .stage = stage});
-      process_of[{replica, stage}] = placement.servers + static_cast<int>(process);
-    }
+  std::map<Place, int> process_of;
+  for (const Place& place : all_workers(placement.facts)) {
+    process_of[place] = placement.servers + static_cast<int>(process_of_worker(placement, place));
   }
   binding.processes = placement.processes;
   binding.process_of = [process_of](const Place& place) {
     if (place.role == Role::Server) return place.stage;
     if (place.role == Role::Host) return 0;
-    return process_of.at({place.replica, place.stage});
+    return process_of.at({place.replica, place.stage, place.shard});
   };
   binding.adds_messages = [on_gpus = placement.on_gpus](const Place& place) {
     return !on_gpus || place.role != Role::Worker;
@@ -106,17 +121,11 @@ Binding binding_of(const Placement& placement) {
 }
 
 std::vector<Place> worker_places(const Placement& placement, int process) {
-  std::vector<Place> workers;
-  const auto is_here = [&](const Place& place) {
-    return placement.processes == 1 ||
-           placement.servers + process_of_worker(placement, place) == process;
-  };
-  for (int replica = 0; replica < placement.facts.replicas; ++replica) {
-    for (int stage = 0; stage < placement.facts.stages; ++stage) {
-      const Place place{.replica = replica, .stage = stage};
-      if (is_here(place)) workers.push_back(place);
-    }
-  }
+  std::vector<Place> workers = all_workers(placement.facts);
+  std::erase_if(workers, [&](const Place& place) {
+    return placement.processes > 1 &&
+           placement.servers + process_of_worker(placement, place) != process;
+  });
   return workers;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Assigns places to processes. Servers come first, one per process: server s is process s. The
-// other processes hold contiguous ranges of the replicas, each replica with all its stages. If
-// there are more such processes than replicas, each replica has a range of processes, which hold
-// contiguous ranges of its stages. With --stages-per-process K, the processes form teams: each
-// process of a team holds K stages of each of the team's replicas, and each team has a contiguous
+// other processes hold contiguous ranges of the replicas, each replica with all its workers:
+// its stages and, behind each other, the shards of each. If there are more such processes than
+// replicas, each replica has a range of processes, which hold contiguous ranges of its workers.
+// With
+// --stages-per-process K, the processes form teams: each process of a team holds K workers of each
+// of the team's replicas, and each team has a contiguous
 // range of the replicas. The host's place is in the first process.
 #pragma once
 
@@ -25,7 +27,8 @@ Binding binding_of(const Placement& placement);
 /// Throws: RunError(Usage) if they cannot.
 void check_deal(const Placement& placement);
 
-/// Returns the workers' places in a process, ordered by replica, then by stage; none for a server.
+/// Returns the workers' places in a process, ordered by replica, stage and shard; none for a
+/// server.
 std::vector<Place> worker_places(const Placement& placement, int process);
 int workers_in(const Placement& placement, int process);
 

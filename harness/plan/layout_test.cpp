@@ -58,6 +58,15 @@ TEST(Layout, SpreadsTheStagesOfAReplicaOverItsProcessesWhereThereAreMore) {
   EXPECT_EQ(processes_of(placement_of(2, 0, 4, 2)), (ProcessOfStage{{0, 1}, {2, 3}}));
 }
 
+TEST(Layout, KeepsTheShardsOfAStageBehindEachOther) {
+  Placement placement = placement_of(2, 0, 4, 2);
+  placement.facts.shards = 2;
+  EXPECT_EQ(
+      worker_places(placement, 3),
+      (std::vector<Place>{{.replica = 1, .stage = 1}, {.replica = 1, .stage = 1, .shard = 1}}));
+  EXPECT_EQ(binding_of(placement).process_of({.replica = 1, .stage = 0, .shard = 1}), 2);
+}
+
 TEST(Layout, DealsReplicasToTeamsThatHoldSoManyStagesEach) {
   Placement placement = placement_of(3, 0, 4, 3);
   placement.stages_per_process = 2;
@@ -83,6 +92,10 @@ TEST(Layout, SaysHowManyProcessesThereCanBe) {
             "--processes is 2, but there is only 1 replica to deal to them");
   EXPECT_EQ(refusal_of(placement_of(2, 0, 5, 2)),
             "--processes is 5, but there are only 4 stages of 2 replicas to deal to them");
+  Placement parts = placement_of(2, 0, 9, 2);
+  parts.facts.shards = 2;
+  EXPECT_EQ(refusal_of(parts),
+            "--processes is 9, but there are only 8 parts of 2 replicas to deal to them");
   Placement placement = placement_of(2, 0, 3, 3);
   placement.stages_per_process = 2;
   EXPECT_EQ(refusal_of(placement),

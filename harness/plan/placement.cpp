@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "harness/plan/capture_rule.h"
+#include "harness/plan/degrees.h"
 #include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/gpu_rule.h"
@@ -35,55 +36,6 @@ void check_name(const std::string& what, const std::string& given,
   if (std::find(valid.begin(), valid.end(), given) == valid.end()) {
     throw unknown_name(what, given, valid);
   }
-}
-
-/// Splits `--workers` into replicas and stages.
-void deal_workers(const RaceRequest& request, Placement& placement) {
-  strategies::StrategyOptions& options = placement.options;
-  const auto& strategies = placement.strategies;
-  const bool replicas =
-      std::any_of(strategies.begin(), strategies.end(), [](const strategies::Strategy* each) {
-        return each->workers == strategies::WorkersAre::Replicas;
-      });
-  const bool stages = std::any_of(
-      strategies.begin(), strategies.end(),
-      [](const strategies::Strategy* each) { return strategies::share_a_replica(each->workers); });
-  if (stages && std::any_of(placement.strategies.begin(), placement.strategies.end(),
-                            [](const strategies::Strategy* each) {
-                              return each->processes == strategies::Processes::WithServers;
-                            })) {
-    throw usage(
-        "strategy '" + request.strategy +
-        "' cannot be: the parameters of stages and shards have no servers; fix: leave one of the "
-        "strategies out");
-  }
-  if (!replicas && !stages && request.workers != 1) {
-    if (strategies.back()->workers == strategies::WorkersAre::ThoseOfPrevious) {
-      throw usage("strategy '" + request.strategy +
-                  "' compresses the exchange of another strategy; fix: --strategy " +
-                  strategies::runnable_name(*strategies.back()));
-    }
-    throw usage(
-        "strategy 'single' runs on one worker; fix: leave --workers out or choose a strategy "
-        "with several (regatta list strategies)");
-  }
-  if (request.stages && !(replicas && stages)) {
-    throw usage(
-        "--stages splits the workers of a composition such as all_reduce+model_parallel; "
-        "strategy '" +
-        request.strategy + "' needs --workers only");
-  }
-  options.replicas = replicas ? request.workers : 1;
-  options.stages = stages ? request.workers : 1;
-  if (!replicas || !stages) return;
-  const std::int64_t wanted = request.stages.value_or(0);
-  if (wanted < 1 || request.workers % wanted != 0) {
-    throw usage("strategy '" + request.strategy + "' deals " + std::to_string(request.workers) +
-                " workers to replicas of --stages stages each; fix: give --stages a divisor of the "
-                "workers, such as --workers 4 --stages 2");
-  }
-  options.stages = wanted;
-  options.replicas = request.workers / wanted;
 }
 
 void set_length(const RaceRequest& request, std::int64_t train_examples, Placement& placement) {
@@ -339,8 +291,12 @@ Step as_computed(const Placement& placement, const Step& step) {
   return strategies::run_passes("winograd", "winograd", fused, input).front();
 }
 
+std::int64_t parts_of(const Placement& placement) {
+  return placement.options.stages * placement.options.shards;
+}
+
 std::int64_t workers_of(const Placement& placement) {
-  return placement.options.replicas * placement.options.stages;
+  return placement.options.replicas * parts_of(placement);
 }
 
 std::int64_t backup_workers_of(const Placement& placement) {

@@ -80,7 +80,10 @@ EvaluationPoints evaluation_points_of(const Placement& placement);
 /// Applies `--fusion` and `--winograd` to a step.
 Step as_computed(const Placement& placement, const Step& step);
 
-/// Returns the number of workers for the record: replicas times stages, without backup workers.
+/// Returns the number of parts into which the model of a replica is cut: stages times shards.
+std::int64_t parts_of(const Placement& placement);
+
+/// Returns the number of workers for the record: replicas times parts, without backup workers.
 std::int64_t workers_of(const Placement& placement);
 
 /// Returns the number of backup workers: replicas beyond those whose gradients a step needs.

@@ -107,7 +107,7 @@ void declare_fields(CLI::App& app, record::Cell& cell, record::CellFlag::Of of) 
 void declare_stages(CLI::App& app, RaceRequest& request) {
   begin_group(app, kCell);
   add_value(app, "--stages", request.stages,
-            "stages or shards of each replica in a composition such as all_reduce+model_parallel "
+            "stages of each replica in a composition such as all_reduce+model_parallel "
             "(default: none)");
 }
 

@@ -22,11 +22,13 @@ StepFacts facts_of(const Graph& placed) {
   const auto& variables = placed.variables();
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
+  std::int64_t shards = 1;
   std::int64_t servers = 0;
   for (const Node& node : nodes) {
     if (node.place.role == Role::Worker) {
       replicas = std::max<std::int64_t>(replicas, node.place.replica + 1);
       stages = std::max<std::int64_t>(stages, node.place.stage + 1);
+      shards = std::max<std::int64_t>(shards, node.place.shard + 1);
     }
     if (node.place.role == Role::Server) {
       servers = std::max<std::int64_t>(servers, node.place.stage + 1);
@@ -62,6 +64,7 @@ StepFacts facts_of(const Graph& placed) {
                       [](const Variable& each) { return each.sharing == Sharing::Quorum; }),
       .replicas = replicas,
       .stages = stages,
+      .shards = shards,
       .servers = servers};
 }
 

@@ -22,6 +22,7 @@ struct StepFacts {
   bool has_quorum = false;        ///< a step uses only the first gradients to arrive
   std::int64_t replicas = 1;      ///< number of replicas, with backup workers
   std::int64_t stages = 1;        ///< number of stages per replica
+  std::int64_t shards = 1;        ///< number of shards per stage
   std::int64_t servers = 0;       ///< number of servers, including those in workers' processes
 };
 

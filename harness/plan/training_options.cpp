@@ -17,9 +17,12 @@ std::map<int, double> stragglers_in(const RaceRequest& request, const Placement&
                                     int process) {
   const std::vector<Place> workers = worker_places(placement, process);
   const auto stages = static_cast<int>(placement.facts.stages);
+  const auto shards = static_cast<int>(placement.facts.shards);
   std::map<int, double> stragglers;
   for (const auto& [worker, factor] : request.stragglers) {
-    const Place place{.replica = worker / stages, .stage = worker % stages};
+    const Place place{.replica = worker / (stages * shards),
+                      .stage = worker / shards % stages,
+                      .shard = worker % shards};
     const auto found = std::find(workers.begin(), workers.end(), place);
     if (found != workers.end()) stragglers[static_cast<int>(found - workers.begin())] = factor;
   }

@@ -64,7 +64,8 @@ class Processes(unittest.TestCase):
         single = [point["loss"] for point in record_of(*cell)["losses"]]
         for strategy, processes in ((("all_reduce",), 2), (("sharded", "--shard", "parameters"), 3),
                                     (("parameter_server", "--servers", "2"), 2),
-                                    (("pipeline",), 2), (("tensor_parallel",), 3)):
+                                    (("pipeline",), 2), (("tensor_parallel",), 3),
+                                    (("pipeline+tensor_parallel", "--shards", "2"), 4)):
             with self.subTest(strategy=strategy):
                 ours = record_of(*cell, "--strategy", *strategy, "--workers", str(processes),
                                  "--processes", str(processes))

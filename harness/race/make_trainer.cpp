@@ -33,9 +33,11 @@ std::unique_ptr<run::Trainer> local_trainer(const TrainerRequest& wanted, const 
   options.cores = wanted.cores;
   options.threads_per_worker = static_cast<int>(wanted.threads_per_worker);
   const plan::Placement& placement = wanted.placement;
-  std::unique_ptr<run::Backend> backend = run::make_backend(
-      wanted.request.device, {.deal = {.gpus = placement.gpus, .stages = placement.options.stages},
-                              .engines = plan::engines_of(placement)});
+  std::unique_ptr<run::Backend> backend =
+      run::make_backend(wanted.request.device, {.deal = {.gpus = placement.gpus,
+                                                         .stages = placement.options.stages,
+                                                         .shards = placement.options.shards},
+                                                .engines = plan::engines_of(placement)});
   if (wanted.placement.by_nccl) {
     backend->add(std::make_unique<comm::NcclTransport>(std::make_unique<comm::RendezvousAlone>()));
   }

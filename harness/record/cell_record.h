@@ -147,9 +147,12 @@ void for_each_field(T& part, Field&& field) {
                .flag = {.group = flag_group::kCell,
                         .help = "replicas, or stages of model_parallel, or shards of "
                                 "tensor_parallel, or the replicas of a composition times these"}});
-  field("stages", part.stages,
-        About{.text = "Number of parts into which the model is cut; 1 if it is whole.", .least = 1},
-        CellPart{.role = kContestant, .label = "stage|stages"});
+  field(
+      "stages", part.stages,
+      About{.text = "Number of parts into which the model is cut, stages times shards; 1 if it is "
+                    "whole. options.shards has the number of shards in a composition.",
+            .least = 1},
+      CellPart{.role = kContestant, .label = "part|parts"});
   field("device", part.device, About{.text = "Kind of device that computes.", .values = "cpu|cuda"},
         CellPart{.flag = {.group = flag_group::kCompute,
                           .help = "what computes: cpu, or cuda (an NVIDIA GPU)"}});

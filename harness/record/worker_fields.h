@@ -35,12 +35,13 @@ template <FieldsOf<WorkerRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("rank", part.rank, About{.text = "Rank of its process."});
   field("host", part.host, About{.text = "Name of its host, as the host has it.", .since = 4});
-  field("place", part.place,
-        About{.text =
-                  "Its place: replica0, replica1.stage2, host, server0; server0.replica1 and "
-                  "peer3.replica0 are the loop of that replica at a server or at another replica.",
-              .pattern = R"(^(replica[0-9]+(\.stage[0-9]+)?|host|)"
-                         R"(server[0-9]+(\.replica[0-9]+)?|peer[0-9]+\.replica[0-9]+)$)"});
+  field(
+      "place", part.place,
+      About{.text = "Its place: replica0, replica1.stage2.shard1, host, server0; server0.replica1 "
+                    "and peer3.replica0 are the loop of that replica at a server or at another "
+                    "replica.",
+            .pattern = R"(^(replica[0-9]+(\.stage[0-9]+)?(\.shard[0-9]+)?|host|)"
+                       R"(server[0-9]+(\.replica[0-9]+)?|peer[0-9]+\.replica[0-9]+)$)"});
   field("replica", part.replica, About{.text = "Number of its replica."});
   field("steps", part.steps, About{.text = "Number of its steps."});
   field("compute_ns", part.compute_ns,

@@ -15,9 +15,9 @@ std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
   std::set<std::pair<int, Role>> owners;   // of wholes
   for (const auto& [variable, tensor, version, model] : copies) {
     if (variable.judged_name() != name) continue;
-    const auto& [replica, stage, role] = variable.place;
     const bool is_part = variable.part_of.has_value();
-    if (!is_part && !owners.emplace(replica, role).second) continue;  // another shard has the same
+    const Place& place = variable.place;
+    if (!is_part && !owners.emplace(place.replica, place.role).second) continue;  // a shard's equal
     const std::size_t whole = is_part ? met[variable.name]++ : all.size();
     const TensorType& type = is_part ? variable.part_of->type : variable.type;
     if (whole == all.size()) all.emplace_back(static_cast<std::size_t>(type.elements()));

@@ -21,8 +21,7 @@ PlacedDevices Backend::devices() const {
   all.push_back({.device = pinned_host == nullptr ? &cpu_device() : pinned_host.get(),
                  .kernels = &host_kernels});
   const auto count = static_cast<int>(gpus.size());
-  const plan::GpuDeal deal{.gpus = count, .stages = stages};
-  return {all, [=](const Place& place) {
+  return {all, [count, deal = deal](const Place& place) {
             return static_cast<std::size_t>(plan::gpu_of(place, deal).value_or(count));
           }};
 }
@@ -37,7 +36,7 @@ std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare&
       gpus.push_back(plan::gpu_of(share.process_on_host + i, found));
     }
     backend->gpus = make_cuda_devices(gpus);
-    backend->stages = share.deal.stages;
+    backend->deal = share.deal;
     backend->pinned_host = make_pinned_host();
     add_cuda_kernels(backend->kernels, share.engines);
     add_cpu_kernels(backend->host_kernels);

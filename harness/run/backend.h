@@ -29,7 +29,7 @@ struct Backend {
   std::string gpu() const { return gpus.empty() ? "" : gpus.front()->gpu(); }
 
   std::vector<std::unique_ptr<Device>> gpus;  ///< empty if the CPU computes
-  std::int64_t stages = 1;  ///< number of stages of a replica; decides the GPU of each place
+  plan::GpuDeal deal;                         ///< decides the GPU of each place
   std::unique_ptr<Device> pinned_host;  ///< for the host's place beside GPUs; null: plain memory
   KernelTable kernels;                  ///< kernels of the GPUs, or of the CPU
   KernelTable host_kernels{"cpu"};      ///< for the host's place beside GPUs

@@ -88,7 +88,7 @@ class GpuRun {
     auto host = std::make_unique<ApartHost>();
     host_ = host.get();
     backend_.pinned_host = std::move(host);
-    backend_.stages = test.stages;
+    backend_.deal = {.gpus = gpus, .stages = test.stages};
     add_cuda_kernels(backend_.kernels);
     add_cpu_kernels(backend_.host_kernels);
     backend_.transports.push_back(std::make_unique<comm::InProcessTransport>());

@@ -41,6 +41,7 @@ class ByteWriter {
   void write(const Place& place) {
     write(place.replica);
     write(place.stage);
+    write(place.shard);
     write(static_cast<std::uint8_t>(place.role));
   }
   /// Writes the histogram's sum, its largest value, and the counts up to the last that is not zero.
@@ -98,6 +99,7 @@ class ByteReader {
   void read(Place& place) {
     read(place.replica);
     read(place.stage);
+    read(place.shard);
     const std::uint8_t role = read_as<std::uint8_t>();
     if (role > static_cast<std::uint8_t>(kLastRole)) refuse("a place has no such role");
     place.role = static_cast<Role>(role);

@@ -45,6 +45,7 @@ struct Way {
   OptionValues options = {};
   std::int64_t replicas = 2;
   std::int64_t stages = 1;
+  std::int64_t shards = 1;
   bool is_captured = true;  ///< whether its steps are also launched as one
 };
 
@@ -69,7 +70,7 @@ std::vector<Way> all_ways() {
     ways.push_back({.strategy = strategy});
   }
   ways.push_back({.strategy = "model_parallel", .replicas = 1, .stages = 2});
-  ways.push_back({.strategy = "tensor_parallel", .replicas = 1, .stages = 2});
+  ways.push_back({.strategy = "tensor_parallel", .replicas = 1, .shards = 2});
   for (const std::string_view schedule : strategies::kSchedules) {
     ways.push_back({.strategy = "pipeline",
                     .options = {{"schedule", std::string(schedule)}},
@@ -177,6 +178,7 @@ class OnGpu : public testing::TestWithParam<Setup> {
     options.options.given = way.options;
     options.options.replicas = way.replicas;
     options.options.stages = way.stages;
+    options.options.shards = way.shards;
     options.steps = GetParam().test.steps;
     return options;
   }

@@ -23,13 +23,14 @@ namespace regatta {
 namespace {
 
 std::vector<std::int64_t> coordinates(const Place& place) {
-  return {place.replica, place.stage, static_cast<int>(place.role)};
+  return {place.replica, place.stage, place.shard, static_cast<int>(place.role)};
 }
 
 Place place_of(const std::vector<std::int64_t>& words) {
   return {.replica = static_cast<int>(words.at(0)),
           .stage = static_cast<int>(words.at(1)),
-          .role = static_cast<Role>(words.at(2))};
+          .shard = static_cast<int>(words.at(2)),
+          .role = static_cast<Role>(words.at(3))};
 }
 
 Node communication(Op op, const Place& place, const std::string& layer) {

@@ -33,10 +33,10 @@ TEST(Partition, CopiesAValueOnceToEachPlaceThatReadsIt) {
             "%0 = input() {batch=2, element=0, example=[3], global_batch=2, offset=0, target=[1], "
             "target_element=0} f32[2,3] "
             "f32[2,1] @replica0 input\n"
-            "%1 = copy(%0) {from=[0,0,0]} f32[2,3] @replica1 communication\n"
+            "%1 = copy(%0) {from=[0,0,0,0]} f32[2,3] @replica1 communication\n"
             "%2 = tanh(%1) f32[2,3] @replica1 forward\n"
             "%3 = add(%2, %1) f32[2,3] @replica1 forward\n"
-            "%4 = copy(%0) {from=[0,0,0]} f32[2,3] @replica2 communication\n"
+            "%4 = copy(%0) {from=[0,0,0,0]} f32[2,3] @replica2 communication\n"
             "%5 = tanh(%4) f32[2,3] @replica2 forward\n");
   const auto bytes = traffic(part.graph);
   EXPECT_EQ(bytes.at(Place{}).sent, 2 * 24);
@@ -47,11 +47,12 @@ TEST(Partition, SendsAndReceivesBetweenProcesses) {
   const Binding binding{
       .processes = 2, .process_of = [](const Place& place) { return place.replica == 2 ? 1 : 0; }};
   const auto parts = partition(star(), binding);
-  EXPECT_EQ(to_text(parts[1].graph),
-            "%0 = receive() {dims=[2,3], elements=[0], from=[0,0,0], message=0, peer=0, ranks=[2]} "
-            "f32[2,3] @replica2 communication\n"
-            "%1 = tanh(%0) f32[2,3] @replica2 forward\n");
-  EXPECT_NE(to_text(parts[0].graph).find("send(%0) {message=0, peer=1, to=[2,0,0]}"),
+  EXPECT_EQ(
+      to_text(parts[1].graph),
+      "%0 = receive() {dims=[2,3], elements=[0], from=[0,0,0,0], message=0, peer=0, ranks=[2]} "
+      "f32[2,3] @replica2 communication\n"
+      "%1 = tanh(%0) f32[2,3] @replica2 forward\n");
+  EXPECT_NE(to_text(parts[0].graph).find("send(%0) {message=0, peer=1, to=[2,0,0,0]}"),
             std::string::npos);
 }
 
@@ -90,12 +91,13 @@ const Binding kProcessEach{.processes = 3,
                            .process_of = [](const Place& place) { return place.replica; }};
 
 TEST(Partition, HasWhatArrivesAddedOntoWhatWasThereBefore) {
-  EXPECT_EQ(to_text(partition(sum_of_two(1), kProcessEach)[0].graph),
-            "%0 = receive() {dims=[2,3], elements=[0], from=[1,0,0], message=0, peer=1, ranks=[2]} "
-            "f32[2,3] @replica0 communication\n"
-            "%1 = receive(%0) {dims=[2,3], elements=[0], from=[2,0,0], message=1, peer=2, "
-            "ranks=[2]} f32[2,3] @replica0 communication\n"
-            "%2 = tanh(%1) f32[2,3] @replica0 forward\n");
+  EXPECT_EQ(
+      to_text(partition(sum_of_two(1), kProcessEach)[0].graph),
+      "%0 = receive() {dims=[2,3], elements=[0], from=[1,0,0,0], message=0, peer=1, ranks=[2]} "
+      "f32[2,3] @replica0 communication\n"
+      "%1 = receive(%0) {dims=[2,3], elements=[0], from=[2,0,0,0], message=1, peer=2, "
+      "ranks=[2]} f32[2,3] @replica0 communication\n"
+      "%2 = tanh(%1) f32[2,3] @replica0 forward\n");
 }
 
 /// A gradient at replica 0 and one at replica 1, added up at replica 0.
@@ -117,7 +119,7 @@ Step sum_at_home() {
 TEST(Partition, HasWhatArrivesAddedOntoAGradientOfItsOwn) {
   const Binding binding{.processes = 2, .process_of = [](const Place& p) { return p.replica; }};
   EXPECT_NE(to_text(partition(sum_at_home(), binding)[0].graph)
-                .find("%2 = receive(%1) {dims=[2,3], elements=[0], from=[1,0,0], message=0, "
+                .find("%2 = receive(%1) {dims=[2,3], elements=[0], from=[1,0,0,0], message=0, "
                       "peer=1, ranks=[2]} f32[2,3] @replica0 communication\n"
                       "%3 = tanh(%2)"),
             std::string::npos);

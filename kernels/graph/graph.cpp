@@ -19,6 +19,7 @@ std::string to_string(const Place& place) {
   }
   std::string text = "replica" + std::to_string(place.replica);
   if (place.stage != 0) text += ".stage" + std::to_string(place.stage);
+  if (place.shard != 0) text += ".shard" + std::to_string(place.shard);
   return text;
 }
 

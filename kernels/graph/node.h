@@ -22,15 +22,16 @@ inline constexpr Role kLastRole = Role::Peer;
 /// own coordinate and leaves the others alone.
 struct Place {
   int replica = 0;  ///< data parallelism; at a server or a peer: the replica whose loop runs there
-  int stage = 0;  ///< model parallelism: the stage or shard; at a server: the server's number; at a
-                  ///< peer: the number of the peer's replica
+  int stage = 0;  ///< model parallelism; at a server: the server's number; at a peer: the number of
+                  ///< the peer's replica
+  int shard = 0;  ///< tensor parallelism
   Role role = Role::Worker;
   bool operator==(const Place&) const = default;
   auto operator<=>(const Place&) const = default;
 };
 
-/// Returns text such as `replica0`, `replica1.stage2`, `host`, `server0`, `server1.replica2`,
-/// `peer1.replica2` (the loop of replica 2 at replica 1).
+/// Returns text such as `replica0`, `replica1.stage2`, `replica0.shard1`, `replica1.stage2.shard1`,
+/// `host`, `server0`, `server1.replica2`, `peer1.replica2` (the loop of replica 2 at replica 1).
 std::string to_string(const Place& place);
 
 using NodeId = int;

@@ -183,7 +183,7 @@ Step placed(const Step& step, const std::string& strategy) {
   strategies::StrategyOptions options;
   const strategies::Strategy& named = *strategies::find_strategies(strategy).front();
   options.replicas = named.workers == strategies::WorkersAre::Replicas ? 2 : 1;
-  options.stages = strategies::share_a_replica(named.workers) ? 2 : 1;
+  options.stages = options.shards = strategies::share_a_replica(named.workers) ? 2 : 1;
   if (strategy == "pipeline") options.given = {{"microbatches", 2}};
   return strategies::apply(strategies::find_strategies(strategy), step, options);
 }

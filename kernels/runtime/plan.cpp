@@ -66,7 +66,7 @@ Value what_is_viewed(const Graph& graph, Value value) {
 
 bool are_stages(const Place& one, const Place& other) {
   return one.role == Role::Worker && other.role == Role::Worker && one.replica == other.replica &&
-         one.stage != other.stage;
+         one != other;
 }
 
 bool comes_from_stage(const Graph& graph, const Node& node) {

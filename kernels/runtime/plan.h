@@ -94,7 +94,7 @@ class Plan {
   int loop_count_ = 0;
 };
 
-/// Whether both places are pipeline stages of one replica.
+/// Whether both places are workers of one replica: its stages and their shards.
 bool are_stages(const Place& one, const Place& other);
 
 /// Whether the node receives a message from another stage of its own replica.

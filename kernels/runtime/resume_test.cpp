@@ -27,6 +27,7 @@ struct Case {
   std::string strategy;
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
+  std::int64_t shards = 1;
   std::int64_t global_batch = 32;
   std::int64_t steps = 10;
   std::int64_t first_steps = 6;
@@ -48,6 +49,7 @@ Trial trial_of(const Case& test, std::optional<std::int64_t> bound = {},
   options.strategy = test.strategy;
   options.options.replicas = test.replicas;
   options.options.stages = test.stages;
+  options.options.shards = test.shards;
   options.options.given = test.options;
   options.options.given["servers"] = 2;
   options.options.given["rank"] = 1;
@@ -98,26 +100,42 @@ TEST_P(Resumed, GivesTheBitsOfARunInOnePiece) {
 /// lookahead, due in the second executor's first step, the fifth; Adam.
 std::vector<Case> cases() {
   std::vector<Case> cases;
-  for (const char* strategy :
-       {"single", "in_graph", "central_storage", "all_reduce", "sharded", "local_sgd", "diloco",
-        "gossip", "all_reduce+powersgd", "all_reduce+top_k", "all_reduce+bf16_compress",
-        "sharded+powersgd", "sharded+top_k", "parameter_server+top_k", "parameter_server",
-        "model_parallel", "all_reduce+model_parallel", "tensor_parallel",
-        "all_reduce+tensor_parallel"}) {
+  for (const char* strategy : {"single",
+                               "in_graph",
+                               "central_storage",
+                               "all_reduce",
+                               "sharded",
+                               "local_sgd",
+                               "diloco",
+                               "gossip",
+                               "all_reduce+powersgd",
+                               "all_reduce+top_k",
+                               "all_reduce+bf16_compress",
+                               "sharded+powersgd",
+                               "sharded+top_k",
+                               "parameter_server+top_k",
+                               "parameter_server",
+                               "model_parallel",
+                               "all_reduce+model_parallel",
+                               "tensor_parallel",
+                               "all_reduce+tensor_parallel",
+                               "all_reduce+model_parallel+tensor_parallel"}) {
     const std::string name = strategy;
-    const bool staged = name.ends_with("model_parallel") || name.ends_with("tensor_parallel");
-    const bool alone = staged && name.find('+') == std::string::npos;
+    const std::int64_t stages = name.find("model_parallel") != std::string::npos ? 2 : 1;
+    const std::int64_t shards = name.find("tensor_parallel") != std::string::npos ? 2 : 1;
+    const bool alone = stages * shards > 1 && name.find('+') == std::string::npos;
     const std::int64_t replicas = name == "single" || alone ? 1 : 3;
-    const std::int64_t stages = staged ? 2 : 1;
     cases.push_back({.workload = "parabola",
                      .strategy = name,
                      .replicas = replicas,
                      .stages = stages,
+                     .shards = shards,
                      .global_batch = 49});
     cases.push_back({.workload = "resnet9_narrow",
                      .strategy = name,
                      .replicas = std::min<std::int64_t>(replicas, 2),
-                     .stages = stages});
+                     .stages = stages,
+                     .shards = shards});
   }
   // An exchange of the first executor's last step is applied in the second's first.
   cases.push_back({.workload = "parabola",

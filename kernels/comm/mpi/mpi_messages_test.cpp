@@ -35,8 +35,8 @@ class Box {
       node_.attributes = {{"messages", std::vector<std::int64_t>{message}},
                           {"peers", std::vector<std::int64_t>{peer}}};
     }
-    if (op == Op::Send) node_.attributes.set("to", std::vector<std::int64_t>{1, 0, 0});
-    if (op == Op::Receive) node_.attributes.set("from", std::vector<std::int64_t>{0, 0, 0});
+    if (op == Op::Send) node_.attributes.set("to", std::vector<std::int64_t>{1, 0, 0, 0});
+    if (op == Op::Receive) node_.attributes.set("from", std::vector<std::int64_t>{0, 0, 0, 0});
     tensor_ = {.type = {ElementType::F32, {elements}}, .data = values_.data()};
     KernelRequest request{.node = node_, .abort = &abort};
     if (op != Op::Receive || adds) request.inputs = {&tensor_, 1};

@@ -27,12 +27,13 @@ using testing_support::variables_of;
 MpiSession* session = nullptr;
 ReferenceRuns* reference_runs = nullptr;
 
-enum class Dealt { Replicas, Stages, Both };  // Both: two stages
+enum class Dealt { Replicas, Stages, Both };  // with the shards of stages; Both: two of these
 
 struct Case {
   std::string strategy = "all_reduce";
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
+  std::int64_t shards = 1;
   Dealt dealt = Dealt::Replicas;  ///< contiguously to all ranks; the host is at the first
   OptionValues given = {};
   ElementType element = ElementType::F32;
@@ -46,6 +47,7 @@ TrialOptions options_of(const Case& test) {
   options.strategy = test.strategy;
   options.options.replicas = test.replicas;
   options.options.stages = test.stages;
+  options.options.shards = test.shards;
   options.options.given = test.given;
   // Small buckets, so that several are under way at once.
   options.options.given.insert({{"bucket_bytes", test.small() ? 64 : 16 << 10},
@@ -69,9 +71,10 @@ int part_with(std::int64_t index, std::int64_t size) {
 Binding binding_of(const Case& test) {
   return {.processes = session->size(), .process_of = [&test](const Place& place) {
             if (place.role == Role::Host) return 0;
-            if (test.dealt == Dealt::Both) return 2 * place.replica + place.stage;
+            const std::int64_t part = place.stage * test.shards + place.shard;
+            if (test.dealt == Dealt::Both) return 2 * place.replica + static_cast<int>(part);
             return test.dealt == Dealt::Replicas ? part_with(place.replica, test.replicas)
-                                                 : part_with(place.stage, test.stages);
+                                                 : part_with(part, test.stages * test.shards);
           }};
 }
 
@@ -180,19 +183,25 @@ void add_pipelines(Cases& all) {
 void add_shards(Cases& all) {
   const std::int64_t ranks = session->size();
   for (std::int64_t shards = ranks; shards <= 5; ++shards) {
-    all.push_back({.strategy = "tensor_parallel", .stages = shards, .dealt = Dealt::Stages});
+    all.push_back({.strategy = "tensor_parallel", .shards = shards, .dealt = Dealt::Stages});
   }
   Case images = all.back();
-  images.stages = ranks;
+  images.shards = ranks;
   images.workload = "resnet9_narrow";
   all.push_back(images);
   images.strategy = "all_reduce+tensor_parallel";
   images.replicas = 2;
   all.push_back(images);
-  images.stages = 2;
+  images.shards = 2;
   images.replicas = ranks == 4 ? 2 : ranks;
   images.dealt = ranks == 4 ? Dealt::Both : Dealt::Replicas;
   all.push_back(images);
+  all.push_back({.strategy = "all_reduce+pipeline+tensor_parallel",
+                 .replicas = 2,
+                 .stages = 2,
+                 .shards = 2,
+                 .dealt = Dealt::Stages,
+                 .given = {{"microbatches", 3}}});
 }
 
 /// Strategies that send values; uneven shares of replicas, of stages and of the batch among them.
@@ -235,9 +244,10 @@ Cases placed() {
 std::string text(const Case& test) {
   std::string text = test.workload + ", " + test.strategy;
   for (const auto& [name, value] : test.given) text += ", " + name + ' ' + to_text(value);
-  return text + ", " + std::to_string(test.replicas) + " x " + std::to_string(test.stages) +
-         " dealt to " + std::to_string(session->size()) + " processes by rule " +
-         std::to_string(static_cast<int>(test.dealt)) + ", " + std::string(to_string(test.element));
+  return text + ", " + std::to_string(test.replicas) + " x " + std::to_string(test.stages) + " x " +
+         std::to_string(test.shards) + " dealt to " + std::to_string(session->size()) +
+         " processes by rule " + std::to_string(static_cast<int>(test.dealt)) + ", " +
+         std::string(to_string(test.element));
 }
 
 bool all_variables(const Variable&) { return true; }

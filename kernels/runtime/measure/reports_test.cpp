@@ -72,7 +72,7 @@ TEST(WorkerReports, HaveNoBubbleBetweenThePiecesOfARun) {
   for (const char* strategy : {"model_parallel", "pipeline", "tensor_parallel"}) {
     TrialOptions options;
     options.strategy = strategy;
-    options.options.stages = 2;
+    options.options.stages = options.options.shards = 2;
     options.steps = 4;
     options.most_steps = 8;
     Trial run(thin(64, 8), shapes(), options);

@@ -73,7 +73,9 @@ TrialOptions options_of(const Case& test) {
   const auto strategies = strategies::find_strategies(test.strategy);
   options.options.replicas =
       strategies.front()->workers == strategies::WorkersAre::Replicas ? 2 : 1;
-  options.options.stages = strategies::share_a_replica(strategies.back()->workers) ? 2 : 1;
+  const auto last = strategies.back()->workers;
+  options.options.stages = last == strategies::WorkersAre::Stages ? 2 : 1;
+  options.options.shards = last == strategies::WorkersAre::Shards ? 2 : 1;
   if (test.strategy.ends_with("pipeline")) options.options.given = {{"microbatches", 2}};
   options.steps = steps_of(test);
   options.cores = available_cores();
@@ -111,11 +113,13 @@ Tolerance tolerance_of(const Case& test) {
 /// The place of the last worker.
 Place slow_place(const TrialOptions& options) {
   return {.replica = static_cast<int>(options.options.replicas - 1),
-          .stage = static_cast<int>(options.options.stages - 1)};
+          .stage = static_cast<int>(options.options.stages - 1),
+          .shard = static_cast<int>(options.options.shards - 1)};
 }
 
 int slow_worker(const TrialOptions& options) {
-  return static_cast<int>(options.options.replicas * options.options.stages - 1);
+  const strategies::StrategyOptions& all = options.options;
+  return static_cast<int>(all.replicas * all.stages * all.shards - 1);
 }
 
 /// Watches the slow worker and, if there is one, another worker of the same run: a slow machine
