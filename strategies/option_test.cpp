@@ -84,6 +84,10 @@ TEST(Options, OfAPassBelongToEveryStrategyAndHaveADefaultWhereTheyAreDeclared) {
   EXPECT_TRUE(has_default("all_reduce+pipeline", kMicrobatches));
   EXPECT_FALSE(has_default("all_reduce", kMicrobatches));
   EXPECT_TRUE(has_default("gone", kServers));
+  EXPECT_EQ(refusal("gossip", {{"recompute", "all"}}),
+            "unknown recompute 'all' (valid: none selective full)");
+  EXPECT_TRUE(changes_nothing(kRecompute, "none"));
+  EXPECT_FALSE(changes_nothing(kMicrobatches, std::int64_t{4}));
 }
 
 TEST(Options, OutsideTheirRangeAreRefused) {

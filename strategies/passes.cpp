@@ -15,6 +15,7 @@
 #include "kernels/rewrite/fuse.h"
 #include "kernels/rewrite/winograd.h"
 #include "strategies/microbatches.h"
+#include "strategies/recompute.h"
 #include "strategies/shared_options.h"
 #include "strategies/shares.h"
 #include "strategies/whole_updates.h"
@@ -62,6 +63,12 @@ Steps with_microbatches(const Step& step, const PassInput& input) {
   return count > 1 ? one(accumulate(step, count)) : Steps{};
 }
 
+Steps with_recomputation(const Step& step, const PassInput& input) {
+  const std::string which = input.options.choice(kRecompute);
+  if (which == kRecomputations[0]) return {};
+  return one(recompute(step, which == kFull ? Recomputed::Blocks : Recomputed::Cheap));
+}
+
 constexpr std::array kPasses = {
     StepPass{"build", [](auto&, auto& in) { return one(in.build()); },
              "a workload writes its step once, for the global batch"},
@@ -70,6 +77,9 @@ constexpr std::array kPasses = {
     StepPass{"strategies", by_strategies, "each is a function of one whole step"},
     StepPass{"accumulate", with_microbatches,
              "each worker divides its own share, and applies, sends and clips sums of gradients"},
+    StepPass{"recompute", with_recomputation,
+             "behind accumulate, for each microbatch to recompute its own activations; before "
+             "share, which gathers parameters once for a backward pass and its recomputation"},
     StepPass{"deal",
              [](auto& step, auto&) {
                return has_whole_updates_to_deal(step) ? one(deal_whole_updates(step)) : Steps{};

@@ -28,6 +28,18 @@ inline constexpr Option kMicrobatches = {
     .unit = "",
     .type = Count{.default_value = 4, .least = 1, .most = 1024}};
 
+inline constexpr std::string_view kFull = "full";
+inline constexpr std::array<std::string_view, 3> kRecomputations = {"none", "selective", kFull};
+/// For every strategy: the pass `recompute` reads it.
+inline constexpr Option kRecompute = {
+    .name = "recompute",
+    .help =
+        "activations that backward computes again instead of keeping them, which saves memory: "
+        "none, selective (those that cost few multiply-adds for their bytes), or full (all but the "
+        "inputs of blocks)",
+    .unit = "",
+    .type = Choice{.default_value = kRecomputations[0], .words = kRecomputations}};
+
 inline constexpr std::array<std::string_view, 3> kShards = {"optimizer", "gradients", "parameters"};
 /// The harness warns if the given value frees no memory.
 inline constexpr Option kShard = {

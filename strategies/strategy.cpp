@@ -57,7 +57,7 @@ constexpr std::array kStrategies = {
     &kAdPsgd,
 };
 
-constexpr auto kOptionsOfPasses = options<kMicrobatches>;
+constexpr auto kOptionsOfPasses = options<kMicrobatches, kRecompute>;
 
 bool is_among(std::span<const Option* const> all, const Option& option) {
   return std::find(all.begin(), all.end(), &option) != all.end();
@@ -113,7 +113,13 @@ std::string runnable_name(const Strategy& strategy) {
 }
 
 std::span<const Option* const> all_options() {
-  static const std::vector<const Option*> all = options_of(kStrategies);
+  static const std::vector<const Option*> all = [] {
+    std::vector<const Option*> options = options_of(kStrategies);
+    for (const Option* option : kOptionsOfPasses) {
+      if (!is_among(options, *option)) options.push_back(option);
+    }
+    return options;
+  }();
   return all;
 }
 
@@ -128,6 +134,11 @@ std::vector<const Option*> options_of(std::span<const Strategy* const> strategie
 }
 
 std::span<const Option* const> options_of_passes() { return kOptionsOfPasses; }
+
+bool changes_nothing(const Option& option, const OptionValue& value) {
+  return value ==
+         (&option == &kMicrobatches ? OptionValue{std::int64_t{1}} : option.default_value());
+}
 
 bool has_default(std::string_view strategy, const Option& option) {
   const std::string parts = '+' + std::string(strategy) + '+';

@@ -81,7 +81,8 @@ std::span<const Strategy* const> all_strategies();
 /// its own name if it rewrites another strategy's exchange.
 std::string runnable_name(const Strategy& strategy);
 
-/// Returns the options of all strategies, each once, in the order of the table.
+/// Returns the options of all strategies, each once, in the order of the table, then other options
+/// of passes.
 std::span<const Option* const> all_options();
 
 /// Returns all options that `strategies` declare, without duplicates.
@@ -90,6 +91,9 @@ std::vector<const Option*> options_of(std::span<const Strategy* const> strategie
 /// Returns the options that every strategy has, because a pass (passes.h) reads them. Their
 /// defaults are for the strategies that declare them.
 std::span<const Option* const> options_of_passes();
+
+/// Whether a step is the same with this value as without the option, which a pass reads.
+bool changes_nothing(const Option& option, const OptionValue& value);
 
 /// Whether the option's default is for a strategy or composition of this name.
 bool has_default(std::string_view strategy, const Option& option);

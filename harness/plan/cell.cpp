@@ -23,8 +23,8 @@ record::Cell cell_of(const RaceRequest& request, const Placement& placement,
   }
   for (const Option* option : strategies::options_of_passes()) {
     const auto given = placement.options.given.find(option->name);
-    const OptionValue without = std::int64_t{1};  // changes nothing
-    if (given != placement.options.given.end() && given->second != without) {
+    if (given != placement.options.given.end() &&
+        !strategies::changes_nothing(*option, given->second)) {
       cell.options.insert(*given);
     }
   }

@@ -75,6 +75,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy all_reduce+model_parallel --workers 14 --stages 7", r"7 stages: .* 6 parts"),
     ("--strategy pipeline --workers 2 --microbatches 51", r"groups of 1; 1 to 50 "),
     ("--strategy all_reduce --workers 3 --microbatches 17", r"share of 16 .*; 1 to 16 are "),
+    ("--strategy single --recompute full", r"--recompute: no activation .* leave it out"),
     ("--strategy diloco --workers 2 --microbatches 0", r"--microbatches is 0; 1 to 1024 are"),
     ("--strategy pipeline --workers 2 --chunks 2", r"--chunks is an option of --schedule interl"),
     ("--strategy pipeline --workers 2 --schedule interleaved --microbatches 5", r"multiple of 2"),

@@ -27,8 +27,7 @@ class GroupStatistics {
         shift_(request.inputs[2].f32()),
         mean_(request.outputs[1].f32()),
         inverse_(request.outputs[2].f32()),
-        running_mean_(request.variables[0]),
-        running_variance_(request.variables[1]),
+        running_(request.variables.begin(), request.variables.end()),
         epsilon_(request.node.attributes.real("epsilon")),
         momentum_(request.node.attributes.real("momentum")),
         sums_(make_buffer<double>(2 * slots(groups.count * groups.slices()))),
@@ -105,11 +104,12 @@ class GroupStatistics {
   /// Updates the running statistics: running = (1 - momentum) running + momentum * mean over
   /// groups. Call it after finish() of all groups.
   void update_running() const {
-    update(*running_mean_, [&](std::int64_t g, std::int64_t c) {
+    if (running_.empty()) return;
+    update(*running_[0], [&](std::int64_t g, std::int64_t c) {
       return static_cast<double>(mean_[g * groups_.channels + c]);
     });
     const auto m = static_cast<double>(groups_.rows);
-    update(*running_variance_, [&](std::int64_t g, std::int64_t c) {
+    update(*running_[1], [&](std::int64_t g, std::int64_t c) {
       return variance_[slots(g) + static_cast<std::size_t>(c)] * m / (m - 1);
     });
   }
@@ -144,8 +144,7 @@ class GroupStatistics {
   const float* shift_;
   float* mean_;
   float* inverse_;
-  VariableStorage* running_mean_;
-  VariableStorage* running_variance_;
+  std::vector<VariableStorage*> running_;  ///< mean and variance; none in a recomputation
   double epsilon_;
   double momentum_;
   Buffer<double> sums_;      ///< [group, slice, (sum, squares), channel]

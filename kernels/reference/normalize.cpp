@@ -5,7 +5,9 @@
 //   dshift = sum dy, dscale = sum dy h, dx = scale * inverse * (dy - sum dy / m - h * sum(dy h) /
 //   m).
 // Source: Ioffe and Szegedy, arXiv:1502.03167, section 3.
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/kernel.h"
@@ -47,8 +49,7 @@ Statistics statistics(const float* x, const Population& p) {
 KernelPointer normalize(const KernelRequest& request) {
   const Tensor x = request.inputs[0], scale = request.inputs[1], shift = request.inputs[2];
   const Tensor y = request.outputs[0], mean = request.outputs[1], inverse = request.outputs[2];
-  VariableStorage* running_mean = request.variables[0];
-  VariableStorage* running_variance = request.variables[1];
+  const std::vector<VariableStorage*> running(request.variables.begin(), request.variables.end());
   const std::int64_t group_size = request.node.attributes.integer("group");
   const double epsilon = request.node.attributes.real("epsilon");
   const double momentum = request.node.attributes.real("momentum");
@@ -74,16 +75,15 @@ KernelPointer normalize(const KernelRequest& request) {
         sum_of_means += s.mean;
         sum_of_variances += s.variance * m / (m - 1);
       }
-      const auto assign = [&](const VariableStorage& running, double sum) {
-        float& value = running.tensor.f32()[c];
+      const std::array sums = {sum_of_means, sum_of_variances};
+      for (std::size_t i = 0; i < running.size(); ++i) {
+        float& value = running[i]->tensor.f32()[c];
         value = static_cast<float>((1 - momentum) * value +
-                                   momentum * sum / static_cast<double>(groups));
-      };
-      assign(*running_mean, sum_of_means);
-      assign(*running_variance, sum_of_variances);
+                                   momentum * sums[i] / static_cast<double>(groups));
+      }
     }
-    for (VariableStorage* running : {running_mean, running_variance}) {
-      if (running->sharing != Sharing::None) ++running->counts->version;
+    for (VariableStorage* each : running) {
+      if (each->sharing != Sharing::None) ++each->counts->version;
     }
   });
 }

@@ -129,6 +129,9 @@ Cases sharded() {
     images.replicas = session->size();
     images.workload = "resnet9_narrow";
   }
+  Case recomputed = all.back();
+  recomputed.given["recompute"] = "full";
+  all.push_back(recomputed);
   for (const char* compressed : {"sharded+powersgd", "sharded+top_k"}) {
     test.strategy = compressed;
     all.push_back(test);
@@ -158,6 +161,9 @@ void add_pipelines(Cases& all) {
     Case images{.strategy = "pipeline", .stages = ranks, .dealt = Dealt::Stages};
     images.workload = "resnet9_narrow";
     add(images, ranks);
+    Case recomputed = images;
+    recomputed.given["recompute"] = "full";
+    add(recomputed, ranks);
     if (ranks != 4) {  // ten groups of examples
       images.stages = ranks == 2 && !interleaves ? 3 : ranks;
       add(images, 3 * ranks);

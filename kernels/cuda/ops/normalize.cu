@@ -105,10 +105,11 @@ struct AssignRunning {
   std::int64_t channels;
   double unbiased;  ///< m / (m - 1)
   double momentum;
-  float* running_mean;
+  float* running_mean;  ///< null in a recomputation
   float* running_variance;
 
   __host__ __device__ void operator()(std::int64_t channel) const {
+    if (running_mean == nullptr) return;
     double means = 0, variances = 0;
     for (std::int64_t group = 0; group < groups; ++group) {
       means += static_cast<double>(mean[group * channels + channel]);
@@ -153,14 +154,17 @@ struct Plan {
 
 AssignRunning running_of(const KernelRequest& request, const Plan& plan, const float* variance) {
   const auto count = static_cast<double>(plan.counted_rows());
+  const auto variable = [&](std::size_t i) {
+    return request.variables.empty() ? nullptr : request.variables[i]->tensor.f32();
+  };
   return {.mean = request.outputs[1].f32(),
           .variance = variance,
           .groups = plan.groups,
           .channels = plan.channels,
           .unbiased = count / (count - 1),
           .momentum = request.node.attributes.real("momentum"),
-          .running_mean = request.variables[0]->tensor.f32(),
-          .running_variance = request.variables[1]->tensor.f32()};
+          .running_mean = variable(0),
+          .running_variance = variable(1)};
 }
 
 template <typename T>

@@ -49,8 +49,8 @@ void check_residual(const InferRequest& request, std::size_t at, const TensorTyp
 }  // namespace
 
 Types infer_fused_normalize(const InferRequest& request) {
-  check(request.inputs.size() >= 3 && request.variables.size() == 2,
-        "fused_normalize takes x, scale, shift and assigns two running statistics");
+  check(request.inputs.size() >= 3 && (request.variables.empty() || request.variables.size() == 2),
+        "fused_normalize takes x, scale, shift and assigns two running statistics or none");
   check_channels(request, 1, 3);
   const Fusion fusion = fusion_of(request.attributes);
   const TensorType& x = request.inputs[0];

@@ -6,6 +6,7 @@
 //   shift
 // Running statistics take the mean over the groups, with variance * m / (m - 1):
 //   running = (1 - momentum) running + momentum * that mean.
+// A node without variables (a recomputation) has no running statistics.
 // So a batch divided among replicas in whole groups computes the same function, and averaging the
 // replicas' running statistics by their number of groups is exact, because the update is linear.
 // Source: Ioffe and Szegedy, arXiv:1502.03167; Hoffer et al., arXiv:1705.08741 (groups).
@@ -41,8 +42,8 @@ void check_per_channel(const InferRequest& request, std::size_t first) {
 }  // namespace
 
 Types infer_normalize(const InferRequest& request) {
-  check(request.inputs.size() == 3 && request.variables.size() == 2,
-        "normalize takes x, scale, shift and assigns two running statistics");
+  check(request.inputs.size() == 3 && (request.variables.empty() || request.variables.size() == 2),
+        "normalize takes x, scale, shift and assigns two running statistics or none");
   check_per_channel(request, 1);
   const TensorType& x = request.inputs[0];
   const std::int64_t group = request.attributes.integer("group");

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A step with recomputation, under every kind of strategy: the bits of the step without, in less
+// memory.
+#include "strategies/recompute.h"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <map>
+
+#include "kernels/cpu/lacks_for_test.h"
+#include "kernels/rewrite/fuse.h"
+#include "kernels/runtime/memory_plan.h"
+#include "strategies/equivalence_for_test.h"
+#include "strategies/rewritten_for_test.h"
+
+namespace regatta::strategies {
+namespace {
+
+using testing_support::Case;
+using testing_support::count;
+using testing_support::data_of;
+using testing_support::step_of;
+using testing_support::training_of;
+using testing_support::Trial;
+
+StrategyOptions options_of(const std::string& which, std::int64_t microbatches = 1) {
+  StrategyOptions options;
+  options.given = {{"recompute", which}, {"microbatches", microbatches}};
+  return options;
+}
+
+Step placed(const Step& step, const char* strategy, const StrategyOptions& options) {
+  return apply(find_strategies(strategy), step, options);
+}
+
+TEST(Recompute, PutsCopiesBeforeTheFirstBackwardNodeThatNeedsThem) {
+  const Step step = placed(training_of("gpt_narrow", 4, 100), "single", options_of("full"));
+  std::string order;
+  for (const Node& node : step.graph.nodes()) {
+    if (node.phase != Phase::Backward || node.layer.find("layer0") == node.layer.npos) continue;
+    const bool is_copy = forward_of(node.op) == node.op && node.op != Op::Sum;
+    order += (is_copy ? "again:" : "") + std::string(to_string(node.op)) + ' ';
+    if (node.op == Op::GeluBackward) break;
+  }
+  EXPECT_EQ(order,
+            "again:layer_normalize again:dense again:gelu dense_backward_weights "
+            "dense_backward_data gelu_backward ");
+}
+
+TEST(Recompute, OfNormalisationLeavesRunningStatisticsAlone) {
+  const Step built = fuse(training_of("resnet9_thin", 80, 100));
+  const auto assigning = [](const Step& step) {
+    std::int64_t nodes = 0;
+    for (const Node& node : step.graph.nodes()) {
+      nodes += op_info(node.op).assigns && !node.variables.empty() ? 1 : 0;
+    }
+    return nodes;
+  };
+  for (const char* which : {"selective", "full"}) {
+    const Step step = placed(built, "single", options_of(which));
+    EXPECT_GT(count(step.graph, Op::FusedNormalize), count(built.graph, Op::FusedNormalize));
+    EXPECT_EQ(assigning(step), assigning(built)) << which;
+  }
+}
+
+TEST(Recompute, SendsNothingAgain) {
+  const auto sent = [](const Step& built, const char* strategy, StrategyOptions options) {
+    options.replicas = options.stages = 2;
+    return bytes_per_step(testing_support::part(placed(built, strategy, options)), 1);
+  };
+  const Step built = training_of("gpt_narrow", 8, 100);
+  for (const char* strategy : {"all_reduce+tensor_parallel", "all_reduce+pipeline", "sharded"}) {
+    for (const char* which : {"selective", "full"}) {
+      StrategyOptions with = options_of(which, 2), without = options_of("none", 2);
+      if (std::string(strategy) == "sharded") {
+        with.given["shard"] = without.given["shard"] = "parameters";
+        with.given["bucket_bytes"] = without.given["bucket_bytes"] = std::int64_t{1000};
+      }
+      EXPECT_LE(sent(built, strategy, with), sent(built, strategy, without)) << strategy << which;
+    }
+  }
+}
+
+TEST(Recompute, IsRefusedWhereThereIsNothingToGain) {
+  const Step step = testing_support::parabola();
+  EXPECT_NO_THROW(placed(step, "single", options_of("none")));
+  try {
+    placed(step, "single", options_of("full"));
+    FAIL();
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Usage);
+    EXPECT_STREQ(error.what(),
+                 "--recompute: no activation of this model can be recomputed to save memory; leave "
+                 "it out");
+  }
+}
+
+class WithRecomputation : public testing::TestWithParam<Case> {};
+
+struct Outcome {
+  std::vector<float> losses;
+  std::vector<std::vector<float>> variables;  ///< also slots and running statistics
+  std::int64_t nodes = 0;
+};
+
+Outcome outcome_of(const Case& test) {
+  Trial run(fuse(step_of(test)), data_of(test.workload), testing_support::options_of(test));
+  Outcome outcome{
+      .losses = run.losses(), .variables = {}, .nodes = std::ssize(run.graph().nodes())};
+  for (VariableId v = 0; v < std::ssize(run.graph().variables()); ++v) {
+    const Tensor& tensor = run.executor().variable(v).tensor;
+    outcome.variables.emplace_back(tensor.f32(), tensor.f32() + tensor.elements());
+  }
+  return outcome;
+}
+
+TEST_P(WithRecomputation, HasTheBitsOfTheStepWithout) {
+  Case test = GetParam();
+  if (const std::string why = cpu::why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
+  const Outcome without = outcome_of(test);
+  for (const char* which : {"selective", "full"}) {
+    test.options["recompute"] = which;
+    const Outcome with = outcome_of(test);
+    EXPECT_GT(with.nodes, without.nodes) << which;
+    EXPECT_EQ(with.losses, without.losses) << which;
+    EXPECT_TRUE(with.variables == without.variables) << which;
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const auto& [workload, batch] :
+       std::map<std::string, std::int64_t>{{"gpt_narrow", 11},
+                                           {"llama_narrow", 12},
+                                           {"resnet9_thin", 80},
+                                           {"mobilenet_v2_narrow", 32},
+                                           {"airbench94_narrow", 128}}) {
+    const bool is_language = workload == "gpt_narrow";
+    const auto add = [&](const char* strategy, std::int64_t replicas, std::int64_t stages,
+                         OptionValues options = {}, ElementType element = ElementType::F32) {
+      all.push_back({.workload = workload,
+                     .strategy = strategy,
+                     .replicas = replicas,
+                     .stages = stages,
+                     .global_batch = batch,
+                     .element = element,
+                     .options = options,
+                     .steps = 3});
+    };
+    add("single", 1, 1);
+    add("single", 1, 1, {}, ElementType::BF16);
+    add("single", 1, 1, {{"microbatches", 3}});
+    if (!is_language && workload != "resnet9_thin") continue;
+    for (const std::int64_t workers : {2, 3}) add("all_reduce", workers, 1);
+    add("all_reduce", 2, 1, {{"microbatches", 2}}, ElementType::BF16);
+    add("tensor_parallel", 1, 2);
+    add("sharded", 3, 1, {{"shard", "parameters"}, {"bucket_bytes", 1000}});
+    add("pipeline", 1, 2, {{"schedule", "1f1b"}, {"microbatches", 4}});
+    if (!is_language) continue;  // the other strategies have no more to do with images
+    for (const char* shard : {"optimizer", "gradients"}) {
+      add("sharded", 3, 1, {{"shard", shard}, {"bucket_bytes", 1000}});
+    }
+    add("sharded", 2, 1, {{"shard", "parameters"}, {"microbatches", 2}});
+    for (const char* schedule : {"gpipe", "interleaved", "zero_bubble"}) {
+      add("pipeline", 1, 2, {{"schedule", schedule}, {"microbatches", 4}});
+    }
+    add("all_reduce+model_parallel", 2, 2);
+    add("in_graph", 3, 1);
+    add("parameter_server", 2, 1, {{"servers", 2}});
+    add("local_sgd", 2, 1, {{"sync_every", 2}});
+    for (const char* strategy : {"async_shared", "parameter_server_async"}) {
+      add(strategy, 1, 1);  // several workers differ from run to run
+    }
+  }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Strategies, WithRecomputation, testing::ValuesIn(cases()),
+                         [](const auto& test) { return name_of(test.param); });
+
+/// The planned memory of the place that needs the most.
+std::int64_t planned(const Step& built, const char* strategy, const StrategyOptions& options) {
+  const Step part = partitioned(placed(built, strategy, options), Binding{}).front();
+  const Plan plan(part, PlanOptions{});
+  std::int64_t most = 0;
+  for (const auto& [place, bytes] :
+       planned_bytes(part.graph, plan, plan_memory(part.graph, plan))) {
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+/// The first layers of images hold most of the activations, so that a block of them has to come
+/// back almost whole: there `full` may need more than `selective`.
+TEST(RecomputeMemory, IsLessThanWithoutAndForLanguageLeastIfAllIsRecomputed) {
+  const std::map<std::string, std::int64_t> batches = {
+      {"gpt_thin", 12}, {"gpt_small", 32}, {"resnet9_thin", 256}, {"airbench94_narrow", 512}};
+  std::cout << "KB of the largest place, by microbatches: none, selective, full\n";
+  for (const auto& [workload, batch] : batches) {
+    const Step step = fuse(training_of(workload, batch, 100));
+    for (const char* strategy : {"single", "pipeline"}) {
+      for (const std::int64_t microbatches : {1, 4}) {
+        std::cout << workload << ' ' << strategy << ", " << microbatches << ':';
+        std::map<std::string, std::int64_t> bytes;
+        for (const char* which : {"none", "selective", "full"}) {
+          StrategyOptions options = options_of(which, microbatches);
+          if (std::string(strategy) == "pipeline") options.stages = 2;
+          bytes[which] = planned(step, strategy, options);
+          std::cout << ' ' << bytes[which] / 1000;
+        }
+        std::cout << '\n';
+        SCOPED_TRACE(workload + ' ' + strategy);
+        EXPECT_LT(bytes["selective"], bytes["none"]);
+        const bool is_language = testing_support::is_language(workload);
+        EXPECT_LT(bytes["full"], bytes[is_language ? "selective" : "none"]);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regatta::strategies
