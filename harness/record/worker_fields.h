@@ -74,7 +74,7 @@ void for_each_field(T& part, Field&& field) {
   field("slot_bytes", part.slot_bytes,
         About{.text = "Part of planned_bytes for slots of the optimizer.", .since = 14});
   field("activation_bytes", part.activation_bytes,
-        About{.text = "Part of planned_bytes for values of the forward pass, when most bytes of "
+        About{.text = "Part of planned_bytes for values of the forward pass and those computed again, when "
                       "values are alive.",
               .since = 14});
   field("gradient_bytes", part.gradient_bytes,

@@ -189,17 +189,26 @@ std::int64_t assign_offsets(std::vector<Block>& blocks) {
   return arena;
 }
 
-/// The purpose of a value's memory.
-std::int64_t& purpose_of(Phase phase, MemoryUse& use) {
-  switch (phase) {
-    case Phase::Forward: return use.activations;
-    case Phase::Backward: return use.gradients;
-    default: return use.others;
+/// For each node, whether it computes a gradient; other nodes of the backward pass compute
+/// activations again.
+std::vector<bool> gradient_nodes(const Graph& graph) {
+  std::vector<bool> has_gradient(graph.nodes().size());
+  for (std::size_t id = 0; id < has_gradient.size(); ++id) {
+    const Node& node = graph.nodes()[id];
+    const bool begins = forward_of(node.op) != node.op || op_info(node.op).crosses;
+    has_gradient[id] =
+        node.phase == Phase::Backward &&
+        (begins || std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
+           return has_gradient[static_cast<std::size_t>(input.node)] ||
+                  graph.node(input.node).phase == Phase::Communication;
+         }));
   }
+  return has_gradient;
 }
 
 /// Splits an arena of `bytes` among the blocks that live when most bytes are alive.
-MemoryUse use_of(const Graph& graph, const std::vector<Block>& blocks, std::int64_t bytes) {
+MemoryUse use_of(const Graph& graph, const std::vector<bool>& has_gradient,
+                 const std::vector<Block>& blocks, std::int64_t bytes) {
   std::map<int, std::int64_t> changes;  // by instruction
   for (const Block& block : blocks) {
     changes[block.born] += block.bytes;
@@ -216,7 +225,11 @@ MemoryUse use_of(const Graph& graph, const std::vector<Block>& blocks, std::int6
   MemoryUse use;
   for (const Block& block : blocks) {
     if (block.born > fullest || block.dead < fullest) continue;
-    purpose_of(graph.node(block.values[0].node).phase, use) += block.bytes;
+    const NodeId id = block.values[0].node;
+    const Phase phase = graph.node(id).phase;
+    const bool computes = phase == Phase::Forward || phase == Phase::Backward;
+    const bool is_gradient = has_gradient[static_cast<std::size_t>(id)];
+    (is_gradient ? use.gradients : computes ? use.activations : use.others) += block.bytes;
   }
   use.others += bytes - use.sum();
   return use;
@@ -275,13 +288,15 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
   }
 
   MemoryPlan memory;
+  const std::vector<bool> has_gradient = gradient_nodes(graph);
   for (std::size_t lane = 0; lane < blocks.size(); ++lane) {
     for (Block& block : blocks[lane]) {
       block.bytes = aligned(block.bytes);
       memory.sum_of_values += block.bytes;
     }
     memory.arena_bytes.push_back(assign_offsets(blocks[lane]));
-    memory.arena_use.push_back(use_of(graph, blocks[lane], memory.arena_bytes.back()));
+    memory.arena_use.push_back(
+        use_of(graph, has_gradient, blocks[lane], memory.arena_bytes.back()));
     for (const Block& block : blocks[lane]) {
       std::int64_t offset = block.offset;
       for (Value value : block.values) {
