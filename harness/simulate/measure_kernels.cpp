@@ -208,8 +208,8 @@ std::vector<std::unique_ptr<PartTimes>> copies_of(const Step& part, const Kernel
 
 }  // namespace
 
-MeasuredKernels measure_kernels(const std::vector<Step>& parts, const KernelMeasuring& options) {
-  MeasuredKernels measured;
+MeasuredKernels measure_kernels(const std::vector<Step>& parts, const KernelMeasuring& options,
+                                MeasuredKernels measured) {
   const KernelTable inner = silent_table();
   for (const Step& part : parts) {
     const int threads = virtual_time::lane_threads(part.graph, options.threads_per_worker);
