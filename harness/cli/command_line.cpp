@@ -167,8 +167,21 @@ void declare_calibrate(CLI::App& app, plan::RaceRequest& request,
       "an earlier calibration of this machine, whose messages and sums are taken: kernels "
       "alone are measured (default: none)");
   plan::add_data_dir(app, request.data_dir);
+  app.add_flag_callback(
+      "--plan", [&wanted] { wanted.cells = simulate::CalibrateRequest::Cells::Compared; },
+      "measure all cells that regatta plan compares, in place of one --strategy");
   plan::add_value(app, "--out", wanted.out, "file");
   plan::add_overwrite(app, wanted.if_there, "the file of --out");
+}
+
+void declare_plan(CLI::App& app, Command& command) {
+  plan::declare_cell(app, command.request);
+  plan::add_value(app, "--cluster", command.request.cluster,
+                  "TOML of hosts and links, as run has it, whose calibration is of regatta "
+                  "calibrate --plan (default: none, and it is needed)");
+  plan::add_value(app, "--memory", command.memory,
+                  "of a worker, such as 80GB; what plans more is left out (default: no limit)");
+  plan::add_data_dir(app, command.request.data_dir);
 }
 
 void declare_graph(CLI::App& app, Command& command, std::string& format) {
@@ -278,6 +291,9 @@ Command parse_command_line(int argc, const char* const* argv) {
   CLI::App& calibrate = *app.add_subcommand(
       "calibrate", "what a cell's kernels and messages cost here, for run --cluster");
   declare_calibrate(calibrate, command.request, command.calibrate);
+  CLI::App& planned = *app.add_subcommand(
+      "plan", "the fastest strategies and degrees for a cluster, in virtual time");
+  declare_plan(planned, command);
   CLI::App& doctor =
       *app.add_subcommand("doctor", "what is missing for which feature, and what fixes it");
   plan::add_data_dir(doctor, command.request.data_dir);
@@ -303,6 +319,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   if (compare.parsed()) command.kind = Command::Kind::Compare;
   if (exported.parsed()) command.kind = Command::Kind::Export;
   if (matrix.parsed()) command.kind = Command::Kind::Matrix;
+  if (planned.parsed()) command.kind = Command::Kind::Plan;
   if (list.parsed()) command.kind = Command::Kind::List;
   if (graph.parsed()) command.kind = Command::Kind::Graph;
   if (calibrate.parsed()) command.kind = Command::Kind::Calibrate;

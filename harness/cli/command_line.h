@@ -31,19 +31,21 @@ struct Command {
     List,
     Graph,
     Calibrate,
+    Plan,
     Doctor,
     Start,
     Nothing
   };
   Kind kind = Kind::Nothing;
-  plan::RaceRequest request;  ///< for run, graph and calibrate
+  plan::RaceRequest request;  ///< for run, graph, calibrate and plan
   std::string out = "out";    ///< for run: the folder of records.jsonl
   matrix::MatrixRequest matrix;
   judge::ReportRequest report;
   judge::CompareRequest compare;
   exports::ExportRequest exported;
   simulate::CalibrateRequest calibrate;
-  std::string what;  ///< for list: workloads, strategies, tiers or devices; empty: all
+  std::string memory;  ///< for plan: of a worker; empty: no limit
+  std::string what;    ///< for list: workloads, strategies, tiers or devices; empty: all
   ListFormat list_format = ListFormat::Text;
   GraphFormat format = GraphFormat::Text;
   std::string traces;  ///< for graph: new folder for a format with several files

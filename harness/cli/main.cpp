@@ -6,6 +6,7 @@
 #include "harness/cli/command_line.h"
 #include "harness/cli/doctor.h"
 #include "harness/cli/list.h"
+#include "harness/cli/plan_command.h"
 #include "harness/cli/program.h"
 #include "harness/cli/run_command.h"
 #include "harness/export/export.h"
@@ -26,6 +27,9 @@ int execute(const Command& command) {
     case Command::Kind::Run: return run_command(command);
     case Command::Kind::Calibrate:
       simulate::run_calibrate(command.request, command.calibrate);
+      return kGood;
+    case Command::Kind::Plan:
+      plan_command(std::cout, {.race = command.request, .memory = command.memory});
       return kGood;
     case Command::Kind::Matrix: return matrix(command);
     case Command::Kind::Report: return judge::run_report(command.report);

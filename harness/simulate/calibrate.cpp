@@ -14,6 +14,7 @@
 #include "harness/plan/race_flags.h"
 #include "harness/plan/training_options.h"
 #include "harness/simulate/calibration.h"
+#include "harness/simulate/candidate_search.h"
 #include "harness/simulate/measure_kernels.h"
 #include "harness/simulate/measure_transports.h"
 #include "harness/system/machine.h"
@@ -65,6 +66,17 @@ virtual_time::Transports measured_messages(const plan::RaceRequest& request,
       {.logs = logs.path(), .hosts = request.hosts, .listen = request.listen, .tell = tell});
 }
 
+/// Returns the cells to be measured: the request's, or all that `regatta plan` compares.
+std::vector<plan::RaceRequest> cells_of(const plan::RaceRequest& request,
+                                        const CalibrateRequest& wanted) {
+  if (wanted.cells == CalibrateRequest::Cells::One) return {request};
+  std::vector<plan::RaceRequest> cells;
+  for (const Candidate& each : candidates_for(request)) {
+    cells.push_back(plan::parse_run(each.flags));
+  }
+  return cells;
+}
+
 }  // namespace
 
 void run_calibrate(const plan::RaceRequest& request, const CalibrateRequest& wanted) {
@@ -73,6 +85,7 @@ void run_calibrate(const plan::RaceRequest& request, const CalibrateRequest& wan
                    "regatta calibrate measures kernels of the CPU; write those of a GPU by hand, "
                    "with a `source` that says where they come from");
   }
+  const std::vector<plan::RaceRequest> cells = cells_of(request, wanted);
   const system::OutputOptions options{.path = wanted.out, .if_there = wanted.if_there};
   system::require_free(options);
   if (!wanted.messages.empty() && !request.hosts.empty()) {
@@ -88,16 +101,27 @@ void run_calibrate(const plan::RaceRequest& request, const CalibrateRequest& wan
   const workloads::Workload& workload = workloads::find_workload(request.workload);
   const workloads::DataSets data =
       workloads::load_data(workload, plan::dataset_of(request, workload), plan::files_of(request));
-  plan::Placement placement = plan::place(request, data.train.count);
-  plan::set_data_weights(placement, workloads::data_weights_of(workload, data.train));
-  const std::vector<Step>& parts = placement.placed->parts;
-  virtual_time::make_program(parts, {}, static_cast<int>(wanted.threads));  // or throws
-  MeasuredKernels measured =
-      measure_kernels(parts, {.data = data.train,
-                              .cores = system::available_cores(0),
-                              .threads_per_worker = static_cast<int>(wanted.threads),
-                              .seed = request.seed,
-                              .tell = tell});
+  const std::vector<float> weights = workloads::data_weights_of(workload, data.train);
+  MeasuredKernels measured;
+  for (const plan::RaceRequest& cell : cells) {
+    plan::Placement placement;
+    try {
+      placement = plan::place(cell, data.train.count);
+    } catch (const RunError&) {
+      if (cells.size() == 1) throw;
+      continue;  // plan refuses it, too
+    }
+    plan::set_data_weights(placement, weights);
+    const std::vector<Step>& parts = placement.placed->parts;
+    virtual_time::make_program(parts, {}, static_cast<int>(wanted.threads));  // or throws
+    measured = measure_kernels(parts,
+                               {.data = data.train,
+                                .cores = system::available_cores(0),
+                                .threads_per_worker = static_cast<int>(wanted.threads),
+                                .seed = request.seed,
+                                .tell = tell},
+                               std::move(measured));
+  }
   if (wanted.messages.empty()) made.transports = measured_messages(request, tell);
   made.source = kCalibrated;
   made.cpu = system::machine_facts().cpu;

@@ -14,6 +14,8 @@
 namespace regatta::simulate {
 
 struct CalibrateRequest {
+  enum class Cells { One, Compared };
+  Cells cells = Cells::One;  ///< Compared: all that `regatta plan` compares
   std::string out = "calibration.json";
   system::IfThere if_there = system::IfThere::Refuse;
   std::int64_t threads = 1;  ///< threads per worker

@@ -29,8 +29,9 @@ struct MeasuredKernels {
   std::vector<double> step_ns;      ///< compute times of the workers in the first part with any
 };
 
-/// Measures the kernels of `parts`, the steps of a run's processes. Skips a part whose kernels were
-/// all measured in earlier parts. Throws: RunError.
-MeasuredKernels measure_kernels(const std::vector<Step>& parts, const KernelMeasuring& options);
+/// Adds the kernels of `parts`, the steps of a run's processes, to those measured before. Skips a
+/// part whose kernels all were. Throws: RunError.
+MeasuredKernels measure_kernels(const std::vector<Step>& parts, const KernelMeasuring& options,
+                                MeasuredKernels measured = {});
 
 }  // namespace regatta::simulate

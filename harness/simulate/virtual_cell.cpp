@@ -88,17 +88,23 @@ const std::string& VirtualCell::host_of(std::int64_t process) const {
   return file.cluster.hosts.at(static_cast<std::size_t>(host)).name;
 }
 
-VirtualCell virtual_cell(const plan::RaceRequest& request, const plan::Placement& placement,
-                         std::span<const Step> parts) {
-  ClusterFile file = read_cluster(request.cluster, system::machine_facts().cpu,
-                                  system::software_facts().git_commit);
+VirtualCell virtual_cell(ClusterFile file, const plan::RaceRequest& request,
+                         const plan::Placement& placement, std::span<const Step> parts) {
   const int threads = file.cluster.threads_per_worker;
   virtual_time::SimulationOptions options{.host_of = hosts_of_processes(file, placement),
                                           .stragglers = request.stragglers};
   virtual_time::Program program =
       virtual_time::make_program(parts, file.calibration.kernels, threads);
-  require_costs(program.unknown_kernels, request);
   return {.file = std::move(file), .program = std::move(program), .options = std::move(options)};
+}
+
+VirtualCell virtual_cell(const plan::RaceRequest& request, const plan::Placement& placement,
+                         std::span<const Step> parts) {
+  VirtualCell cell = virtual_cell(read_cluster(request.cluster, system::machine_facts().cpu,
+                                               system::software_facts().git_commit),
+                                  request, placement, parts);
+  require_costs(cell.program.unknown_kernels, request);
+  return cell;
 }
 
 std::int64_t steps_to_estimate(std::span<const Step> parts,

@@ -49,6 +49,11 @@ struct VirtualCell {
 VirtualCell virtual_cell(const plan::RaceRequest& request, const plan::Placement& placement,
                          std::span<const Step> parts);
 
+/// Prepares the simulation on a cluster that has been read. The program lists kernels without a
+/// cost. Throws: RunError(Usage, Unsupported).
+VirtualCell virtual_cell(ClusterFile file, const plan::RaceRequest& request,
+                         const plan::Placement& placement, std::span<const Step> parts);
+
 /// Returns the number of steps to simulate for a stable estimate of the step time.
 std::int64_t steps_to_estimate(std::span<const Step> parts,
                                const virtual_time::ComputeTimes& compute_times);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategies/candidates.h"
+
+#include <array>
+#include <map>
+#include <sstream>
+
+#include "strategies/shared_options.h"
+
+namespace regatta::strategies {
+namespace {
+
+/// S: stages or shards of a replica, fewer than the workers. M: microbatches. Z: words of --shard.
+constexpr std::array kRows = {
+    "all_reduce",
+    "all_reduce --microbatches M",
+    "sharded --shard Z",
+    "sharded --shard Z --microbatches M",
+    "pipeline --microbatches M",
+    "all_reduce+pipeline --stages S --microbatches M",
+    "sharded+pipeline --stages S --microbatches M",
+    "tensor_parallel",
+    "tensor_parallel --microbatches M",
+    "all_reduce+tensor_parallel --stages S",
+    "all_reduce+tensor_parallel --stages S --microbatches M",
+};
+
+using Words = std::vector<std::string>;
+using Degrees = std::map<std::string, Words>;
+
+/// Appends the row with every combination of its degrees. Words before `at` have values.
+void expand(Words row, std::size_t at, const Degrees& degrees, std::vector<Words>& all) {
+  while (at < row.size() && !degrees.contains(row[at])) ++at;
+  if (at == row.size()) return all.push_back(std::move(row));
+  for (const std::string& value : degrees.at(row[at])) {
+    Words one = row;
+    one[at] = value;
+    expand(std::move(one), at + 1, degrees, all);
+  }
+}
+
+}  // namespace
+
+std::vector<Words> candidates(std::int64_t workers, std::span<const std::string> microbatches) {
+  Degrees degrees = {{"M", Words(microbatches.begin(), microbatches.end())},
+                     {"S", {}},
+                     {"Z", Words(kShards.begin(), kShards.end())}};
+  for (std::int64_t s = 2; s < workers && workers % s == 0; s *= 2) {
+    degrees["S"].push_back(std::to_string(s));
+  }
+  std::vector<Words> all;
+  for (const char* text : kRows) {
+    std::istringstream words(std::string("--strategy ") + text);
+    Words row;
+    for (std::string word; words >> word;) row.push_back(word);
+    expand(std::move(row), 0, degrees, all);
+  }
+  return all;
+}
+
+}  // namespace regatta::strategies
