@@ -10,7 +10,8 @@
 namespace regatta::strategies {
 namespace {
 
-/// S: stages or shards of a replica, fewer than the workers. M: microbatches. Z: words of --shard.
+/// S and T: stages and shards of a replica, whose product is less than the workers. M:
+/// microbatches. Z: words of --shard.
 constexpr std::array kRows = {
     "all_reduce",
     "all_reduce --microbatches M",
@@ -21,8 +22,12 @@ constexpr std::array kRows = {
     "sharded+pipeline --stages S --microbatches M",
     "tensor_parallel",
     "tensor_parallel --microbatches M",
-    "all_reduce+tensor_parallel --stages S",
-    "all_reduce+tensor_parallel --stages S --microbatches M",
+    "all_reduce+tensor_parallel --shards T",
+    "all_reduce+tensor_parallel --shards T --microbatches M",
+    "all_reduce+pipeline+tensor_parallel --stages S --shards T --microbatches M",
+    "all_reduce --recompute full",
+    "sharded --shard Z --recompute full",
+    "all_reduce+pipeline --stages S --microbatches M --recompute full",
 };
 
 using Words = std::vector<std::string>;
@@ -39,15 +44,26 @@ void expand(Words row, std::size_t at, const Degrees& degrees, std::vector<Words
   }
 }
 
+/// The places of a replica that a row names; 1 if it names none.
+std::int64_t places(const Words& row) {
+  std::int64_t product = 1;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i] == "--stages" || row[i] == "--shards") product *= std::stoll(row[i + 1]);
+  }
+  return product;
+}
+
 }  // namespace
 
 std::vector<Words> candidates(std::int64_t workers, std::span<const std::string> microbatches) {
   Degrees degrees = {{"M", Words(microbatches.begin(), microbatches.end())},
                      {"S", {}},
+                     {"T", {}},
                      {"Z", Words(kShards.begin(), kShards.end())}};
   for (std::int64_t s = 2; s < workers && workers % s == 0; s *= 2) {
     degrees["S"].push_back(std::to_string(s));
   }
+  degrees["T"] = degrees["S"];
   std::vector<Words> all;
   for (const char* text : kRows) {
     std::istringstream words(std::string("--strategy ") + text);
@@ -55,6 +71,7 @@ std::vector<Words> candidates(std::int64_t workers, std::span<const std::string>
     for (std::string word; words >> word;) row.push_back(word);
     expand(std::move(row), 0, degrees, all);
   }
+  std::erase_if(all, [&](const Words& row) { return places(row) >= workers; });
   return all;
 }
 

@@ -102,6 +102,15 @@ void run_calibrate(const plan::RaceRequest& request, const CalibrateRequest& wan
   const workloads::DataSets data =
       workloads::load_data(workload, plan::dataset_of(request, workload), plan::files_of(request));
   const std::vector<float> weights = workloads::data_weights_of(workload, data.train);
+  KernelMeasuring measuring{.data = data.train,
+                            .cores = system::available_cores(0),
+                            .threads_per_worker = static_cast<int>(wanted.threads),
+                            .seed = request.seed,
+                            .tell = tell};
+  if (cells.size() > 1) {  // many parts: fewer steps of each
+    measuring.steps = 2;
+    measuring.rounds = 1;
+  }
   MeasuredKernels measured;
   for (const plan::RaceRequest& cell : cells) {
     plan::Placement placement;
@@ -114,13 +123,7 @@ void run_calibrate(const plan::RaceRequest& request, const CalibrateRequest& wan
     plan::set_data_weights(placement, weights);
     const std::vector<Step>& parts = placement.placed->parts;
     virtual_time::make_program(parts, {}, static_cast<int>(wanted.threads));  // or throws
-    measured = measure_kernels(parts,
-                               {.data = data.train,
-                                .cores = system::available_cores(0),
-                                .threads_per_worker = static_cast<int>(wanted.threads),
-                                .seed = request.seed,
-                                .tell = tell},
-                               std::move(measured));
+    measured = measure_kernels(parts, measuring, std::move(measured));
   }
   if (wanted.messages.empty()) made.transports = measured_messages(request, tell);
   made.source = kCalibrated;

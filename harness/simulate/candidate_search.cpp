@@ -55,8 +55,8 @@ std::int64_t worst_memory(const std::vector<Step>& parts) {
   std::int64_t worst = 0;
   for (const Step& part : parts) {
     const Plan plan(part, {});
-    const auto planned = planned_bytes(part.graph, plan, plan_memory(part.graph, plan));
-    for (const auto& [place, bytes] : planned) worst = std::max(worst, bytes);
+    const auto planned = planned_memory(part.graph, plan, plan_memory(part.graph, plan));
+    for (const auto& [place, use] : planned) worst = std::max(worst, use.sum());
   }
   return worst;
 }

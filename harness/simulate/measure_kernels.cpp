@@ -26,7 +26,6 @@ namespace regatta::simulate {
 namespace {
 
 constexpr std::int64_t kWarmUpSteps = 2;
-constexpr int kRounds = 3;  // each from the first weights
 
 /// Gives every loop a ticket as soon as its previous step has ended.
 class TicketsAtOnce final : public TicketPost {
@@ -217,7 +216,7 @@ MeasuredKernels measure_kernels(const std::vector<Step>& parts, const KernelMeas
     if (options.tell) options.tell(fmt::format("kernels of process {}", part.partition.process));
     std::map<std::string, std::vector<double>> spans;
     const bool has_steps = !measured.step_ns.empty() || workers_in(part.graph) == 0;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < options.rounds; ++round) {
       const auto copies = copies_of(with_all_kernels(part), inner, options);
       std::vector<std::jthread> beside;
       for (std::size_t c = 1; c < copies.size(); ++c) {

@@ -21,6 +21,7 @@ struct KernelMeasuring {
   int threads_per_worker = 1;  ///< determines for how many copies of a part `cores` suffice
   std::uint64_t seed = 1;
   std::int64_t steps = 10;  ///< measured in each round, after two warm-up steps
+  int rounds = 3;           ///< each from the first weights
   std::function<void(const std::string&)> tell;
 };
 
