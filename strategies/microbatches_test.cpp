@@ -153,7 +153,7 @@ std::int64_t planned(const Step& built, const char* strategy, const StrategyOpti
   const Step placed = apply(find_strategies(strategy), built, options);
   const Step part = partitioned(placed, Binding{}).front();
   const Plan plan(part, PlanOptions{});
-  return planned_bytes(part.graph, plan, plan_memory(part.graph, plan)).at(Place{});
+  return planned_memory(part.graph, plan, plan_memory(part.graph, plan)).at(Place{}).sum();
 }
 
 TEST(MicrobatchMemory, IsThatOfOneMicrobatchAndOfTheGradientsOnce) {

@@ -45,9 +45,9 @@ std::map<int, std::int64_t> planned(const Step& step, std::string_view schedule,
   std::map<int, std::int64_t> all;
   for (const Step& part : partitioned(apply(find_strategies("pipeline"), step, options), binding)) {
     const Plan plan(part, PlanOptions{});
-    for (const auto& [place, bytes] :
-         planned_bytes(part.graph, plan, plan_memory(part.graph, plan))) {
-      all[place.stage] += bytes;
+    for (const auto& [place, use] :
+         planned_memory(part.graph, plan, plan_memory(part.graph, plan))) {
+      all[place.stage] += use.sum();
     }
   }
   return all;

@@ -184,9 +184,8 @@ std::int64_t planned(const Step& built, const char* strategy, const StrategyOpti
   const Step part = partitioned(placed(built, strategy, options), Binding{}).front();
   const Plan plan(part, PlanOptions{});
   std::int64_t most = 0;
-  for (const auto& [place, bytes] :
-       planned_bytes(part.graph, plan, plan_memory(part.graph, plan))) {
-    most = std::max(most, bytes);
+  for (const auto& [place, use] : planned_memory(part.graph, plan, plan_memory(part.graph, plan))) {
+    most = std::max(most, use.sum());
   }
   return most;
 }

@@ -188,7 +188,7 @@ TEST(ShardedMemory, OfGradientsAndGatheredParametersIsThatOfAFewBuckets) {
                     Binding{})
             .front();
     const Plan plan(part, PlanOptions{});
-    return planned_bytes(part.graph, plan, plan_memory(part.graph, plan)).at(Place{});
+    return planned_memory(part.graph, plan, plan_memory(part.graph, plan)).at(Place{}).sum();
   };
   const std::int64_t ring = planned(options_of(test, "all_reduce"));
   const std::int64_t kept = planned(sharded(test, "optimizer"));
