@@ -324,6 +324,12 @@ std::vector<Case> language_cases() {
   }
   for (const char* workload : {"gpt_narrow", "llama_narrow"}) {
     add_shards_of_stages({.workload = workload, .global_batch = 11}, cases);
+    cases.push_back({.workload = workload,  // some shards hold no gradient of their own to clip
+                     .strategy = "pipeline+tensor_parallel",
+                     .stages = 8,
+                     .shards = 2,
+                     .global_batch = 11,
+                     .options = {{"microbatches", 2}}});
   }
   for (const char* shard : {"gradients", "parameters"}) {
     cases.push_back({.workload = "gpt_narrow",

@@ -144,23 +144,29 @@ class Clip {
     // A gradient of a share of the batch is that share of a mean.
     const double limit =
         source_.gradient_clip * node(model.front().update).attributes.real("weight");
-    std::map<Place, Value> divisors;
+    const bool among_workers = std::all_of(squares.begin(), squares.end(), [](const auto& each) {
+      return each.first.role == Role::Worker;
+    });
+    std::map<Place, Value> sums, divisors;
+    for (const auto& [place, square] : squares) sums[place] = sum_at(place, squares, among_workers);
     for (const auto& [place, gradients] : own) {
-      divisors[place] = at(place).clip_divisor(sum_at(place, squares), limit);
+      const bool has_term = sums.contains(place);
+      const Value sum = has_term        ? sums.at(place)
+                        : among_workers ? sums.begin()->second
+                                        : sum_at(place, squares, false);
+      divisors[place] = at(place).clip_divisor(sum, limit);
     }
     if (squares.size() > 1) ++group_;
     for (const Applied& each : model)
       divisor_of_[each.update] = divisors.at(node(each.update).place);
   }
 
-  /// Workers that all have a term exchange it by a collective; servers send each other theirs.
-  Value sum_at(const Place& place, const std::map<Place, Value>& squares) {
+  /// Workers exchange their terms by a collective, whose sum a worker without a term receives;
+  /// servers send each other theirs.
+  Value sum_at(const Place& place, const std::map<Place, Value>& squares, bool among_workers) {
     const auto own = squares.find(place);
     if (squares.size() == 1 && own != squares.end()) return own->second;
-    const bool among_workers = std::all_of(squares.begin(), squares.end(), [](const auto& each) {
-      return each.first.role == Role::Worker;
-    });
-    if (among_workers && own != squares.end()) {
+    if (among_workers) {
       return at(place).all_reduce(own->second, {.group = group_,
                                                 .member = std::distance(squares.begin(), own),
                                                 .members = std::ssize(squares),
