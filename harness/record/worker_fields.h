@@ -74,12 +74,13 @@ void for_each_field(T& part, Field&& field) {
   field("slot_bytes", part.slot_bytes,
         About{.text = "Part of planned_bytes for slots of the optimizer.", .since = 14});
   field("activation_bytes", part.activation_bytes,
-        About{.text = "Part of planned_bytes for values of the forward pass and those computed again, when "
-                      "values are alive.",
+        About{.text = "Part of planned_bytes for values of the forward pass, also those computed "
+                      "again, when most bytes of values are alive.",
               .since = 14});
   field("gradient_bytes", part.gradient_bytes,
-        About{.text = "Part of planned_bytes for values of the backward pass, when most bytes of "
-                      "values are alive. The rest is for inputs, values that travel, and gaps.",
+        About{.text = "Part of planned_bytes for other values of the backward pass, when most "
+                      "bytes of values are alive. The rest is for inputs, values that travel, and "
+                      "gaps.",
               .since = 14});
   field("process_peak_bytes", part.process_peak_bytes,
         About{.text = "Peak memory of its process until training ended by the kernel's count, with "
