@@ -59,7 +59,7 @@ std::vector<Words> candidates(std::int64_t workers, std::span<const std::string>
   Degrees degrees = {{"M", Words(microbatches.begin(), microbatches.end())},
                      {"S", {}},
                      {"T", {}},
-                     {"Z", Words(kShards.begin(), kShards.end())}};
+                     {"Z", Words(kShardWords.begin(), kShardWords.end())}};
   for (std::int64_t s = 2; s < workers && workers % s == 0; s *= 2) {
     degrees["S"].push_back(std::to_string(s));
   }

@@ -12,7 +12,8 @@
 namespace regatta::strategies {
 
 /// Returns each candidate as flags of `regatta run`, such as `--strategy`, `sharded`, `--shard`,
-/// `gradients`. Degrees of `workers` are the powers of two that divide them.
+/// `gradients`. Degrees of `workers` are the powers of two that divide them; compositions have two
+/// replicas or more.
 std::vector<std::vector<std::string>> candidates(std::int64_t workers,
                                                  std::span<const std::string> microbatches);
 

@@ -57,7 +57,7 @@ class Recompute {
   }
 
  private:
-  /// What is known of a node of the source.
+  /// Facts of a node of the source.
   struct Facts {
     int index = -1;              ///< among the forward nodes of its place; -1: it is not one
     bool of_batch = false;       ///< whether it depends on the batch

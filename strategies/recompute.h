@@ -3,7 +3,7 @@
 // Computes activations again in the backward pass, so that they need no memory between the passes.
 // A copy of a forward node stands before the first backward node that needs it, and belongs to the
 // backward pass. It computes the same bits; a copied normalisation leaves running statistics alone.
-// What came from another place stays, because a copy would have to be sent again.
+// Values from other places stay, because a copy would have to be sent again.
 // Blocks: the forward nodes of a place (of each microbatch) are cut where only one value crosses.
 // Neighbours are joined so that the values that cross between blocks, which stay, plus the largest
 // block need the least memory. Source: Chen et al., arXiv:1604.06174.

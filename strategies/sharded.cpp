@@ -44,8 +44,9 @@ Step sharded(const Step& step, const StrategyOptions& options) {
   const Step replicas = summed_replicas(
       step, {.count = options.replicas, .algorithm = std::string(kRing), .strategy = "sharded"});
   const std::string shard = options.choice(kShard);
-  if (shard != kShards[0]) require_divisible_updates(step, shard);
-  return to_share(replicas, {.gradients = shard != kShards[0], .parameters = shard == kShards[2]});
+  if (shard != kShardWords[0]) require_divisible_updates(step, shard);
+  return to_share(replicas,
+                  {.gradients = shard != kShardWords[0], .parameters = shard == kShardWords[2]});
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ inline constexpr Option kRecompute = {
     .unit = "",
     .type = Choice{.default_value = kRecomputations[0], .words = kRecomputations}};
 
-inline constexpr std::array<std::string_view, 3> kShards = {"optimizer", "gradients", "parameters"};
+inline constexpr std::array<std::string_view, 3> kShardWords = {"optimizer", "gradients",
+                                                                "parameters"};
 /// The harness warns if the given value frees no memory.
 inline constexpr Option kShard = {
     .name = "shard",
@@ -48,7 +49,7 @@ inline constexpr Option kShard = {
         "what a worker keeps a share of: optimizer (parameters and slots, ZeRO-1), gradients "
         "(and these, ZeRO-2), or parameters (and those that it gathers, ZeRO-3)",
     .unit = "",
-    .type = Choice{.default_value = kShards[0], .words = kShards}};
+    .type = Choice{.default_value = kShardWords[0], .words = kShardWords}};
 
 inline constexpr Option kServers = {
     .name = "servers",
@@ -57,7 +58,7 @@ inline constexpr Option kServers = {
     .type = Count{.default_value = 1, .least = 1, .most = 1024}};
 
 /// For strategies with shards. The harness uses it to deal the workers of a composition.
-inline constexpr Option kShardsOfStage = {
+inline constexpr Option kShardCount = {
     .name = "shards",
     .help =
         "shards of each stage, or of each replica, in a composition such as "
@@ -69,9 +70,8 @@ inline constexpr Option kShardsOfStage = {
 inline constexpr Option kStagesPerProcess = {
     .name = "stages_per_process",
     .help =
-        "stages or shards of a replica in a process of --processes, those of each stage behind "
-        "each other; else one has them all, or "
-        "several share them where there are more than replicas",
+        "stages or shards of a replica in each process of --processes; by default one process has "
+        "them all, or several share them if there are more processes than replicas",
     .unit = "",
     .type = Count{.default_value = std::nullopt, .least = 1}};
 

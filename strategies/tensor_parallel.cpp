@@ -176,7 +176,7 @@ extern constinit const Strategy kTensorParallel = {
     .workers = WorkersAre::Shards,
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfPlaces,
-    .options = options<kAlgorithm, kShardsOfStage, kStagesPerProcess>,
+    .options = options<kAlgorithm, kShardCount, kStagesPerProcess>,
     .rewrite = tensor_parallel,
     .elsewhere = {{{"megatron"}}}};
 

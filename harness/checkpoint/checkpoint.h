@@ -53,7 +53,7 @@ void for_each_field(T& variable, Field&& field) {
 }
 
 struct Checkpoint {
-  static constexpr std::uint64_t kFormat = 7;
+  static constexpr std::uint64_t kFormat = 8;
 
   std::string run_id;   ///< id of the original run, however often it was resumed
   std::string command;  ///< command of the original run

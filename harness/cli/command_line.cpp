@@ -179,8 +179,9 @@ void declare_plan(CLI::App& app, Command& command) {
   plan::add_value(app, "--cluster", command.request.cluster,
                   "TOML of hosts and links, as run has it, whose calibration is of regatta "
                   "calibrate --plan (default: none, and it is needed)");
-  plan::add_value(app, "--memory", command.memory,
-                  "of a worker, such as 80GB; what plans more is left out (default: no limit)");
+  plan::add_value(
+      app, "--memory", command.memory,
+      "of a worker, such as 80GB; candidates that plan more are left out (default: no limit)");
   plan::add_data_dir(app, command.request.data_dir);
 }
 

@@ -29,13 +29,20 @@ void show_row(std::ostream& out, const Candidate& each) {
                      bytes_text(each.memory_bytes), bytes_text(each.bytes_sent), each.name);
 }
 
-/// The table of what fits, and the list of what does not.
+/// Prints the candidates that fit, then those that do not.
 void show_table(std::ostream& out, const simulate::SearchRequest& request,
                 const simulate::SearchResult& found) {
   const bool has_tokens = !found.fit.empty() && found.fit.front().tokens;
   out << fmt::format(kRow, "step", has_tokens ? "tokens/s" : "examples/s", "memory", "sent a step",
                      "strategy");
-  for (const Candidate& each : found.fit) show_row(out, each);
+  bool simulated = true;
+  for (const Candidate& each : found.fit) {
+    if (simulated && !each.step_ns)
+      out << "not simulated, because a lower bound of the step is above the fifth best:\n";
+    simulated = each.step_ns.has_value();
+    show_row(out, each);
+  }
+  out << "step: mean; memory: planned, of the worker with most; sent: by all workers\n";
   if (!found.too_large.empty()) {
     out << fmt::format("\ndo not fit in --memory {}:\n", request.memory);
   }
@@ -44,14 +51,14 @@ void show_table(std::ostream& out, const simulate::SearchRequest& request,
                        bytes_text(each.memory_bytes - simulate::parse_memory(request.memory)),
                        each.name);
   }
-  if (!found.refused.empty()) out << "\nimpossible:\n";
+  if (!found.refused.empty()) out << "\nleft out:\n";
   for (const auto& [reason, count] : found.refused) {
     out << fmt::format("{}: {}\n", system::plural(count, "combination"),
                        system::short_line(reason));
   }
 }
 
-/// The flags as keys of a matrix.
+/// Prints the flags as keys of a matrix.
 void show_keys(std::ostream& out, const std::vector<std::string>& flags) {
   for (auto word = flags.begin(); word != flags.end(); ++word) {
     const std::size_t end = word->find('=');
@@ -62,10 +69,11 @@ void show_keys(std::ostream& out, const std::vector<std::string>& flags) {
   }
 }
 
-/// The best candidates as commands, and as a matrix.
+/// Prints the best candidates as commands, and as a matrix.
 void show_races(std::ostream& out, const simulate::SearchResult& found) {
   const std::size_t best = std::min(simulate::kBest, found.fit.size());
-  out << "\nto run one, here, or in virtual time with --cluster:\n";
+  out << "\nto run one, with its processes on this machine, or with --cluster FILE in virtual "
+         "time:\n";
   for (std::size_t i = 0; i < best; ++i) {
     out << "regatta run " << system::command_text(found.fit[i].flags) << '\n';
   }

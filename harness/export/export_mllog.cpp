@@ -123,13 +123,18 @@ std::optional<std::int64_t> share_of_replica(const record::Cell& cell,
   return cell.global_batch / replicas;
 }
 
+/// The value of an option that is a count; 0 if the cell does not have it.
+std::int64_t count_of(const record::Cell& cell, const Option& option) {
+  const auto given = cell.options.find(option.name);
+  const auto* const number =
+      given == cell.options.end() ? nullptr : std::get_if<std::int64_t>(&given->second);
+  return number == nullptr ? 0 : *number;
+}
+
 /// The number of shards of a layer. Where --workers or, in older records, --stages is the number of
 /// shards, all of the model's parts are.
 std::int64_t shards_of(const record::Cell& cell) {
-  const auto given = cell.options.find(strategies::kShardsOfStage.name);
-  const auto* const number =
-      given == cell.options.end() ? nullptr : std::get_if<std::int64_t>(&given->second);
-  if (number != nullptr && *number > 0) return *number;
+  if (const std::int64_t given = count_of(cell, strategies::kShardCount); given > 0) return given;
   try {
     const auto strategies = strategies::find_strategies(cell.strategy);
     const bool has_shards =
@@ -150,7 +155,8 @@ void log_disclosure(Log& log, const record::Cell& cell) {
   log.event("pipeline_parallelism", cell.stages / shards);
   log.event("tensor_parallelism", shards);
   for (const char* nowhere : {"context_parallelism", "expert_parallelism"}) log.event(nowhere, 1);
-  log.event("gradient_accumulation_steps", 1);
+  log.event("gradient_accumulation_steps",
+            std::max<std::int64_t>(1, count_of(cell, strategies::kMicrobatches)));
 }
 
 void log_facts(Log& log, const record::Record& record, const Submission& submission) {

@@ -102,14 +102,15 @@ Json sent_by_place(const record::Record& run) {
 /// The planned bytes of the worker that needs most, by purpose; empty if no record tells them.
 Json memory_by_purpose(const record::Record& run) {
   const auto most = std::ranges::max_element(run.workers, {}, &record::WorkerRecord::planned_bytes);
-  if (most == run.workers.end() || most->parameter_bytes == 0) return Json::object();
-  const std::int64_t others = most->planned_bytes - most->parameter_bytes - most->slot_bytes -
-                              most->activation_bytes - most->gradient_bytes;
+  if (most == run.workers.end()) return Json::object();
+  const std::int64_t known =
+      most->parameter_bytes + most->slot_bytes + most->activation_bytes + most->gradient_bytes;
+  if (known == 0) return Json::object();  // a record of a version before these
   return {{"parameters", most->parameter_bytes},
           {"slots", most->slot_bytes},
           {"gradients", most->gradient_bytes},
           {"activations", most->activation_bytes},
-          {"others", others}};
+          {"others", most->planned_bytes - known}};
 }
 
 Json loss_samples(const record::Record& run) {

@@ -64,7 +64,7 @@ void check_workers(const RaceRequest& request, const Placement& placement, const
         ErrorKind::Usage,
         "--stages splits the workers of a composition such as all_reduce+model_parallel" + needs);
   }
-  if (placement.options.find(strategies::kShardsOfStage) && !has_parts) {
+  if (placement.options.find(strategies::kShardCount) && !has_parts) {
     throw RunError(
         ErrorKind::Usage,
         "--shards splits the workers of a composition such as all_reduce+tensor_parallel" + needs);
@@ -102,7 +102,7 @@ void deal_workers(const RaceRequest& request, Placement& placement) {
   if (degrees.shards) {
     options.shards = degrees.count() == 1
                          ? request.workers
-                         : options.count_if_any(strategies::kShardsOfStage).value_or(0);
+                         : options.count_if_any(strategies::kShardCount).value_or(0);
   }
   const std::int64_t groups = options.shards < 1 ? 0 : request.workers / options.shards;
   if (degrees.stages) options.stages = request.stages.value_or(degrees.replicas ? 0 : groups);

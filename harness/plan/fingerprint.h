@@ -17,7 +17,7 @@
 namespace regatta::plan {
 
 /// Version of the protocol between coordinator and ranks (ranks/control.proto).
-inline constexpr char kProtocolVersion[] = "2";
+inline constexpr char kProtocolVersion[] = "3";
 
 /// Facts as pairs of name and value.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;

@@ -85,7 +85,7 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
   if (parts_of(placement) > 1) {
     throw RunError(
         ErrorKind::Usage,
-        nccl + "stage, or shard of one, but those of a replica share one; fix: use " + kInstead);
+        nccl + "worker, but the stages and shards of a replica share one; fix: use " + kInstead);
   }
   throw RunError(
       ErrorKind::Usage,

@@ -55,6 +55,9 @@ TEST(GpuRule, DealsTheGpusOfAHostToItsProcessesInTurn) {
 }
 
 TEST(GpuRule, DealsTheGpusOfAProcessToItsReplicasAndTheirStagesInTurn) {
+  const GpuDeal of_shards{.gpus = 8, .stages = 2, .shards = 2};
+  EXPECT_EQ(gpu_of({.replica = 1, .stage = 1, .shard = 1}, of_shards), 7);
+  EXPECT_EQ(gpu_of({.shard = 1}, of_shards), 1);
   const GpuDeal three{.gpus = 3, .stages = 2};
   std::vector<int> gpus;
   for (int replica = 0; replica < 2; ++replica) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Assigns places to processes. Servers come first, one per process: server s is process s. The
-// other processes hold contiguous ranges of the replicas, each replica with all its workers:
-// its stages and, behind each other, the shards of each. If there are more such processes than
-// replicas, each replica has a range of processes, which hold contiguous ranges of its workers.
-// With
-// --stages-per-process K, the processes form teams: each process of a team holds K workers of each
-// of the team's replicas, and each team has a contiguous
-// range of the replicas. The host's place is in the first process.
+// other processes hold contiguous ranges of the replicas, each replica with all its workers: its
+// stages in order, and the shards of each stage one after the other. If there are more such
+// processes than replicas, each replica has a range of processes, which hold contiguous ranges of
+// its workers. With --stages-per-process K, the processes form teams: each process of a team holds
+// K workers of each of the team's replicas, and each team has a contiguous range of the replicas.
+// The host's place is in the first process.
 #pragma once
 
 #include <set>

@@ -60,7 +60,7 @@ std::string warning_of_shares(const RaceRequest& request, const Graph& placed) {
   if (buckets == 0 || buckets >= kFewestBuckets) return "";
   return fmt::format(
       "{} {} plans as much memory as {}, as the parameters make {} only; a smaller {} makes more",
-      strategies::kShard.flag(), to_text(asked->second), strategies::kShards[0],
+      strategies::kShard.flag(), to_text(asked->second), strategies::kShardWords[0],
       system::plural(buckets, "bucket"), strategies::kBucketBytes.flag());
 }
 

@@ -21,7 +21,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--device cuda --strategy all_reduce --workers 4 --processes 3 --all-reduce nccl",
      r"--all-reduce nccl .* a GPU for each worker, .* --processes 4, or use .*reduce_to_one"),
     ("--device cuda --strategy all_reduce+model_parallel --workers 4 --stages 2 --processes 2",
-     r"a GPU for each stage, .* use --all-reduce reduce_to_one"),
+     r"a GPU for each worker, but the stages .* use --all-reduce reduce_to_one"),
     ("--device cuda --strategy ad_psgd --workers 2 --processes 2",
      r"'ad_psgd' averages between processes on CPUs only; fix: leave --processes out"),
     ("--strategy all_reduce --workers 4 --all-reduce torus --torus 3x2",

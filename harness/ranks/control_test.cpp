@@ -79,7 +79,7 @@ TEST_F(Control, RefusesAStrangerAndSaysWhy) {
   const grpc::Status token = Stranger{.token = std::string(63, 'b')}.ask(server_);
   EXPECT_EQ(token.error_code(), grpc::StatusCode::UNAUTHENTICATED);
   const grpc::Status protocol = Stranger{.protocol = "0"}.ask(server_);
-  EXPECT_EQ(protocol.error_message(), "protocol version is '0', this process speaks '2'");
+  EXPECT_EQ(protocol.error_message(), "protocol version is '0', this process speaks '3'");
   EXPECT_EQ(Stranger{.rank = 2}.ask(server_).error_code(), grpc::StatusCode::OUT_OF_RANGE);
   EXPECT_EQ(Stranger{.rank = -1}.ask(server_).error_code(), grpc::StatusCode::OUT_OF_RANGE);
   EXPECT_FALSE(server_.state(1).greeted);

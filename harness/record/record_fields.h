@@ -67,8 +67,8 @@ void for_each_field(T& part, Field&& field) {
               .above = 0});
   field("peak_of", part.peak_of,
         About{.text = "Source of the peak: the GPU whose data sheet gives it, or measured, for a "
-                      "product that all cores of process 0's host computed before the run, scaled "
-                      "to the cores of all hosts."});
+                      "product that all cores of process 0's host computed before and after the "
+                      "run, whichever was faster, scaled to the cores of all hosts."});
 }
 
 template <FieldsOf<StepTimes> T, typename Field>

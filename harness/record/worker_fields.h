@@ -77,11 +77,12 @@ void for_each_field(T& part, Field&& field) {
         About{.text = "Part of planned_bytes for values of the forward pass, also those computed "
                       "again, when most bytes of values are alive.",
               .since = 14});
-  field("gradient_bytes", part.gradient_bytes,
-        About{.text = "Part of planned_bytes for other values of the backward pass, when most "
-                      "bytes of values are alive. The rest is for inputs, values that travel, and "
-                      "gaps.",
-              .since = 14});
+  field(
+      "gradient_bytes", part.gradient_bytes,
+      About{.text = "Part of planned_bytes for other values of the backward pass, when most "
+                    "bytes of values are alive. The rest is for inputs, values of updates, values "
+                    "that travel, and gaps.",
+            .since = 14});
   field("process_peak_bytes", part.process_peak_bytes,
         About{.text = "Peak memory of its process until training ended by the kernel's count, with "
                       "code and scratch memory of kernels; the same for all workers of a process.",

@@ -73,7 +73,7 @@ TEST(Assemble, TakesWhatAllShardsOfAReplicaHaveOnce) {
   CopiesByHand copies;
   for (const int replica : {0, 1}) {
     for (const int shard : {0, 1}) {
-      copies.add(whole({1}, {.replica = replica, .stage = shard}), {static_cast<float>(replica)});
+      copies.add(whole({1}, {.replica = replica, .shard = shard}), {static_cast<float>(replica)});
     }
   }
   EXPECT_EQ(copies.assembled("w"), (std::vector<Values>{{0}, {1}}));

@@ -107,24 +107,24 @@ void run_calibrate(const plan::RaceRequest& request, const CalibrateRequest& wan
                             .threads_per_worker = static_cast<int>(wanted.threads),
                             .seed = request.seed,
                             .tell = tell};
-  if (cells.size() > 1) {  // many parts: fewer steps of each
-    measuring.steps = 2;
-    measuring.rounds = 1;
-  }
   MeasuredKernels measured;
+  std::optional<RunError> refusal;
   for (const plan::RaceRequest& cell : cells) {
     plan::Placement placement;
     try {
       placement = plan::place(cell, data.train.count);
-    } catch (const RunError&) {
-      if (cells.size() == 1) throw;
-      continue;  // plan refuses it, too
+      virtual_time::make_program(placement.placed->parts, {}, static_cast<int>(wanted.threads));
+    } catch (const RunError& error) {  // plan refuses it, too
+      if (error.kind() != ErrorKind::Usage && error.kind() != ErrorKind::Unsupported) throw;
+      refusal = error;
+      continue;
     }
     plan::set_data_weights(placement, weights);
-    const std::vector<Step>& parts = placement.placed->parts;
-    virtual_time::make_program(parts, {}, static_cast<int>(wanted.threads));  // or throws
-    measured = measure_kernels(parts, measuring, std::move(measured));
+    measured = measure_kernels(placement.placed->parts, measuring, std::move(measured));
+    measuring.steps = 2;  // of the cells that plan compares, the first shows how steps vary
+    measuring.rounds = 1;
   }
+  if (measured.costs.empty() && refusal) throw RunError(*refusal);
   if (wanted.messages.empty()) made.transports = measured_messages(request, tell);
   made.source = kCalibrated;
   made.cpu = system::machine_facts().cpu;

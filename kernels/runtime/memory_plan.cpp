@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <string>
+#include <tuple>
 
 #include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
@@ -190,24 +192,26 @@ std::int64_t assign_offsets(std::vector<Block>& blocks) {
 }
 
 /// For each node, whether it computes a gradient; other nodes of the backward pass compute
-/// activations again.
+/// activations again, and have the place, layer and op of a forward node.
 std::vector<bool> gradient_nodes(const Graph& graph) {
-  std::vector<bool> has_gradient(graph.nodes().size());
-  for (std::size_t id = 0; id < has_gradient.size(); ++id) {
-    const Node& node = graph.nodes()[id];
-    const bool begins = forward_of(node.op) != node.op || op_info(node.op).crosses;
-    has_gradient[id] =
-        node.phase == Phase::Backward &&
-        (begins || std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
-           return has_gradient[static_cast<std::size_t>(input.node)] ||
-                  graph.node(input.node).phase == Phase::Communication;
-         }));
+  std::set<std::tuple<Place, std::string, Op>> forward;
+  for (const Node& node : graph.nodes()) {
+    if (node.phase == Phase::Forward) forward.insert({node.place, node.layer, node.op});
   }
-  return has_gradient;
+  std::vector<bool> is_gradient(graph.nodes().size());
+  for (std::size_t id = 0; id < is_gradient.size(); ++id) {
+    const Node& node = graph.nodes()[id];
+    if (node.phase != Phase::Backward) continue;
+    is_gradient[id] = !forward.contains({node.place, node.layer, node.op}) ||
+                      std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
+                        return is_gradient[static_cast<std::size_t>(input.node)];
+                      });
+  }
+  return is_gradient;
 }
 
 /// Splits an arena of `bytes` among the blocks that live when most bytes are alive.
-MemoryUse use_of(const Graph& graph, const std::vector<bool>& has_gradient,
+MemoryUse use_of(const Graph& graph, const std::vector<bool>& gradients_at,
                  const std::vector<Block>& blocks, std::int64_t bytes) {
   std::map<int, std::int64_t> changes;  // by instruction
   for (const Block& block : blocks) {
@@ -228,7 +232,7 @@ MemoryUse use_of(const Graph& graph, const std::vector<bool>& has_gradient,
     const NodeId id = block.values[0].node;
     const Phase phase = graph.node(id).phase;
     const bool computes = phase == Phase::Forward || phase == Phase::Backward;
-    const bool is_gradient = has_gradient[static_cast<std::size_t>(id)];
+    const bool is_gradient = gradients_at[static_cast<std::size_t>(id)];
     (is_gradient ? use.gradients : computes ? use.activations : use.others) += block.bytes;
   }
   use.others += bytes - use.sum();
@@ -288,7 +292,7 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
   }
 
   MemoryPlan memory;
-  const std::vector<bool> has_gradient = gradient_nodes(graph);
+  const std::vector<bool> gradients_at = gradient_nodes(graph);
   for (std::size_t lane = 0; lane < blocks.size(); ++lane) {
     for (Block& block : blocks[lane]) {
       block.bytes = aligned(block.bytes);
@@ -296,7 +300,7 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
     }
     memory.arena_bytes.push_back(assign_offsets(blocks[lane]));
     memory.arena_use.push_back(
-        use_of(graph, has_gradient, blocks[lane], memory.arena_bytes.back()));
+        use_of(graph, gradients_at, blocks[lane], memory.arena_bytes.back()));
     for (const Block& block : blocks[lane]) {
       std::int64_t offset = block.offset;
       for (Value value : block.values) {

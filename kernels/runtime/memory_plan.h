@@ -26,7 +26,7 @@ struct MemoryUse {
   std::int64_t slots = 0;        ///< of optimizers
   std::int64_t activations = 0;  ///< values of the forward pass, and those computed again
   std::int64_t gradients = 0;    ///< other values of the backward pass
-  std::int64_t others = 0;       ///< inputs, values that travel, gaps between values
+  std::int64_t others = 0;       ///< inputs, values of updates, values that travel, gaps
 
   std::int64_t sum() const { return parameters + slots + activations + gradients + others; }
   void add(const MemoryUse& other);

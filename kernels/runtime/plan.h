@@ -97,7 +97,7 @@ class Plan {
 /// Whether both places are workers of one replica: its stages and their shards.
 bool are_stages(const Place& one, const Place& other);
 
-/// Whether the node receives a message from another stage of its own replica.
+/// Whether the node receives a message from another stage or shard of its own replica.
 bool comes_from_stage(const Graph& graph, const Node& node);
 
 /// Whether no lane runs the node, because it is a view, or a read of a variable that is not shared.
