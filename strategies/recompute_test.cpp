@@ -68,10 +68,12 @@ TEST(Recompute, OfNormalisationLeavesRunningStatisticsAlone) {
 TEST(Recompute, SendsNothingAgain) {
   const auto sent = [](const Step& built, const char* strategy, StrategyOptions options) {
     options.replicas = options.stages = 2;
+    options.shards = 2;
     return bytes_per_step(testing_support::part(placed(built, strategy, options)), 1);
   };
   const Step built = training_of("gpt_narrow", 8, 100);
-  for (const char* strategy : {"all_reduce+tensor_parallel", "all_reduce+pipeline", "sharded"}) {
+  for (const char* strategy : {"all_reduce+tensor_parallel", "all_reduce+pipeline", "sharded",
+                               "all_reduce+pipeline+tensor_parallel"}) {
     for (const char* which : {"selective", "full"}) {
       StrategyOptions with = options_of(which, 2), without = options_of("none", 2);
       if (std::string(strategy) == "sharded") {
@@ -144,6 +146,7 @@ std::vector<Case> cases() {
                      .strategy = strategy,
                      .replicas = replicas,
                      .stages = stages,
+                     .shards = std::string(strategy).ends_with("tensor_parallel") ? 2 : 1,
                      .global_batch = batch,
                      .element = element,
                      .options = options,
@@ -155,7 +158,7 @@ std::vector<Case> cases() {
     if (!is_language && workload != "resnet9_thin") continue;
     for (const std::int64_t workers : {2, 3}) add("all_reduce", workers, 1);
     add("all_reduce", 2, 1, {{"microbatches", 2}}, ElementType::BF16);
-    add("tensor_parallel", 1, 2);
+    add("tensor_parallel", 1, 1);
     add("sharded", 3, 1, {{"shard", "parameters"}, {"bucket_bytes", 1000}});
     add("pipeline", 1, 2, {{"schedule", "1f1b"}, {"microbatches", 4}});
     if (!is_language) continue;  // the other strategies have no more to do with images
@@ -167,6 +170,7 @@ std::vector<Case> cases() {
       add("pipeline", 1, 2, {{"schedule", schedule}, {"microbatches", 4}});
     }
     add("all_reduce+model_parallel", 2, 2);
+    add("all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}});
     add("in_graph", 3, 1);
     add("parameter_server", 2, 1, {{"servers", 2}});
     add("local_sgd", 2, 1, {{"sync_every", 2}});
