@@ -58,7 +58,7 @@ TEST(PushLedger, CallsOneWorkerAloneNeitherLateNorWaitedFor) {
 std::unique_ptr<test::MessageEnd> push_end(End& server, int worker, std::int64_t bytes) {
   return std::make_unique<test::MessageEnd>(
       server.table, Op::Receive, worker, worker, std::vector{bytes}, kServer,
-      Attributes::Value(std::vector<std::int64_t>{worker, 0, 0}));
+      Attributes::Value(std::vector<std::int64_t>{worker, 0, 0, 0}));
 }
 
 TEST(GrpcExchange, TellsWhichPushCameLateAndWhatEachWentThrough) {
