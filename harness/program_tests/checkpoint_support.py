@@ -39,7 +39,7 @@ def counts_in(file: Path) -> dict[str, int]:
     """The counts at the head of a checkpoint; its lengths must match the file's."""
     data = file.read_bytes()
     magic, version, header, payload = (data[i:i + 8] for i in range(0, 32, 8))
-    if magic != b"RGTCKPT\n" or int.from_bytes(version, "little") != 7:
+    if magic != b"RGTCKPT\n" or int.from_bytes(version, "little") != 8:
         raise AssertionError(f"{file} begins with {data[:16]!r}")
     sizes = [int.from_bytes(word, "little") for word in (header, payload)]
     if len(data) != 32 + sum(sizes) + 8:
