@@ -85,8 +85,8 @@ def render_workload(workload: str, runs: list[Run]) -> str:
 
 def render_table(runs: list[Run]) -> str:
     workloads = dict.fromkeys(run.workload for run in runs)
-    note = ("to target: training time, geometric mean, seeds that a strategy did not race allowed\n"
-            "for; the median where a run missed it (-). low .. high: its own runs\n"
+    note = ("to target: training time, geometric mean; seeds that a strategy did not race\n"
+            "are allowed for; the median where a run missed it (-). low .. high: its runs\n"
             "workers: workers x threads of each; vs single: how many times as long as single\n"
             "step %: compute / exposed communication / bubble (wait for stages) /\n"
             "        other wait / input / update / between kernels")

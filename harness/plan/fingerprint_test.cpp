@@ -260,7 +260,7 @@ TEST(Fingerprint, HasTheProtocolsVersion) {
   ASSERT_NE(line, there.end());
   EXPECT_EQ(line->second, kProtocolVersion);
   line->second = "0";
-  EXPECT_EQ(difference(here, there), "protocol (2 here, 0 there)");
+  EXPECT_EQ(difference(here, there), "protocol (3 here, 0 there)");
 }
 
 TEST(Fingerprint, OfAnAttributeOfOneNodeIsAnother) {
