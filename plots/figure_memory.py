@@ -40,6 +40,7 @@ def draw(runs: list[Run]) -> Figure | None:
           {purpose: [f"{purpose}: {bytes_text(part)} of {bytes_text(total)}"
                      for part, total in zip(parts, totals)] for purpose, parts in widths.items()})
     rows.axes.set_xlim(0, max(totals) * 1.02)
+    rows.axes.locator_params(axis="x", nbins=5)
     rows.axes.xaxis.set_major_formatter(BYTES)
     rows.axes.set_xlabel("planned for a worker's step")
     entitle(rows.axes, "Where a worker's memory goes", pad=72 * above - 19)

@@ -163,6 +163,8 @@ def render(judgement_file: Path, overwrite: bool) -> list[str]:
         own = runs_of([judged])
         view.result = figures.draw_all(RESULT, own, view.slug)
         view.figures = figures.draw_all(WHY, own, view.slug)
+    for view, judged in zip(page.measurements, judgement["measurements"]):
+        view.figures = figures.draw_all({"memory": WHY["memory"]}, runs_of([judged]), view.slug)
     real = runs_of(judgement["workloads"] + judgement["measurements"])
     picture_claims(page.claims, real, figures)
     page.graphs = graph_pictures(figures.folder, overwrite)
