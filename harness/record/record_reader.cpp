@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -300,7 +301,12 @@ ReadRecords records_in(const std::filesystem::path& folder, Kept kept) {
 
 NewRecords::NewRecords(const std::filesystem::path& folder) : file_(folder / file_of(Kept::Real)) {
   std::ifstream file(file_);
-  for (std::string line; std::getline(file, line) && !file.eof();) read_bytes_ += line.size() + 1;
+  std::array<char, 1 << 16> part{};
+  for (std::uintmax_t begin = 0; file.read(part.data(), part.size()) || file.gcount() > 0;) {
+    const std::string_view text(part.data(), static_cast<std::size_t>(file.gcount()));
+    if (const auto last = text.rfind('\n'); last != text.npos) read_bytes_ = begin + last + 1;
+    begin += text.size();
+  }
 }
 
 std::vector<Record> NewRecords::read() {
