@@ -89,6 +89,13 @@ std::optional<Op> dense_op_like(Op op) {
   }
 }
 
+bool is_table(const Graph& graph, VariableId variable) {
+  const auto& nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+    return node.op == Op::Embed && variable_read(graph, node.inputs[1]) == variable;
+  });
+}
+
 /// A layer that is divided by its outputs, and the nodes that these reach.
 struct ChannelBlock {
   std::set<NodeId> divided;                ///< nodes with divided outputs, including the layer
@@ -130,6 +137,7 @@ class ChannelDivider {
     for (NodeId id = 0; id < size(); ++id) {
       std::vector<Portion>& outputs = result_.of_node[static_cast<std::size_t>(id)];
       outputs.assign(outputs.size(), portion_made(graph_.node(id)));
+      if (graph_.node(id).op == Op::SoftmaxCrossEntropy) outputs[0] = Portion::Whole;
     }
     return std::move(result_);
   }
@@ -175,6 +183,10 @@ class ChannelDivider {
   bool add(ChannelBlock& block, NodeId id) {
     const Node& node = graph_.node(id);
     const auto is_divided = [&](Value value) { return block.divided.contains(value.node); };
+    if (ends_with_loss(block, node)) {
+      block.last.insert(id);
+      return true;
+    }
     if (is_layer(node)) {
       if (block.matrices != 1) return false;
       block.last.insert(id);
@@ -199,7 +211,17 @@ class ChannelDivider {
                        [&](VariableId v) { return want(block, v, Portion::Channels); });
   }
 
-  /// Whether no other part of the replica's model reads the block's variables.
+  /// Whether the node is the loss of a language model whose head is the table of its embedding: the
+  /// tokens of the vocabulary are divided.
+  bool ends_with_loss(const ChannelBlock& block, const Node& node) const {
+    return node.op == Op::SoftmaxCrossEntropy && block.matrices == 1 && block.heads == 0 &&
+           node.attributes.real("label_smoothing") == 0 &&
+           std::any_of(block.portions.begin(), block.portions.end(),
+                       [&](const auto& each) { return is_table(graph_, each.first); });
+  }
+
+  /// Whether no other part of the replica's model reads the block's variables, except as the table
+  /// of an embedding.
   bool has_all_readers(const ChannelBlock& block, int replica) const {
     for (NodeId id = 0; id < size(); ++id) {
       const Node& node = graph_.node(id);
@@ -208,7 +230,9 @@ class ChannelDivider {
       if (!outside || casts || node.phase != Phase::Forward) continue;
       if (node.place.replica != replica) continue;
       for (Value input : node.inputs) {
-        if (block.portions.contains(variable_read(graph_, input))) return false;
+        const auto read = block.portions.find(variable_read(graph_, input));
+        if (read == block.portions.end()) continue;
+        if (node.op != Op::Embed || read->second != Portion::Rows) return false;
       }
     }
     return true;
@@ -258,13 +282,27 @@ class ChannelDivider {
     const auto all_are = [&](Portion portion) {
       return std::count(all.begin(), all.end(), portion) == std::ssize(all);
     };
+    if (node.op == Op::Embed && read[1] == Portion::Rows) return Portion::Term;
+    if (node.op == Op::EmbedBackward && is_of_divided_table(node)) return Portion::Rows;
     if (all_are(Portion::Whole)) return Portion::Whole;
+    if (forward_of(node.op) == Op::SoftmaxCrossEntropy) return read[0];
     if (const auto op = dense_op_like(node.op)) return made_by_product(node, *op, read);
     if (works_by_channels(graph_, node) && all_are(Portion::Channels)) return Portion::Channels;
     const bool by_elements = works_by_elements(node.op) || updates_by_elements(node.op);
     if (by_elements && all_are(all.front())) return all.front();
     if (node.op == Op::Quotient) return all.front();  // its divisor is one number
     cannot_divide(node);
+  }
+
+  /// Whether it yields the gradient of a table whose rows are divided.
+  bool is_of_divided_table(const Node& backward) const {
+    const auto& nodes = graph_.nodes();
+    return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+      return node.op == Op::Embed && node.inputs[0] == backward.inputs[1] &&
+             node.place == backward.place &&
+             graph_.type(node.inputs[1]).dim(0) == backward.attributes.integer("rows") &&
+             result_.of(node.inputs[1]) == Portion::Rows;
+    });
   }
 
   Portion made_by_product(const Node& node, Op op, const std::vector<Portion>& read) const {

@@ -7,7 +7,9 @@
 // output. Only ops that treat each channel separately may stand between them: bias, activation,
 // pooling, normalisation, depthwise convolution; or each head, which then is never divided:
 // attention. Weights [P, O, I], such as those of queries, keys and values, are divided in each of
-// their P matrices. Source: Shoeybi et al., arXiv:1909.08053, section 3.
+// their P matrices. A head whose weights are the table of the embedding is divided by its rows, the
+// tokens of the vocabulary, and the loss behind it takes divided logits. Source: Shoeybi et al.,
+// arXiv:1909.08053, section 3.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,6 @@
 
 #include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/listed_types.h"
 #include "strategies/shares.h"
 
 namespace regatta::strategies {
@@ -156,8 +155,7 @@ void ShardedStep::add_nodes(NodeId id) {
     if (division_.of(value) != Portion::Term) continue;
     std::vector<Value> terms;
     for (const Copier& each : copiers_) terms.push_back(each.value(value));
-    const std::vector<Value> sums = all_reduce(id, terms);
-    for (std::int64_t s = 0; s < shards(); ++s) copier(s).map(value, sums[at(s)]);
+    map(value, all_reduce(id, terms));
   }
 }
 
@@ -171,6 +169,10 @@ NodeId ShardedStep::copy(NodeId id, std::int64_t shard) {
     node.attributes.set("group", node.attributes.integer("group") * shards() + shard);
   }
   return copied_[at(shard)][id] = graph().add(std::move(node));
+}
+
+void ShardedStep::map(Value from, const std::vector<Value>& to) {
+  for (std::int64_t s = 0; s < shards(); ++s) copier(s).map(from, to.at(at(s)));
 }
 
 Builder ShardedStep::builder(NodeId like, std::int64_t shard) {
@@ -203,11 +205,8 @@ std::vector<Value> ShardedStep::reduce_scatter(NodeId like, const std::vector<Va
   return collective(Op::ReduceScatter, like, terms, {});
 }
 
-std::vector<Value> ShardedStep::all_gather(NodeId like, const std::vector<Value>& shares,
-                                           const TensorType& whole) {
-  Attributes attributes;
-  list_types(attributes, {&whole, 1});
-  return collective(Op::AllGather, like, shares, std::move(attributes));
+std::vector<Value> ShardedStep::all_gather(NodeId like, const std::vector<Value>& shares) {
+  return collective(Op::AllGather, like, shares, {{"evenly", std::int64_t{1}}});
 }
 
 void ShardedStep::add_trainable(const Trainable& whole, std::int64_t shard) {

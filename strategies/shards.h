@@ -83,6 +83,8 @@ class ShardedStep {
   Graph& graph() { return result_.graph; }
   /// Maps values of the source to those at a shard.
   Copier& copier(std::int64_t shard) { return copiers_[at(shard)]; }
+  /// Maps a value of the source to those at all shards.
+  void map(Value from, const std::vector<Value>& to);
   /// Returns a builder of nodes at the shard with the place, layer and phase of a source's node.
   Builder builder(NodeId like, std::int64_t shard);
   /// Appends a copy of the node at the shard, and does not map its outputs.
@@ -94,8 +96,7 @@ class ShardedStep {
   // sums of gradients, which then share buckets.
   std::vector<Value> all_reduce(NodeId like, const std::vector<Value>& terms);
   std::vector<Value> reduce_scatter(NodeId like, const std::vector<Value>& terms);
-  std::vector<Value> all_gather(NodeId like, const std::vector<Value>& shares,
-                                const TensorType& whole);
+  std::vector<Value> all_gather(NodeId like, const std::vector<Value>& shares);
 
  private:
   static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }

@@ -5,8 +5,9 @@
 // channels yield a term of a layer's outputs: an all_reduce sums the terms, in forward those of
 // every second layer, in backward those of the first layer's input gradient. A ring sends 2 (t - 1)
 // times the bytes of each sum. The first shard reads the batch and sends it to the others.
-// Gradients need no exchange: a shard has all of those that it applies. Term: tensor parallelism.
-// Source: Shoeybi et al., arXiv:1909.08053.
+// A language model's vocabulary is divided, too (vocabulary.h). Gradients need no exchange: a shard
+// has all of those that it applies. Term: tensor parallelism. Source: Shoeybi et al.,
+// arXiv:1909.08053.
 #include <string>
 
 #include "kernels/base/error.h"
@@ -15,6 +16,7 @@
 #include "strategies/shards.h"
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"
+#include "strategies/vocabulary.h"
 
 namespace regatta::strategies {
 namespace {
@@ -29,9 +31,9 @@ Step tensor_parallel(const Step& step, const StrategyOptions& options) {
                    "is 1; fix: give --workers 2, or --shards 2 in a composition");
   }
   require_undivided(step, what);
-  return ShardedStep(step, options.shards, divide_channels(step.graph, options.shards, what),
-                     options.choice(kAlgorithm))
-      .run();
+  ShardedStep sharded(step, options.shards, divide_channels(step.graph, options.shards, what),
+                      options.choice(kAlgorithm));
+  return sharded.run([&](NodeId id) { return replace_by_vocabulary(sharded, id); });
 }
 
 }  // namespace
