@@ -331,12 +331,32 @@ std::vector<Case> language_cases() {
                      .global_batch = 11,
                      .options = {{"microbatches", 2}}});
   }
-  for (const char* recompute : {"selective", "full"}) {
-    cases.push_back({.workload = "gpt_narrow",
+  for (const std::int64_t shards : {2, 3}) {
+    for (const char* recompute : {"selective", "full"}) {
+      cases.push_back({.workload = "gpt_narrow",
+                       .strategy = "tensor_parallel",
+                       .shards = shards,
+                       .global_batch = 11,
+                       .options = {{"microbatches", 2}, {"recompute", recompute}}});
+    }
+    cases.push_back({.workload = "llama_narrow",
                      .strategy = "tensor_parallel",
-                     .shards = 3,
+                     .shards = shards,
                      .global_batch = 11,
-                     .options = {{"microbatches", 2}, {"recompute", recompute}}});
+                     .element = ElementType::BF16});
+  }
+  for (const char* schedule : {"gpipe", "zero_bubble"}) {
+    cases.push_back({.workload = "gpt_narrow",
+                     .strategy = "pipeline+tensor_parallel",
+                     .stages = 3,
+                     .shards = 2,
+                     .global_batch = 11,
+                     .options = {{"microbatches", 3}, {"schedule", schedule}}});
+  }
+  for (const Case& with_whole_values : std::vector<Case>(cases)) {  // for two shards of 8 tokens
+    if (with_whole_values.shards != 2) continue;
+    cases.push_back(with_whole_values);
+    cases.back().options["sequence_parallel"] = "yes";
   }
   for (const char* shard : {"gradients", "parameters"}) {
     cases.push_back({.workload = "gpt_narrow",
@@ -352,10 +372,10 @@ std::vector<Case> language_cases() {
                      .replicas = shards ? 1 : 3,
                      .shards = shards ? 3 : 1,
                      .global_batch = 11});
+    if (shards) continue;
     cases.push_back({.workload = "llama_narrow",
                      .strategy = strategy,
-                     .replicas = shards ? 1 : 3,
-                     .shards = shards ? 3 : 1,
+                     .replicas = 3,
                      .global_batch = 11,
                      .element = ElementType::BF16});
   }

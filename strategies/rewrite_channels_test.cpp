@@ -138,6 +138,32 @@ TEST(TensorParallel, DividesTheVocabularyAndSendsThreeNumbersOfEachLabel) {
   }
 }
 
+/// Each sum of activations is two halves, of which the second is repeated in backward for the input
+/// of each layer that is divided by its outputs: two in each block, and the head. The first half is
+/// enough behind the embedding, whose gradient has to be gathered.
+TEST(SequenceParallel, SendsOneMoreHalfOfASumForEachLayerDividedByOutputs) {
+  for (const int shards : {2, 4}) {
+    StrategyOptions options;
+    options.shards = shards;
+    options.given = {{"sequence_parallel", "yes"}};
+    const Step step = apply(find_strategies("tensor_parallel"), workload_step("gpt_thin"), options);
+    constexpr std::int64_t kTokens = 256 * 64, kWidth = 128, kLayers = 4;
+    constexpr std::int64_t kBackToEmbedding = 1;
+    constexpr std::int64_t kHalves = 2 * 4 * kLayers + 1 + 2 + (2 * kLayers + 1) + kBackToEmbedding;
+    constexpr std::int64_t kGains = (2 * kLayers + 1) * kWidth;
+    std::int64_t sent = 0;
+    for (const auto& [place, bytes] : traffic(part(step))) sent += bytes.sent;
+    const std::int64_t batch = 2 * kTokens * 4;
+    EXPECT_EQ(sent, (shards - 1) * (4 * kHalves * kTokens * kWidth + shards * 12 * kTokens +
+                                    2 * 4 * kGains + 2 * 4 + batch))
+        << shards;
+    for (const Node& node : step.graph.nodes()) {
+      if (node.op == Op::LayerNormalize) EXPECT_EQ(node.outputs[0].dim(0), kTokens / shards);
+    }
+    EXPECT_EQ(count(step.graph, Op::Positions), 1);
+  }
+}
+
 /// A shortcut joins channels that all shards have: the layer before it stays whole.
 TEST(TensorParallel, FiltersChannelsOneByOneBetweenTwoLayers) {
   const Step step = sharded_by_channels(workload_step("mobilenet_v2"), 5);
@@ -257,6 +283,24 @@ TEST(TensorParallel, RefusesWhatItCannotDivideNamingWhatCanBe) {
   EXPECT_EQ(why("tensor_parallel+all_reduce", 2),
             "strategy 'all_reduce' cannot be applied to a step that is already dealt to replicas, "
             "microbatches or shards; fix: put it first or leave one of them out");
+  const auto why_not_by_tokens = [](const Step& step, std::int64_t shards) {
+    StrategyOptions options;
+    options.shards = shards;
+    options.given = {{"sequence_parallel", "yes"}};
+    try {
+      apply(find_strategies("tensor_parallel"), step, options);
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Usage);
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(why_not_by_tokens(workload_step("gpt_thin"), 3),
+            "strategy 'tensor_parallel' with 3 shards: --sequence-parallel divides the 64 tokens "
+            "of a sequence evenly; fix: give a number of shards of 2, 4, 8, 16, 32, 64");
+  EXPECT_EQ(why_not_by_tokens(parabola(), 2),
+            "strategy 'tensor_parallel' with 2 shards: --sequence-parallel divides tokens between "
+            "layers, and this model has none; fix: leave it out");
   try {
     sharded_by_channels(three_layers(true), 2);
     FAIL();

@@ -23,16 +23,14 @@ std::int64_t share_of(std::int64_t channels, const Shard& shard) {
   return regatta::share(channels, shard.of, shard.number).size();
 }
 
-/// Marks the backward nodes that no forward or backward node reads.
-std::vector<bool> gradients(const Graph& graph) {
-  std::vector<bool> marked(graph.nodes().size());
-  for (std::size_t id = 0; id < marked.size(); ++id) {
-    const Node& node = graph.nodes()[id];
-    marked[id] = node.phase == Phase::Backward;
+/// The values that forward and backward nodes read.
+std::set<Value> read_in_passes(const Graph& graph) {
+  std::set<Value> read;
+  for (const Node& node : graph.nodes()) {
     if (node.phase != Phase::Forward && node.phase != Phase::Backward) continue;
-    for (Value input : node.inputs) marked[static_cast<std::size_t>(input.node)] = false;
+    read.insert(node.inputs.begin(), node.inputs.end());
   }
-  return marked;
+  return read;
 }
 
 }  // namespace
@@ -99,7 +97,8 @@ ShardedStep::ShardedStep(const Step& source, std::int64_t shards, ShardDivision 
       division_(std::move(division)),
       next_group_(first_free_group(source.graph) * shards),
       result_(source),
-      is_gradient_(gradients(source.graph)),
+      join_([this](Value of, const std::vector<Value>& terms) { map(of, all_reduce(of, terms)); }),
+      read_in_passes_(read_in_passes(source.graph)),
       copied_(at(shards)) {
   result_.graph = Graph();
   for (std::int64_t s = 0; s < shards; ++s) copiers_.emplace_back(source.graph);
@@ -155,7 +154,7 @@ void ShardedStep::add_nodes(NodeId id) {
     if (division_.of(value) != Portion::Term) continue;
     std::vector<Value> terms;
     for (const Copier& each : copiers_) terms.push_back(each.value(value));
-    map(value, all_reduce(id, terms));
+    join(value, terms);
   }
 }
 
@@ -184,29 +183,33 @@ Builder ShardedStep::builder(NodeId like, std::int64_t shard) {
   return builder;
 }
 
-std::vector<Value> ShardedStep::collective(Op op, NodeId like, const std::vector<Value>& values,
+std::vector<Value> ShardedStep::collective(Op op, Value of, const std::vector<Value>& values,
                                            Attributes attributes) {
   attributes.set("group", next_group_++);
   attributes.set("members", shards());
   attributes.set("algorithm", op == Op::AllReduce ? algorithm_ : std::string(kRing));
-  if (!is_gradient_[at(like)]) attributes.set("round", ++round_);
+  const bool is_gradient =
+      source().node(of.node).phase == Phase::Backward && !read_in_passes_.contains(of);
+  if (!is_gradient) attributes.set("round", ++round_);
   std::vector<Value> made;
   for (std::int64_t s = 0; s < shards(); ++s) {
-    made.push_back(builder(like, s).node(op, {values[at(s)]}, attributes, {}, s));
+    made.push_back(builder(of.node, s).node(op, {values[at(s)]}, attributes, {}, s));
   }
   return made;
 }
 
-std::vector<Value> ShardedStep::all_reduce(NodeId like, const std::vector<Value>& terms) {
-  return collective(Op::AllReduce, like, terms, {});
+std::vector<Value> ShardedStep::all_reduce(Value of, const std::vector<Value>& terms) {
+  return collective(Op::AllReduce, of, terms, {});
 }
 
-std::vector<Value> ShardedStep::reduce_scatter(NodeId like, const std::vector<Value>& terms) {
-  return collective(Op::ReduceScatter, like, terms, {});
+std::vector<Value> ShardedStep::reduce_scatter(Value of, const std::vector<Value>& terms) {
+  return collective(Op::ReduceScatter, of, terms, {{"evenly", std::int64_t{1}}});
 }
 
-std::vector<Value> ShardedStep::all_gather(NodeId like, const std::vector<Value>& shares) {
-  return collective(Op::AllGather, like, shares, {{"evenly", std::int64_t{1}}});
+std::vector<Value> ShardedStep::all_gather(Value of, const std::vector<Value>& shares,
+                                           Attributes attributes) {
+  attributes.set("evenly", std::int64_t{1});
+  return collective(Op::AllGather, of, shares, std::move(attributes));
 }
 
 void ShardedStep::add_trainable(const Trainable& whole, std::int64_t shard) {

@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/graph/builder.h"
@@ -74,7 +76,12 @@ class ShardedStep {
   ShardedStep(const Step& source, std::int64_t shards, ShardDivision division,
               std::string algorithm);
 
+  /// Maps a value of which each shard has a term, to its sum or a part of it.
+  using Join = std::function<void(Value, const std::vector<Value>& terms)>;
+
   Step run(const Replace& replace = [](NodeId) { return false; });
+  /// Joins terms in another way than by an all_reduce. Called before run().
+  void join_by(Join join) { join_ = std::move(join); }
 
   // For the nodes that a strategy appends while run() calls `replace`.
   std::int64_t shards() const { return static_cast<std::int64_t>(copiers_.size()); }
@@ -90,13 +97,16 @@ class ShardedStep {
   /// Appends a copy of the node at the shard, and does not map its outputs.
   NodeId copy(NodeId id, std::int64_t shard);
 
-  // Each appends a collective of all shards beside the copies of node `like`. `values[s]` is shard
-  // s's value, element s of the result its output. A ring leaves share share_at(s) of
-  // collective.h at shard s. Each is a round of its own, because later ones depend on it, except
-  // sums of gradients, which then share buckets.
-  std::vector<Value> all_reduce(NodeId like, const std::vector<Value>& terms);
-  std::vector<Value> reduce_scatter(NodeId like, const std::vector<Value>& terms);
-  std::vector<Value> all_gather(NodeId like, const std::vector<Value>& shares);
+  // Each appends a collective of all shards beside the copies of the node of value `of`. Element s
+  // of the values is that of shard s, element s of the result its output. A ring leaves share
+  // share_at(s) of collective.h at shard s; shares are rows of [rows, C]. Each is a round of its
+  // own, because later ones depend on it, except sums of gradients, which then share buckets.
+  std::vector<Value> all_reduce(Value of, const std::vector<Value>& terms);
+  std::vector<Value> reduce_scatter(Value of, const std::vector<Value>& terms);
+  std::vector<Value> all_gather(Value of, const std::vector<Value>& shares,
+                                Attributes attributes = {});
+  /// Maps the value, by default to the sum of its terms.
+  void join(Value of, const std::vector<Value>& terms) { join_(of, terms); }
 
  private:
   static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -104,7 +114,7 @@ class ShardedStep {
   std::vector<NodeId> order() const;
   void add_nodes(NodeId id);
   void add_trainable(const Trainable& whole, std::int64_t shard);
-  std::vector<Value> collective(Op op, NodeId like, const std::vector<Value>& values,
+  std::vector<Value> collective(Op op, Value of, const std::vector<Value>& values,
                                 Attributes attributes);
 
   const Step& source_;
@@ -113,7 +123,8 @@ class ShardedStep {
   std::int64_t next_group_;
   std::int64_t round_ = 0;
   Step result_;
-  std::vector<bool> is_gradient_;                 ///< by node: only updates read it
+  Join join_;
+  std::set<Value> read_in_passes_;                ///< by forward and backward nodes
   std::vector<Copier> copiers_;                   ///< by shard
   std::vector<std::map<NodeId, NodeId>> copied_;  ///< by shard
 };

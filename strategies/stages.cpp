@@ -78,6 +78,8 @@ class Parts {
     const Node& node = graph_.node(id);
     if (pass_of(graph_, node) != Phase::Backward || !of_batch_[static_cast<std::size_t>(id)])
       return;
+    if (is_collective(node.op)) part(id) = of_node(node.inputs[0].node);
+    if (part(id) != kNoPart) return;
     const auto found = numbers_.find({node.layer, forward_of(node.op)});
     if (found != numbers_.end()) {
       part(id) = found->second;
@@ -257,6 +259,7 @@ std::vector<int> deal_in_turn(const std::vector<std::int64_t>& costs, std::int64
 }
 
 Phase pass_of(const Graph& graph, const Node& node) {
+  if (node.attributes.has("again")) return Phase::Backward;
   return is_collective(node.op) ? graph.node(node.inputs[0].node).phase : node.phase;
 }
 

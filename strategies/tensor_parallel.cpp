@@ -8,11 +8,16 @@
 // A language model's vocabulary is divided, too (vocabulary.h). Gradients need no exchange: a shard
 // has all of those that it applies. Term: tensor parallelism. Source: Shoeybi et al.,
 // arXiv:1909.08053.
+#include <array>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "kernels/base/error.h"
 #include "kernels/rewrite/winograd.h"
 #include "strategies/channels.h"
+#include "strategies/sequence.h"
 #include "strategies/shards.h"
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"
@@ -20,6 +25,15 @@
 
 namespace regatta::strategies {
 namespace {
+
+constexpr std::array<std::string_view, 2> kNoOrYes = {"no", "yes"};
+constexpr Option kSequenceParallel = {
+    .name = "sequence_parallel",
+    .help =
+        "yes: between divided layers each shard has a share of the tokens, which saves memory for "
+        "one more exchange of activations in backward for each pair of layers",
+    .unit = "",
+    .type = Choice{.default_value = kNoOrYes[0], .words = kNoOrYes}};
 
 Step tensor_parallel(const Step& step, const StrategyOptions& options) {
   check(!has_winograd(step.graph), "convolutions are marked behind all strategies");
@@ -31,9 +45,18 @@ Step tensor_parallel(const Step& step, const StrategyOptions& options) {
                    "is 1; fix: give --workers 2, or --shards 2 in a composition");
   }
   require_undivided(step, what);
-  ShardedStep sharded(step, options.shards, divide_channels(step.graph, options.shards, what),
-                      options.choice(kAlgorithm));
-  return sharded.run([&](NodeId id) { return replace_by_vocabulary(sharded, id); });
+  ShardDivision division = divide_channels(step.graph, options.shards, what);
+  const bool by_tokens = options.choice(kSequenceParallel) == kNoOrYes[1];
+  if (by_tokens) {
+    division = divide_tokens(step.graph, std::move(division), options.shards, what);
+  }
+  ShardedStep sharded(step, options.shards, std::move(division), options.choice(kAlgorithm));
+  TokenExchange exchange(sharded);
+  sharded.join_by([&](Value of, const std::vector<Value>& terms) { exchange.join(of, terms); });
+  return sharded.run([&](NodeId id) {
+    exchange.prepare(id);
+    return exchange.replace(id) || replace_by_vocabulary(sharded, id);
+  });
 }
 
 }  // namespace
@@ -46,7 +69,7 @@ extern constinit const Strategy kTensorParallel = {
     .workers = WorkersAre::Shards,
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfPlaces,
-    .options = options<kAlgorithm, kShardCount, kStagesPerProcess>,
+    .options = options<kAlgorithm, kShardCount, kSequenceParallel, kStagesPerProcess>,
     .rewrite = tensor_parallel,
     .elsewhere = {{{"megatron"}}}};
 

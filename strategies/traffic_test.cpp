@@ -94,7 +94,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"model_parallel+tensor_parallel", 1, 2, {}, 2},
         Case{"all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}}, 2},
         Case{"tensor_parallel", 1, 1, {}, 3, "gpt_narrow"},
-        Case{"all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}}, 2, "gpt_narrow"}),
+        Case{"all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}}, 2, "gpt_narrow"},
+        Case{"tensor_parallel", 1, 1, {{"sequence_parallel", "yes"}}, 2, "gpt_narrow"},
+        Case{"all_reduce+pipeline+tensor_parallel",
+             2,
+             2,
+             {{"microbatches", 2}, {"sequence_parallel", "yes"}},
+             2,
+             "gpt_narrow"}),
     [](const auto& test) {
       std::string options;
       for (const auto& [name, value] : test.param.options) options += "_" + to_text(value);

@@ -26,7 +26,7 @@ void add_loss(ShardedStep& step, NodeId id) {
   const Node& node = step.source().node(id);
   const std::int64_t vocabulary = step.source().type(node.inputs[0]).columns();
   const std::vector<Value> all =
-      step.all_gather(id, at_all(step, id, Op::SoftmaxPart, vocabulary, node.inputs));
+      step.all_gather({id, 0}, at_all(step, id, Op::SoftmaxPart, vocabulary, node.inputs));
   const Attributes attributes{{"parts", step.shards()},
                               {"divisor", node.attributes.integer("divisor")}};
   for (std::int64_t s = 0; s < step.shards(); ++s) {
@@ -53,7 +53,7 @@ bool replace_by_vocabulary(ShardedStep& step, NodeId id) {
   const ShardDivision& division = step.division();
   if (node.op == Op::Embed && division.of({id, 0}) == Portion::Term) {
     const std::int64_t vocabulary = step.source().type(node.inputs[1]).dim(0);
-    step.map({id, 0}, step.all_reduce(id, at_all(step, id, Op::Embed, vocabulary, node.inputs)));
+    step.join({id, 0}, at_all(step, id, Op::Embed, vocabulary, node.inputs));
   } else if (node.op == Op::EmbedBackward && division.of({id, 0}) == Portion::Rows) {
     const std::int64_t vocabulary = node.attributes.integer("rows");
     step.map({id, 0}, at_all(step, id, Op::EmbedBackward, vocabulary, node.inputs));

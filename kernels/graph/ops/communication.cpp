@@ -5,10 +5,11 @@
 // members have the same types. A reduce_scatter yields the pieces of these sums that are in the
 // member's share (collective.h); an all_gather takes such pieces and yields the bucket. An
 // all_gather with the attribute `evenly` takes one value of any shape from each member, all alike,
-// and lays them one behind the other in the slowest dimension. An all_gather only waits for its
-// further inputs; with the attribute `frees` its bucket is freed after its last use. A message of
-// send and receive also holds k values, in turn and without gaps. A receive with inputs adds the
-// values of its message onto them, in place.
+// and lays them one behind the other in the slowest dimension, whose rows become sequences if there
+// is an attribute `length`; a reduce_scatter with it yields the rows of a member's share. An
+// all_gather only waits for its further inputs; with the attribute `frees` its bucket is freed
+// after its last use. A message of send and receive also holds k values, in turn and without gaps.
+// A receive with inputs adds the values of its message onto them, in place.
 #include <algorithm>
 
 #include "kernels/graph/collective.h"
@@ -63,6 +64,12 @@ Types infer_all_reduce(const InferRequest& request) {
 
 Types infer_reduce_scatter(const InferRequest& request) {
   check(!request.inputs.empty(), "reduce_scatter takes at least one input");
+  if (request.attributes.has("evenly")) {
+    const TensorType& whole = request.inputs[0];
+    const std::int64_t members = request.attributes.integer("members");
+    check(whole.rows() % members == 0, "reduce_scatter: members divide the rows");
+    return {{whole.element, {whole.rows() / members, whole.columns()}}};
+  }
   return types_of_pieces(request.inputs, request);
 }
 
@@ -71,6 +78,11 @@ Types infer_all_gather(const InferRequest& request) {
     TensorType whole = request.inputs[0];
     check(whole.rank() >= 1, "all_gather takes a value with dimensions");
     whole.dims[0] *= request.attributes.integer("members");
+    if (const std::int64_t length = request.attributes.integer("length", 0); length != 0) {
+      check(whole.dims[0] % length == 0, "all_gather takes rows of whole sequences");
+      whole.dims[0] /= length;
+      whole.dims.insert(whole.dims.begin() + 1, length);
+    }
     return {whole};
   }
   const Types bucket = listed_types(request.attributes);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sequence parallelism: between the layers that are divided by channels, each shard has some of the
+// tokens, rows of [B S, C], instead of all. A term that nodes of single tokens read (normalisation,
+// residual sum) is summed by a reduce_scatter instead of an all_reduce; an all_gather collects the
+// rows for a layer that is divided by its outputs, and again in backward for the gradient of its
+// weights, so that they need not be kept. An all_reduce has the bytes of both together; the second
+// all_gather is extra. Gradients of gains are terms. Positions are added to one shard's term of the
+// embedding. Source: Korthikanti et al., arXiv:2205.05198, section 4.2.2.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "strategies/shards.h"
+
+namespace regatta::strategies {
+
+/// Divides among shards the tokens of those values that `division` leaves whole and that only ops
+/// of single tokens make. `what` describes the strategy and its shards in error messages. Throws:
+/// RunError(Usage) if there are none, or if shards do not divide the tokens of a sequence.
+ShardDivision divide_tokens(const Graph& graph, ShardDivision division, std::int64_t shards,
+                            const std::string& what);
+
+/// Exchanges the rows of such a division.
+class TokenExchange {
+ public:
+  explicit TokenExchange(ShardedStep& step);
+
+  /// Maps the node's inputs to rows or to whole values, as it reads them. Called before the node is
+  /// copied or replaced.
+  void prepare(NodeId id);
+  /// Replaces a node that works on a term; returns false for any other.
+  bool replace(NodeId id);
+  /// Sums the terms, to rows if rows are read.
+  void join(Value value, const std::vector<Value>& terms);
+
+ private:
+  bool has_rows(NodeId id) const;
+  const std::vector<Value>& whole(Value value, Phase phase);
+
+  ShardedStep& step_;
+  std::set<Value> read_as_rows_;                                 ///< terms
+  std::set<Value> read_as_terms_;                                ///< terms
+  std::map<Value, std::vector<Value>> rows_;                     ///< by shard
+  std::map<std::pair<Value, Phase>, std::vector<Value>> whole_;  ///< gathered, by shard
+};
+
+}  // namespace regatta::strategies
