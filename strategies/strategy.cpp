@@ -213,6 +213,11 @@ std::string_view to_string(Processes processes) {
   return "unknown";
 }
 
+bool any_has(std::span<const Strategy* const> strategies, WorkersAre workers) {
+  return std::any_of(strategies.begin(), strategies.end(),
+                     [&](const Strategy* each) { return each->workers == workers; });
+}
+
 Exchange exchange_of(std::span<const Strategy* const> strategies) {
   for (const Strategy* strategy : strategies) {
     if (strategy->exchange != Exchange::Synchronous) return strategy->exchange;

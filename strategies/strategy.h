@@ -77,6 +77,9 @@ struct Strategy {
 
 std::span<const Strategy* const> all_strategies();
 
+/// Whether any of the strategies has such workers.
+bool any_has(std::span<const Strategy* const> strategies, WorkersAre workers);
+
 /// Returns the name under which the strategy can run by itself: its own name, or `all_reduce+` and
 /// its own name if it rewrites another strategy's exchange.
 std::string runnable_name(const Strategy& strategy);

@@ -33,7 +33,7 @@ struct Pair {
 
   std::string name() const { return std::string(first->name) + "+" + std::string(second->name); }
   bool has(strategies::WorkersAre workers) const {
-    return first->workers == workers || second->workers == workers;
+    return strategies::any_has(std::vector{first, second}, workers);
   }
   std::int64_t replicas() const { return has(strategies::WorkersAre::Replicas) ? 2 : 1; }
   std::int64_t stages() const { return has(strategies::WorkersAre::Stages) ? 2 : 1; }
