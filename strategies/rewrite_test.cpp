@@ -38,8 +38,8 @@ TEST(AllReduce, PutsOneCollectiveForTheBucketBetweenGradientsAndUpdates) {
   EXPECT_EQ(count(graph, Op::Sgd), 2 * 4);
   EXPECT_EQ(count(graph, Op::Copy), 0);
   const std::string text = to_text(graph);
-  EXPECT_NE(text.find("{algorithm=ring, group=0, member=1, members=2} f32[1] f32[1,5] f32[5] "
-                      "f32[5,1] @replica1 communication output"),
+  EXPECT_NE(text.find("{algorithm=ring, between=replicas, group=0, member=1, members=2} f32[1] "
+                      "f32[1,5] f32[5] f32[5,1] @replica1 communication output"),
             std::string::npos)
       << text;
 }

@@ -49,6 +49,29 @@ std::int64_t parameter_bytes(Trial& run) {
 
 Place worker(int replica) { return {.replica = replica, .stage = 0, .role = Role::Worker}; }
 
+TEST(TrafficBetween, NamesWhoSumsWithWhomAndCountsAllCollectives) {
+  StrategyOptions options;
+  options.replicas = options.stages = options.shards = 2;
+  const Step step = apply(find_strategies("all_reduce+model_parallel+tensor_parallel"),
+                          training_of("gpt_narrow", 8, kSteps), options);
+  const Graph graph = partitioned(step, Binding{}).front().graph;
+  std::map<std::string, CollectiveTraffic> parts = traffic_between(graph);
+  std::vector<std::string> names;
+  std::int64_t sent = 0;
+  for (const auto& [name, part] : parts) {
+    names.push_back(name);
+    sent += part.sent;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"replicas", "shards", "stages and shards"}));
+  // The norm of the gradients of each replica: a ring of four sends one number six times.
+  EXPECT_EQ(parts["stages and shards"].collectives, 2);
+  EXPECT_EQ(parts["stages and shards"].sent, 2 * 6 * 4);
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::Copy) sent += graph.type({node.inputs[0]}).bytes();
+  }
+  EXPECT_EQ(sent, bytes_sent(graph, 1));
+}
+
 class Traffic : public testing::TestWithParam<Case> {};
 
 TEST_P(Traffic, CountedEqualsComputedAtEveryPlace) {
