@@ -16,7 +16,7 @@ KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), attention
     convolution_kernels(), dense_kernels(), embedding_kernels(), fused_bias_kernels(),
     input_kernels(), layer_normalize_kernels(), lookahead_kernels(), loss_kernels(), muon_kernels(),
     normalize_kernels(), normalize_backward_kernels(), normalize_inference_kernels(),
-    orthogonalize_kernels(), pool_kernels(), quorum_kernels(), read_kernels(), selection_kernels(),
+    orthogonalize_kernels(), pool_kernels(), quantization_kernels(), quorum_kernels(), read_kernels(), selection_kernels(),
     sgd_kernels(), translate_kernels();
 }  // namespace cpu
 
@@ -43,6 +43,7 @@ void add_cpu_kernels(KernelTable& table) {
                           cpu::normalize_inference_kernels,
                           cpu::orthogonalize_kernels,
                           cpu::pool_kernels,
+                          cpu::quantization_kernels,
                           cpu::quorum_kernels,
                           cpu::read_kernels,
                           cpu::selection_kernels,
