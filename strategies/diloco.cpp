@@ -185,16 +185,16 @@ class Diloco {
   /// Returns the outer gradients: the means of the distances from a variable to the outer ones.
   Values exchange(const std::function<VariableId(std::size_t, std::int64_t)>& variable) {
     const std::int64_t later = std::min<std::int64_t>(timetable_.delay(), 1);
-    return mean_values(
-        replicas_, global_batch_,
-        {.value =
-             [&](Builder& builder, std::size_t t, std::int64_t r) {
-               const Value outer = builder.read(outer_[t][at(r)]);
-               return builder.add(outer, builder.scale(builder.read(variable(t, r)), -1));
-             },
-         .period = [this, later](std::size_t t) { return timetable_.of(t, later); },
-         .algorithm = algorithm_of(options_),
-         .mark = kOuterGradient});
+    return mean_values(replicas_, global_batch_,
+                       {.value =
+                            [&](Builder& builder, std::size_t t, std::int64_t r) {
+                              const Value outer = builder.read(outer_[t][at(r)]);
+                              return builder.add(outer,
+                                                 builder.scale(builder.read(variable(t, r)), -1));
+                            },
+                        .period = [this, later](std::size_t t) { return timetable_.of(t, later); },
+                        .algorithm = algorithm_of(options_),
+                        .mark = kOuterGradient});
   }
 
   /// Saves the parameters that will be exchanged.

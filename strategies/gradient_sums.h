@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Helps strategies that replace the gradient sums (all_reduces) made by the previous strategy with
-// another exchange. The sums of diloco's outer gradients, those of its outer parameters, are gradient
-// sums like others, but of some steps only.
+// another exchange. The sums of diloco's outer gradients, those of its outer parameters, are
+// gradient sums like others, but of some steps only.
 #pragma once
 
 #include <functional>

@@ -127,8 +127,8 @@ Value PowerSgd::summed(const Sum& sum, Value value, std::int64_t round) {
 void PowerSgd::add_variables(Sum& sum) {
   const TensorType matrix = matrix_of(type_of(sum));
   sum.error = result_.graph.add(slot_of(source_, sum, ".powersgd_error", matrix));
-  Variable factor = slot_of(source_, sum, ".powersgd_factor",
-                            {matrix.element, {rank_, matrix.dim(1)}});
+  Variable factor =
+      slot_of(source_, sum, ".powersgd_factor", {matrix.element, {rank_, matrix.dim(1)}});
   factor.initializer = Initializer{.kind = Initializer::Kind::Normal};
   sum.factor = result_.graph.add(factor);
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // quantized after all_reduce, sharded and diloco: it sends the bytes of its formula, leaves the
-// same parameters at every worker, and its errors, kept, do not add up. Other compressors of
-// diloco's outer gradients: with nothing left out they give the bits of diloco, or nearly.
+// same parameters at every worker, and sends later what it has rounded off.
 #include <gtest/gtest.h>
-
-#include <iostream>
 
 #include "kernels/base/error.h"
 #include "kernels/graph/quantization.h"
@@ -40,10 +37,6 @@ Case parabola(const std::string& strategy, std::int64_t workers, OptionValues op
   test.workload = "parabola";
   test.global_batch = 49;
   return test;
-}
-
-Deviation deviation_of(const Case& test, const Case& whole) {
-  return deviation(result_of(test), result_of(whole), first_parameters(step_of(test)));
 }
 
 /// Parts of a step's gradients, and gradients in f32. Units: bytes.
@@ -109,32 +102,61 @@ TEST(Quantized, LeavesTheSameParametersButOtherErrorsAtEveryWorker) {
   }
 }
 
-/// Prints how far the parabola ends from all_reduce.
-TEST(Quantized, Probe) {
-  for (const std::int64_t n : {1, 2, 3, 5}) {
-    for (const std::int64_t bits : {8, 4}) {
-      for (const std::int64_t steps : {1, 20, 400}) {
-        Case test = parabola("all_reduce+quantized", n, {{"bits", bits}});
-        test.steps = steps;
-        Case whole = parabola("all_reduce", n);
-        whole.steps = steps;
-        const Deviation found = deviation_of(test, whole);
-        std::cout << n << ' ' << bits << ' ' << steps << ": " << found << " last "
-                  << result_of(test).losses.back() << ' ' << result_of(whole).losses.back() << '\n';
-      }
+/// Bits of 8 and 4 round by at most 1 / 254 and 1 / 14 of the largest in a block. The errors of ten
+/// steps do not add up. Measured: 0.010 and 0.18 after a step; 0.013 and 0.044 after ten, and 0.11
+/// if either of the two errors is lost.
+TEST(Quantized, SendsLaterWhatItRoundsOff) {
+  const auto deviation_after = [](std::int64_t steps, std::int64_t workers, std::int64_t bits) {
+    Case test = case_of("all_reduce+quantized", workers, {{"bits", bits}});
+    test.steps = steps;
+    Case whole = test;
+    whole.strategy = "all_reduce";
+    whole.options.clear();
+    return deviation(result_of(test), result_of(whole), first_parameters(step_of(test)));
+  };
+  for (const std::int64_t workers : {2, 3}) {
+    EXPECT_LT(deviation_after(1, workers, 8).parameters, 0.015);
+    EXPECT_GT(deviation_after(1, workers, 4).parameters, 0.1);
+    EXPECT_LT(deviation_after(10, workers, 4).parameters, 0.06);
+  }
+}
+
+TEST(Quantized, BehindShardedGivesTheBitsOfAllReduce) {
+  for (const std::int64_t workers : {1, 2, 3}) {
+    const Result whole = result_of(case_of("all_reduce+quantized", workers));
+    for (const char* shard : {"optimizer", "gradients", "parameters"}) {
+      const Result found =
+          result_of(case_of("sharded+quantized", workers, {{"shard", std::string(shard)}}));
+      EXPECT_EQ(found.losses, whole.losses) << shard << ' ' << workers;
+      EXPECT_EQ(found.parameters, whole.parameters) << shard << ' ' << workers;
     }
   }
-  for (const std::int64_t n : {2, 3}) {
-    for (const std::int64_t bits : {8, 4}) {
-      for (const std::int64_t steps : {1, 6}) {
-        Case test = case_of("all_reduce+quantized", n, {{"bits", bits}});
-        test.steps = steps;
-        Case whole = case_of("all_reduce", n);
-        whole.steps = steps;
-        std::cout << n << ' ' << bits << ' ' << steps << ": " << deviation_of(test, whole) << '\n';
-      }
-    }
+}
+
+TEST(Quantized, TrainsTheParabolaAsAllReduceDoes) {
+  const auto result_after = [](const Case& test) {
+    testing_support::TrialOptions options = options_of(test);
+    options.steps = 400;
+    return result_of(step_of(test), test, options);
+  };
+  for (const std::int64_t bits : {8, 4}) {
+    const Case test = parabola("all_reduce+quantized", 3, {{"bits", bits}});
+    const Deviation found = deviation(result_after(test), result_after(parabola("all_reduce", 3)),
+                                      first_parameters(step_of(test)));
+    EXPECT_LT(found.parameters, 1e-3) << bits;
+    EXPECT_LT(found.losses, 1e-2) << bits;
   }
+}
+
+TEST(Quantized, RefusesWhatHasNoSumsOfGradients) {
+  for (const char* strategy :
+       {"in_graph+quantized", "local_sgd+quantized", "all_reduce+quantized+top_k",
+        "diloco+quantized+quantized", "parameter_server+quantized"}) {
+    const Case test = parabola(strategy, 2);
+    EXPECT_THROW(Trial(step_of(test), data_of("parabola"), options_of(test)), RunError) << strategy;
+  }
+  const Case odd = parabola("all_reduce+quantized", 2, {{"bits", 5}});
+  EXPECT_THROW(Trial(step_of(odd), data_of("parabola"), options_of(odd)), RunError);
 }
 
 }  // namespace

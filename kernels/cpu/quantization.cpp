@@ -127,8 +127,7 @@ struct Plan {
 KernelPointer quantize(const KernelRequest& request) {
   const Tensor x = request.inputs[0], packed = request.outputs[0], rest = request.outputs[1];
   return make_kernel([=, plan = Plan(request, x)](const StepContext&) {
-    plan.each(
-        [&](const Block& block) { quantize_block(x, packed, rest, block, plan.part.bits); });
+    plan.each([&](const Block& block) { quantize_block(x, packed, rest, block, plan.part.bits); });
   });
 }
 

@@ -153,8 +153,8 @@ struct AllReduceMember {
   std::int64_t group = 0;   ///< number that identifies the collective
   std::int64_t member = 0;  ///< this node's index, 0 to members - 1
   std::int64_t members = 1;
-  std::string algorithm;   ///< `ring`, `reduce_to_one`, `torus_3x2`, ...
-  std::int64_t round = 0;  ///< collectives with the same round do not depend on each other
+  std::string algorithm;       ///< `ring`, `reduce_to_one`, `torus_3x2`, ...
+  std::int64_t round = 0;      ///< collectives with the same round do not depend on each other
   std::string_view mark = {};  ///< attribute that a later rewrite looks for; empty: none
 };
 

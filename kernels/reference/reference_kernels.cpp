@@ -39,7 +39,8 @@ void add_reference_kernels(KernelTable& table) {
         reference::clip_kernels, reference::convolution_kernels, reference::dense_kernels,
         reference::embedding_kernels, reference::fused_kernels, reference::layer_normalize_kernels,
         reference::loss_kernels, reference::normalize_kernels, reference::orthogonalize_kernels,
-        reference::pool_kernels, reference::quantization_kernels, reference::selection_kernels, reference::update_kernels}) {
+        reference::pool_kernels, reference::quantization_kernels, reference::selection_kernels,
+        reference::update_kernels}) {
     for (const KernelRow& row : rows()) {
       const bool any = std::count(std::begin(kOfAnyElement), std::end(kOfAnyElement), row.op) > 0;
       table.add(row.op, any ? KernelFactory(row.factory) : f32_only(row.factory));

@@ -16,7 +16,7 @@ constexpr int kBlockElements = static_cast<int>(kQuantizedBlock);
 
 /// Where the elements of a tensor are in its packed form.
 struct PackedForm {
-  std::int64_t elements;  ///< of the whole tensor
+  std::int64_t elements;                ///< of the whole tensor
   std::int64_t in_part, blocks, words;  ///< of a part
   int bits;
 
@@ -31,8 +31,7 @@ struct PackedForm {
 PackedForm form_of(const KernelRequest& request, const Tensor& whole) {
   const Attributes& attributes = request.node.attributes;
   const std::int64_t bits = attributes.integer("bits");
-  const QuantizedPart part =
-      quantized_part(whole.elements(), attributes.integer("parts"), bits);
+  const QuantizedPart part = quantized_part(whole.elements(), attributes.integer("parts"), bits);
   return {.elements = whole.elements(),
           .in_part = part.elements,
           .blocks = part.blocks(),
@@ -107,8 +106,8 @@ struct QuantizeBlock {
     if (form.bits == 8) {
       bytes[byte] = static_cast<std::uint8_t>(shared.codes[thread]);
     } else if (thread % 2 == 0) {
-      bytes[byte] = static_cast<std::uint8_t>((shared.codes[thread] & 15) |
-                                              (shared.codes[thread + 1] << 4));
+      bytes[byte] =
+          static_cast<std::uint8_t>((shared.codes[thread] & 15) | (shared.codes[thread + 1] << 4));
     }
   }
 };
