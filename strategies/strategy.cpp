@@ -32,6 +32,7 @@ extern const Strategy kTopK;
 extern const Strategy kBf16Compress;
 extern const Strategy kTensorParallel;
 extern const Strategy kAdPsgd;
+extern const Strategy kQuantized;
 
 namespace {
 
@@ -55,6 +56,7 @@ constexpr std::array kStrategies = {
     &kBf16Compress,
     &kTensorParallel,
     &kAdPsgd,
+    &kQuantized,
 };
 
 constexpr auto kOptionsOfPasses = options<kMicrobatches, kRecompute>;

@@ -95,6 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"all_reduce", 4, 1, {{"all_reduce", "double_tree"}}},
         Case{"all_reduce", 4, 1, {{"all_reduce", "torus"}}},
         Case{"all_reduce", 4, 1, {{"all_reduce", "torus"}, {"torus", "1x4"}}},
+        Case{"all_reduce+quantized", 3}, Case{"diloco+quantized", 2, 1, {{"bits", 4}}},
         Case{"all_reduce+bf16_compress", 3},
         Case{"all_reduce+bf16_compress", 5, 1, {{"all_reduce", "hierarchical_copy"}}},
         Case{"all_reduce+bf16_compress", 4, 1, {{"all_reduce", "torus"}}}, Case{"sharded", 2},

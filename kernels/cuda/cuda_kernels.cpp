@@ -10,7 +10,7 @@ KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), attention
     dense_kernels(), embedding_kernels(), input_kernels(), layer_normalize_kernels(),
     lookahead_kernels(), loss_kernels(), muon_kernels(), normalize_kernels(),
     normalize_backward_kernels(), normalize_inference_kernels(), orthogonalize_kernels(),
-    pool_kernels(), read_kernels(), selection_kernels(), sgd_kernels();
+    pool_kernels(), quantization_kernels(), read_kernels(), selection_kernels(), sgd_kernels();
 }  // namespace cuda
 
 namespace {
@@ -48,6 +48,7 @@ void add_cuda_kernels(KernelTable& table, EngineRule engines) {
                           cuda::normalize_inference_kernels,
                           cuda::orthogonalize_kernels,
                           cuda::pool_kernels,
+                          cuda::quantization_kernels,
                           cuda::read_kernels,
                           cuda::selection_kernels,
                           cuda::sgd_kernels})

@@ -153,8 +153,9 @@ struct AllReduceMember {
   std::int64_t group = 0;   ///< number that identifies the collective
   std::int64_t member = 0;  ///< this node's index, 0 to members - 1
   std::int64_t members = 1;
-  std::string algorithm;   ///< `ring`, `reduce_to_one`, `torus_3x2`, ...
-  std::int64_t round = 0;  ///< collectives with the same round do not depend on each other
+  std::string algorithm;       ///< `ring`, `reduce_to_one`, `torus_3x2`, ...
+  std::int64_t round = 0;      ///< collectives with the same round do not depend on each other
+  std::string_view mark = {};  ///< attribute that a later rewrite looks for; empty: none
 };
 
 /// The position of one worker in a quorum.
@@ -168,6 +169,11 @@ struct QuorumSeat {
 struct TopKValues {
   Value selected;  ///< values, then indices
   Value rest;      ///< x, with zeros in place of the selected values
+};
+
+struct QuantizedValues {
+  Value packed;
+  Value rest;  ///< x minus the packed values
 };
 
 struct QuorumValues {
@@ -311,6 +317,12 @@ class Builder {
   /// Returns a tensor of shape `dims`: zeros, to which the elements that several top_k have
   /// selected are added, part by part. Shapes: selected [parts * 2 count].
   Value scatter_add(Value selected, std::int64_t count, std::vector<std::int64_t> dims);
+  /// Packs x as integers of `bits` bits, in `parts` parts of equal size (quantization.h). Shapes:
+  /// packed [parts * words of a part] f32.
+  QuantizedValues quantize(Value x, std::int64_t bits, std::int64_t parts);
+  /// Returns the sum, in this order, of tensors of shape `dims` that quantize has packed.
+  Value dequantize(std::vector<Value> packed, std::int64_t bits, std::int64_t parts,
+                   std::vector<std::int64_t> dims);
   /// Appends one member's node of an all_reduce. The result is the sum of `value` over all members.
   /// Members must be at different places and have the same group and algorithm.
   Value all_reduce(Value value, const AllReduceMember& member);

@@ -153,6 +153,8 @@ constexpr std::array kOps = {
     compute(Op::ClipDivisor, "clip_divisor", infer_clip_divisor),
     compute(Op::TopK, "top_k", infer_top_k),
     compute(Op::ScatterAdd, "scatter_add", infer_scatter_add),
+    compute(Op::Quantize, "quantize", infer_quantize),
+    compute(Op::Dequantize, "dequantize", infer_dequantize),
     by_elements(learning(Op::Sgd, "sgd", infer_sgd)),
     by_elements(learning(Op::Adam, "adam", infer_adam)),
     multiplying(learning(Op::Muon, "muon", infer_muon), multiply_adds_muon),

@@ -97,6 +97,8 @@ Types infer_orthogonalize(const InferRequest&);
 Types infer_quotient(const InferRequest&);
 Types infer_top_k(const InferRequest&);
 Types infer_scatter_add(const InferRequest&);
+Types infer_quantize(const InferRequest&);
+Types infer_dequantize(const InferRequest&);
 Types infer_reshape(const InferRequest&);
 Types infer_slice(const InferRequest&);
 Types infer_concatenate(const InferRequest&);
