@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "kernels/base/error.h"
-#include "kernels/graph/collective.h"
 
 namespace regatta::strategies {
 namespace {
@@ -90,6 +89,13 @@ std::optional<Op> dense_op_like(Op op) {
   }
 }
 
+bool is_table(const Graph& graph, VariableId variable) {
+  const auto& nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+    return node.op == Op::Embed && variable_read(graph, node.inputs[1]) == variable;
+  });
+}
+
 /// A layer that is divided by its outputs, and the nodes that these reach.
 struct ChannelBlock {
   std::set<NodeId> divided;                ///< nodes with divided outputs, including the layer
@@ -108,14 +114,9 @@ std::int64_t matrices_read_by(Op op) {
 class ChannelDivider {
  public:
   ChannelDivider(const Graph& graph, std::int64_t shards, const std::string& what)
-      : graph_(graph),
-        shards_(shards),
-        what_(what),
-        result_{.of_node = std::vector(graph.nodes().size(), Portion::Whole),
-                .of_variable = std::vector(graph.variables().size(), Portion::Whole),
-                .unit_of_variable = std::vector<std::int64_t>(graph.variables().size(), 1)} {}
+      : graph_(graph), shards_(shards), what_(what), result_(graph) {}
 
-  ChannelDivision run() {
+  ShardDivision run() {
     for (NodeId id = 0; id < size(); ++id) {
       if (!is_layer(graph_.node(id)) || taken_.contains(id)) continue;
       if (const auto block = block_of(id)) take(id, *block);
@@ -133,13 +134,16 @@ class ChannelDivider {
     for (int pass = 0; pass < 2; ++pass) {  // a slot's own slot may be assigned first
       for (const Node& node : graph_.nodes()) deal_slots(node);
     }
-    for (NodeId id = 0; id < size(); ++id) of_node(id) = portion_made(graph_.node(id));
+    for (NodeId id = 0; id < size(); ++id) {
+      std::vector<Portion>& outputs = result_.of_node[static_cast<std::size_t>(id)];
+      outputs.assign(outputs.size(), portion_made(graph_.node(id)));
+      if (graph_.node(id).op == Op::SoftmaxCrossEntropy) outputs[0] = Portion::Whole;
+    }
     return std::move(result_);
   }
 
  private:
   NodeId size() const { return static_cast<NodeId>(graph_.nodes().size()); }
-  Portion& of_node(NodeId id) { return result_.of_node[static_cast<std::size_t>(id)]; }
   Portion& of_variable(VariableId v) { return result_.of_variable[static_cast<std::size_t>(v)]; }
   std::int64_t& unit_of(VariableId v) {
     return result_.unit_of_variable[static_cast<std::size_t>(v)];
@@ -179,6 +183,10 @@ class ChannelDivider {
   bool add(ChannelBlock& block, NodeId id) {
     const Node& node = graph_.node(id);
     const auto is_divided = [&](Value value) { return block.divided.contains(value.node); };
+    if (ends_with_loss(block, node)) {
+      block.last.insert(id);
+      return true;
+    }
     if (is_layer(node)) {
       if (block.matrices != 1) return false;
       block.last.insert(id);
@@ -203,7 +211,17 @@ class ChannelDivider {
                        [&](VariableId v) { return want(block, v, Portion::Channels); });
   }
 
-  /// Whether no other part of the replica's model reads the block's variables.
+  /// Whether the node is the loss of a language model whose head is the table of its embedding: the
+  /// tokens of the vocabulary are divided.
+  bool ends_with_loss(const ChannelBlock& block, const Node& node) const {
+    return node.op == Op::SoftmaxCrossEntropy && block.matrices == 1 && block.heads == 0 &&
+           node.attributes.real("label_smoothing") == 0 &&
+           std::any_of(block.portions.begin(), block.portions.end(),
+                       [&](const auto& each) { return is_table(graph_, each.first); });
+  }
+
+  /// Whether no other part of the replica's model reads the block's variables, except as the table
+  /// of an embedding.
   bool has_all_readers(const ChannelBlock& block, int replica) const {
     for (NodeId id = 0; id < size(); ++id) {
       const Node& node = graph_.node(id);
@@ -212,7 +230,9 @@ class ChannelDivider {
       if (!outside || casts || node.phase != Phase::Forward) continue;
       if (node.place.replica != replica) continue;
       for (Value input : node.inputs) {
-        if (block.portions.contains(variable_read(graph_, input))) return false;
+        const auto read = block.portions.find(variable_read(graph_, input));
+        if (read == block.portions.end()) continue;
+        if (node.op != Op::Embed || read->second != Portion::Rows) return false;
       }
     }
     return true;
@@ -254,7 +274,7 @@ class ChannelDivider {
     if (node.op == Op::Read) return of_variable(node.variables[0]);
     std::vector<Portion> read;
     for (Value input : node.inputs) {
-      const Portion made = of_node(input.node);
+      const Portion made = result_.of(input);
       read.push_back(made == Portion::Term ? Portion::Whole : made);
     }
     std::vector<Portion> all = read;
@@ -262,13 +282,27 @@ class ChannelDivider {
     const auto all_are = [&](Portion portion) {
       return std::count(all.begin(), all.end(), portion) == std::ssize(all);
     };
+    if (node.op == Op::Embed && read[1] == Portion::Rows) return Portion::Term;
+    if (node.op == Op::EmbedBackward && is_of_divided_table(node)) return Portion::Rows;
     if (all_are(Portion::Whole)) return Portion::Whole;
+    if (forward_of(node.op) == Op::SoftmaxCrossEntropy) return read[0];
     if (const auto op = dense_op_like(node.op)) return made_by_product(node, *op, read);
     if (works_by_channels(graph_, node) && all_are(Portion::Channels)) return Portion::Channels;
     const bool by_elements = works_by_elements(node.op) || updates_by_elements(node.op);
     if (by_elements && all_are(all.front())) return all.front();
     if (node.op == Op::Quotient) return all.front();  // its divisor is one number
     cannot_divide(node);
+  }
+
+  /// Whether it yields the gradient of a table whose rows are divided.
+  bool is_of_divided_table(const Node& backward) const {
+    const auto& nodes = graph_.nodes();
+    return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+      return node.op == Op::Embed && node.inputs[0] == backward.inputs[1] &&
+             node.place == backward.place &&
+             graph_.type(node.inputs[1]).dim(0) == backward.attributes.integer("rows") &&
+             result_.of(node.inputs[1]) == Portion::Rows;
+    });
   }
 
   Portion made_by_product(const Node& node, Op op, const std::vector<Portion>& read) const {
@@ -294,55 +328,17 @@ class ChannelDivider {
   const Graph& graph_;
   std::int64_t shards_;
   std::string what_;
-  ChannelDivision result_;
+  ShardDivision result_;
   std::set<NodeId> taken_;  ///< nodes of all blocks
   NodeId narrowest_ = -1;   ///< among the layers divided by outputs
   std::int64_t fewest_ = std::numeric_limits<std::int64_t>::max();  ///< its channels or heads
   bool are_heads_ = false;
 };
 
-/// `name[:,3:5]`: rows along dimension 1.
-std::string name_of_rows(const std::string& name, std::size_t along, const Range& rows) {
-  std::string text = name + '[';
-  for (std::size_t d = 0; d < along; ++d) text += ":,";
-  return text + std::to_string(rows.begin) + ':' + std::to_string(rows.end) + ']';
-}
-
-std::int64_t share_of(std::int64_t channels, const Shard& shard) {
-  return regatta::share(channels, shard.of, shard.number).size();
-}
-
 }  // namespace
 
-ChannelDivision divide_channels(const Graph& graph, std::int64_t shards, const std::string& what) {
+ShardDivision divide_channels(const Graph& graph, std::int64_t shards, const std::string& what) {
   return ChannelDivider(graph, shards, what).run();
-}
-
-Variable portion_of(const Variable& whole, Portion portion, const Shard& shard) {
-  Variable part = whole;
-  part.place.shard = static_cast<int>(shard.number);
-  if (portion == Portion::Whole) return part;
-  const std::size_t rank = whole.type.rank();
-  const std::size_t along = portion == Portion::Channels ? rank - 1 : rank == 3 ? 1 : 0;
-  const Range units = regatta::share(whole.type.dim(along) / shard.unit, shard.of, shard.number);
-  const Range rows{.begin = units.begin * shard.unit, .end = units.end * shard.unit};
-  part.name = name_of_rows(whole.name, along, rows);
-  part.part_of = PartOf{.name = whole.name, .type = whole.type, .row = rows.begin, .along = along};
-  part.type.dims[along] = rows.size();
-  return part;
-}
-
-void set_channels(Attributes& attributes, Portion portion, const Shard& shard) {
-  if (portion != Portion::Channels && portion != Portion::Rows) return;
-  if (attributes.has("dims")) {
-    std::vector<std::int64_t> dims = attributes.integers("dims");
-    std::int64_t& channels = portion == Portion::Rows ? dims.front() : dims.back();
-    channels = share_of(channels, shard);
-    attributes.set("dims", std::move(dims));
-  }
-  for (const char* count : {"groups", "heads"}) {
-    if (attributes.has(count)) attributes.set(count, share_of(attributes.integer(count), shard));
-  }
 }
 
 }  // namespace regatta::strategies

@@ -331,6 +331,13 @@ std::vector<Case> language_cases() {
                      .global_batch = 11,
                      .options = {{"microbatches", 2}}});
   }
+  for (const char* recompute : {"selective", "full"}) {
+    cases.push_back({.workload = "gpt_narrow",
+                     .strategy = "tensor_parallel",
+                     .shards = 3,
+                     .global_batch = 11,
+                     .options = {{"microbatches", 2}, {"recompute", recompute}}});
+  }
   for (const char* shard : {"gradients", "parameters"}) {
     cases.push_back({.workload = "gpt_narrow",
                      .strategy = "sharded",

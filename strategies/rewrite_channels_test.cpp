@@ -120,6 +120,24 @@ TEST(TensorParallel, DividesADenseHeadWhoseInputsAreChannels) {
   }
 }
 
+/// Rows of the table, whose embedding has a term at each shard; logits stay where they are.
+TEST(TensorParallel, DividesTheVocabularyAndSendsThreeNumbersOfEachLabel) {
+  const Step step = sharded_by_channels(workload_step("gpt_thin"), 2);
+  const std::map<std::string, int> weights = divided_weights(step);
+  EXPECT_EQ(weights.at("wte.weight"), 0);
+  EXPECT_EQ(weights.at("wpe.weight"), -1);
+  EXPECT_EQ(count(step.graph, Op::SoftmaxPart), 2);
+  EXPECT_EQ(count(step.graph, Op::SoftmaxCrossEntropy), 0);
+  constexpr std::int64_t kTokens = 256 * 64, kWidth = 128, kLayers = 4;
+  constexpr std::int64_t kSums = 1 + 2 * kLayers + 2 * kLayers + 1;  // embedding, blocks, head
+  EXPECT_EQ(traffic(part(step)).at(kShard1).sent,
+            kSums * kTokens * kWidth * 4 + 3 * kTokens * 4 + 4);  // the norm of gradients
+  for (const Node& node : step.graph.nodes()) {
+    if (node.op != Op::Embed && node.op != Op::EmbedBackward) continue;
+    EXPECT_EQ(node.attributes.integer("offset"), 128 * node.place.shard);
+  }
+}
+
 /// A shortcut joins channels that all shards have: the layer before it stays whole.
 TEST(TensorParallel, FiltersChannelsOneByOneBetweenTwoLayers) {
   const Step step = sharded_by_channels(workload_step("mobilenet_v2"), 5);

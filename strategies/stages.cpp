@@ -9,6 +9,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/distribute/traffic.h"
+#include "kernels/graph/collective.h"
 #include "strategies/shared_options.h"
 
 namespace regatta::strategies {
@@ -64,7 +65,7 @@ class Parts {
         node.phase == Phase::Input || std::any_of(node.inputs.begin(), node.inputs.end(), depends);
     of_batch_[static_cast<std::size_t>(id)] = of_batch;
     if (!of_batch || pass_of(graph_, node) != Phase::Forward) return;
-    if (node.op == Op::AllReduce) {
+    if (is_collective(node.op)) {
       part(id) = of_node(node.inputs[0].node);
       return;
     }
@@ -256,7 +257,7 @@ std::vector<int> deal_in_turn(const std::vector<std::int64_t>& costs, std::int64
 }
 
 Phase pass_of(const Graph& graph, const Node& node) {
-  return node.op == Op::AllReduce ? graph.node(node.inputs[0].node).phase : node.phase;
+  return is_collective(node.op) ? graph.node(node.inputs[0].node).phase : node.phase;
 }
 
 Stages divide_model(const Graph& graph, const Division& division, std::string_view what) {

@@ -22,6 +22,7 @@ struct Case {
   std::int64_t stages = 1;
   OptionValues options = {};
   std::int64_t shards = 1;
+  const char* workload = "resnet9_narrow";
 };
 
 constexpr std::int64_t kSteps = 3;
@@ -35,7 +36,7 @@ Trial run_case(const Case& test) {
   options.options.shards = test.shards;
   options.options.given = test.options;
   options.steps = kSteps;
-  return {training_of("resnet9_narrow", kBatch, kSteps), data_of("resnet9_narrow"), options};
+  return {training_of(test.workload, kBatch, kSteps), data_of(test.workload), options};
 }
 
 /// M: bytes of all parameters.
@@ -115,11 +116,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"tensor_parallel", 1, 1, {{"all_reduce", "double_tree"}}, 4},
         Case{"all_reduce+tensor_parallel", 2, 1, {{"bucket_bytes", 25'000}}, 2},
         Case{"model_parallel+tensor_parallel", 1, 2, {}, 2},
-        Case{"all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}}, 2}),
+        Case{"all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}}, 2},
+        Case{"tensor_parallel", 1, 1, {}, 3, "gpt_narrow"},
+        Case{"all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}}, 2, "gpt_narrow"}),
     [](const auto& test) {
       std::string options;
       for (const auto& [name, value] : test.param.options) options += "_" + to_text(value);
-      return identifier_of(test.param.strategy) + options + "_" +
+      const bool is_language = testing_support::is_language(test.param.workload);
+      return (is_language ? "language_" : "") + identifier_of(test.param.strategy) + options + "_" +
              std::to_string(test.param.replicas) + "x" + std::to_string(test.param.stages) +
              (test.param.shards == 1 ? "" : "x" + std::to_string(test.param.shards));
     });

@@ -17,7 +17,7 @@ KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), attention
     input_kernels(), layer_normalize_kernels(), lookahead_kernels(), loss_kernels(), muon_kernels(),
     normalize_kernels(), normalize_backward_kernels(), normalize_inference_kernels(),
     orthogonalize_kernels(), pool_kernels(), quantization_kernels(), quorum_kernels(),
-    read_kernels(), selection_kernels(), sgd_kernels(), translate_kernels();
+    read_kernels(), selection_kernels(), sgd_kernels(), softmax_part_kernels(), translate_kernels();
 }  // namespace cpu
 
 void add_cpu_kernels(KernelTable& table) {
@@ -48,6 +48,7 @@ void add_cpu_kernels(KernelTable& table) {
                           cpu::read_kernels,
                           cpu::selection_kernels,
                           cpu::sgd_kernels,
+                          cpu::softmax_part_kernels,
                           cpu::translate_kernels})
     table.add(rows());
 }

@@ -21,23 +21,30 @@ namespace {
 KernelPointer embed(const KernelRequest& request) {
   const Tensor tokens = request.inputs[0], table = request.inputs[1], y = request.outputs[0];
   const int parts = parts_for(request.threads, y.elements());
+  const std::int64_t offset = request.node.attributes.integer("offset", 0);
   return with_element(y.type.element, [=]<typename T>(T) {
-    return make_kernel(
-        [=, count = tokens.elements(), columns = table.type.columns()](const StepContext&) {
-          parallel_parts(parts, [&](int part) {
-            const Range mine = share(count, parts, part);
-            for (std::int64_t i = mine.begin; i < mine.end; ++i) {
-              const std::int64_t token = tokens.as<std::int32_t>()[i];
-              std::copy_n(table.as<T>() + token * columns, columns, y.as<T>() + i * columns);
-            }
-          });
-        });
+    return make_kernel([=, count = tokens.elements(), rows = table.type.rows(),
+                        columns = table.type.columns()](const StepContext&) {
+      parallel_parts(parts, [&](int part) {
+        const Range mine = share(count, parts, part);
+        for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+          const std::int64_t row = tokens.as<std::int32_t>()[i] - offset;
+          T* to = y.as<T>() + i * columns;
+          if (row >= 0 && row < rows) {
+            std::copy_n(table.as<T>() + row * columns, columns, to);
+          } else {
+            std::fill_n(to, columns, T{});
+          }
+        }
+      });
+    });
   });
 }
 
 KernelPointer embed_backward(const KernelRequest& request) {
   const Tensor dy = request.inputs[0], tokens = request.inputs[1], dtable = request.outputs[0];
   const int parts = parts_for(request.threads, dy.elements() + dtable.elements());
+  const std::int64_t offset = request.node.attributes.integer("offset", 0);
   return with_element(dy.type.element, [=]<typename T>(T) {
     return make_kernel([=, count = tokens.elements(), rows = dtable.type.rows(),
                         columns = dtable.type.columns()](const StepContext&) {
@@ -46,8 +53,10 @@ KernelPointer embed_backward(const KernelRequest& request) {
           std::fill_n(dtable.f32() + row * columns + begin, end - begin, 0.0F);
         }
         for (std::int64_t i = 0; i < count; ++i) {
+          const std::int64_t row = tokens.as<std::int32_t>()[i] - offset;
+          if (row < 0 || row >= rows) continue;
           const T* from = dy.as<T>() + i * columns;
-          float* to = dtable.f32() + tokens.as<std::int32_t>()[i] * columns;
+          float* to = dtable.f32() + row * columns;
 #pragma omp simd
           for (std::int64_t c = begin; c < end; ++c) to[c] += load(from[c]);
         }

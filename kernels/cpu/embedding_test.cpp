@@ -32,6 +32,13 @@ TEST(Embed, CopiesTheRowsOfTheTokens) {
   for (const Shape& s : kShapes) {
     const Array tokens = uneven_tokens(s), table = random_array({s.vocabulary, s.columns}, 2);
     expect_agrees({Op::Embed, {}, {tokens, table}, {}, "embed " + name_of(s)}, {});
+    const OpCase part{// a third of the rows: tokens before, in and behind it
+                      Op::Embed,
+                      {{"offset", s.vocabulary / 3}},
+                      {tokens, random_array({(s.vocabulary + 2) / 3, s.columns}, 2)},
+                      {},
+                      "part of a table"};
+    expect_agrees(part, {});
     for (const Subject& subject : subjects()) {
       const OpResult result =
           subject.run({Op::Embed, {}, {tokens, to_bf16(table)}, {}, "embed"}, 1);
@@ -54,6 +61,10 @@ TEST(EmbedBackward, AgreesWithTheReference) {
                          "embed_backward " + name_of(s)};
     expect_agrees(op_case, sum_of(s.tokens));
     expect_agrees_in_bf16(op_case, 1, sum_of(s.tokens));
+    OpCase part = op_case;
+    part.attributes.set("rows", (s.vocabulary + 2) / 3);
+    part.attributes.set("offset", s.vocabulary / 3);
+    expect_agrees(part, sum_of(s.tokens));
   }
 }
 

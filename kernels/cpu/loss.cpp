@@ -5,13 +5,12 @@
 // mean_squared_error: loss = sum over examples of the mean over outputs of (p - t)², / divisor.
 // One thread adds the examples' losses in double, in their order.
 #include <cmath>
-#include <limits>
 
 #include "kernels/cpu/buffer.h"
 #include "kernels/cpu/element.h"
 #include "kernels/cpu/panels.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/vector_math.h"
+#include "kernels/cpu/softmax.h"
 #include "kernels/graph/collective.h"
 #include "kernels/runtime/kernel.h"
 
@@ -20,19 +19,6 @@ namespace {
 
 /// The number of sums of squares kept side by side, so that the loop vectorises in a fixed order.
 constexpr std::int64_t kSums = 16;
-constexpr float kNever = -std::numeric_limits<float>::infinity();
-
-template <typename T>
-Lanes logits_at(const T* row, AllLanes lanes) {
-  return load_lanes(row, lanes);
-}
-/// Lanes beyond the last class have a logit that is never the largest.
-template <typename T>
-Lanes logits_at(const T* row, SomeLanes lanes) {
-  Lanes logits = all(kNever);
-  for (std::size_t i = 0; i < lanes.count; ++i) logits[i] = load(row[i]);
-  return logits;
-}
 
 template <typename T>
 class SoftmaxCrossEntropy {
@@ -60,28 +46,15 @@ class SoftmaxCrossEntropy {
   }
 
  private:
-  static constexpr std::int64_t kBlock = 512;  ///< classes whose sum in f32 loses little
-
   static std::size_t at(std::int64_t b) { return static_cast<std::size_t>(b); }
 
   /// Returns the loss of example b and writes its probabilities.
   double loss_of(std::int64_t b) const {
     const T* row = logits_ + b * classes_;
     float* p = probabilities_ + b * classes_;
-    Lanes most = all(kNever);
-    for_each_lanes(classes_,
-                   [&](auto k, auto lanes) { most = larger(logits_at(row + k, lanes), most); });
-    const float largest = largest_lane(most);
-    double sum = 0;
-    for (std::int64_t begin = 0; begin < classes_; begin += kBlock) {
-      Lanes block{};
-      for_each_lanes(std::min(kBlock, classes_ - begin), [&](auto k, auto lanes) {
-        const Lanes e = fast_exp_of_negative(logits_at(row + begin + k, lanes) - largest);
-        store_lanes(p + begin + k, e, lanes);
-        block += e;
-      });
-      sum += static_cast<double>(sum_of_lanes(block));
-    }
+    const float largest = largest_logit(row, classes_);
+    const double sum = sum_of_exponentials(
+        row, classes_, largest, [p](auto k, Lanes e, auto lanes) { store_lanes(p + k, e, lanes); });
     const auto factor = static_cast<float>(1 / sum);
     for_each_lanes(classes_, [&](auto k, auto lanes) {
       store_lanes(p + k, load_lanes(p + k, lanes) * factor, lanes);

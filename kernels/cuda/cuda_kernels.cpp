@@ -10,7 +10,8 @@ KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), attention
     dense_kernels(), embedding_kernels(), input_kernels(), layer_normalize_kernels(),
     lookahead_kernels(), loss_kernels(), muon_kernels(), normalize_kernels(),
     normalize_backward_kernels(), normalize_inference_kernels(), orthogonalize_kernels(),
-    pool_kernels(), quantization_kernels(), read_kernels(), selection_kernels(), sgd_kernels();
+    pool_kernels(), quantization_kernels(), read_kernels(), selection_kernels(), sgd_kernels(),
+    softmax_part_kernels();
 }  // namespace cuda
 
 namespace {
@@ -51,7 +52,8 @@ void add_cuda_kernels(KernelTable& table, EngineRule engines) {
                           cuda::quantization_kernels,
                           cuda::read_kernels,
                           cuda::selection_kernels,
-                          cuda::sgd_kernels})
+                          cuda::sgd_kernels,
+                          cuda::softmax_part_kernels})
     table.add(rows());
   add_convolutions(table, engines);
 }

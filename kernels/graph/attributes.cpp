@@ -88,6 +88,9 @@ bool Attributes::has(std::string_view name) const { return find(name) != nullptr
 std::int64_t Attributes::integer(std::string_view name) const {
   return get<std::int64_t>(find(name));
 }
+std::int64_t Attributes::integer(std::string_view name, std::int64_t otherwise) const {
+  return has(name) ? integer(name) : otherwise;
+}
 double Attributes::real(std::string_view name) const { return get<double>(find(name)); }
 const std::string& Attributes::text(std::string_view name) const {
   return get<std::string>(find(name));

@@ -31,6 +31,8 @@ class Attributes {
 
   /// Returns the value of the attribute. Aborts if it does not exist or has another type.
   std::int64_t integer(std::string_view name) const;
+  /// Returns `otherwise` if the attribute does not exist.
+  std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
   double real(std::string_view name) const;
   const std::string& text(std::string_view name) const;
   const std::vector<std::int64_t>& integers(std::string_view name) const;

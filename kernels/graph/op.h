@@ -44,6 +44,8 @@ enum class Op : std::uint8_t {
   Cast,
   Translate,
   SoftmaxCrossEntropy,
+  SoftmaxPart,          ///< a shard's part of a softmax over divided classes
+  CrossEntropyOfParts,  ///< the loss from all shards' parts
   MeanSquaredError,
   CountCorrect,
   // backward
@@ -64,6 +66,7 @@ enum class Op : std::uint8_t {
   AveragePoolBackward,
   NormalizeBackward,
   SoftmaxCrossEntropyBackward,
+  SoftmaxPartBackward,
   MeanSquaredErrorBackward,
   // several of the above fused into one (fuse.h)
   FusedNormalize,

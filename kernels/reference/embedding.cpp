@@ -13,23 +13,28 @@ namespace {
 
 KernelPointer embed(const KernelRequest& request) {
   const Tensor tokens = request.inputs[0], table = request.inputs[1], y = request.outputs[0];
+  const std::int64_t offset = request.node.attributes.integer("offset", 0);
   return make_kernel([=](const StepContext&) {
     const std::int64_t columns = table.type.columns();
     for (std::int64_t i = 0; i < tokens.elements(); ++i) {
-      const std::int64_t token = tokens.as<std::int32_t>()[i];
-      std::copy_n(table.f32() + token * columns, columns, y.f32() + i * columns);
+      const std::int64_t row = tokens.as<std::int32_t>()[i] - offset;
+      const bool is_own = row >= 0 && row < table.type.rows();
+      for (std::int64_t c = 0; c < columns; ++c) {
+        y.f32()[i * columns + c] = is_own ? table.f32()[row * columns + c] : 0;
+      }
     }
   });
 }
 
 KernelPointer embed_backward(const KernelRequest& request) {
   const Tensor dy = request.inputs[0], tokens = request.inputs[1], dtable = request.outputs[0];
+  const std::int64_t offset = request.node.attributes.integer("offset", 0);
   return make_kernel([=](const StepContext&) {
     const std::int64_t columns = dtable.type.columns();
     for (std::int64_t k = 0; k < dtable.elements(); ++k) {
       double total = 0;
       for (std::int64_t i = 0; i < tokens.elements(); ++i) {
-        if (tokens.as<std::int32_t>()[i] != k / columns) continue;
+        if (tokens.as<std::int32_t>()[i] != k / columns + offset) continue;
         total += dy.f32()[i * columns + k % columns];
       }
       dtable.f32()[k] = static_cast<float>(total);

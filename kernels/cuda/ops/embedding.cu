@@ -21,12 +21,16 @@ struct Embed {
   const std::int32_t* tokens;
   const T* table;
   T* y;
+  std::int64_t offset;  ///< number of the table's first row
+  std::int64_t rows;
   std::int64_t columns;
 
   __host__ __device__ void operator()(const Block& block) const {
-    const T* from = table + tokens[block.index] * columns;
+    const std::int64_t row = tokens[block.index] - offset;
+    const bool is_own = row >= 0 && row < rows;
+    const T* from = table + row * columns;
     T* to = y + block.index * columns;
-    each_column(block, columns, [&](std::int64_t c) { to[c] = from[c]; });
+    each_column(block, columns, [&](std::int64_t c) { to[c] = is_own ? from[c] : T{}; });
   }
 };
 
@@ -44,6 +48,7 @@ struct EmbedBackward {
   const std::int32_t* tokens;
   float* sums;  ///< [slices, rows, columns]
   std::int64_t count;
+  std::int64_t offset;  ///< number of the table's first row
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t slice;  ///< tokens, a multiple of kWord
@@ -59,7 +64,7 @@ struct EmbedBackward {
       std::uint32_t bits = 0;
       for (std::int64_t k = 0; k < kWord; ++k) {
         const std::int64_t i = begin + word * kWord + k;
-        if (i < end && tokens[i] == row) bits |= std::uint32_t{1} << k;
+        if (i < end && tokens[i] == row + offset) bits |= std::uint32_t{1} << k;
       }
       found[word] = bits;
     });
@@ -127,6 +132,8 @@ KernelPointer embed(const KernelRequest& request) {
     const Embed<T> body{.tokens = tokens.as<std::int32_t>(),
                         .table = table.as<T>(),
                         .y = y.as<T>(),
+                        .offset = request.node.attributes.integer("offset", 0),
+                        .rows = table.type.rows(),
                         .columns = table.type.columns()};
     return launch_rows(request, tokens.elements(), body);
   });
@@ -140,6 +147,7 @@ KernelPointer build_embed_backward(const KernelRequest& request) {
                         .tokens = tokens.as<std::int32_t>(),
                         .sums = dtable.f32(),
                         .count = tokens.elements(),
+                        .offset = request.node.attributes.integer("offset", 0),
                         .rows = dtable.type.rows(),
                         .columns = dtable.type.columns(),
                         .slice = 0};

@@ -4,9 +4,11 @@
 // collectives. An all_reduce takes k values, its bucket, and yields k sums; the inputs of its
 // members have the same types. A reduce_scatter yields the pieces of these sums that are in the
 // member's share (collective.h); an all_gather takes such pieces and yields the bucket. An
-// all_gather only waits for its further inputs; with the attribute `frees` its bucket is freed
-// after its last use. A message of send and receive also holds k values, in turn and without gaps.
-// A receive with inputs adds the values of its message onto them, in place.
+// all_gather with the attribute `evenly` takes one value of any shape from each member, all alike,
+// and lays them one behind the other in the slowest dimension. An all_gather only waits for its
+// further inputs; with the attribute `frees` its bucket is freed after its last use. A message of
+// send and receive also holds k values, in turn and without gaps. A receive with inputs adds the
+// values of its message onto them, in place.
 #include <algorithm>
 
 #include "kernels/graph/collective.h"
@@ -66,6 +68,12 @@ Types infer_reduce_scatter(const InferRequest& request) {
 }
 
 Types infer_all_gather(const InferRequest& request) {
+  if (request.attributes.has("evenly")) {
+    TensorType whole = request.inputs[0];
+    check(whole.rank() >= 1, "all_gather takes a value with dimensions");
+    whole.dims[0] *= request.attributes.integer("members");
+    return {whole};
+  }
   const Types bucket = listed_types(request.attributes);
   const Types pieces = types_of_pieces(bucket, request);
   check(!bucket.empty() && pieces.size() <= request.inputs.size() &&

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // embed: y = rows of a table; dtable[v] = sum of dy over the tokens v, in the order of the tokens.
+// With the attribute `offset` the table holds only the rows from there on, as a shard does; a token
+// without a row yields zero.
 // positions: y = x + rows; drows = sum of dy over the batch.
 #include "kernels/graph/ops/rules.h"
 

@@ -112,6 +112,9 @@ Values gradient_cast(Builder&, Value, const Node&, std::span<const Value>);
 // loss.cpp
 Types infer_softmax_cross_entropy(const InferRequest&);
 Types infer_softmax_cross_entropy_backward(const InferRequest&);
+Types infer_softmax_part(const InferRequest&);
+Types infer_softmax_part_backward(const InferRequest&);
+Types infer_cross_entropy_of_parts(const InferRequest&);
 Types infer_mean_squared_error(const InferRequest&);
 Types infer_mean_squared_error_backward(const InferRequest&);
 Types infer_count_correct(const InferRequest&);
