@@ -16,6 +16,7 @@ namespace {
 
 /// The ops whose loops take bf16, too.
 constexpr Op kOfAnyElement[] = {Op::Read,   Op::Concatenate, Op::Cast,       Op::Copy,
+                                Op::Take,   Op::Put,
                                 Op::Assign, Op::Average,     Op::AverageWith};
 
 bool has_bf16(std::span<const Tensor> tensors) {
