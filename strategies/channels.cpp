@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "kernels/base/error.h"
-#include "kernels/graph/collective.h"
 
 namespace regatta::strategies {
 namespace {
@@ -108,14 +107,9 @@ std::int64_t matrices_read_by(Op op) {
 class ChannelDivider {
  public:
   ChannelDivider(const Graph& graph, std::int64_t shards, const std::string& what)
-      : graph_(graph),
-        shards_(shards),
-        what_(what),
-        result_{.of_node = std::vector(graph.nodes().size(), Portion::Whole),
-                .of_variable = std::vector(graph.variables().size(), Portion::Whole),
-                .unit_of_variable = std::vector<std::int64_t>(graph.variables().size(), 1)} {}
+      : graph_(graph), shards_(shards), what_(what), result_(graph) {}
 
-  ChannelDivision run() {
+  ShardDivision run() {
     for (NodeId id = 0; id < size(); ++id) {
       if (!is_layer(graph_.node(id)) || taken_.contains(id)) continue;
       if (const auto block = block_of(id)) take(id, *block);
@@ -133,13 +127,15 @@ class ChannelDivider {
     for (int pass = 0; pass < 2; ++pass) {  // a slot's own slot may be assigned first
       for (const Node& node : graph_.nodes()) deal_slots(node);
     }
-    for (NodeId id = 0; id < size(); ++id) of_node(id) = portion_made(graph_.node(id));
+    for (NodeId id = 0; id < size(); ++id) {
+      std::vector<Portion>& outputs = result_.of_node[static_cast<std::size_t>(id)];
+      outputs.assign(outputs.size(), portion_made(graph_.node(id)));
+    }
     return std::move(result_);
   }
 
  private:
   NodeId size() const { return static_cast<NodeId>(graph_.nodes().size()); }
-  Portion& of_node(NodeId id) { return result_.of_node[static_cast<std::size_t>(id)]; }
   Portion& of_variable(VariableId v) { return result_.of_variable[static_cast<std::size_t>(v)]; }
   std::int64_t& unit_of(VariableId v) {
     return result_.unit_of_variable[static_cast<std::size_t>(v)];
@@ -254,7 +250,7 @@ class ChannelDivider {
     if (node.op == Op::Read) return of_variable(node.variables[0]);
     std::vector<Portion> read;
     for (Value input : node.inputs) {
-      const Portion made = of_node(input.node);
+      const Portion made = result_.of(input);
       read.push_back(made == Portion::Term ? Portion::Whole : made);
     }
     std::vector<Portion> all = read;
@@ -294,55 +290,17 @@ class ChannelDivider {
   const Graph& graph_;
   std::int64_t shards_;
   std::string what_;
-  ChannelDivision result_;
+  ShardDivision result_;
   std::set<NodeId> taken_;  ///< nodes of all blocks
   NodeId narrowest_ = -1;   ///< among the layers divided by outputs
   std::int64_t fewest_ = std::numeric_limits<std::int64_t>::max();  ///< its channels or heads
   bool are_heads_ = false;
 };
 
-/// `name[:,3:5]`: rows along dimension 1.
-std::string name_of_rows(const std::string& name, std::size_t along, const Range& rows) {
-  std::string text = name + '[';
-  for (std::size_t d = 0; d < along; ++d) text += ":,";
-  return text + std::to_string(rows.begin) + ':' + std::to_string(rows.end) + ']';
-}
-
-std::int64_t share_of(std::int64_t channels, const Shard& shard) {
-  return regatta::share(channels, shard.of, shard.number).size();
-}
-
 }  // namespace
 
-ChannelDivision divide_channels(const Graph& graph, std::int64_t shards, const std::string& what) {
+ShardDivision divide_channels(const Graph& graph, std::int64_t shards, const std::string& what) {
   return ChannelDivider(graph, shards, what).run();
-}
-
-Variable portion_of(const Variable& whole, Portion portion, const Shard& shard) {
-  Variable part = whole;
-  part.place.shard = static_cast<int>(shard.number);
-  if (portion == Portion::Whole) return part;
-  const std::size_t rank = whole.type.rank();
-  const std::size_t along = portion == Portion::Channels ? rank - 1 : rank == 3 ? 1 : 0;
-  const Range units = regatta::share(whole.type.dim(along) / shard.unit, shard.of, shard.number);
-  const Range rows{.begin = units.begin * shard.unit, .end = units.end * shard.unit};
-  part.name = name_of_rows(whole.name, along, rows);
-  part.part_of = PartOf{.name = whole.name, .type = whole.type, .row = rows.begin, .along = along};
-  part.type.dims[along] = rows.size();
-  return part;
-}
-
-void set_channels(Attributes& attributes, Portion portion, const Shard& shard) {
-  if (portion != Portion::Channels && portion != Portion::Rows) return;
-  if (attributes.has("dims")) {
-    std::vector<std::int64_t> dims = attributes.integers("dims");
-    std::int64_t& channels = portion == Portion::Rows ? dims.front() : dims.back();
-    channels = share_of(channels, shard);
-    attributes.set("dims", std::move(dims));
-  }
-  for (const char* count : {"groups", "heads"}) {
-    if (attributes.has(count)) attributes.set(count, share_of(attributes.integer(count), shard));
-  }
 }
 
 }  // namespace regatta::strategies

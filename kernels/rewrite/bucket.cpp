@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "kernels/base/error.h"
@@ -83,8 +84,15 @@ Step bucket(const Step& step, std::int64_t bucket_bytes) {
   if (all.empty()) return step;
   std::map<NodeId, MergedNode> merged;  // by the last part
   std::vector<bool> is_part(step.graph.nodes().size());
+  std::set<std::int64_t> others;  // groups of collectives that stay as they are
+  for (const Node& node : step.graph.nodes()) {
+    if (is_collective(node.op) && node.op != Op::AllReduce) {
+      others.insert(node.attributes.integer("group"));
+    }
+  }
   std::int64_t group = 0;
   for (const auto& members : fill(all, bucket_bytes)) {
+    while (others.contains(group)) ++group;
     for (std::size_t m = 0; m < all[members.front()].members.size(); ++m) {
       MergedNode node{.parts = {}, .group = group};
       for (std::size_t index : members) node.parts.push_back(all[index].members[m]);

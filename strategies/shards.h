@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The engine of strategies that divide values and variables of one batch among shards, such as
+// tensor_parallel. Such a strategy finds a division: the part of each value and variable that a
+// shard has. The engine copies every node to all shards and sums those values of which a shard has
+// only a term. Nodes that need more than a copy are replaced by the strategy, at all shards at
+// once. The first shard reads the batch and sends it to the others.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/graph/builder.h"
+#include "kernels/graph/copier.h"
+#include "kernels/graph/graph.h"
+
+namespace regatta::strategies {
+
+/// The part of a value or variable that each shard stores.
+enum class Portion : std::uint8_t {
+  Whole,
+  Channels,  ///< a share of the last dimension
+  Rows,      ///< a share of the output channels of weights: the first dimension, or that behind P
+  Tokens,    ///< a share of the tokens
+  Term,      ///< a tensor with the shape of the whole, which is the sum of all shards' terms
+};
+
+struct ShardDivision {
+  /// Everything is whole.
+  explicit ShardDivision(const Graph& graph);
+
+  Portion& of(Value value);
+  Portion of(Value value) const;
+
+  /// `of_node[n]` has the part of each output of node n.
+  std::vector<std::vector<Portion>> of_node;
+  /// `of_variable[v]` is the part of variable v that each shard stores.
+  std::vector<Portion> of_variable;
+  /// `unit_of_variable[v]` is the number of consecutive channels that stay together: those of a
+  /// head, otherwise 1.
+  std::vector<std::int64_t> unit_of_variable;
+};
+
+struct Shard {
+  std::int64_t unit = 1;  ///< consecutive channels that stay together
+  std::int64_t number = 0;
+  std::int64_t of = 1;  ///< number of shards
+};
+
+/// Returns the variable that holds a shard's part of `whole`, initialised with the corresponding
+/// elements of `whole`.
+Variable portion_of(const Variable& whole, Portion portion, const Shard& shard);
+
+/// Adapts the attributes that count channels, `dims`, `groups` and `heads`, to a shard's part of
+/// the node's outputs.
+void set_channels(Attributes& attributes, Portion portion, const Shard& shard);
+
+/// Checks that a strategy can divide the step among shards; `what` describes the strategy and its
+/// shards in error messages. Throws: RunError(Usage) if the step has shards already, or divides its
+/// parameters among workers.
+void require_undivided(const Step& step, const std::string& what);
+
+/// Rewrites one step.
+class ShardedStep {
+ public:
+  /// Replaces a node of the source: appends nodes at all shards and maps the node's outputs to
+  /// theirs. Returns false, and appends none, if the node is to be copied.
+  using Replace = std::function<bool(NodeId)>;
+
+  /// `algorithm` is that of sums. The source must outlive this object.
+  ShardedStep(const Step& source, std::int64_t shards, ShardDivision division,
+              std::string algorithm);
+
+  Step run(const Replace& replace = [](NodeId) { return false; });
+
+  // For the nodes that a strategy appends while run() calls `replace`.
+  std::int64_t shards() const { return static_cast<std::int64_t>(copiers_.size()); }
+  const Graph& source() const { return source_.graph; }
+  const ShardDivision& division() const { return division_; }
+  Graph& graph() { return result_.graph; }
+  /// Maps values of the source to those at a shard.
+  Copier& copier(std::int64_t shard) { return copiers_[at(shard)]; }
+  /// Returns a builder of nodes at the shard with the place, layer and phase of a source's node.
+  Builder builder(NodeId like, std::int64_t shard);
+  /// Appends a copy of the node at the shard, and does not map its outputs.
+  NodeId copy(NodeId id, std::int64_t shard);
+
+  // Each appends a collective of all shards beside the copies of node `like`. `values[s]` is shard
+  // s's value, element s of the result its output. A ring leaves share share_at(s) of
+  // collective.h at shard s. Each is a round of its own, because later ones depend on it, except
+  // sums of gradients, which then share buckets.
+  std::vector<Value> all_reduce(NodeId like, const std::vector<Value>& terms);
+  std::vector<Value> reduce_scatter(NodeId like, const std::vector<Value>& terms);
+  std::vector<Value> all_gather(NodeId like, const std::vector<Value>& shares,
+                                const TensorType& whole);
+
+ private:
+  static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+  void add_variable(VariableId v);
+  std::vector<NodeId> order() const;
+  void add_nodes(NodeId id);
+  void add_trainable(const Trainable& whole, std::int64_t shard);
+  std::vector<Value> collective(Op op, NodeId like, const std::vector<Value>& values,
+                                Attributes attributes);
+
+  const Step& source_;
+  std::string algorithm_;
+  ShardDivision division_;
+  std::int64_t next_group_;
+  std::int64_t round_ = 0;
+  Step result_;
+  std::vector<bool> is_gradient_;                 ///< by node: only updates read it
+  std::vector<Copier> copiers_;                   ///< by shard
+  std::vector<std::map<NodeId, NodeId>> copied_;  ///< by shard
+};
+
+}  // namespace regatta::strategies
