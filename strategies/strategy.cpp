@@ -31,6 +31,7 @@ extern const Strategy kGossip;
 extern const Strategy kTopK;
 extern const Strategy kBf16Compress;
 extern const Strategy kTensorParallel;
+extern const Strategy kContextParallel;
 extern const Strategy kAdPsgd;
 
 namespace {
@@ -55,6 +56,7 @@ constexpr std::array kStrategies = {
     &kBf16Compress,
     &kTensorParallel,
     &kAdPsgd,
+    &kContextParallel,
 };
 
 constexpr auto kOptionsOfPasses = options<kMicrobatches, kRecompute>;

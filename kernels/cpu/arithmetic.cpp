@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, quotient, sum of n inputs in order times a factor, concatenate, take, put, cast, copy.
+// add, scale, quotient, sum of n inputs in order times a factor, concatenate, take, put, cast,
+// copy.
 #include <cstring>
 #include <span>
 #include <vector>
@@ -142,9 +143,9 @@ KernelPointer place(const KernelRequest& request) {
 }  // namespace
 
 KernelRows arithmetic_kernels() {
-  return {{Op::Add, add},  {Op::Scale, scale}, {Op::Quotient, quotient},
-          {Op::Sum, sum},  {Op::Cast, cast},   {Op::Concatenate, concatenate},
-          {Op::Take, place}, {Op::Put, place}, {Op::Copy, copy}};
+  return {{Op::Add, add},    {Op::Scale, scale}, {Op::Quotient, quotient},
+          {Op::Sum, sum},    {Op::Cast, cast},   {Op::Concatenate, concatenate},
+          {Op::Take, place}, {Op::Put, place},   {Op::Copy, copy}};
 }
 
 }  // namespace regatta::cpu

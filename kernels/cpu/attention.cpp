@@ -32,9 +32,9 @@ class Attention {
         kv_(keys_of(request).as<T>()),
         y_(request.outputs[0].as<Y>()),
         l_(request.outputs[1].f32()),
-        heads_(shape_, request.threads,
-               2 * shape_.keys.count() * shape_.matrix() +
-                   kPanel * (2 * shape_.columns() + kKeys)) {
+        heads_(
+            shape_, request.threads,
+            2 * shape_.keys.count() * shape_.matrix() + kPanel * (2 * shape_.columns() + kKeys)) {
     if (request.inputs.size() < 4) return;
     earlier_y_ = request.inputs[2].f32();
     earlier_l_ = request.inputs[3].f32();
@@ -178,10 +178,9 @@ class Attention {
         PanelTile tile;
         tile.load(y);
         tile.each([&](Lanes& sums, auto row, auto) { sums *= block.correction[r + row]; });
-        tile.multiply<Left::Transposed>(block.scores + r, 0,
-                                        chunk.values + c * shape_.padded() + key * kPanel,
-                                        causal ? std::min(count, block.first + r + kTileRows - key)
-                                               : count);
+        tile.multiply<Left::Transposed>(
+            block.scores + r, 0, chunk.values + c * shape_.padded() + key * kPanel,
+            causal ? std::min(count, block.first + r + kTileRows - key) : count);
         tile.store(y);
       }
     }

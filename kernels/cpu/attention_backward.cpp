@@ -67,8 +67,8 @@ class AttentionBackward {
     float* gradient[3];  ///< by queries, without the scores' factor; by keys; by values
     float* log_sum;      ///< l
     float* e;
-    float* p;   ///< [queries, 16]: of one panel of keys
-    float* ds;  ///< [keys / 16, queries, 16]
+    float* p;             ///< [queries, 16]: of one panel of keys
+    float* ds;            ///< [keys / 16, queries, 16]
     bool causal = false;  ///< between the chunks of queries and keys that of_chunks() chose
   };
 

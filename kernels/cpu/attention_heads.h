@@ -3,9 +3,8 @@
 // Shared by attention.cpp and attention_backward.cpp: the heads of a batch of sequences. One thread
 // computes a head of a sequence at a time, so results do not depend on the number of threads. It
 // packs the head's operands as f32 panels, whatever their type; then blocks of queries meet blocks
-// of keys, and panels of keys after the last query are left out. Chunks of a part of the sequence are
-// packed each by itself. Its scratch memory grows with the
-// context, not with its square.
+// of keys, and panels of keys after the last query are left out. Chunks of a part of the sequence
+// are packed each by itself. Its scratch memory grows with the context, not with its square.
 #pragma once
 
 #include <cmath>
@@ -22,8 +21,8 @@ namespace regatta::cpu::heads {
 /// Which keys of a chunk the queries of another one see.
 enum class Sight : std::uint8_t { None, Causal, All };
 
-/// Shapes: x [batch, tokens, 3, heads, channels], y [batch, tokens, heads, channels], and those of a
-/// block's keys and values [batch, tokens, 2, heads, channels].
+/// Shapes: x [batch, tokens, 3, heads, channels], y [batch, tokens, heads, channels], and those of
+/// a block's keys and values [batch, tokens, 2, heads, channels].
 struct Shape {
   /// `kv`: the type of a block's keys and values, or x.
   Shape(const TensorType& x, const TensorType& kv, const Attributes& attributes)

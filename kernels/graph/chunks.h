@@ -18,9 +18,7 @@ struct Chunks {
   std::int64_t length = 0;  ///< tokens of a chunk
 
   std::int64_t count() const { return static_cast<std::int64_t>(numbers.size()); }
-  std::int64_t number(std::int64_t chunk) const {
-    return numbers[static_cast<std::size_t>(chunk)];
-  }
+  std::int64_t number(std::int64_t chunk) const { return numbers[static_cast<std::size_t>(chunk)]; }
   /// Returns the position in the whole sequence.
   std::int64_t position(std::int64_t token) const {
     return number(token / length) * length + token % length;

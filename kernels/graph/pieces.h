@@ -24,7 +24,7 @@ struct CopiedRows {
 
 /// Returns the copies of a take or put; they overlap nowhere.
 inline std::vector<CopiedRows> pieces_of(const Node& node, std::span<const TensorType> inputs,
-                                      const TensorType& output) {
+                                         const TensorType& output) {
   const bool puts = node.op == Op::Put;
   const auto& begins = node.attributes.integers("begins");
   const auto axis = static_cast<std::size_t>(node.attributes.integer("axis"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, quotient, sum of n inputs times a factor; concatenate, take, put; cast between f32 and bf16;
-// copy; read of a shared variable (one that is not shared is a view and has no kernel).
+// add, scale, quotient, sum of n inputs times a factor; concatenate, take, put; cast between f32
+// and bf16; copy; read of a shared variable (one that is not shared is a view and has no kernel).
 #include <cstring>
 #include <vector>
 
@@ -127,8 +127,7 @@ KernelPointer place(const KernelRequest& request) {
       for (std::size_t i = 0; i < begins.size(); ++i) {
         const Tensor& x = inputs[i / of_each];
         const std::int64_t whole = x.type.dims[axis];
-        const std::int64_t length =
-            (puts ? whole : extent) / static_cast<std::int64_t>(of_each);
+        const std::int64_t length = (puts ? whole : extent) / static_cast<std::int64_t>(of_each);
         if (i % of_each == 0) joined = 0;
         const std::int64_t from = puts ? joined : begins[i], to = puts ? begins[i] : joined;
         std::memcpy(y.as<char>() + (row * extent + to) * inner,

@@ -119,8 +119,7 @@ KernelPointer attention_backward(const KernelRequest& request) {
         double* dq = queries.data() + (is_block ? head.at(t) : head.query_at(t));
         for (std::int64_t u = 0; u < head.key_tokens(); ++u) {
           if (!head.sees(t, u)) continue;
-          const double p =
-              std::exp(head.score(x.f32(), kv.f32(), t, u) - l.f32()[head.log_at(t)]);
+          const double p = std::exp(head.score(x.f32(), kv.f32(), t, u) - l.f32()[head.log_at(t)]);
           const double ds = p * (head.dot(dy_t, kv.f32() + head.value_at(u)) - e) * head.factor();
           double *dk = keys.data() + head.key_at(u), *dv = keys.data() + head.value_at(u);
           for (std::int64_t d = 0; d < head.channels; ++d) {

@@ -167,12 +167,8 @@ KernelPointer copy(const KernelRequest& request) {
 }
 
 KernelRows copy_kernels() {
-  return {{Op::Copy, copy},
-          {Op::Assign, assign},
-          {Op::Concatenate, concatenate},
-          {Op::Take, place},
-          {Op::Put, place},
-          {Op::Translate, translate}};
+  return {{Op::Copy, copy},  {Op::Assign, assign}, {Op::Concatenate, concatenate},
+          {Op::Take, place}, {Op::Put, place},     {Op::Translate, translate}};
 }
 
 }  // namespace regatta::cuda

@@ -63,8 +63,7 @@ void check_block(const InferRequest& request, const TensorType& x, const TensorT
   const Chunks keys = chunks_of(request.attributes, "keys", kv.dim(1));
   check(kv.rank() == 3 && kv.element == x.element && kv.dim(0) == x.dim(0) &&
             3 * kv.dim(2) == 2 * x.dim(2) && queries.length == keys.length &&
-            queries.length * queries.count() == x.dim(1) &&
-            keys.length * keys.count() == kv.dim(1),
+            queries.length * queries.count() == x.dim(1) && keys.length * keys.count() == kv.dim(1),
         "attention: kv [B, K, 2 C], in chunks as long as those of the queries");
 }
 
@@ -97,12 +96,10 @@ Types infer_attention(const InferRequest& request) {
   if (request.inputs.size() == 1) return types;
   types[0].element = ElementType::F32;
   check_block(request, x, request.inputs[1]);
-  const bool begins =
-      request.attributes.integers("queries") == request.attributes.integers("keys");
-  check(request.inputs.size() == 2
-            ? begins
-            : std::equal(types.begin(), types.end(), request.inputs.begin() + 2,
-                         request.inputs.end()),
+  const bool begins = request.attributes.integers("queries") == request.attributes.integers("keys");
+  check(request.inputs.size() == 2 ? begins
+                                   : std::equal(types.begin(), types.end(),
+                                                request.inputs.begin() + 2, request.inputs.end()),
         "attention: y and l of earlier blocks, or the block of the queries' own tokens");
   return types;
 }
