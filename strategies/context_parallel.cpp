@@ -22,6 +22,7 @@
 #include "strategies/shards.h"
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"
+#include "strategies/tokens.h"
 
 namespace regatta::strategies {
 namespace {
@@ -35,90 +36,6 @@ constexpr Option kContextExchange = {
         "shards), or ulysses (heads are exchanged for tokens, for shards that divide the heads)",
     .unit = "",
     .type = Choice{.default_value = kRing, .words = kExchanges}};
-
-/// The parts of a value that shards have: nothing of the batch, a share of its tokens, or a term of
-/// a sum over all tokens.
-enum class Has : std::uint8_t { NoTokens, Tokens, Term };
-
-/// Whether the op computes each token from that token alone, or is replaced.
-bool divides_tokens(Op op) {
-  switch (forward_of(op)) {
-    case Op::Dense:
-    case Op::Tanh:
-    case Op::Relu:
-    case Op::Gelu:
-    case Op::Swiglu:
-    case Op::Embed:
-    case Op::Positions:
-    case Op::LayerNormalize:
-    case Op::Rotary:
-    case Op::Attention:
-    case Op::Add:
-    case Op::Sum:
-    case Op::Scale:
-    case Op::Cast:
-    case Op::SoftmaxCrossEntropy: return true;
-    default: return false;
-  }
-}
-
-/// Whether the output is a sum over tokens.
-bool sums_tokens(Op op, int output) {
-  switch (op) {
-    case Op::DenseBackwardWeights:
-    case Op::EmbedBackward:
-    case Op::PositionsBackward:
-    case Op::SoftmaxCrossEntropy: return output == 0;
-    case Op::LayerNormalizeBackward: return output == 1;
-    default: return false;
-  }
-}
-
-bool is_linear(Op op) {
-  return op == Op::Add || op == Op::Sum || op == Op::Scale || op == Op::Cast;
-}
-
-/// Marks the terms that shards sum: those that something else than a further sum reads; of a sum
-/// over replicas, its result. Throws:
-/// RunError(Usage) if a node cannot work on a share of the tokens.
-ShardDivision divide_tokens(const Step& step, const std::string& what) {
-  const Graph& graph = step.graph;
-  ShardDivision division(graph);
-  std::vector<std::vector<Has>> has;
-  const auto of = [&](Value value) -> Has& {
-    return has[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
-  };
-  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
-    const Node& node = graph.node(id);
-    has.emplace_back(node.outputs.size(), Has::NoTokens);
-    const auto reads = [&](Has which) {
-      return std::any_of(node.inputs.begin(), node.inputs.end(),
-                         [&](Value input) { return of(input) == which; });
-    };
-    if (node.phase == Phase::Input) {
-      std::fill(has.back().begin(), has.back().end(), Has::Tokens);
-    } else if (reads(Has::Tokens)) {
-      if (!divides_tokens(node.op)) {
-        throw RunError(ErrorKind::Usage, what + ": '" + std::string(to_string(node.op)) +
-                                             "' in layer '" + node.layer +
-                                             "' cannot work on some tokens");
-      }
-      for (int i = 0; i < std::ssize(node.outputs); ++i) {
-        of({id, i}) = sums_tokens(node.op, i) ? Has::Term : Has::Tokens;
-      }
-    } else if (reads(Has::Term) && node.phase == Phase::Backward && is_linear(node.op)) {
-      has.back().front() = Has::Term;
-    } else if (node.op != Op::AllReduce) {
-      for (Value input : node.inputs) {
-        if (of(input) == Has::Term) division.of(input) = Portion::Term;
-      }
-    } else if (reads(Has::Term)) {  // a sum over replicas takes their shards' terms
-      division.of({id, 0}) = Portion::Term;
-    }
-  }
-  for (Value loss : step.losses) division.of(loss) = Portion::Tokens;
-  return division;
-}
 
 /// Rewrites one step.
 class ContextParallel {
@@ -226,6 +143,11 @@ class ContextParallel {
     Attributes attributes = node(id).attributes;
     attributes.set("group", attributes.integer("group") * count());
     attributes.set("members", attributes.integer("members") * count());
+    if (attributes.text("algorithm").starts_with(std::string(kTorus) + '_')) {
+      throw RunError(ErrorKind::Usage,
+                     "strategy 'context_parallel' sums gradients over replicas and shards, and "
+                     "--torus is of replicas; fix: leave --torus out");
+    }
     for (std::int64_t s = 0; s < count(); ++s) {
       step_.copier(s).map(
           {id, 0}, step_.builder(id, s).node(Op::AllReduce, {at_shard(node(id).inputs[0], s)},
@@ -395,19 +317,9 @@ class ContextParallel {
   std::map<NodeId, OfHeads> of_heads_;  ///< by attention node of the source
 };
 
-/// Tokens of a sequence, and heads of attention; 0 without sequences.
-std::pair<std::int64_t, std::int64_t> tokens_and_heads(const Graph& graph) {
-  for (const Node& node : graph.nodes()) {
-    if (node.op == Op::Attention) {
-      return {graph.type(node.inputs[0]).dim(1), node.attributes.integer("heads")};
-    }
-  }
-  return {};
-}
-
 /// Throws: RunError(Usage) unless the sequences can be divided among the shards.
 void require_divisible(const Step& step, const StrategyOptions& options, const std::string& what) {
-  const auto [tokens, heads] = tokens_and_heads(step.graph);
+  const auto [tokens, heads] = sequences_of(step.graph);
   if (tokens == 0) {
     throw RunError(ErrorKind::Usage,
                    what +
@@ -461,6 +373,7 @@ extern constinit const Strategy kContextParallel = {
     .processes = Processes::OfPlaces,
     .options = options<kAlgorithm, kBucketBytes, kShardCount, kStagesPerProcess, kContextExchange>,
     .rewrite = context_parallel,
-    .elsewhere = {}};
+    .elsewhere = {},
+    .trains = Trains::Sequences};
 
 }  // namespace regatta::strategies
