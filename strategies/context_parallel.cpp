@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -317,36 +316,6 @@ class ContextParallel {
   std::map<NodeId, OfHeads> of_heads_;  ///< by attention node of the source
 };
 
-/// Throws: RunError(Usage) unless the sequences can be divided among the shards.
-void require_divisible(const Step& step, const StrategyOptions& options, const std::string& what) {
-  const auto [tokens, heads] = sequences_of(step.graph);
-  if (tokens == 0) {
-    throw RunError(ErrorKind::Usage,
-                   what +
-                       " divides sequences, and this workload has none; fix: take one of tokens: "
-                       "gpt_tiny, gpt_thin or gpt_small");
-  }
-  const bool is_ring = options.choice(kContextExchange) == kRing;
-  const std::int64_t chunks = is_ring ? 2 : 1;
-  const std::int64_t among = is_ring ? 0 : heads;  // any number divides 0
-  const auto fits = [&, tokens = tokens](std::int64_t shards) {
-    return tokens % (chunks * shards) == 0 && among % shards == 0;
-  };
-  if (fits(options.shards)) return;
-  std::vector<std::string> all;
-  for (std::int64_t shards = 2; shards <= tokens / chunks; ++shards) {
-    if (fits(shards)) all.push_back(std::to_string(shards));
-  }
-  const std::vector<std::string_view> names(all.begin(), all.end());
-  throw RunError(
-      ErrorKind::Usage,
-      what + " and --context-exchange " + options.choice(kContextExchange) +
-          ": shards have equal shares of " + std::to_string(tokens) +
-          (is_ring ? " tokens, in two chunks each"
-                   : " tokens and of " + std::to_string(heads) + " heads") +
-          (all.empty() ? ", so none are possible" : ", so " + enumerated(names) + " are possible"));
-}
-
 Step context_parallel(const Step& step, const StrategyOptions& options) {
   const std::string what =
       "strategy 'context_parallel' with " + std::to_string(options.shards) + " shards";
@@ -357,7 +326,12 @@ Step context_parallel(const Step& step, const StrategyOptions& options) {
         "is 1; fix: give --workers 2, or --shards 2 in a composition");
   }
   require_undivided(step, what);
-  require_divisible(step, options, what);
+  const bool is_ring = options.choice(kContextExchange) == kRing;
+  require_equal_shares(
+      step.graph, options.shards,
+      {.chunks = is_ring ? 2 : 1,
+       .divide = is_ring ? EqualShares::Divide::Tokens : EqualShares::Divide::TokensAndHeads},
+      what + " and --context-exchange " + options.choice(kContextExchange));
   return ContextParallel(step, options, divide_tokens(step, what)).run();
 }
 

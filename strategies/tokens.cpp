@@ -2,9 +2,12 @@
 #include "strategies/tokens.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/base/option.h"
 
 namespace regatta::strategies {
 namespace {
@@ -53,12 +56,35 @@ bool is_linear(Op op) {
 
 }  // namespace
 
-Sequences sequences_of(const Graph& graph) {
-  for (const Node& node : graph.nodes()) {
-    if (node.op != Op::Attention) continue;
-    return {.tokens = graph.type(node.inputs[0]).dim(1), .heads = node.attributes.integer("heads")};
+void require_equal_shares(const Graph& graph, std::int64_t shards, const EqualShares& shares,
+                          const std::string& what) {
+  const auto attention = std::find_if(graph.nodes().begin(), graph.nodes().end(),
+                                      [](const Node& node) { return node.op == Op::Attention; });
+  if (attention == graph.nodes().end()) {
+    throw RunError(ErrorKind::Usage,
+                   what +
+                       " divides sequences, and this workload has none; fix: take one of tokens, "
+                       "such as gpt_tiny, gpt_thin or gpt_small");
   }
-  return {};
+  const std::int64_t tokens = graph.type(attention->inputs[0]).dim(1);
+  const std::int64_t heads = attention->attributes.integer("heads");
+  const bool by_heads = shares.divide == EqualShares::Divide::TokensAndHeads;
+  const auto fits = [&](std::int64_t count) {
+    return tokens % (shares.chunks * count) == 0 && (!by_heads || heads % count == 0);
+  };
+  if (fits(shards)) return;
+  std::vector<std::string> all;
+  for (std::int64_t count = 2; count <= tokens; ++count) {
+    if (fits(count)) all.push_back(std::to_string(count));
+  }
+  const std::vector<std::string_view> names(all.begin(), all.end());
+  std::string shared = std::to_string(tokens) + " tokens";
+  if (by_heads) shared += " and of " + std::to_string(heads) + " heads";
+  if (shares.chunks > 1) shared += ", in " + std::to_string(shares.chunks) + " chunks each";
+  throw RunError(ErrorKind::Usage,
+                 what + ": they have equal shares of " + shared +
+                     (all.empty() ? ", and no number of shards is possible; fix: leave it out"
+                                  : "; fix: " + enumerated(names) + " shards are possible"));
 }
 
 ShardDivision divide_tokens(const Step& step, const std::string& what) {

@@ -13,12 +13,17 @@
 
 namespace regatta::strategies {
 
-/// Tokens of a sequence, and heads of its attention; zeros in a model without attention.
-struct Sequences {
-  std::int64_t tokens = 0;
-  std::int64_t heads = 0;
+/// The shares of a sequence that all shards have.
+struct EqualShares {
+  std::int64_t chunks = 1;  ///< equally long parts of the sequence in each share
+  enum class Divide : std::uint8_t { Tokens, TokensAndHeads } divide = Divide::Tokens;
 };
-Sequences sequences_of(const Graph& graph);
+
+/// Checks that the model has sequences, and that shards can have equal shares of them. `what`
+/// describes the strategy and its shards. Throws: RunError(Usage); the message says which numbers
+/// of shards are possible.
+void require_equal_shares(const Graph& graph, std::int64_t shards, const EqualShares& shares,
+                          const std::string& what);
 
 /// Marks the terms that shards sum: those that something else than a further sum reads; for a sum
 /// over replicas, its result. A loss has Portion::Tokens. `what` describes the strategy and its
