@@ -265,12 +265,10 @@ class ContextParallel {
   /// Views each x [B, S, 3 C] as [B, S, 3, C], or back.
   std::vector<Value> as_parts(NodeId id, std::vector<Value> values) {
     for (std::int64_t s = 0; s < count(); ++s) {
-      std::vector<std::int64_t> dims = type(values[at(s)]).dims;
-      if (dims.size() == 3) {
-        dims = {dims[1], 3, dims[2] / 3};
-      } else {
-        dims = {dims[1], 3 * dims[3]};
-      }
+      const TensorType& x = type(values[at(s)]);
+      using Dims = std::vector<std::int64_t>;
+      const Dims dims =
+          x.rank() == 3 ? Dims{x.dim(1), 3, x.dim(2) / 3} : Dims{x.dim(1), 3 * x.dim(3)};
       values[at(s)] = step_.builder(id, s).reshape(values[at(s)], dims);
     }
     return values;
