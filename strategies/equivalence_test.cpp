@@ -22,9 +22,9 @@
 //     on a Xeon with AMX                 3  4.7e-2              0.409           1e-1
 //   gpt_narrow                           2  4.0e-6 (Zen 3)      0.130 (Zen 3)   1e-4
 //   gpt_narrow_muon                      2  2.1e-5 (Zen 4)      0.257 (Zen 4)   1e-4
-//   gpt_context                          2  5.5e-5 (Zen)        3.9e-2 (Zen)    1e-3
-//   llama_context                        2  2.8e-6 (Zen)        1.2e-3 (Zen)    1e-4
-//   both in bf16, shares of tokens       2  4.1e-5 (Zen)        1.2e-3 (Zen)    1e-3
+//   gpt_context, shares of tokens        2  5.5e-5 (Zen 4)      0.179 (Zen 4)   1e-3
+//   llama_context, shares of tokens      2  2.8e-6 (Zen 4)      1.2e-3 (Zen 4)  1e-4
+//   both in bf16                         2  4.1e-5 (Zen 4)      1.2e-3 (Zen 4)  1e-3
 //   llama_narrow in bf16, shards         2  3.1e-2 (Zen 4)      0.243 (Zen 4)   5e-2
 //   gpt_narrow_muon in bf16              2  9.8e-4 (Zen 4)                      1e-2
 //   mobilenet_v2_full_narrow             2  6.9e-3 (1.0e-2)     0.600 (0.599)   6e-2
