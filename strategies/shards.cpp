@@ -114,7 +114,13 @@ Step ShardedStep::run(const Replace& replace) {
   for (std::int64_t s = 0; s < shards(); ++s) {
     for (const Trainable& trainable : source_.trainables) add_trainable(trainable, s);
   }
-  for (Value& loss : result_.losses) loss = copier(0).value(loss);
+  result_.losses.clear();
+  for (Value loss : source_.losses) {
+    const bool of_each = division_.of(loss) == Portion::Tokens;
+    for (std::int64_t s = 0; s < (of_each ? shards() : 1); ++s) {
+      result_.losses.push_back(copier(s).value(loss));
+    }
+  }
   return std::move(result_);
 }
 
@@ -189,10 +195,13 @@ std::vector<Value> ShardedStep::collective(Op op, NodeId like, const std::vector
   attributes.set("group", next_group_++);
   attributes.set("members", shards());
   attributes.set("algorithm", op == Op::AllReduce ? algorithm_ : std::string(kRing));
-  if (!is_gradient_[at(like)]) attributes.set("round", ++round_);
+  const bool once = is_gradient_[at(like)];  // after all microbatches
+  if (!once) attributes.set("round", ++round_);
   std::vector<Value> made;
   for (std::int64_t s = 0; s < shards(); ++s) {
-    made.push_back(builder(like, s).node(op, {values[at(s)]}, attributes, {}, s));
+    Builder builder = this->builder(like, s);
+    if (once) builder.in(Phase::Update);
+    made.push_back(builder.node(op, {values[at(s)]}, attributes, {}, s));
   }
   return made;
 }

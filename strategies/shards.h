@@ -24,7 +24,7 @@ enum class Portion : std::uint8_t {
   Whole,
   Channels,  ///< a share of the last dimension
   Rows,      ///< a share of the output channels of weights: the first dimension, or that behind P
-  Tokens,    ///< a share of the tokens
+  Tokens,    ///< a share of the tokens; a loss: that of these tokens
   Term,      ///< a tensor with the shape of the whole, which is the sum of all shards' terms
 };
 

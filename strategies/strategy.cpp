@@ -31,6 +31,7 @@ extern const Strategy kGossip;
 extern const Strategy kTopK;
 extern const Strategy kBf16Compress;
 extern const Strategy kTensorParallel;
+extern const Strategy kContextParallel;
 extern const Strategy kAdPsgd;
 extern const Strategy kQuantized;
 
@@ -57,6 +58,7 @@ constexpr std::array kStrategies = {
     &kTensorParallel,
     &kAdPsgd,
     &kQuantized,
+    &kContextParallel,
 };
 
 constexpr auto kOptionsOfPasses = options<kMicrobatches, kRecompute>;

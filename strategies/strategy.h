@@ -53,6 +53,9 @@ enum class Processes : std::uint8_t {
   WithServers  ///< one or several, with servers that hold the parameters
 };
 
+/// The workloads that a strategy can train.
+enum class Trains : std::uint8_t { All, Sequences };
+
 /// The name of a strategy in another library, in lower case and without the word `strategy`.
 struct OtherName {
   enum class Is : std::uint8_t { Equal, Near };
@@ -73,6 +76,7 @@ struct Strategy {
   std::span<const Option* const> options;
   Rewrite rewrite;
   std::array<OtherName, 6> elsewhere = {};
+  Trains trains = Trains::All;
 };
 
 std::span<const Strategy* const> all_strategies();

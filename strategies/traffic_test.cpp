@@ -22,7 +22,7 @@ struct Case {
   std::int64_t stages = 1;
   OptionValues options = {};
   std::int64_t shards = 1;
-  const char* workload = "resnet9_narrow";
+  std::string workload = "resnet9_narrow";
 };
 
 constexpr std::int64_t kSteps = 3;
@@ -118,7 +118,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"model_parallel+tensor_parallel", 1, 2, {}, 2},
         Case{"all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}}, 2},
         Case{"tensor_parallel", 1, 1, {}, 3, "gpt_narrow"},
-        Case{"all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}}, 2, "gpt_narrow"}),
+        Case{"all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}}, 2, "gpt_narrow"},
+        Case{"context_parallel", 1, 1, {}, 3, "gpt_context"},
+        Case{"context_parallel", 1, 1, {{"context_exchange", "ulysses"}}, 4, "gpt_context"},
+        Case{"all_reduce+context_parallel", 2, 1, {{"microbatches", 2}}, 2, "gpt_context"}),
     [](const auto& test) {
       std::string options;
       for (const auto& [name, value] : test.param.options) options += "_" + to_text(value);
@@ -140,6 +143,36 @@ TEST(TrafficFormula, RingMovesTwoTimesNMinusOneOverNOfTheGradient) {
                   static_cast<double>(kSteps * 2 * (n - 1) * m) / n, 2.0 * 4 * n * kSteps);
     }
     EXPECT_EQ(sent, kSteps * 2 * (n - 1) * m);
+  }
+}
+
+/// Per shard and layer: ring 3 (c - 1) blocks of keys and values, ulysses 8 (c - 1) / c of the
+/// shard's activations; besides, the gradients' sum and, from the first shard, others' tokens.
+TEST(TrafficFormula, ContextParallelSendsKeysAndValuesOrHeads) {
+  constexpr std::int64_t kTokens = kBatch * 24, kWidth = 24, kLayers = 2;
+  for (const std::int64_t c : {2, 3, 4}) {
+    for (const char* exchange : {"ring", "ulysses"}) {
+      Trial run = run_case(
+          {"context_parallel", 1, 1, {{"context_exchange", exchange}}, c, "llama_context"});
+      const std::int64_t share = kTokens / c * kWidth * 4;  // bytes of a shard's activations
+      const std::int64_t exchanged = std::string(exchange) == "ring"
+                                         ? kLayers * 3 * (c - 1) * 2 * share
+                                         : kLayers * 8 * (c - 1) * share / c;
+      std::int64_t sent = 0;
+      for (int s = 0; s < c; ++s) {
+        sent += run.counted().at({.replica = 0, .stage = 0, .shard = s}).sent;
+      }
+      const std::int64_t tokens = (c - 1) * 2 * kTokens / c * 4;
+      EXPECT_EQ(sent, kSteps * (c * exchanged + 2 * (c - 1) * parameter_bytes(run) + tokens))
+          << exchange << c;
+      const std::int64_t last = run.counted().at({.shard = static_cast<int>(c) - 1}).sent;
+      EXPECT_NEAR(static_cast<double>(last),
+                  static_cast<double>(kSteps * exchanged) +
+                      static_cast<double>(kSteps * 2 * (c - 1) * parameter_bytes(run)) /
+                          static_cast<double>(c),
+                  static_cast<double>(2 * 4 * c * kSteps))
+          << exchange << c;
+    }
   }
 }
 

@@ -247,6 +247,7 @@ TEST(EveryStrategy, FollowsTheCpuOnAnEmulatedGpu) {
       tried.insert(strategy->name);
   }
   for (const strategies::Strategy* strategy : strategies::all_strategies()) {
+    if (strategy->trains == strategies::Trains::Sequences) continue;
     EXPECT_TRUE(tried.contains(strategy->name)) << strategy->name;
   }
 }

@@ -90,6 +90,8 @@ constexpr std::array kOps = {
     by_channels(view(Op::Reshape, "reshape", infer_reshape, gradient_reshape)),
     view(Op::Slice, "slice", infer_slice),
     compute(Op::Concatenate, "concatenate", infer_concatenate),
+    compute(Op::Take, "take", infer_take),
+    compute(Op::Put, "put", infer_put),
     by_elements(compute(Op::Cast, "cast", infer_cast, gradient_cast)),
     compute(Op::Translate, "translate", infer_translate),
     compute(Op::SoftmaxCrossEntropy, "softmax_cross_entropy", infer_softmax_cross_entropy,

@@ -41,6 +41,8 @@ enum class Op : std::uint8_t {
   Reshape,
   Slice,
   Concatenate,
+  Take,  ///< ranges of one dimension
+  Put,   ///< values as ranges of one dimension, zeros elsewhere
   Cast,
   Translate,
   SoftmaxCrossEntropy,

@@ -15,8 +15,8 @@ KernelRows activation_kernels(), arithmetic_kernels(), attention_kernels(), clip
 namespace {
 
 /// The ops whose loops take bf16, too.
-constexpr Op kOfAnyElement[] = {Op::Read,   Op::Concatenate, Op::Cast,       Op::Copy,
-                                Op::Assign, Op::Average,     Op::AverageWith};
+constexpr Op kOfAnyElement[] = {Op::Read, Op::Concatenate, Op::Cast,    Op::Copy,       Op::Take,
+                                Op::Put,  Op::Assign,      Op::Average, Op::AverageWith};
 
 bool has_bf16(std::span<const Tensor> tensors) {
   return std::any_of(tensors.begin(), tensors.end(),

@@ -209,6 +209,23 @@ void add_shards(Cases& all) {
                  .shards = 2,
                  .dealt = Dealt::Stages,
                  .given = {{"microbatches", 3}}});
+  for (const char* exchange : {"ring", "ulysses"}) {
+    Case tokens{.strategy = "context_parallel",
+                .shards = ranks == 2 ? 4 : ranks,
+                .dealt = Dealt::Stages,
+                .given = {{"context_exchange", exchange}},
+                .workload = "gpt_context"};
+    all.push_back(tokens);
+    if (cpu::why_cpu_lacks(ElementType::BF16).empty()) {
+      tokens.element = ElementType::BF16;
+      all.push_back(tokens);
+    }
+    tokens.strategy = "all_reduce+context_parallel";
+    tokens.replicas = 2;
+    tokens.workload = "llama_context";
+    tokens.given["microbatches"] = 3;
+    all.push_back(tokens);
+  }
 }
 
 /// Strategies that send values; uneven shares of replicas, of stages and of the batch among them.

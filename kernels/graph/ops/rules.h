@@ -102,6 +102,8 @@ Types infer_dequantize(const InferRequest&);
 Types infer_reshape(const InferRequest&);
 Types infer_slice(const InferRequest&);
 Types infer_concatenate(const InferRequest&);
+Types infer_take(const InferRequest&);
+Types infer_put(const InferRequest&);
 Types infer_cast(const InferRequest&);
 Types infer_translate(const InferRequest&);
 Values gradient_add(Builder&, Value, const Node&, std::span<const Value>);
