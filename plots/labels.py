@@ -25,16 +25,16 @@ def _difference(words: tuple[str, ...], value: Any) -> str:
 
 
 def _options(variant: Variant, same: list[Variant]) -> list[str]:
-    """`ring`, `servers 2`, `no staleness bound`: options in which variants of a strategy differ."""
+    """`ring`, `servers 2`, `recompute full`: options in which variants of a strategy differ. One
+    that is not given has no words; an algorithm of sums needs no name."""
     names = sorted({name for other in same for name, _ in other.options})
     parts = []
     for name in names:
         if len({other.option(name) for other in same}) == 1:
             continue
-        value = variant.option(name)
-        words = name.replace("_", " ")
-        parts.append(f"no {words}" if value is None
-                     else value if isinstance(value, str) else f"{words} {value}")
+        if (value := variant.option(name)) is not None:
+            words = "" if name == "all_reduce" else name.replace("_", " ") + " "
+            parts.append(f"{words}{value}")
     return parts
 
 

@@ -22,19 +22,20 @@ void update_alone(Replicas& replicas, std::int64_t global_batch) {
   }
 }
 
-std::vector<std::vector<Value>> mean_variables(Replicas& replicas, std::int64_t global_batch,
-                                               const Averages& averages) {
+std::vector<std::vector<Value>> mean_values(Replicas& replicas, std::int64_t global_batch,
+                                            const Averages& averages) {
   std::vector<std::vector<Value>> means(replicas.trainables());
   for (std::size_t t = replicas.trainables(); t-- > 0;) {
     for (std::int64_t r = 0; r < replicas.count(); ++r) {
       Builder builder = replicas.at_update(t, r).only(averages.period(t));
-      const Value own = builder.read(averages.variable(t, r));
+      const Value own = averages.value(builder, t, r);
       means[t].push_back(
           builder.all_reduce(builder.scale(own, share(replicas, r, global_batch)),
                              {.group = static_cast<std::int64_t>(replicas.trainables() - 1 - t),
                               .member = r,
                               .members = replicas.count(),
-                              .algorithm = averages.algorithm}));
+                              .algorithm = averages.algorithm,
+                              .mark = averages.mark}));
     }
   }
   return means;

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/graph/period.h"
@@ -24,16 +25,17 @@ inline constexpr Option kSyncEvery = {
 /// over its own share of the batch.
 void update_alone(Replicas& replicas, std::int64_t global_batch);
 
-/// The variables to average, the steps in which each is averaged, and the all_reduce algorithm.
+/// The values to average, the steps in which each is averaged, and the all_reduce algorithm.
 struct Averages {
-  std::function<VariableId(std::size_t trainable, std::int64_t replica)> variable;
+  std::function<Value(Builder& builder, std::size_t trainable, std::int64_t replica)> value;
   std::function<Period(std::size_t trainable)> period;
-  std::string algorithm;  ///< of all_reduce
+  std::string algorithm;       ///< of all_reduce
+  std::string_view mark = {};  ///< attribute of the all_reduces, for later strategies; empty: none
 };
 
-/// Appends the mean of each variable over the replicas, weighted by the number of examples per
+/// Appends the mean of each value over the replicas, weighted by the number of examples per
 /// replica. Element [t][r] of the result is the mean for trainable t, as a value at replica r.
-std::vector<std::vector<Value>> mean_variables(Replicas& replicas, std::int64_t global_batch,
-                                               const Averages& averages);
+std::vector<std::vector<Value>> mean_values(Replicas& replicas, std::int64_t global_batch,
+                                            const Averages& averages);
 
 }  // namespace regatta::strategies

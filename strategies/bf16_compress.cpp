@@ -13,6 +13,7 @@
 #include "kernels/base/error.h"
 #include "kernels/graph/builder.h"
 #include "kernels/graph/copier.h"
+#include "kernels/graph/period.h"
 #include "strategies/gradient_sums.h"
 #include "strategies/shares.h"
 #include "strategies/strategy.h"
@@ -42,7 +43,7 @@ class Bf16Compress {
  private:
   Builder& at(NodeId sum, Phase phase) {
     const Node& node = source_.graph.node(sum);
-    return builder_.at(node.place).in(phase).layer(node.layer);
+    return builder_.at(node.place).in(phase).layer(node.layer).only(period_of(node));
   }
   void narrow(NodeId sum) {
     const Value gradient = copier_.value(source_.graph.node(sum).inputs[0]);
@@ -51,6 +52,7 @@ class Bf16Compress {
   void exchange(NodeId sum) {
     Node node = source_.graph.node(sum);
     node.inputs = {narrow_[sum]};
+    node.attributes.erase(kOuterGradient);  // compressed from here on
     sums_[sum] = {result_.graph.add(std::move(node)), 0};
   }
   void widen() {

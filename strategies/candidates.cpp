@@ -25,6 +25,8 @@ constexpr std::array kRows = {
     "all_reduce+tensor_parallel --shards T",
     "all_reduce+tensor_parallel --shards T --microbatches M",
     "all_reduce+pipeline+tensor_parallel --stages S --shards T --microbatches M",
+    "context_parallel",
+    "all_reduce+context_parallel --shards T",
     "all_reduce --recompute full",
     "sharded --shard Z --recompute full",
     "all_reduce+pipeline --stages S --microbatches M --recompute full",

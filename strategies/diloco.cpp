@@ -2,8 +2,9 @@
 //
 // diloco: like local_sgd, but the mean of the parameters is only a proposal. Every replica keeps
 // the outer parameters, those of the last exchange; in every H-th step an outer optimizer moves
-// them with outer - mean as gradient, and training continues from there. The outer optimizer is SGD
-// with Nesterov momentum, the inner one that of the recipe. The traffic equals local_sgd's. With
+// them with the mean of outer - own as gradient, and training continues from there. The outer
+// optimizer is SGD with Nesterov momentum, the inner one that of the recipe. The traffic equals
+// local_sgd's; a strategy behind diloco may compress the outer gradients (gradient_sums.h). With
 // one worker, an outer rate of 1 and no momentum it equals `single` within rounding. Source:
 // Douillard et al. 2023, arXiv 2311.08105, with AdamW inside and H = 500.
 //
@@ -22,6 +23,7 @@
 #include "kernels/graph/collective.h"
 #include "strategies/averages.h"
 #include "strategies/front.h"
+#include "strategies/gradient_sums.h"
 #include "strategies/shared_options.h"
 #include "strategies/stages.h"
 #include "strategies/strategy.h"
@@ -110,14 +112,10 @@ VariableId add_slot(Graph& graph, VariableId parameter, const char* suffix,
 }
 
 /// `mix`: weight of the replica's own parameter.
-void update_outer(Builder builder, VariableId parameter, Value mean, const SgdOptions& optimizer,
-                  double mix) {
-  Graph& graph = builder.graph();
-  const Initializer first = first_value_of(graph.variable(parameter));
-  const VariableId outer = add_slot(graph, parameter, ".outer", first);
-  const VariableId velocity = add_slot(graph, parameter, ".outer_velocity");
-  const Value moved = builder.add(builder.read(outer), builder.scale(mean, -1));
-  builder.sgd(moved, outer, velocity, optimizer);
+void update_outer(Builder builder, VariableId parameter, VariableId outer, Value gradient,
+                  const SgdOptions& optimizer, double mix) {
+  const VariableId velocity = add_slot(builder.graph(), parameter, ".outer_velocity");
+  builder.sgd(gradient, outer, velocity, optimizer);
   const Value global = builder.read(outer);
   if (mix == 0) {
     builder.assign(global, parameter);
@@ -143,14 +141,15 @@ class Diloco {
 
   Step rewritten() {
     update_alone(replicas_, global_batch_);
+    add_outer();
     if (timetable_.delay() == 0) {
       move(exchange([&](std::size_t t, std::int64_t r) { return replicas_.parameter(t, r); }));
       return replicas_.finish();
     }
     keep();
-    auto means = exchange([&](std::size_t t, std::int64_t r) { return kept_[t][at(r)]; });
-    if (timetable_.delay() > 1) wait(means);
-    move(means);
+    auto gradients = exchange([&](std::size_t t, std::int64_t r) { return kept_[t][at(r)]; });
+    if (timetable_.delay() > 1) wait(gradients);
+    move(gradients);
     const Step step = replicas_.finish();
     std::set<NodeId> exchanges;
     for (NodeId id = 0; id < static_cast<NodeId>(step.graph.nodes().size()); ++id) {
@@ -173,13 +172,29 @@ class Diloco {
     }
   }
 
+  void add_outer() {
+    outer_.resize(replicas_.trainables());
+    for_each_parameter(0, [&](Builder builder, std::size_t t, std::int64_t r) {
+      Graph& graph = builder.graph();
+      const VariableId parameter = replicas_.parameter(t, r);
+      const Initializer first = first_value_of(graph.variable(parameter));
+      outer_[t].push_back(add_slot(graph, parameter, ".outer", first));
+    });
+  }
+
+  /// Returns the outer gradients: the means of the distances from a variable to the outer ones.
   Values exchange(const std::function<VariableId(std::size_t, std::int64_t)>& variable) {
     const std::int64_t later = std::min<std::int64_t>(timetable_.delay(), 1);
-    return mean_variables(
-        replicas_, global_batch_,
-        {.variable = variable,
-         .period = [this, later](std::size_t t) { return timetable_.of(t, later); },
-         .algorithm = algorithm_of(options_)});
+    return mean_values(replicas_, global_batch_,
+                       {.value =
+                            [&](Builder& builder, std::size_t t, std::int64_t r) {
+                              const Value outer = builder.read(outer_[t][at(r)]);
+                              return builder.add(outer,
+                                                 builder.scale(builder.read(variable(t, r)), -1));
+                            },
+                        .period = [this, later](std::size_t t) { return timetable_.of(t, later); },
+                        .algorithm = algorithm_of(options_),
+                        .mark = kOuterGradient});
   }
 
   /// Saves the parameters that will be exchanged.
@@ -192,23 +207,24 @@ class Diloco {
     });
   }
 
-  /// Stores the means in the variables of the exchange until they are applied.
-  void wait(Values& means) {
+  /// Stores the gradients in the variables of the exchange until they are applied.
+  void wait(Values& gradients) {
     for_each_parameter(1, [&](Builder builder, std::size_t t, std::int64_t r) {
-      builder.assign(means[t][at(r)], kept_[t][at(r)]);
+      builder.assign(gradients[t][at(r)], kept_[t][at(r)]);
     });
     for_each_parameter(timetable_.delay(), [&](Builder builder, std::size_t t, std::int64_t r) {
-      means[t][at(r)] = builder.read(kept_[t][at(r)]);
+      gradients[t][at(r)] = builder.read(kept_[t][at(r)]);
     });
   }
 
-  void move(const Values& means) {
+  void move(const Values& gradients) {
     SgdOptions optimizer{.rate = Schedule::constant(options_.real(kOuterRate)),
                          .momentum = options_.real(kOuterMomentum)};
     optimizer.nesterov = optimizer.momentum > 0;
     const double mix = options_.real(kMix);
     for_each_parameter(timetable_.delay(), [&](Builder builder, std::size_t t, std::int64_t r) {
-      update_outer(builder, replicas_.parameter(t, r), means[t][at(r)], optimizer, mix);
+      update_outer(builder, replicas_.parameter(t, r), outer_[t][at(r)], gradients[t][at(r)],
+                   optimizer, mix);
     });
   }
 
@@ -216,7 +232,7 @@ class Diloco {
   std::int64_t global_batch_;
   Timetable timetable_;
   Replicas replicas_;
-  std::vector<std::vector<VariableId>> kept_;  ///< by trainable and replica
+  std::vector<std::vector<VariableId>> outer_, kept_;  ///< by trainable and replica
 };
 
 Step diloco(const Step& step, const StrategyOptions& options) {

@@ -22,6 +22,9 @@
 //     on a Xeon with AMX                 3  4.7e-2              0.409           1e-1
 //   gpt_narrow                           2  4.0e-6 (Zen 3)      0.130 (Zen 3)   1e-4
 //   gpt_narrow_muon                      2  2.1e-5 (Zen 4)      0.257 (Zen 4)   1e-4
+//   gpt_context, shares of tokens        2  5.5e-5 (Zen 4)      0.179 (Zen 4)   1e-3
+//   llama_context, shares of tokens      2  2.8e-6 (Zen 4)      1.2e-3 (Zen 4)  1e-4
+//   both in bf16                         2  4.1e-5 (Zen 4)      1.2e-3 (Zen 4)  1e-3
 //   llama_narrow in bf16, shards         2  3.1e-2 (Zen 4)      0.243 (Zen 4)   5e-2
 //   gpt_narrow_muon in bf16              2  9.8e-4 (Zen 4)                      1e-2
 //   mobilenet_v2_full_narrow             2  6.9e-3 (1.0e-2)     0.600 (0.599)   6e-2
@@ -382,6 +385,45 @@ std::vector<Case> language_cases() {
   return cases;
 }
 
+/// Shares of tokens: of the blocks of GPT and Llama, with replicas, microbatches and stages.
+std::vector<Case> context_cases() {
+  std::vector<Case> cases;
+  for (const char* workload : {"gpt_context", "llama_context"}) {
+    for (const char* exchange : {"ring", "ulysses"}) {
+      const OptionValues by{{"context_exchange", exchange}};
+      const auto add = [&](Case test, const OptionValues& more) {
+        test.workload = workload;
+        test.global_batch = 11;
+        test.options = by;
+        test.options.insert(more.begin(), more.end());
+        cases.push_back(test);
+      };
+      for (std::int64_t shards : {2, 3, 4}) {
+        add({.strategy = "context_parallel", .shards = shards}, {});
+        add({.strategy = "context_parallel", .shards = shards, .element = ElementType::BF16}, {});
+      }
+      add({.strategy = "context_parallel", .shards = 2}, {{"all_reduce", "reduce_to_one"}});
+      add({.strategy = "context_parallel", .shards = 3}, {{"microbatches", 2}});
+      for (const char* recompute : {"selective", "full"}) {
+        add({.strategy = "context_parallel", .shards = 3}, {{"recompute", recompute}});
+      }
+      add({.strategy = "all_reduce+context_parallel", .replicas = 2, .shards = 3}, {});
+      add({.strategy = "in_graph+context_parallel", .replicas = 3, .shards = 2}, {});
+      add({.strategy = "all_reduce+context_parallel", .replicas = 3, .shards = 2},
+          {{"microbatches", 2}, {"recompute", "full"}});
+      add({.strategy = "model_parallel+context_parallel", .stages = 3, .shards = 2}, {});
+      add({.strategy = "pipeline+context_parallel", .stages = 2, .shards = 2},
+          {{"microbatches", 3}});
+      add({.strategy = "all_reduce+pipeline+context_parallel",
+           .replicas = 2,
+           .stages = 2,
+           .shards = 2},
+          {{"microbatches", 2}});
+    }
+  }
+  return cases;
+}
+
 /// Matrices that are updated as a whole: dealt to workers and to servers, some to several stages.
 std::vector<Case> muon_cases() {
   std::vector<Case> cases;
@@ -446,6 +488,7 @@ INSTANTIATE_TEST_SUITE_P(Parabola, Synchronous, testing::ValuesIn(parabola_cases
                          test_name);
 INSTANTIATE_TEST_SUITE_P(Clipped, Synchronous, testing::ValuesIn(clipped_cases()), test_name);
 INSTANTIATE_TEST_SUITE_P(Language, Synchronous, testing::ValuesIn(language_cases()), test_name);
+INSTANTIATE_TEST_SUITE_P(Context, Synchronous, testing::ValuesIn(context_cases()), test_name);
 INSTANTIATE_TEST_SUITE_P(Muon, Synchronous, testing::ValuesIn(muon_cases()), test_name);
 INSTANTIATE_TEST_SUITE_P(Images, Synchronous, testing::ValuesIn(image_cases()), test_name);
 INSTANTIATE_TEST_SUITE_P(Depthwise, Synchronous, testing::ValuesIn(depthwise_cases()), test_name);

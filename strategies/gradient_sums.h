@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Helps strategies that replace the gradient sums (all_reduces) made by the previous strategy with
-// another exchange.
+// another exchange. The sums of diloco's outer gradients, those of its outer parameters, are
+// gradient sums like others, but of some steps only.
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,15 +15,23 @@
 
 namespace regatta::strategies {
 
+/// Attribute of the sums of outer gradients.
+inline constexpr std::string_view kOuterGradient = "outer_gradient";
+
 /// The sum of one gradient at one worker.
 struct GradientSum {
   NodeId node = -1;           ///< the all_reduce
-  VariableId parameter = -1;  ///< the parameter that the gradient belongs to
+  VariableId parameter = -1;  ///< the parameter, or outer parameter, that the gradient belongs to
 };
 
 /// Returns the gradient sums of a step, ordered by group number. `strategy` is the caller's name,
 /// for error messages. Throws: RunError(Usage) if there are none.
 std::vector<GradientSum> gradient_sums(const Step& step, std::string_view strategy);
+
+/// Returns a slot for what a worker's exchange of this sum leaves out or keeps; its name is that of
+/// the parameter with `suffix`. It is at the place of the sum.
+Variable slot_of(const Step& step, const GradientSum& sum, const std::string& suffix,
+                 const TensorType& type);
 
 /// Copies all variables and all nodes except `sums` to `result`. Calls `exchange` at the position
 /// of the last sum, where all gradients exist and no node has read a sum yet.

@@ -30,11 +30,12 @@ Step local_sgd(const Step& step, const StrategyOptions& options) {
                            .strategy = "local_sgd"});
   update_alone(replicas, step.global_batch);
   const Period period{.every = options.count(kSyncEvery), .from = options.count(kSyncFrom)};
-  const std::vector<std::vector<Value>> means = mean_variables(
-      replicas, step.global_batch,
-      {.variable = [&](std::size_t t, std::int64_t r) { return replicas.parameter(t, r); },
-       .period = [&](std::size_t) { return period; },
-       .algorithm = algorithm_of(options)});
+  const std::vector<std::vector<Value>> means =
+      mean_values(replicas, step.global_batch,
+                  {.value = [&](Builder& builder, std::size_t t,
+                                std::int64_t r) { return builder.read(replicas.parameter(t, r)); },
+                   .period = [&](std::size_t) { return period; },
+                   .algorithm = algorithm_of(options)});
   for (std::size_t t = replicas.trainables(); t-- > 0;) {
     for (std::int64_t r = 0; r < replicas.count(); ++r) {
       replicas.at_update(t, r).only(period).assign(means[t][static_cast<std::size_t>(r)],

@@ -5,6 +5,8 @@
 // workers, because these scale by powers of two.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "strategies/test_support.h"
 
 namespace regatta::strategies {
@@ -208,6 +210,46 @@ TEST(Diloco, OfOneWorkerIsSingleThen) {
   Trial outer(parabola(), data_of("parabola"), run);
   EXPECT_LT(distance(outer.parameters(), single.parameters()),
             1e-5 * distance(single.parameters(), testing_support::first_parameters(parabola())));
+}
+
+/// All elements of the outer gradients; each worker adds up two parts, in either order.
+TEST(Diloco, WithAllOfItsOuterGradientsSelectedGivesItsBits) {
+  OptionValues every_step = streaming(1, 0, 0);
+  every_step["sync_every"] = 1;
+  for (OptionValues options :
+       {every_step, streaming(2, 0, 0), streaming(1, 1, 0.25), streaming(2, 2, 0)}) {
+    Trial whole = trial(parabola(), "diloco", 20, options);
+    options["share"] = 1.0;
+    Trial selected = trial(parabola(), "diloco+top_k", 20, options);
+    for (const int replica : {0, 1}) {
+      EXPECT_EQ(parameters_of(selected, replica), parameters_of(whole, replica));
+    }
+  }
+}
+
+/// Between exchanges replicas train as under diloco; what is left out arrives at later ones.
+TEST(Diloco, ComesCloseByCompressedOuterGradients) {
+  const OptionValues plain = {{"sync_every", 4}};
+  Trial whole = trial(parabola(), "diloco", 200, plain);
+  for (const auto& [compressor, option, value, bound] :
+       std::vector<std::tuple<std::string, std::string, OptionValue, double>>{
+           {"quantized", "bits", 8, 1e-3},
+           {"quantized", "bits", 4, 3e-2},
+           {"top_k", "share", 0.4, 1e-1},
+           {"powersgd", "rank", 1, 1e-4},
+           {"bf16_compress", "sync_every", 4, 3e-2}}) {
+    SCOPED_TRACE(compressor);
+    OptionValues options = plain;
+    options[option] = value;
+    const std::string name = "diloco+" + compressor;
+    Trial before = trial(parabola(), name, 3, options);
+    Trial apart = trial(at_twice_the_rate(), "independent", 3);
+    EXPECT_EQ(parameters_of(before, 1), parameters_of(apart, 1));
+    Trial outer = trial(parabola(), name, 200, options);
+    EXPECT_EQ(parameters_of(outer, 0), parameters_of(outer, 1));
+    const double off = distance(outer.parameters(), whole.parameters());
+    EXPECT_LT(off, bound * way_to(whole.parameters()));
+  }
 }
 
 }  // namespace

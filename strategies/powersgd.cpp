@@ -21,6 +21,7 @@
 #include "kernels/graph/builder.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
+#include "kernels/graph/period.h"
 #include "strategies/gradient_sums.h"
 #include "strategies/shares.h"
 #include "strategies/strategy.h"
@@ -66,7 +67,7 @@ class PowerSgd {
   const TensorType& type_of(const Sum& sum) const { return source_.graph.type({sum.node, 0}); }
   Builder& at(const Sum& sum) {
     const Node& node = node_of(sum);
-    return builder_.at(node.place).in(Phase::Update).layer(node.layer);
+    return builder_.at(node.place).in(Phase::Update).layer(node.layer).only(period_of(node));
   }
   Value summed(const Sum& sum, Value value, std::int64_t round);
   static Value as(const TensorType& to, const TensorType& from, Value value, Builder& builder) {
@@ -125,17 +126,11 @@ Value PowerSgd::summed(const Sum& sum, Value value, std::int64_t round) {
 
 void PowerSgd::add_variables(Sum& sum) {
   const TensorType matrix = matrix_of(type_of(sum));
-  Variable slot = source_.graph.variable(sum.parameter);
-  const std::string name = slot.name;
-  slot.kind = VariableKind::Slot;
-  slot.name = name + ".powersgd_error";
-  slot.type = matrix;
-  slot.initializer = {};
-  sum.error = result_.graph.add(slot);
-  slot.name = name + ".powersgd_factor";
-  slot.type = {matrix.element, {rank_, matrix.dim(1)}};
-  slot.initializer = Initializer{.kind = Initializer::Kind::Normal};
-  sum.factor = result_.graph.add(slot);
+  sum.error = result_.graph.add(slot_of(source_, sum, ".powersgd_error", matrix));
+  Variable factor =
+      slot_of(source_, sum, ".powersgd_factor", {matrix.element, {rank_, matrix.dim(1)}});
+  factor.initializer = Initializer{.kind = Initializer::Kind::Normal};
+  sum.factor = result_.graph.add(factor);
 }
 
 void PowerSgd::exchange_left(Sum& sum) {

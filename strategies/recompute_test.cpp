@@ -222,5 +222,36 @@ TEST(RecomputeMemory, IsLessThanWithoutAndForLanguageLeastIfAllIsRecomputed) {
   }
 }
 
+/// The planned memory of the second of two processes, which has the place with any coordinate 1.
+MemoryUse use_of_second(const Step& built, const char* strategy, const StrategyOptions& options) {
+  Binding binding;
+  binding.processes = 2;
+  binding.process_of = [](const Place& place) { return place.replica + place.stage + place.shard; };
+  const Step part = partitioned(placed(built, strategy, options), binding).back();
+  const Plan plan(part, PlanOptions{});
+  return planned_memory(part.graph, plan, plan_memory(part.graph, plan)).rbegin()->second;
+}
+
+TEST(RecomputeMemory, OfActivationsComputedFromReceivedValuesIsThatOfActivations) {
+  const Step built = fuse(training_of("gpt_thin", 12, 100));
+  for (const char* strategy : {"pipeline", "tensor_parallel", "sharded"}) {
+    std::map<std::string, MemoryUse> uses;
+    for (const char* which : {"none", "selective", "full"}) {
+      StrategyOptions options = options_of(which, 2);
+      options.stages = options.shards = options.replicas = 2;
+      if (std::string(strategy) == "sharded") {
+        options.given["shard"] = "parameters";
+        options.given["bucket_bytes"] = std::int64_t{100'000};
+      }
+      uses[which] = use_of_second(built, strategy, options);
+    }
+    SCOPED_TRACE(strategy);
+    // Both have most memory where most gradients live.
+    EXPECT_EQ(uses["full"].gradients, uses["selective"].gradients);
+    EXPECT_LT(uses["full"].activations, uses["selective"].activations);
+    EXPECT_LT(uses["selective"].activations, uses["none"].activations);
+  }
+}
+
 }  // namespace
 }  // namespace regatta::strategies

@@ -18,6 +18,9 @@ bool works_by_tokens(Op op) {
          forward_of(op) == Op::LayerNormalize;
 }
 
+/// Whether the op may be applied to terms, at one shard or before their sum.
+bool is_of_term(Op op) { return op == Op::Positions || op == Op::AllReduce; }
+
 /// The portions of the node's outputs if each of its inputs is rows, or a term whose sum can be.
 std::vector<Portion> portions_of_rows(const Graph& graph, const ShardDivision& division,
                                       const Node& node) {
@@ -55,6 +58,10 @@ ShardDivision divide_tokens(const Graph& graph, ShardDivision division, std::int
     if (node.op == Op::Positions && is_term_of_tokens(graph, division, node.inputs[0])) {
       division.of({id, 0}) = Portion::Term;
     }
+    if (node.op == Op::AllReduce && division.of(node.inputs[0]) == Portion::Term &&
+        graph.node(node.inputs[0].node).op == Op::LayerNormalizeBackward) {
+      division.of({id, 0}) = Portion::Term;  // a sum over replicas, of gains' gradients
+    }
     if (!works_by_tokens(node.op) || node.phase == Phase::Update) continue;
     const std::vector<Portion> portions = portions_of_rows(graph, division, node);
     if (portions.empty()) continue;
@@ -71,17 +78,15 @@ ShardDivision divide_tokens(const Graph& graph, ShardDivision division, std::int
 TokenExchange::TokenExchange(ShardedStep& step) : step_(step) {
   const Graph& graph = step.source();
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
-    const bool passes =
-        graph.node(id).op == Op::Positions && step.division().of({id, 0}) == Portion::Term;
-    if (!passes && !has_rows(id)) continue;
+    const bool passes = is_of_term(graph.node(id).op) && portion_of_first(id) == Portion::Term;
+    if (!passes && portion_of_first(id) != Portion::Tokens) continue;
     for (Value input : graph.node(id).inputs)
       (passes ? read_as_terms_ : read_as_rows_).insert(input);
   }
 }
 
-bool TokenExchange::has_rows(NodeId id) const {
-  return !step_.source().node(id).outputs.empty() &&
-         step_.division().of({id, 0}) == Portion::Tokens;
+Portion TokenExchange::portion_of_first(NodeId id) const {
+  return step_.source().node(id).outputs.empty() ? Portion::Whole : step_.division().of({id, 0});
 }
 
 void TokenExchange::prepare(NodeId id) {
@@ -93,7 +98,8 @@ void TokenExchange::prepare(NodeId id) {
       }
     }
     if (!rows_.contains(input)) continue;
-    step_.map(input, has_rows(id) ? rows_.at(input) : whole(input, node.phase));
+    const bool takes_rows = portion_of_first(id) == Portion::Tokens;
+    step_.map(input, takes_rows ? rows_.at(input) : whole(input, node.phase));
   }
 }
 

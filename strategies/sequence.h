@@ -39,7 +39,7 @@ class TokenExchange {
   void join(Value value, const std::vector<Value>& terms);
 
  private:
-  bool has_rows(NodeId id) const;
+  Portion portion_of_first(NodeId id) const;
   const std::vector<Value>& whole(Value value, Phase phase);
 
   ShardedStep& step_;

@@ -113,7 +113,13 @@ Step ShardedStep::run(const Replace& replace) {
   for (std::int64_t s = 0; s < shards(); ++s) {
     for (const Trainable& trainable : source_.trainables) add_trainable(trainable, s);
   }
-  for (Value& loss : result_.losses) loss = copier(0).value(loss);
+  result_.losses.clear();
+  for (Value loss : source_.losses) {
+    const bool of_each = division_.of(loss) == Portion::Tokens;
+    for (std::int64_t s = 0; s < (of_each ? shards() : 1); ++s) {
+      result_.losses.push_back(copier(s).value(loss));
+    }
+  }
   return std::move(result_);
 }
 
@@ -142,7 +148,28 @@ std::vector<NodeId> ShardedStep::order() const {
   return all;
 }
 
+/// Lets the shards of all replicas sum their terms at once: what is reduced is reduced in place.
+void ShardedStep::add_sum_of_replicas(NodeId id) {
+  const Node& node = source().node(id);
+  Attributes attributes = node.attributes;
+  attributes.set("group", attributes.integer("group") * shards());
+  attributes.set("members", attributes.integer("members") * shards());
+  if (attributes.text("algorithm").starts_with(std::string(kTorus) + '_')) {
+    throw RunError(ErrorKind::Usage,
+                   "shards sum gradients together with their replicas, and --torus is of replicas; "
+                   "fix: leave --torus out");
+  }
+  for (std::int64_t s = 0; s < shards(); ++s) {
+    copier(s).map({id, 0}, builder(id, s).node(Op::AllReduce, {copier(s).value(node.inputs[0])},
+                                               attributes, {}, node.member * shards() + s));
+  }
+}
+
 void ShardedStep::add_nodes(NodeId id) {
+  const Node& source_node = source().node(id);
+  if (source_node.op == Op::AllReduce && division_.of({id, 0}) == Portion::Term) {
+    return add_sum_of_replicas(id);
+  }
   if (source().node(id).phase == Phase::Input) {
     const NodeId once = copy(id, 0);
     for (Copier& each : copiers_) each.map_outputs(id, once);
@@ -188,12 +215,14 @@ std::vector<Value> ShardedStep::collective(Op op, Value of, const std::vector<Va
   attributes.set("group", next_group_++);
   attributes.set("members", shards());
   attributes.set("algorithm", op == Op::AllReduce ? algorithm_ : std::string(kRing));
-  const bool is_gradient =
-      source().node(of.node).phase == Phase::Backward && !read_in_passes_.contains(of);
-  if (!is_gradient) attributes.set("round", ++round_);
+  const bool once = source().node(of.node).phase == Phase::Backward &&
+                    !read_in_passes_.contains(of);  // after all microbatches
+  if (!once) attributes.set("round", ++round_);
   std::vector<Value> made;
   for (std::int64_t s = 0; s < shards(); ++s) {
-    made.push_back(builder(of.node, s).node(op, {values[at(s)]}, attributes, {}, s));
+    Builder builder = this->builder(of.node, s);
+    if (once) builder.in(Phase::Update);
+    made.push_back(builder.node(op, {values[at(s)]}, attributes, {}, s));
   }
   return made;
 }

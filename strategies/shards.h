@@ -26,7 +26,7 @@ enum class Portion : std::uint8_t {
   Whole,
   Channels,  ///< a share of the last dimension
   Rows,      ///< a share of the output channels of weights: the first dimension, or that behind P
-  Tokens,    ///< a share of the tokens
+  Tokens,    ///< a share of the tokens; a loss: that of these tokens
   Term,      ///< a tensor with the shape of the whole, which is the sum of all shards' terms
 };
 
@@ -112,6 +112,7 @@ class ShardedStep {
   static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
   void add_variable(VariableId v);
   std::vector<NodeId> order() const;
+  void add_sum_of_replicas(NodeId id);
   void add_nodes(NodeId id);
   void add_trainable(const Trainable& whole, std::int64_t shard);
   std::vector<Value> collective(Op op, Value of, const std::vector<Value>& values,

@@ -62,7 +62,7 @@ inline constexpr Option kShardCount = {
     .name = "shards",
     .help =
         "shards of each stage, or of each replica, in a composition such as "
-        "all_reduce+tensor_parallel; by itself, tensor_parallel has as many as --workers",
+        "all_reduce+tensor_parallel; by itself, a strategy with shards has as many as --workers",
     .unit = "",
     .type = Count{.default_value = std::nullopt, .least = 1}};
 

@@ -31,7 +31,9 @@ extern const Strategy kGossip;
 extern const Strategy kTopK;
 extern const Strategy kBf16Compress;
 extern const Strategy kTensorParallel;
+extern const Strategy kContextParallel;
 extern const Strategy kAdPsgd;
+extern const Strategy kQuantized;
 
 namespace {
 
@@ -55,6 +57,8 @@ constexpr std::array kStrategies = {
     &kBf16Compress,
     &kTensorParallel,
     &kAdPsgd,
+    &kQuantized,
+    &kContextParallel,
 };
 
 constexpr auto kOptionsOfPasses = options<kMicrobatches, kRecompute>;
@@ -211,6 +215,11 @@ std::string_view to_string(Processes processes) {
     case Processes::WithServers: return "workers and servers";
   }
   return "unknown";
+}
+
+bool any_has(std::span<const Strategy* const> strategies, WorkersAre workers) {
+  return std::any_of(strategies.begin(), strategies.end(),
+                     [&](const Strategy* each) { return each->workers == workers; });
 }
 
 Exchange exchange_of(std::span<const Strategy* const> strategies) {

@@ -53,6 +53,9 @@ enum class Processes : std::uint8_t {
   WithServers  ///< one or several, with servers that hold the parameters
 };
 
+/// The workloads that a strategy can train.
+enum class Trains : std::uint8_t { All, Sequences };
+
 /// The name of a strategy in another library, in lower case and without the word `strategy`.
 struct OtherName {
   enum class Is : std::uint8_t { Equal, Near };
@@ -73,9 +76,13 @@ struct Strategy {
   std::span<const Option* const> options;
   Rewrite rewrite;
   std::array<OtherName, 6> elsewhere = {};
+  Trains trains = Trains::All;
 };
 
 std::span<const Strategy* const> all_strategies();
+
+/// Whether any of the strategies has such workers.
+bool any_has(std::span<const Strategy* const> strategies, WorkersAre workers);
 
 /// Returns the name under which the strategy can run by itself: its own name, or `all_reduce+` and
 /// its own name if it rewrites another strategy's exchange.

@@ -33,7 +33,8 @@ namespace regatta::testing_support {
 inline workloads::Workload workload_of(const std::string& name) {
   for (const workloads::Workload& narrow :
        {resnet9_narrow(), airbench94_narrow(), mobilenet_v2_narrow(), mobilenet_v2_full_narrow(),
-        gpt_narrow(), llama_narrow(), gpt_narrow_muon(), gpt_narrow_sgd(), parabola_clipped()}) {
+        gpt_narrow(), llama_narrow(), gpt_narrow_muon(), gpt_narrow_sgd(), gpt_context(),
+        llama_context(), parabola_clipped()}) {
     if (narrow.name == name) return narrow;
   }
   return workloads::find_workload(name);
@@ -48,7 +49,9 @@ inline const DataSet& data_of(const std::string& workload) {
   static const DataSet curve = workloads::make_curve();
   static const DataSet shapes = workloads::make_shapes(20, workloads::Split::Train, 512);
   static const DataSet pairs = workloads::make_pairs(workloads::Split::Train, 512, 8);
+  static const DataSet longer = workloads::make_pairs(workloads::Split::Train, 512, 24);
   if (workload.starts_with("parabola")) return curve;
+  if (workload.ends_with("_context")) return longer;
   return is_language(workload) ? pairs : shapes;
 }
 

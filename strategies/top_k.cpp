@@ -8,8 +8,9 @@
 // With all elements (share 1) the rest is zero. Each of n workers sends 8 k (n - 1) bytes for a
 // gradient: values and indices. After sharded a worker applies its share of the sum. After
 // parameter_server a worker pushes its selection, 8 k bytes, and the server adds up in the order of
-// the workers.
-// Source: Stich, Cordonnier, Jaggi 2018, arXiv 1809.07599 (top-k with memory).
+// the workers. After diloco the selection is of each outer gradient (SparseLoCo).
+// Source: Stich, Cordonnier, Jaggi 2018, arXiv 1809.07599 (top-k with memory);
+// of outer gradients: Sarfi et al. 2025, arXiv 2508.15706.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -20,6 +21,7 @@
 #include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
 #include "kernels/graph/listed_types.h"
+#include "kernels/graph/period.h"
 #include "strategies/gradient_sums.h"
 #include "strategies/shares.h"
 #include "strategies/strategy.h"
@@ -65,7 +67,7 @@ class TopK {
 
  private:
   Builder& at(const Node& node) {
-    return builder_.at(node.place).in(Phase::Update).layer(node.layer);
+    return builder_.at(node.place).in(Phase::Update).layer(node.layer).only(period_of(node));
   }
   std::int64_t count_of(const Node& sum) const { return selected_of(sum.outputs[0], share_); }
   Value select(const GradientSum& sum, Value gradient);
@@ -85,12 +87,7 @@ class TopK {
 /// Selects from a worker's gradient plus the error it has left out so far.
 Value TopK::select(const GradientSum& sum, Value gradient) {
   const Node& node = source_.graph.node(sum.node);
-  Variable slot = source_.graph.variable(sum.parameter);
-  slot.kind = VariableKind::Slot;
-  slot.name += ".top_k_error";
-  slot.type = node.outputs[0];
-  slot.initializer = {};
-  slot.part_of.reset();
+  Variable slot = slot_of(source_, sum, ".top_k_error", node.outputs[0]);
   slot.place = source_.graph.node(gradient.node).place;
   const VariableId error = result_.graph.add(slot);
 
@@ -163,7 +160,7 @@ Step top_k(const Step& step, const StrategyOptions& options) {
 extern constinit const Strategy kTopK = {
     .name = "top_k",
     .term = "top-k sparsification with error feedback",
-    .summary = "behind all_reduce or servers: gradients as their largest elements",
+    .summary = "behind all_reduce, diloco or servers: gradients as their largest elements",
     .colour = "#BB33DD",
     .workers = WorkersAre::ThoseOfPrevious,
     .exchange = Exchange::Compressed,

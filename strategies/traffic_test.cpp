@@ -22,7 +22,7 @@ struct Case {
   std::int64_t stages = 1;
   OptionValues options = {};
   std::int64_t shards = 1;
-  const char* workload = "resnet9_narrow";
+  std::string workload = "resnet9_narrow";
 };
 
 constexpr std::int64_t kSteps = 3;
@@ -50,6 +50,29 @@ std::int64_t parameter_bytes(Trial& run) {
 
 Place worker(int replica) { return {.replica = replica, .stage = 0, .role = Role::Worker}; }
 
+TEST(TrafficBetween, NamesWhoSumsWithWhomAndCountsAllCollectives) {
+  StrategyOptions options;
+  options.replicas = options.stages = options.shards = 2;
+  const Step step = apply(find_strategies("all_reduce+model_parallel+tensor_parallel"),
+                          training_of("gpt_narrow", 8, kSteps), options);
+  const Graph graph = partitioned(step, Binding{}).front().graph;
+  std::map<std::string, CollectiveTraffic> parts = traffic_between(graph);
+  std::vector<std::string> names;
+  std::int64_t sent = 0;
+  for (const auto& [name, part] : parts) {
+    names.push_back(name);
+    sent += part.sent;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"replicas", "shards", "stages and shards"}));
+  // The norm of the gradients of each replica: a ring of four sends one number six times.
+  EXPECT_EQ(parts["stages and shards"].collectives, 2);
+  EXPECT_EQ(parts["stages and shards"].sent, 2 * 6 * 4);
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::Copy) sent += graph.type({node.inputs[0]}).bytes();
+  }
+  EXPECT_EQ(sent, bytes_sent(graph, 1));
+}
+
 class Traffic : public testing::TestWithParam<Case> {};
 
 TEST_P(Traffic, CountedEqualsComputedAtEveryPlace) {
@@ -73,6 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"all_reduce", 4, 1, {{"all_reduce", "double_tree"}}},
         Case{"all_reduce", 4, 1, {{"all_reduce", "torus"}}},
         Case{"all_reduce", 4, 1, {{"all_reduce", "torus"}, {"torus", "1x4"}}},
+        Case{"all_reduce+quantized", 3}, Case{"diloco+quantized", 2, 1, {{"bits", 4}}},
         Case{"all_reduce+bf16_compress", 3},
         Case{"all_reduce+bf16_compress", 5, 1, {{"all_reduce", "hierarchical_copy"}}},
         Case{"all_reduce+bf16_compress", 4, 1, {{"all_reduce", "torus"}}}, Case{"sharded", 2},
@@ -101,7 +125,10 @@ INSTANTIATE_TEST_SUITE_P(
              2,
              {{"microbatches", 2}, {"sequence_parallel", "yes"}},
              2,
-             "gpt_narrow"}),
+             "gpt_narrow"},
+        Case{"context_parallel", 1, 1, {}, 3, "gpt_context"},
+        Case{"context_parallel", 1, 1, {{"context_exchange", "ulysses"}}, 4, "gpt_context"},
+        Case{"all_reduce+context_parallel", 2, 1, {{"microbatches", 2}}, 2, "gpt_context"}),
     [](const auto& test) {
       std::string options;
       for (const auto& [name, value] : test.param.options) options += "_" + to_text(value);
@@ -123,6 +150,36 @@ TEST(TrafficFormula, RingMovesTwoTimesNMinusOneOverNOfTheGradient) {
                   static_cast<double>(kSteps * 2 * (n - 1) * m) / n, 2.0 * 4 * n * kSteps);
     }
     EXPECT_EQ(sent, kSteps * 2 * (n - 1) * m);
+  }
+}
+
+/// Per shard and layer: ring 3 (c - 1) blocks of keys and values, ulysses 8 (c - 1) / c of the
+/// shard's activations; besides, the gradients' sum and, from the first shard, others' tokens.
+TEST(TrafficFormula, ContextParallelSendsKeysAndValuesOrHeads) {
+  constexpr std::int64_t kTokens = kBatch * 24, kWidth = 24, kLayers = 2;
+  for (const std::int64_t c : {2, 3, 4}) {
+    for (const char* exchange : {"ring", "ulysses"}) {
+      Trial run = run_case(
+          {"context_parallel", 1, 1, {{"context_exchange", exchange}}, c, "llama_context"});
+      const std::int64_t share = kTokens / c * kWidth * 4;  // bytes of a shard's activations
+      const std::int64_t exchanged = std::string(exchange) == "ring"
+                                         ? kLayers * 3 * (c - 1) * 2 * share
+                                         : kLayers * 8 * (c - 1) * share / c;
+      std::int64_t sent = 0;
+      for (int s = 0; s < c; ++s) {
+        sent += run.counted().at({.replica = 0, .stage = 0, .shard = s}).sent;
+      }
+      const std::int64_t tokens = (c - 1) * 2 * kTokens / c * 4;
+      EXPECT_EQ(sent, kSteps * (c * exchanged + 2 * (c - 1) * parameter_bytes(run) + tokens))
+          << exchange << c;
+      const std::int64_t last = run.counted().at({.shard = static_cast<int>(c) - 1}).sent;
+      EXPECT_NEAR(static_cast<double>(last),
+                  static_cast<double>(kSteps * exchanged) +
+                      static_cast<double>(kSteps * 2 * (c - 1) * parameter_bytes(run)) /
+                          static_cast<double>(c),
+                  static_cast<double>(2 * 4 * c * kSteps))
+          << exchange << c;
+    }
   }
 }
 

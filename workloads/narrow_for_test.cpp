@@ -14,14 +14,20 @@ namespace {
 constexpr workloads::Resnet9Size kResnet9{.normalization_group = 4};
 constexpr workloads::Airbench94Size kAirbench94{.widths = {32, 64, 64}, .normalization_group = 32};
 constexpr workloads::MobileNetV2Size kMobileNetV2{.narrower = 4, .normalization_group = 8};
+
+struct Sequences {
+  std::int64_t heads = 3;
+  std::int64_t context = 8;
+};
+
 workloads::Workload narrow_gpt(std::string_view name, const std::string& block,
-                               const std::string& optimizer) {
+                               const std::string& optimizer, const Sequences& sequences = {}) {
   workloads::Workload narrow = workloads::gpt_thin();
   narrow.name = name;
   narrow.options = {{&workloads::kLayers, 2},
                     {&workloads::kWidth, 24},
-                    {&workloads::kHeads, 3},
-                    {&workloads::kContext, 8},
+                    {&workloads::kHeads, sequences.heads},
+                    {&workloads::kContext, sequences.context},
                     {&workloads::kVocabulary, 16},
                     {&workloads::kBlock, block},
                     {&workloads::kOptimizer, optimizer}};
@@ -34,6 +40,12 @@ workloads::Workload gpt_narrow() { return narrow_gpt("gpt_narrow", "gpt", "adamw
 workloads::Workload llama_narrow() { return narrow_gpt("llama_narrow", "llama", "adamw"); }
 workloads::Workload gpt_narrow_muon() { return narrow_gpt("gpt_narrow_muon", "gpt", "muon"); }
 workloads::Workload gpt_narrow_sgd() { return narrow_gpt("gpt_narrow_sgd", "gpt", "sgd"); }
+workloads::Workload gpt_context() {
+  return narrow_gpt("gpt_context", "gpt", "adamw", {.heads = 12, .context = 24});
+}
+workloads::Workload llama_context() {
+  return narrow_gpt("llama_context", "llama", "sgd", {.heads = 12, .context = 24});
+}
 
 workloads::Workload parabola_clipped() {
   workloads::Workload clipped = workloads::parabola();

@@ -16,6 +16,8 @@ workloads::Workload gpt_narrow();    ///< sequences of 8 tokens, 16 symbols
 workloads::Workload llama_narrow();  ///< the same, with Llama's blocks
 workloads::Workload gpt_narrow_muon();
 workloads::Workload gpt_narrow_sgd();    ///< without clipping: a wrong scale of gradients shows
+workloads::Workload gpt_context();       ///< sequences of 24 tokens, 12 heads
+workloads::Workload llama_context();     ///< the same with Llama's blocks, without clipping
 workloads::Workload parabola_clipped();  ///< every step's gradients are clipped
 
 }  // namespace regatta::testing_support

@@ -133,6 +133,10 @@ void show_part(std::ostream& out, const Graph& graph, const std::string& title) 
   out << to_text(graph);
   out << fmt::format("# {}{} nodes, {} variables\n", title, graph.nodes().size(),
                      graph.variables().size());
+  for (const auto& [between, part] : traffic_between(graph)) {
+    out << fmt::format("# {} collectives between {} send {} bytes\n", part.collectives, between,
+                       part.sent);
+  }
   const std::int64_t steps = steps_with_all_exchanges(graph);
   const std::map<Place, std::int64_t> most = most_sent_in_a_step(graph, steps);
   for (const auto& [place, traffic] : traffic(graph, steps)) {

@@ -81,8 +81,10 @@ class Row {
   }
   void add(const std::string& column, const std::vector<record::SumRecord>& sums) {
     std::vector<std::string> texts;
-    for (const auto& [algorithm, torus, members, bytes] : sums) {
-      texts.push_back(fmt::format("{}={}{}", bytes, algorithm, torus ? " " + *torus : ""));
+    for (const record::SumRecord& sum : sums) {
+      texts.push_back(fmt::format("{}={}{}{}", sum.bytes, sum.algorithm,
+                                  sum.torus ? " " + *sum.torus : "",
+                                  sum.between ? " between " + *sum.between : ""));
     }
     add_text(column, fmt::format("{}", fmt::join(texts, "; ")));
   }

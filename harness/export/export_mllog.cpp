@@ -137,11 +137,7 @@ std::int64_t shards_of(const record::Cell& cell) {
   if (const std::int64_t given = count_of(cell, strategies::kShardCount); given > 0) return given;
   try {
     const auto strategies = strategies::find_strategies(cell.strategy);
-    const bool has_shards =
-        std::any_of(strategies.begin(), strategies.end(), [](const strategies::Strategy* each) {
-          return each->workers == strategies::WorkersAre::Shards;
-        });
-    return has_shards ? cell.stages : 1;
+    return any_has(strategies, strategies::WorkersAre::Shards) ? cell.stages : 1;
   } catch (const RunError&) {  // unknown to this program
     return 1;
   }

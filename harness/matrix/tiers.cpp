@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kernels/base/names.h"
 #include "strategies/strategy.h"
+#include "workloads/shared_options.h"
+#include "workloads/workload.h"
 
 namespace regatta::matrix {
 namespace {
@@ -12,8 +16,8 @@ namespace {
 /// A tier of races of `single` and every strategy with several workers.
 struct Races {
   int seeds = 1;
-  std::vector<const char*> races;  ///< as TOML: a workload, and other settings of its cells
-  const char* workers = "2";       ///< as TOML
+  std::vector<std::string> workloads;
+  const char* workers = "2";  ///< as TOML
 };
 
 struct Tier {
@@ -122,13 +126,13 @@ strategy = ["all_reduce+powersgd", "all_reduce+bf16_compress"]
 workers = 2
 )";
 
-/// Lists the strategies. The last are those that cannot win or take long, because a matrix with a
-/// time limit may leave out the last.
-std::string parallel_strategies() {
+/// Lists the strategies that train all workloads, or only sequences. The last are those that cannot
+/// win or take long, because a matrix with a time limit may leave out the last.
+std::string parallel_strategies(strategies::Trains trains) {
   std::vector<std::string> names, last;
   for (const strategies::Strategy* strategy : strategies::all_strategies()) {
-    if (strategy->workers == strategies::WorkersAre::Replicas ||
-        strategies::share_a_replica(strategy->workers)) {
+    if (strategy->trains == trains && (strategy->workers == strategies::WorkersAre::Replicas ||
+                                       strategies::share_a_replica(strategy->workers))) {
       const bool is_last = strategy->exchange == strategies::Exchange::Nothing ||
                            (strategy->exchange == strategies::Exchange::Asynchronous &&
                             strategy->processes == strategies::Processes::WithServers);
@@ -141,27 +145,37 @@ std::string parallel_strategies() {
 
 std::string matrix_of(const Races& tier) {
   std::string matrix = fmt::format("seeds = {}\n", tier.seeds);
-  for (const char* race : tier.races) {
-    matrix += fmt::format("[[race]]\n{}\nstrategy = \"single\"\n", race);
-  }
-  for (const char* race : tier.races) {
-    matrix += fmt::format("[[race]]\n{}\nstrategy = {}\nworkers = {}\n", race,
-                          parallel_strategies(), tier.workers);
-  }
+  const auto add = [&](const std::vector<std::string>& workloads, const std::string& others) {
+    matrix +=
+        fmt::format("[[race]]\nworkload = [\"{}\"]\n{}\n", fmt::join(workloads, "\", \""), others);
+  };
+  const auto parallel = [&](strategies::Trains trains) {
+    return fmt::format("strategy = {}\nworkers = {}", parallel_strategies(trains), tier.workers);
+  };
+  add(tier.workloads, "strategy = \"single\"");
+  add(tier.workloads, parallel(strategies::Trains::All));
+  std::vector<std::string> of_sequences = tier.workloads;
+  std::erase_if(of_sequences, [](const std::string& name) {
+    const auto& options = workloads::find_workload(name).options;
+    return std::none_of(options.begin(), options.end(), [](const workloads::WorkloadOption& each) {
+      return each.option == &workloads::kContext;
+    });
+  });
+  add(of_sequences, parallel(strategies::Trains::Sequences));
   return matrix;
 }
 
 const std::vector<Tier>& tiers() {
   static const std::vector<Tier> tiers = {
       {"quick", "a first look: small workloads, every strategy",
-       matrix_of({5, {R"(workload = ["parabola", "gpt_tiny"])"}, "2"}) + kCompressed},
+       matrix_of({5, {"parabola", "gpt_tiny"}, "2"}) + kCompressed},
       {"claims", "what textbooks say of the strategies, put to the test", kClaims},
       {"standard", "a language model and two networks of images, every strategy",
-       matrix_of({5, {R"(workload = ["gpt_thin", "airbench94", "mobilenet_v2"])"}, "2"})},
+       matrix_of({5, {"gpt_thin", "airbench94", "mobilenet_v2"}, "2"})},
       {"full", "complete recipes, with 2 and 4 workers",
        matrix_of({10,
-                  {R"(workload = ["parabola", "gpt_tiny", "resnet9_thin", "gpt_thin", )"
-                   R"("airbench94", "resnet9", "mobilenet_v2_full"])"},
+                  {"parabola", "gpt_tiny", "resnet9_thin", "gpt_thin", "airbench94", "resnet9",
+                   "mobilenet_v2_full"},
                   "[2, 4]"})},
   };
   return tiers;

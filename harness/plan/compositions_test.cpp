@@ -33,11 +33,24 @@ struct Pair {
 
   std::string name() const { return std::string(first->name) + "+" + std::string(second->name); }
   bool has(strategies::WorkersAre workers) const {
-    return first->workers == workers || second->workers == workers;
+    return strategies::any_has(std::vector{first, second}, workers);
   }
   std::int64_t replicas() const { return has(strategies::WorkersAre::Replicas) ? 2 : 1; }
   std::int64_t stages() const { return has(strategies::WorkersAre::Stages) ? 2 : 1; }
   std::int64_t shards() const { return has(strategies::WorkersAre::Shards) ? 2 : 1; }
+  bool needs_sequences() const {
+    return first->trains == strategies::Trains::Sequences ||
+           second->trains == strategies::Trains::Sequences;
+  }
+  /// The case of a test, of few steps.
+  testing_support::Case to_case() const {
+    return {.workload = needs_sequences() ? "gpt_narrow" : "parabola",
+            .strategy = name(),
+            .replicas = replicas(),
+            .stages = stages(),
+            .shards = shards(),
+            .global_batch = needs_sequences() ? 12 : 50};
+  }
   bool is_synchronous() const {
     return strategies::exchange_of(std::vector{first, second}) == strategies::Exchange::Synchronous;
   }
@@ -54,7 +67,7 @@ std::vector<Pair> pairs() {
 
 RaceRequest request_of(const Pair& pair) {
   RaceRequest request;
-  request.workload = "parabola";
+  request.workload = pair.needs_sequences() ? "gpt_tiny" : "parabola";
   request.strategy = pair.name();
   request.workers = pair.replicas() * pair.stages() * pair.shards();
   if (pair.replicas() > 1 && pair.stages() > 1) request.stages = pair.stages();
@@ -94,12 +107,7 @@ TEST(Compositions, OfSynchronousStrategiesFollowSingle) {
   for (const Pair& pair : pairs()) {
     if (!runs(pair) || !pair.is_synchronous()) continue;
     SCOPED_TRACE(pair.name());
-    const testing_support::Case test{.workload = "parabola",
-                                     .strategy = pair.name(),
-                                     .replicas = pair.replicas(),
-                                     .stages = pair.stages(),
-                                     .shards = pair.shards(),
-                                     .global_batch = 50};
+    const testing_support::Case test = pair.to_case();
     const testing_support::Deviation found =
         testing_support::deviation_from_single(test, testing_support::result_of(test));
     EXPECT_LT(found.losses, testing_support::bounds_of(test).losses);
@@ -130,13 +138,8 @@ TEST(Compositions, OfOthersTrain) {
   for (const Pair& pair : pairs()) {
     if (!runs(pair) || pair.is_synchronous()) continue;
     SCOPED_TRACE(pair.name());
-    const testing_support::Case test{.workload = "parabola",
-                                     .strategy = pair.name(),
-                                     .replicas = pair.replicas(),
-                                     .stages = pair.stages(),
-                                     .shards = pair.shards(),
-                                     .global_batch = 50,
-                                     .steps = 400};
+    testing_support::Case test = pair.to_case();
+    test.steps = pair.needs_sequences() ? 40 : 400;
     testing_support::Trial run(testing_support::step_of(test),
                                testing_support::data_of(test.workload),
                                testing_support::options_of(test));

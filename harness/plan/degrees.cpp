@@ -24,13 +24,10 @@ struct Degrees {
 };
 
 Degrees degrees_of(const std::vector<const strategies::Strategy*>& strategies) {
-  const auto have = [&](strategies::WorkersAre workers) {
-    return std::any_of(strategies.begin(), strategies.end(),
-                       [=](const strategies::Strategy* each) { return each->workers == workers; });
-  };
-  return {.replicas = have(strategies::WorkersAre::Replicas),
-          .stages = have(strategies::WorkersAre::Stages),
-          .shards = have(strategies::WorkersAre::Shards)};
+  using enum strategies::WorkersAre;
+  return {.replicas = any_has(strategies, Replicas),
+          .stages = any_has(strategies, Stages),
+          .shards = any_has(strategies, Shards)};
 }
 
 void check_workers(const RaceRequest& request, const Placement& placement, const Degrees& degrees) {
@@ -71,26 +68,40 @@ void check_workers(const RaceRequest& request, const Placement& placement, const
   }
 }
 
+/// Returns the first degrees that fit, such as `--stages 2 --shards 4, --stages 4 --shards 2`.
+std::string degrees_that_fit(std::int64_t workers, const Degrees& degrees) {
+  constexpr int kMost = 6;
+  std::vector<std::string> all;
+  for (std::int64_t stages = 1; stages <= workers; ++stages) {
+    for (std::int64_t shards = 1; shards <= workers / stages; ++shards) {
+      if ((stages > 1) != degrees.stages || (shards > 1) != degrees.shards) continue;
+      const std::int64_t parts = stages * shards;
+      if (degrees.replicas ? workers % parts != 0 : workers != parts) continue;
+      std::vector<std::string> flags;
+      if (degrees.stages) flags.push_back(fmt::format("--stages {}", stages));
+      if (degrees.shards) flags.push_back(fmt::format("--shards {}", shards));
+      if (std::ssize(all) < kMost) all.push_back(fmt::format("{}", fmt::join(flags, " ")));
+    }
+  }
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
 /// The error for degrees whose product is not the number of workers.
 RunError wrong_degrees(const RaceRequest& request, const Degrees& degrees) {
-  std::string parts, flags, example;
+  std::string parts;
   for (const auto& [has_flag, name] :
-       {std::pair(degrees.stages, "stages"), std::pair(degrees.shards, "shards")}) {
-    if (!has_flag) continue;
-    parts += (parts.empty() ? "--" : " of --") + std::string(name) + ' ' + name;
-    flags += (flags.empty() ? "--" : " and --") + std::string(name);
-    example += " --" + std::string(name) + " 2";
+       {std::pair(degrees.replicas, "replicas"), std::pair(degrees.stages, "stages"),
+        std::pair(degrees.shards, "shards")}) {
+    if (has_flag) parts += (parts.empty() ? "" : " x ") + std::string(name);
   }
-  const bool one = !(degrees.stages && degrees.shards);
+  std::string fit = degrees_that_fit(request.workers, degrees);
+  if (fit.empty()) {
+    const std::int64_t workers = 1 << degrees.count();
+    fit = fmt::format("--workers {} {}", workers, degrees_that_fit(workers, degrees));
+  }
   return {ErrorKind::Usage,
-          fmt::format("strategy '{}' deals {} workers to {}{} each; fix: give {} {}, such as "
-                      "--workers {}{}",
-                      request.strategy, request.workers, degrees.replicas ? "replicas of " : "",
-                      parts, flags,
-                      one                ? "a divisor of the workers"
-                      : degrees.replicas ? "whose product divides the workers"
-                                         : "whose product is the workers",
-                      1 << degrees.count(), example)};
+          fmt::format("strategy '{}' deals {} workers to {}; fix: give one of: {}",
+                      request.strategy, request.workers, parts, fit)};
 }
 
 }  // namespace

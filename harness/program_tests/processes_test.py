@@ -65,6 +65,8 @@ class Processes(unittest.TestCase):
         for strategy, processes in ((("all_reduce",), 2), (("sharded", "--shard", "parameters"), 3),
                                     (("parameter_server", "--servers", "2"), 2),
                                     (("pipeline",), 2), (("tensor_parallel",), 3),
+                                    (("context_parallel",), 2), (("context_parallel",), 4),
+                                    (("all_reduce+context_parallel", "--shards", "2"), 4),
                                     (("pipeline+tensor_parallel", "--shards", "2"), 4)):
             with self.subTest(strategy=strategy):
                 ours = record_of(*cell, "--strategy", *strategy, "--workers", str(processes),
@@ -81,7 +83,7 @@ class Processes(unittest.TestCase):
             done = regatta("run", *cell, "--processes", "2", "--out", str(folder))
             with self.subTest(strategy=listed["name"]):
                 if done.returncode != 0:
-                    self.assertRegex(done.stderr, "runs in one process|runs on one worker")
+                    self.assertRegex(done.stderr, "runs in one process|runs on one worker|divides sequences")
                     continue
                 several = records_in(folder)[0]
                 self.assertEqual(several["evaluations"][-1]["examples"], 200 * 50)

@@ -19,8 +19,8 @@ from fault_support import (CELLS, EVERYBODY_IS_NEEDED, LONG, PLACED, THIN, VALID
                            Outcome, at_once, places_of, start, victim_of)
 from proc_support import is_alive
 from run_support import END_LIMIT_S, Run, path_to_wrapped_mpirun
-from test_support import (LEFT_LIMIT_S, PARABOLA, fresh_folder, record_of, records_in, regatta,
-                          run_tests, soon)
+from test_support import (LEFT_LIMIT_S, PARABOLA, REGATTA, environment_of_its_own, fresh_folder,
+                          record_of, records_in, regatta, run_tests, soon)
 
 STOP_S = 15
 SILENCE_S = 5  # until a rank counts as lost
@@ -128,6 +128,20 @@ class ClearedUp(Fault):
         for number, run in at_once(end_by, (signal.SIGINT, signal.SIGKILL)):
             with self.subTest(signal=number):
                 self.assertEqual((run.launcher.returncode, run.left()), (-number, []))
+
+    def test_when_the_launcher_is_killed_before_there_are_ranks(self) -> None:
+        for delay_s in (0.0, 0.0, 0.003, 0.01, 0.03):  # after its first temporary file
+            scratch = fresh_folder()
+            with environment_of_its_own() as variables, open(os.devnull, "w") as nowhere:
+                launcher = subprocess.Popen(
+                    [REGATTA, "run", *PARABOLA_OF_A_SECOND, "--out", str(fresh_folder())],
+                    stdout=nowhere, stderr=nowhere, env=variables | {"TMPDIR": str(scratch)})
+                while not list(scratch.iterdir()) and launcher.poll() is None:
+                    pass
+                time.sleep(delay_s)
+                launcher.kill()
+                self.assertEqual(launcher.wait(), -signal.SIGKILL)
+            self.assertTrue(soon(lambda: not list(scratch.iterdir()), LEFT_LIMIT_S), delay_s)
 
     def test_when_mpirun_is_killed_beside_a_rank_that_is_stopped(self) -> None:
         run = start("all_reduce", *LONG)

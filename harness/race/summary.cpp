@@ -126,6 +126,8 @@ std::vector<record::SumRecord> all_reduces_of(const std::vector<Step>& parts) {
           .algorithm = std::string(is_torus(shape.algorithm) ? kTorus : shape.algorithm),
           .torus = torus_text(shape),
           .members = shape.members,
+          .between = node.attributes.has("between") ? std::optional(node.attributes.text("between"))
+                                                    : std::nullopt,
           .bytes = shape.elements * shape.element_bytes};
     }
   }

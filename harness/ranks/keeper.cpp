@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -22,8 +24,7 @@ namespace fs = std::filesystem;
 constexpr char kVariable[] = "REGATTA_KEEPER";
 constexpr char kMemory[] = "/dev/shm";  // Open MPI's folder of memory shared by ranks
 constexpr char kFolderName[] = "regatta-XXXXXX";
-constexpr char kInOrder = '.';
-constexpr int kMpirun = 3;  ///< file descriptor
+constexpr char kInOrder[] = ".";  ///< the last line that a keeper reads
 constexpr std::chrono::seconds kOrderlyEnd{1};
 constexpr int kTries = 50;  // an ending process may still create a file
 constexpr std::chrono::milliseconds kBetweenTries{20};
@@ -44,26 +45,52 @@ void remove_folders(const std::vector<std::string>& folders) {
   }
 }
 
-/// Waits for the coordinator. False: it was killed.
-bool await_end_in_order() {
-  char word = 0;
-  ssize_t got;
-  do {
-    got = read(STDIN_FILENO, &word, 1);
-  } while (got < 0 && errno == EINTR);
-  return got == 1 && word == kInOrder;
+/// The lines of the coordinator: folders, mpirun's process id, and kInOrder.
+struct Told {
+  std::vector<std::string> folders;
+  std::optional<ProcessHandle> mpirun;
+  bool is_in_order = false;
+
+  void take(const std::string& line) {
+    if (line.starts_with('/')) {
+      folders.push_back(line);
+    } else if (line == kInOrder) {
+      is_in_order = true;
+    } else {
+      mpirun_id = std::atoi(line.c_str());
+      mpirun.emplace(mpirun_id);
+    }
+  }
+
+  pid_t mpirun_id = 0;
+};
+
+/// Reads until the coordinator has ended.
+Told listen() {
+  Told told;
+  std::string line;
+  for (;;) {
+    char letter = 0;
+    const ssize_t got = read(STDIN_FILENO, &letter, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got != 1) return told;
+    if (letter != '\n') {
+      line += letter;
+      continue;
+    }
+    told.take(std::exchange(line, ""));
+  }
 }
 
-void end_run(pid_t mpirun, const std::string& mark) {
-  const ProcessHandle handle = ProcessHandle::of_descriptor(kMpirun);
-  if (!handle.ends_within(std::chrono::milliseconds(0))) {
-    const std::vector<ProcessHandle> ranks = handles_of(children_of(mpirun));
-    handle.send(SIGTERM);
-    handle.send(SIGCONT);
-    if (!handle.ends_within(kKindness)) handle.send(SIGKILL);
+void end_run(const Told& told, const std::string& mark) {
+  if (told.mpirun && !told.mpirun->ends_within(std::chrono::milliseconds(0))) {
+    const std::vector<ProcessHandle> ranks = handles_of(children_of(told.mpirun_id));
+    told.mpirun->send(SIGTERM);
+    told.mpirun->send(SIGCONT);
+    if (!told.mpirun->ends_within(kKindness)) told.mpirun->send(SIGKILL);
     kill_all(ranks);
   }
-  kill_all(processes_with(mark));  // ranks that mpirun has left, and mpirun, if it still runs
+  if (!mark.empty()) kill_all(processes_with(mark));  // what mpirun has left, or mpirun itself
 }
 
 }  // namespace
@@ -84,13 +111,11 @@ RunFolders::RunFolders(Memory memory) {
 
 RunFolders::~RunFolders() { remove_folders(folders_); }
 
-Keeper::Keeper(pid_t mpirun, const std::string& mark, const std::vector<std::string>& folders) {
+Keeper::Keeper(const std::string& mark) {
   std::array<int, 2> ends{-1, -1};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return;
-  pipe_ = ends[1];
-  const ProcessHandle handle(mpirun);
-  std::vector<std::string> words = {"regatta-keeper", std::to_string(mpirun), mark};
-  words.insert(words.end(), folders.begin(), folders.end());
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
+  connection_ = ends[1];
+  std::vector<std::string> words = {"regatta-keeper", mark};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -104,8 +129,7 @@ Keeper::Keeper(pid_t mpirun, const std::string& mark, const std::vector<std::str
   posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, handle.descriptor(), kMpirun);
-  posix_spawn_file_actions_addclosefrom_np(&actions, kMpirun + 1);
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // not ended by Ctrl-C
@@ -119,15 +143,9 @@ Keeper::Keeper(pid_t mpirun, const std::string& mark, const std::vector<std::str
 }
 
 Keeper::~Keeper() {
-  if (pipe_ >= 0) {
-    struct sigaction ignore {
-    }, former{};
-    ignore.sa_handler = SIG_IGN;
-    sigaction(SIGPIPE, &ignore, &former);  // the keeper may have been killed
-    if (write(pipe_, &kInOrder, 1) < 0) errno = 0;
-    sigaction(SIGPIPE, &former, nullptr);
-    close(pipe_);
-  }
+  if (connection_ < 0) return;
+  tell(kInOrder);
+  close(connection_);
   if (process_ == 0) return;
   const ProcessHandle handle(process_);
   if (!handle.ends_within(kOrderlyEnd)) handle.send(SIGKILL);  // if it is stopped
@@ -135,14 +153,21 @@ Keeper::~Keeper() {
   }
 }
 
+void Keeper::tell(const std::string& line) {
+  if (connection_ < 0) return;
+  const std::string text = line + '\n';
+  const ssize_t sent = send(connection_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0) errno = 0;  // the keeper has been killed
+}
+
 bool is_keeper() { return std::getenv(kVariable) != nullptr; }
 
 int keep(const std::vector<std::string>& words) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
-  if (words.size() < 2) return 1;
-  if (await_end_in_order()) return 0;
-  end_run(std::atoi(words[0].c_str()), words[1]);
-  remove_folders({words.begin() + 2, words.end()});
+  const Told told = listen();
+  if (told.is_in_order) return 0;
+  end_run(told, words.empty() ? "" : words.front());
+  remove_folders(told.folders);
   return 0;
 }
 

@@ -4,8 +4,8 @@
 // and this machine's ranks, and removes the folders with their files. Open MPI leaves its session
 // folder and shared memory behind when mpirun is killed, and sometimes when it loses its ranks. The
 // keeper is a separate process of this program, so that it survives the coordinator. It waits until
-// a pipe closes whose other end only the coordinator holds. Called by: the launcher. Threads: used
-// from one thread.
+// a connection closes whose other end only the coordinator holds. Called by: the coordinator and
+// the launcher. Threads: used from one thread.
 #pragma once
 
 #include <filesystem>
@@ -42,17 +42,23 @@ class RunFolders {
 
 class Keeper {
  public:
-  /// Starts a keeper for mpirun, all processes with the entry `mark` in their environment, and the
-  /// folders. If no keeper can be started, the run goes on without one.
-  Keeper(pid_t mpirun, const std::string& mark, const std::vector<std::string>& folders);
+  /// Starts a keeper that ends all processes with the entry `mark` in their environment; empty:
+  /// none. If no keeper can be started, the run goes on without one.
+  explicit Keeper(const std::string& mark);
   /// Signals to the keeper that the run has ended normally, and waits until the keeper has ended.
   ~Keeper();
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
+  void remove(const std::string& folder) { tell(folder); }
+  /// Makes the keeper end mpirun kindly, before it kills what is left.
+  void end(pid_t mpirun) { tell(std::to_string(mpirun)); }
+
  private:
+  void tell(const std::string& line);
+
   pid_t process_ = 0;
-  int pipe_ = -1;
+  int connection_ = -1;
 };
 
 /// True in a process that was started as a keeper.

@@ -19,7 +19,6 @@
 #include <thread>
 
 #include "harness/ranks/control_protocol.h"
-#include "harness/ranks/keeper.h"
 #include "harness/ranks/local_processes.h"
 #include "harness/system/before_main.h"
 #include "harness/system/child.h"
@@ -217,6 +216,9 @@ class Launcher::Impl {
     if (options.start == Start::All) {
       make_folders(options);
       variables.insert(folders_->environment().begin(), folders_->environment().end());
+      mark_ = std::string(kRunIdVariable) + "=" + variables[kRunIdVariable];
+      keeper_ = options.keeper ? options.keeper : std::make_shared<Keeper>(mark_);
+      for (const std::string& folder : folders_->folders()) keeper_->remove(folder);
     }
     std::vector<std::string> environment = environment_with(variables);
     posix_spawn_file_actions_t actions;
@@ -242,12 +244,7 @@ class Launcher::Impl {
       throw RunError(ErrorKind::Unsupported, std::string("cannot start mpirun: ") +
                                                  std::strerror(error) + "; fix: " + kGetOpenMpi);
     }
-    if (options.start == Start::All) {
-      mark_ = std::string(kRunIdVariable) + "=" + variables[kRunIdVariable];
-      std::vector<std::string> folders = folders_->folders();
-      if (!options.sockets.empty()) folders.push_back(options.sockets);
-      keeper_ = std::make_unique<Keeper>(pid_, mark_, folders);
-    }
+    if (keeper_) keeper_->end(pid_);
     running_mpirun = pid_;
     for (int signal : kEndingSignals) {
       if (signal == SIGTERM && system::SlurmEndNotice::is_there()) continue;
@@ -303,7 +300,7 @@ class Launcher::Impl {
   bool killed_ = false;  ///< mpirun was killed, and may have left ranks
   std::string mark_;     ///< in the environment of mpirun and ranks
   std::optional<RunFolders> folders_;
-  std::unique_ptr<Keeper> keeper_;
+  std::shared_ptr<Keeper> keeper_;
   system::LinePipe output_;
   std::vector<std::ofstream> files_;
   DeathNotice notice_;  ///< used by the reader only

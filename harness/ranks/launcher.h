@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/ranks/keeper.h"
 #include "harness/ranks/local_processes.h"
 #include "harness/ranks/open_mpi.h"
 
@@ -38,7 +39,7 @@ struct LaunchOptions {
   OnDeath on_death = OnDeath::EndAll;
   Start start = Start::All;
   std::filesystem::path logs;
-  std::string sockets;  ///< a folder that is removed if this process is killed; empty: none
+  std::shared_ptr<Keeper> keeper;  ///< null: the launcher starts one for mpirun
   std::vector<std::string> arguments;  ///< arguments of ranks, without the program's name
   std::map<std::string, std::string> environment;  ///< added to this process's
 };

@@ -41,10 +41,13 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
       finished_reports_(parts_.size()),
       traces_(static_cast<int>(parts_.size())) {
   LaunchOptions& launch = options_.launch;
+  const bool starts_mpirun = launch.start == Start::All;
+  const std::string mark = std::string(kRunIdVariable) + "=" + options_.identity.run_id;
+  launch.keeper = std::make_shared<Keeper>(starts_mpirun ? mark : "");
   if (options_.listen.empty()) {
     sockets_.emplace();
+    launch.keeper->remove(sockets_->path());
     options_.listen = sockets_->listen();
-    launch.sockets = sockets_->path();
   }
   server_ = std::make_unique<ControlServer>(ControlServerOptions{.identity = options_.identity,
                                                                  .listen = options_.listen,

@@ -137,6 +137,7 @@ struct SumRecord {
   std::string algorithm;
   std::optional<std::string> torus;
   std::int64_t members = 1;
+  std::optional<std::string> between;
   std::int64_t bytes = 0;
 };
 
@@ -226,7 +227,7 @@ struct Round {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 14;  ///< version that is written; older ones can be read
+  static constexpr std::int64_t kSchema = 15;  ///< version that is written; older ones can be read
 
   std::string run_id;
   std::string timestamp;

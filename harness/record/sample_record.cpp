@@ -117,7 +117,11 @@ Record sample_record() {
                     .bytes_per_step_counted = 800'000,
                     .shard_imbalance = 1.25,
                     .all_reduces =
-                        {{.algorithm = "torus", .torus = "2x1", .members = 2, .bytes = 65'536}}},
+                        {{.algorithm = "torus",
+                          .torus = "2x1",
+                          .members = 2,
+                          .between = "replicas",
+                          .bytes = 65'536}}},
           .checksums = {.initial_weights = "0123456789abcdef",
                         .data_order = "fedcba9876543210",
                         .data = "00112233445566778899aabbccddeeff"},

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, quotient, sum of n inputs in order times a factor, concatenate, cast, copy.
+// add, scale, quotient, sum of n inputs in order times a factor, concatenate, take, put, cast,
+// copy.
 #include <cstring>
 #include <span>
 #include <vector>
 
 #include "kernels/cpu/elementwise.h"
+#include "kernels/graph/pieces.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
@@ -114,12 +116,36 @@ KernelPointer concatenate(const KernelRequest& request) {
   });
 }
 
+/// take or put.
+KernelPointer place(const KernelRequest& request) {
+  const std::vector<Tensor> inputs(request.inputs.begin(), request.inputs.end());
+  const Tensor y = request.outputs[0];
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) types.push_back(input.type);
+  const std::vector<CopiedRows> pieces = pieces_of(request.node, types, y.type);
+  const int parts = parts_for(request.threads, y.elements());
+  const std::int64_t bytes = y.type.bytes() / y.elements();
+  return make_kernel([=, is_covered = cover(pieces, y.type)](const StepContext&) {
+    if (!is_covered) std::memset(y.data, 0, static_cast<std::size_t>(y.type.bytes()));
+    for (const CopiedRows& piece : pieces) {
+      const char* from = inputs[piece.input].as<char>() + piece.from * bytes;
+      char* to = y.as<char>() + piece.to * bytes;
+      parallel_ranges(parts, piece.rows, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row) {
+          std::memcpy(to + row * piece.to_stride * bytes, from + row * piece.from_stride * bytes,
+                      static_cast<std::size_t>(piece.columns * bytes));
+        }
+      });
+    }
+  });
+}
+
 }  // namespace
 
 KernelRows arithmetic_kernels() {
-  return {{Op::Add, add},  {Op::Scale, scale}, {Op::Quotient, quotient},
-          {Op::Sum, sum},  {Op::Cast, cast},   {Op::Concatenate, concatenate},
-          {Op::Copy, copy}};
+  return {{Op::Add, add},    {Op::Scale, scale}, {Op::Quotient, quotient},
+          {Op::Sum, sum},    {Op::Cast, cast},   {Op::Concatenate, concatenate},
+          {Op::Take, place}, {Op::Put, place},   {Op::Copy, copy}};
 }
 
 }  // namespace regatta::cpu

@@ -97,6 +97,34 @@ TEST(Concatenate, LaysRowsOneAfterTheOther) {
   }
 }
 
+TEST(TakeAndPut, MoveRangesOfEachDimension) {
+  using Numbers = std::vector<std::int64_t>;
+  const Array a = random_array({3, 8, 5}, 1), b = random_array({3, 2, 5}, 2);
+  const Array c = random_array({3, 4, 5}, 3);
+  for (const std::int64_t axis : {0, 1, 2}) {
+    const OpCase take{
+        Op::Take, {{"axis", axis}, {"begins", Numbers{0, 2}}, {"length", 1}}, {a}, {}, "take"};
+    const OpCase put{
+        Op::Put, {{"axis", axis}, {"begins", Numbers{1}}, {"extent", 10}}, {a}, {}, "put"};
+    for (const OpCase& each : {take, put}) {
+      expect_agrees(each, {});
+      OpCase halved = each;
+      halved.inputs[0] = to_bf16(a);
+      expect_agrees(halved, {});
+    }
+  }
+  const OpCase parts{Op::Put,
+                     {{"axis", 1}, {"begins", Numbers{0, 1, 3, 5}}, {"extent", 7}},
+                     {b, c},
+                     {},
+                     "two ranges of each"};
+  expect_agrees(parts, {});
+  const Array y = run_op(reference_table(), parts, 1).outputs[0];
+  EXPECT_EQ(y.f32()[(7 + 1) * 5], b.f32()[(2 + 1) * 5]);
+  EXPECT_EQ(y.f32()[(7 + 6) * 5 + 4], c.f32()[(4 + 3) * 5 + 4]);
+  EXPECT_EQ(y.f32()[2 * 5], 0);
+}
+
 TEST(Translate, MovesReflectsAndMirrorsLikeTheReference) {
   const Array x = random_array({3, 7, 5, 3}, 1);
   for (const auto& [rows, columns] : {std::pair{0, 0}, std::pair{2, -3}, std::pair{-6, 4}}) {

@@ -3,8 +3,8 @@
 // Shared by attention.cpp and attention_backward.cpp: the heads of a batch of sequences. One thread
 // computes a head of a sequence at a time, so results do not depend on the number of threads. It
 // packs the head's operands as f32 panels, whatever their type; then blocks of queries meet blocks
-// of keys, and panels of keys after the last query are left out. Its scratch memory grows with the
-// context, not with its square.
+// of keys, and panels of keys after the last query are left out. Chunks of a part of the sequence
+// are packed each by itself. Its scratch memory grows with the context, not with its square.
 #pragma once
 
 #include <cmath>
@@ -12,35 +12,72 @@
 
 #include "kernels/cpu/panels.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/graph/chunks.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/scratch.h"
 
 namespace regatta::cpu::heads {
 
-/// Shapes: x [batch, tokens, 3, heads, channels], y [batch, tokens, heads, channels].
+/// Which keys of a chunk the queries of another one see.
+enum class Sight : std::uint8_t { None, Causal, All };
+
+/// Shapes: x [batch, tokens, 3, heads, channels], y [batch, tokens, heads, channels], and those of
+/// a block's keys and values [batch, tokens, 2, heads, channels].
 struct Shape {
-  Shape(const TensorType& x, std::int64_t head_count)
-      : batch(x.dim(0)),
-        tokens(x.dim(1)),
-        heads(head_count),
-        channels(x.dim(2) / (3 * head_count)) {}
-  std::int64_t batch, tokens, heads, channels;
+  /// `kv`: the type of a block's keys and values, or x.
+  Shape(const TensorType& x, const TensorType& kv, const Attributes& attributes)
+      : queries(chunks_of(attributes, "queries", x.dim(1))),
+        keys(chunks_of(attributes, "keys", kv.dim(1))),
+        batch(x.dim(0)),
+        tokens(queries.length),
+        heads(attributes.integer("heads")),
+        channels(x.dim(2) / (3 * heads)),
+        key_parts(kv.dim(2) / (heads * channels)) {}
+  Chunks queries, keys;
+  std::int64_t batch;
+  std::int64_t tokens;  ///< of a chunk
+  std::int64_t heads, channels;
+  std::int64_t key_parts;
 
   std::int64_t padded() const { return whole_panels(tokens); }
   std::int64_t columns() const { return whole_panels(channels); }
-  std::int64_t matrix() const { return padded() * columns(); }  ///< elements of a packed operand
+  /// Elements of a packed operand of one chunk.
+  std::int64_t matrix() const { return padded() * columns(); }
   float factor() const { return 1 / std::sqrt(static_cast<float>(channels)); }
 
-  /// Queries (part 0), keys (1) or values (2) of head `index` of all sequences' heads.
+  Sight sight(std::int64_t query_chunk, std::int64_t key_chunk) const {
+    const std::int64_t query = queries.number(query_chunk), key = keys.number(key_chunk);
+    return query == key ? Sight::Causal : query > key ? Sight::All : Sight::None;
+  }
+
+  /// A chunk's queries of head `index` of all sequences' heads.
   template <typename T>
-  RowsOf<T> in_x(T* x, std::int64_t index, std::int64_t part) const {
-    const std::int64_t first = index / heads * tokens * 3 + part;
-    return {x + (first * heads + index % heads) * channels, 3 * heads * channels, tokens, channels};
+  RowsOf<T> in_x(T* x, std::int64_t index, std::int64_t chunk) const {
+    return rows(x, index, chunk, {queries.count(), 3, 0});
   }
   template <typename T>
-  RowsOf<T> in_y(T* y, std::int64_t index) const {
-    const std::int64_t first = index / heads * tokens * heads + index % heads;
-    return {y + first * channels, heads * channels, tokens, channels};
+  RowsOf<T> in_y(T* y, std::int64_t index, std::int64_t chunk) const {
+    return rows(y, index, chunk, {queries.count(), 1, 0});
+  }
+  /// A chunk's keys (part 0) or values (1).
+  template <typename T>
+  RowsOf<T> in_keys(T* kv, std::int64_t index, std::int64_t chunk, std::int64_t part) const {
+    return rows(kv, index, chunk, {keys.count(), key_parts, key_parts - 2 + part});
+  }
+  /// The index of a query's l.
+  std::int64_t log_at(std::int64_t index, std::int64_t chunk) const {
+    return (index * queries.count() + chunk) * tokens;
+  }
+
+ private:
+  struct Layout {
+    std::int64_t chunks, parts, part;
+  };
+  template <typename T>
+  RowsOf<T> rows(T* at, std::int64_t index, std::int64_t chunk, const Layout& layout) const {
+    const std::int64_t token = (index / heads * layout.chunks + chunk) * tokens;
+    const std::int64_t head = (token * layout.parts + layout.part) * heads + index % heads;
+    return {at + head * channels, layout.parts * heads * channels, tokens, channels};
   }
 };
 

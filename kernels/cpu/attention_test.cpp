@@ -62,6 +62,136 @@ TEST(AttentionBackward, AgreesWithTheReference) {
   }
 }
 
+/// A sequence of 2 `parts` chunks that `parts` places share: place i has chunks i and 2 parts - 1 -
+/// i.
+struct Ring {
+  Shape shape;
+  std::int64_t parts;
+
+  std::vector<std::int64_t> chunks(std::int64_t place) const {
+    return {place, 2 * parts - 1 - place};
+  }
+  std::int64_t length() const { return shape.tokens / (2 * parts); }
+  /// A place's tokens of x [B, S, ...], and of their channels those from `channel` on.
+  Array share(const Array& x, std::int64_t place, std::int64_t channel = 0) const {
+    std::vector<std::int64_t> begins = chunks(place);
+    for (std::int64_t& each : begins) each *= length();
+    const Array tokens =
+        run_op(reference_table(),
+               {Op::Take, {{"axis", 1}, {"begins", begins}, {"length", length()}}, {x}, {}, ""}, 1)
+            .outputs[0];
+    const std::int64_t left = tokens.type.dims.back() - channel;
+    return run_op(reference_table(),
+                  {Op::Take,
+                   {{"axis", 2}, {"begins", std::vector<std::int64_t>{channel}}, {"length", left}},
+                   {tokens},
+                   {},
+                   ""},
+                  1)
+        .outputs[0];
+  }
+  /// l of a place's tokens, of l [B, heads, S].
+  Array log_share(const Array& l, std::int64_t place) const {
+    std::vector<std::int64_t> begins = chunks(place);
+    for (std::int64_t& each : begins) each *= length();
+    return run_op(reference_table(),
+                  {Op::Take, {{"axis", 2}, {"begins", begins}, {"length", length()}}, {l}, {}, ""},
+                  1)
+        .outputs[0];
+  }
+  Attributes block(std::int64_t place, std::int64_t other) const {
+    return {{"heads", shape.heads}, {"queries", chunks(place)}, {"keys", chunks(other)}};
+  }
+};
+
+/// 2 to 4 places; chunks of one token, of less than a panel, of more and of whole blocks.
+const Ring kRings[] = {{{2, 4, 2, 8}, 2},    {{1, 42, 3, 33}, 3}, {{2, 16, 4, 16}, 4},
+                       {{1, 280, 1, 64}, 2}, {{1, 512, 2, 8}, 2}, {{1, 120, 2, 2}, 3}};
+
+void add_to(Array& sum, const Array& term) {
+  for (std::int64_t i = 0; i < sum.type.elements(); ++i) sum.f32()[i] += term.f32()[i];
+}
+
+/// Blocks of keys in the order of a ring give what attention over the whole sequence gives, at
+/// every position, and its gradient.
+void expect_whole(const Ring& ring, const Subject& subject, ElementType element) {
+  const auto as_element = [&](const Array& a) {
+    return element == ElementType::BF16 ? to_bf16(a) : a;
+  };
+  const bool halved = element == ElementType::BF16;
+  OpCase whole = backward(ring.shape, 1);  // dy, x, y, l
+  for (const std::size_t input : {0, 1}) {
+    Array& each = whole.inputs[input];
+    const Array rounded = to_bf16(each);
+    for (std::int64_t i = 0; halved && i < each.type.elements(); ++i) {
+      each.f32()[i] = rounded.at(i);
+    }
+  }
+  const std::vector<Array>& in = whole.inputs;
+  const OpResult forward =
+      run_op(reference_table(), {Op::Attention, {{"heads", ring.shape.heads}}, {in[1]}, {}, ""}, 1);
+  const Array dx = run_op(reference_table(), whole, 1).outputs[0];
+  const std::int64_t channels = ring.shape.heads * ring.shape.channels;
+  Bound bound = bound_of(ring.shape, 1);
+  bound.absolute *= static_cast<double>(ring.parts);
+  const Bound rounded = halved ? rounded_to_bf16(bound) : bound;
+  std::vector<Array> dkv;
+  for (std::int64_t i = 0; i < ring.parts; ++i) {
+    dkv.push_back(ring.share(dx, i, channels));
+    std::fill_n(dkv.back().f32(), dkv.back().type.elements(), 0.0F);
+  }
+  for (std::int64_t i = 0; i < ring.parts; ++i) {
+    const std::string what = name_of(ring.shape) + " of place " + std::to_string(i) + " of " +
+                             std::to_string(ring.parts) + subject.name;
+    const Array x = as_element(ring.share(in[1], i)), dy = as_element(ring.share(in[0], i));
+    const Array y = as_element(ring.share(in[2], i)), l = ring.log_share(in[3], i);
+    std::vector<Array> sums;
+    Array dq = ring.share(in[0], i);
+    std::fill_n(dq.f32(), dq.type.elements(), 0.0F);
+    for (std::int64_t step = 0; step < ring.parts; ++step) {
+      const std::int64_t j = (i + ring.parts - step) % ring.parts;
+      const Array kv = as_element(ring.share(in[1], j, channels));
+      OpCase block{Op::Attention, ring.block(i, j), {x, kv}, {}, ""};
+      block.inputs.insert(block.inputs.end(), sums.begin(), sums.end());
+      sums = subject.run(block, 1).outputs;
+      const OpResult terms =
+          subject.run({Op::AttentionBackward, ring.block(i, j), {dy, x, y, l, kv}, {}, ""}, 1);
+      add_to(dq, terms.outputs[0]);
+      add_to(dkv[static_cast<std::size_t>(j)], terms.outputs[1]);
+    }
+    expect_close(sums, {ring.share(forward.outputs[0], i), ring.log_share(forward.outputs[1], i)},
+                 bound, what);
+    Array of_queries =
+        run_op(reference_table(),
+               {Op::Take,
+                {{"axis", 2}, {"begins", std::vector<std::int64_t>{0}}, {"length", channels}},
+                {ring.share(dx, i)},
+                {},
+                ""},
+               1)
+            .outputs[0];
+    expect_close({dq}, {of_queries}, rounded, what + ", dq");
+  }
+  for (std::int64_t i = 0; i < ring.parts; ++i) {
+    expect_close({dkv[static_cast<std::size_t>(i)]}, {ring.share(dx, i, channels)}, rounded,
+                 name_of(ring.shape) + ", dkv" + subject.name);
+  }
+}
+
+TEST(AttentionOfBlocks, IsThatOfTheWholeSequenceAtEveryPosition) {
+  for (const Ring& ring : kRings) {
+    for (const Subject& subject : subjects()) {
+      expect_whole(ring, subject, ElementType::F32);
+      expect_whole(ring, subject, ElementType::BF16);
+    }
+    expect_whole(
+        ring,
+        {.name = " of the reference",
+         .run = [](const OpCase& op, std::int64_t) { return run_op(reference_table(), op, 1); }},
+        ElementType::F32);
+  }
+}
+
 // exp overflows beyond 88.
 TEST(Attention, HoldsScoresWhoseExponentialsOverflow) {
   constexpr Shape kShape{1, 100, 1, 8};

@@ -16,8 +16,8 @@ KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), attention
     convolution_kernels(), dense_kernels(), embedding_kernels(), fused_bias_kernels(),
     input_kernels(), layer_normalize_kernels(), lookahead_kernels(), loss_kernels(), muon_kernels(),
     normalize_kernels(), normalize_backward_kernels(), normalize_inference_kernels(),
-    orthogonalize_kernels(), pool_kernels(), quorum_kernels(), read_kernels(), selection_kernels(),
-    sgd_kernels(), softmax_part_kernels(), translate_kernels();
+    orthogonalize_kernels(), pool_kernels(), quantization_kernels(), quorum_kernels(),
+    read_kernels(), selection_kernels(), sgd_kernels(), softmax_part_kernels(), translate_kernels();
 }  // namespace cpu
 
 void add_cpu_kernels(KernelTable& table) {
@@ -43,6 +43,7 @@ void add_cpu_kernels(KernelTable& table) {
                           cpu::normalize_inference_kernels,
                           cpu::orthogonalize_kernels,
                           cpu::pool_kernels,
+                          cpu::quantization_kernels,
                           cpu::quorum_kernels,
                           cpu::read_kernels,
                           cpu::selection_kernels,

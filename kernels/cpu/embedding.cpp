@@ -12,6 +12,7 @@
 #include "kernels/cpu/element.h"
 #include "kernels/cpu/lanes.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/graph/chunks.h"
 #include "kernels/graph/collective.h"
 #include "kernels/runtime/kernel.h"
 
@@ -83,10 +84,12 @@ KernelPointer rotary(const KernelRequest& request) {
   const std::int64_t width = channels / attributes.integer("heads"), half = width / 2;
   const int parts = parts_for(request.threads, x.elements());
   const double sign = attributes.integer("back") != 0 ? -1 : 1;
+  const Chunks chunks = chunks_of(attributes, "chunks", length);
   std::vector<float> angles(static_cast<std::size_t>(length * width));  // as rotate() reads them
   for (std::int64_t k = 0; k < length * half; ++k) {
     const double power = -static_cast<double>(k % half) / static_cast<double>(half);
-    const double angle = static_cast<double>(k / half) * std::pow(attributes.real("base"), power);
+    const double angle =
+        static_cast<double>(chunks.position(k / half)) * std::pow(attributes.real("base"), power);
     float* const cosine = angles.data() + k / half * width + k % half;
     cosine[0] = static_cast<float>(std::cos(angle));
     cosine[half] = static_cast<float>(sign * std::sin(angle));

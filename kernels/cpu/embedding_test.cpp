@@ -108,5 +108,24 @@ TEST(Rotary, AgreesWithTheReferenceThereAndBack) {
   }
 }
 
+TEST(Rotary, OfChunksIsThatOfTheWholeSequence) {
+  using Numbers = std::vector<std::int64_t>;
+  const Array x = random_array({2, 20, 36}, 1);
+  const Attributes whole{{"heads", 3}, {"base", 100.0}, {"back", 0}};
+  Attributes part = whole;
+  part.set("chunks", Numbers{1, 3});
+  const auto tokens_of = [](const Array& from) {
+    const Attributes tokens{{"axis", 1}, {"begins", Numbers{5, 15}}, {"length", 5}};
+    return run_op(reference_table(), {Op::Take, tokens, {from}, {}, "take"}, 1).outputs[0];
+  };
+  const Array y = run_op(reference_table(), {Op::Rotary, whole, {x}, {}, "whole"}, 1).outputs[0];
+  const OpCase chunks{Op::Rotary, part, {tokens_of(x)}, {}, "two of four chunks"};
+  expect_agrees(chunks, {.absolute = 4e-7, .relative = 0x1p-23});
+  for (const Subject& subject : subjects()) {
+    expect_close(subject.run(chunks, 1).outputs, {tokens_of(y)}, {.absolute = 4e-7},
+                 chunks.name + subject.name);
+  }
+}
+
 }  // namespace
 }  // namespace regatta::cpu::test

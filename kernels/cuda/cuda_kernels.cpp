@@ -6,11 +6,12 @@ namespace regatta {
 namespace cuda {
 // each in the file of this name: ops/activation.cu, ...
 KernelRows activation_kernels(), adam_kernels(), arithmetic_kernels(), attention_kernels(),
-    average_kernels(), bias_kernels(), clip_kernels(), collective_kernels(), copy_kernels(),
-    dense_kernels(), embedding_kernels(), input_kernels(), layer_normalize_kernels(),
-    lookahead_kernels(), loss_kernels(), muon_kernels(), normalize_kernels(),
-    normalize_backward_kernels(), normalize_inference_kernels(), orthogonalize_kernels(),
-    pool_kernels(), read_kernels(), selection_kernels(), sgd_kernels(), softmax_part_kernels();
+    attention_backward_kernels(), average_kernels(), bias_kernels(), clip_kernels(),
+    collective_kernels(), copy_kernels(), dense_kernels(), embedding_kernels(), input_kernels(),
+    layer_normalize_kernels(), lookahead_kernels(), loss_kernels(), muon_kernels(),
+    normalize_kernels(), normalize_backward_kernels(), normalize_inference_kernels(),
+    orthogonalize_kernels(), pool_kernels(), quantization_kernels(), read_kernels(),
+    selection_kernels(), sgd_kernels(), softmax_part_kernels();
 }  // namespace cuda
 
 namespace {
@@ -31,6 +32,7 @@ void add_cuda_kernels(KernelTable& table, EngineRule engines) {
                           cuda::adam_kernels,
                           cuda::arithmetic_kernels,
                           cuda::attention_kernels,
+                          cuda::attention_backward_kernels,
                           cuda::average_kernels,
                           cuda::bias_kernels,
                           cuda::clip_kernels,
@@ -48,6 +50,7 @@ void add_cuda_kernels(KernelTable& table, EngineRule engines) {
                           cuda::normalize_inference_kernels,
                           cuda::orthogonalize_kernels,
                           cuda::pool_kernels,
+                          cuda::quantization_kernels,
                           cuda::read_kernels,
                           cuda::selection_kernels,
                           cuda::sgd_kernels,

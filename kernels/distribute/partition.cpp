@@ -90,9 +90,9 @@ class Partitioner {
     }
     for (const Node& node : step.graph.nodes()) {
       if (!is_collective(node.op)) continue;
-      auto& members = processes_of_group_[node.attributes.integer("group")];
-      members.resize(static_cast<std::size_t>(node.attributes.integer("members")));
-      members.at(static_cast<std::size_t>(node.member)) = binding.process_of(node.place);
+      auto& places = places_of_group_[node.attributes.integer("group")];
+      places.resize(static_cast<std::size_t>(node.attributes.integer("members")));
+      places.at(static_cast<std::size_t>(node.member)) = node.place;
     }
   }
 
@@ -163,10 +163,12 @@ class Partitioner {
       v = copier_.variable(v);
     }
     if (is_collective(node.op)) {
-      const auto& members = processes_of_group_.at(node.attributes.integer("group"));
-      const bool together =
-          std::all_of(members.begin(), members.end(), [&](auto p) { return p == process; });
-      if (!together) node.attributes.set("processes", members);
+      const std::vector<Place>& places = places_of_group_.at(node.attributes.integer("group"));
+      std::vector<std::int64_t> processes;
+      for (const Place& each : places) processes.push_back(binding_.process_of(each));
+      const auto here = std::count(processes.begin(), processes.end(), process);
+      if (here < std::ssize(processes)) node.attributes.set("processes", std::move(processes));
+      if (places.size() > 1) node.attributes.set("between", differences_between(places));
     }
     set_until(node.attributes, expiries_[static_cast<std::size_t>(id)]);
     if (is_collective(node.op)) share_with_members(node);
@@ -319,7 +321,7 @@ class Partitioner {
   std::map<std::pair<Value, Place>, std::size_t> message_of_;
   std::map<NodeId, std::set<std::size_t>> leaves_in_;
   SendsUnderWay under_way_;
-  std::map<std::int64_t, std::vector<std::int64_t>> processes_of_group_;
+  std::map<std::int64_t, std::vector<Place>> places_of_group_;
   std::map<std::int64_t, Attributes> attributes_of_group_;
   Copier copier_;  ///< maps each value and variable to the part of its process
   std::vector<Step> parts_;

@@ -66,6 +66,18 @@ TrafficByPlace traffic(const Graph& graph, std::int64_t steps) {
   return all;
 }
 
+std::map<std::string, CollectiveTraffic> traffic_between(const Graph& graph) {
+  std::map<std::string, CollectiveTraffic> all;
+  std::set<std::int64_t> counted;
+  for (const Node& node : graph.nodes()) {
+    if (!is_collective(node.op) || !node.attributes.has("between")) continue;
+    CollectiveTraffic& part = all[node.attributes.text("between")];
+    part.sent += member_traffic(collective_shape(graph, node), node.member).sent;
+    if (counted.insert(node.attributes.integer("group")).second) ++part.collectives;
+  }
+  return all;
+}
+
 std::int64_t bytes_sent(const Graph& graph, std::int64_t steps) {
   std::int64_t bytes = 0;
   for (const auto& [place, part] : traffic(graph, steps)) bytes += part.sent;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 
 #include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
@@ -19,6 +20,16 @@ void add(TrafficByPlace& sums, const TrafficByPlace& parts);
 /// Returns the bytes and messages of the first `steps` steps, by place. A copy is sent by the place
 /// of its input and received by its own place.
 TrafficByPlace traffic(const Graph& graph, std::int64_t steps = 1);
+
+/// Collectives, and the bytes that their members in a graph send each time.
+struct CollectiveTraffic {
+  std::int64_t collectives = 0;
+  std::int64_t sent = 0;
+};
+
+/// Returns the traffic of a partitioned graph by who sums with whom, such as `replicas`
+/// (differences_between()).
+std::map<std::string, CollectiveTraffic> traffic_between(const Graph& graph);
 
 /// Returns the bytes sent in the first `steps` steps, summed over places.
 std::int64_t bytes_sent(const Graph& graph, std::int64_t steps);

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/base/error.h"
+#include "kernels/base/random.h"
 
 namespace regatta {
 namespace {
@@ -24,6 +25,17 @@ std::string format(const std::vector<T>& values) {
   std::string text = "[";
   for (std::size_t i = 0; i < values.size(); ++i) text += (i ? "," : "") + format(values[i]);
   return text + "]";
+}
+
+/// Shortens long schedules, with a hash by which different ones differ.
+std::string format(const std::vector<double>& values) {
+  constexpr std::size_t kMost = 12;
+  if (values.size() <= kMost) return format<double>(values);
+  char hash[17];
+  const std::uint64_t number = fnv1a(values.data(), values.size() * sizeof(double));
+  std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(number));
+  return '[' + format(values[0]) + ',' + format(values[1]) + ",...," + format(values.back()) +
+         ": " + std::to_string(values.size()) + " numbers, hash " + hash + ']';
 }
 
 template <typename T>

@@ -153,8 +153,9 @@ struct AllReduceMember {
   std::int64_t group = 0;   ///< number that identifies the collective
   std::int64_t member = 0;  ///< this node's index, 0 to members - 1
   std::int64_t members = 1;
-  std::string algorithm;   ///< `ring`, `reduce_to_one`, `torus_3x2`, ...
-  std::int64_t round = 0;  ///< collectives with the same round do not depend on each other
+  std::string algorithm;       ///< `ring`, `reduce_to_one`, `torus_3x2`, ...
+  std::int64_t round = 0;      ///< collectives with the same round do not depend on each other
+  std::string_view mark = {};  ///< attribute that a later rewrite looks for; empty: none
 };
 
 /// The position of one worker in a quorum.
@@ -165,9 +166,31 @@ struct QuorumSeat {
   std::int64_t examples = 1;  ///< number of examples in this worker's share of a batch
 };
 
+/// The tokens of a block of attention, as numbers of chunks of the sequence, all equally long.
+struct AttentionBlock {
+  std::int64_t heads = 1;
+  std::vector<std::int64_t> queries;  ///< ascending
+  std::vector<std::int64_t> keys;
+};
+
+struct AttentionValues {
+  Value y;  ///< default: no block yet
+  Value l;  ///< logarithm of the sum of exp(score)
+};
+
+struct AttentionGradients {
+  Value dq;
+  Value dkv;
+};
+
 struct TopKValues {
   Value selected;  ///< values, then indices
   Value rest;      ///< x, with zeros in place of the selected values
+};
+
+struct QuantizedValues {
+  Value packed;
+  Value rest;  ///< x minus the packed values
 };
 
 struct QuorumValues {
@@ -254,6 +277,15 @@ class Builder {
   /// each of which a head's channels are consecutive; y [B, S, C]. Source: Vaswani et al.,
   /// arXiv:1706.03762.
   Value attention(Value x, std::int64_t heads);
+  /// Attention of the queries in x over one block of keys and values, added to that over earlier
+  /// blocks, unless it is the first: that of the queries' own tokens. Shapes: x [B, S, 3 C], kv [B,
+  /// K, 2 C], y [B, S, C] f32, l [B, heads, S] f32.
+  AttentionValues attend(Value x, Value kv, const AttentionValues& earlier,
+                         const AttentionBlock& block);
+  /// Returns the block's terms of the gradients. `sum`: y in x's type, and l, over all blocks.
+  /// Shapes: dy [B, S, C], dq [B, S, C] f32, dkv [B, K, 2 C] f32.
+  AttentionGradients attend_backward(Value dy, Value x, Value kv, const AttentionValues& sum,
+                                     const AttentionBlock& block);
   /// Convolves x with the weights. Each output channel reads only the input channels of its group;
   /// with one group per channel, the convolution is depthwise. Shapes: x [B, H, W, I], w [O, K, K,
   /// I / groups], y [B, H', W', O].
@@ -279,6 +311,13 @@ class Builder {
   Value slice(Value x, std::int64_t offset, std::int64_t count);
   /// Concatenates the values along the slowest dimension. This op has no gradient.
   Value concatenate(std::vector<Value> values);
+  /// Returns the ranges [begin, begin + length) of a dimension, one after the other. This op has no
+  /// gradient.
+  Value take(Value x, std::int64_t axis, std::vector<std::int64_t> begins, std::int64_t length);
+  /// Returns a tensor with `extent` entries in a dimension: the values' entries as ranges from
+  /// `begins` on, equally many of each value, and zeros elsewhere. This op has no gradient.
+  Value put(std::vector<Value> values, std::int64_t axis, std::vector<std::int64_t> begins,
+            std::int64_t extent);
   Value cast(Value x, ElementType element);
   /// Shifts and mirrors the images of x. Shapes: x [B, H, W, C].
   Value translate(Value x, const Translation& translation);
@@ -311,6 +350,12 @@ class Builder {
   /// Returns a tensor of shape `dims`: zeros, to which the elements that several top_k have
   /// selected are added, part by part. Shapes: selected [parts * 2 count].
   Value scatter_add(Value selected, std::int64_t count, std::vector<std::int64_t> dims);
+  /// Packs x as integers of `bits` bits, in `parts` parts of equal size (quantization.h). Shapes:
+  /// packed [parts * words of a part] f32.
+  QuantizedValues quantize(Value x, std::int64_t bits, std::int64_t parts);
+  /// Returns the sum, in this order, of tensors of shape `dims` that quantize has packed.
+  Value dequantize(std::vector<Value> packed, std::int64_t bits, std::int64_t parts,
+                   std::vector<std::int64_t> dims);
   /// Appends one member's node of an all_reduce. The result is the sum of `value` over all members.
   /// Members must be at different places and have the same group and algorithm.
   Value all_reduce(Value value, const AllReduceMember& member);

@@ -143,6 +143,21 @@ CollectiveShape collective_shape(const Graph& graph, const Node& node) {
   return shape;
 }
 
+std::string differences_between(std::span<const Place> members) {
+  std::string text;
+  const auto add = [&](int Place::*coordinate, const char* name) {
+    for (const Place& each : members) {
+      if (each.*coordinate == members.front().*coordinate) continue;
+      text += (text.empty() ? "" : " and ") + std::string(name);
+      return;
+    }
+  };
+  add(&Place::replica, "replicas");
+  add(&Place::stage, "stages");
+  add(&Place::shard, "shards");
+  return text;
+}
+
 std::int64_t first_free_group(const Graph& graph) {
   std::int64_t free = 0;
   for (const Node& node : graph.nodes()) {

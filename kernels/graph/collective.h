@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -151,6 +152,10 @@ bool has_addition_orders(std::string_view algorithm);
 /// refers to its attributes.
 std::vector<TensorType> bucket_of(const Graph& graph, const Node& node);
 CollectiveShape collective_shape(const Graph& graph, const Node& node);
+
+/// Returns the coordinates in which the places of a group's members differ: `replicas`, `stages`,
+/// `shards`, or such as `replicas and shards`.
+std::string differences_between(std::span<const Place> members);
 
 /// Returns the lowest group number above those of all collectives in the graph.
 std::int64_t first_free_group(const Graph& graph);

@@ -86,7 +86,7 @@ struct Step {
   Graph graph;
   std::vector<Trainable> trainables;  ///< all of one replica, in the order of the forward pass,
                                       ///< then those of the next replica
-  /// Scalars, one per replica; their sum is the loss of the global batch.
+  /// Scalars, one or more per replica; their sum is the loss of the global batch.
   std::vector<Value> losses;
   std::int64_t global_batch = 0;  ///< examples
   /// Examples that are normalised together and so must be in one replica.

@@ -41,6 +41,8 @@ enum class Op : std::uint8_t {
   Reshape,
   Slice,
   Concatenate,
+  Take,  ///< ranges of one dimension
+  Put,   ///< values as ranges of one dimension, zeros elsewhere
   Cast,
   Translate,
   SoftmaxCrossEntropy,
@@ -92,6 +94,8 @@ enum class Op : std::uint8_t {
   ClipDivisor,    ///< divides gradients so that their norm is at most a limit
   TopK,           ///< the elements of largest magnitude, and x without them
   ScatterAdd,     ///< adds the elements that several top_k have selected
+  Quantize,       ///< packs x as integers of a few bits; what rounding has left of x
+  Dequantize,     ///< adds up tensors that quantize has packed
   // updates
   Sgd,
   Adam,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, quotient, sum of n inputs times a factor; concatenate; cast between f32 and bf16;
-// copy; read of a shared variable (one that is not shared is a view and has no kernel).
+// add, scale, quotient, sum of n inputs times a factor; concatenate, take, put; cast between f32
+// and bf16; copy; read of a shared variable (one that is not shared is a view and has no kernel).
 #include <cstring>
 #include <vector>
 
@@ -109,6 +109,36 @@ KernelPointer concatenate(const KernelRequest& request) {
   });
 }
 
+/// take or put.
+KernelPointer place(const KernelRequest& request) {
+  const std::vector<Tensor> inputs(request.inputs.begin(), request.inputs.end());
+  const Tensor y = request.outputs[0];
+  const bool puts = request.node.op == Op::Put;
+  const auto begins = request.node.attributes.integers("begins");
+  const auto axis = static_cast<std::size_t>(request.node.attributes.integer("axis"));
+  return make_kernel([=](const StepContext&) {
+    std::memset(y.data, 0, static_cast<std::size_t>(y.type.bytes()));
+    std::int64_t inner = y.type.bytes() / y.elements();
+    for (std::size_t d = axis + 1; d < y.type.dims.size(); ++d) inner *= y.type.dims[d];
+    const std::int64_t extent = y.type.dims[axis];
+    const std::size_t of_each = begins.size() / inputs.size();
+    for (std::int64_t row = 0; row < y.type.bytes() / (inner * extent); ++row) {
+      std::int64_t joined = 0;
+      for (std::size_t i = 0; i < begins.size(); ++i) {
+        const Tensor& x = inputs[i / of_each];
+        const std::int64_t whole = x.type.dims[axis];
+        const std::int64_t length = (puts ? whole : extent) / static_cast<std::int64_t>(of_each);
+        if (i % of_each == 0) joined = 0;
+        const std::int64_t from = puts ? joined : begins[i], to = puts ? begins[i] : joined;
+        std::memcpy(y.as<char>() + (row * extent + to) * inner,
+                    x.as<char>() + (row * whole + from) * inner,
+                    static_cast<std::size_t>(length * inner));
+        joined += length;
+      }
+    }
+  });
+}
+
 KernelPointer assign(const KernelRequest& request) {
   const Tensor x = request.inputs[0];
   SeenVersion* const seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0];
@@ -142,6 +172,8 @@ KernelRows arithmetic_kernels() {
           {Op::Cast, cast},
           {Op::Translate, translate},
           {Op::Concatenate, concatenate},
+          {Op::Take, place},
+          {Op::Put, place},
           {Op::Copy, copy},
           {Op::Assign, assign},
           {Op::Read, read}};

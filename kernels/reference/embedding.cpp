@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/graph/chunks.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::reference {
@@ -47,11 +48,11 @@ KernelPointer rotary(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
   const double base = attributes.real("base");
   const double sign = attributes.integer("back") != 0 ? -1 : 1;
-  const std::int64_t length = x.type.dim(1), channels = x.type.dim(2) / 3;
+  const std::int64_t tokens = x.type.dim(1), channels = x.type.dim(2) / 3;
   const std::int64_t width = channels / attributes.integer("heads");
-  return make_kernel([=](const StepContext&) {
+  return make_kernel([=, chunks = chunks_of(attributes, "chunks", tokens)](const StepContext&) {
     for (std::int64_t i = 0; i < x.elements(); ++i) {
-      const std::int64_t t = i / (3 * channels) % length, c = i % width;
+      const std::int64_t t = chunks.position(i / (3 * channels) % tokens), c = i % width;
       if (i % (3 * channels) >= 2 * channels) {  // a value
         y.f32()[i] = x.f32()[i];
         continue;

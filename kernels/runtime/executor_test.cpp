@@ -209,6 +209,13 @@ std::int64_t allocations_of(const Step& step, const DataSet& data, std::int64_t 
 TEST(Executor, StepsAllocateNothing) {
   for (const strategies::Strategy* each : strategies::all_strategies()) {
     const std::string strategy = strategies::runnable_name(*each);
+    if (each->trains == strategies::Trains::Sequences) {
+      const Step step = testing_support::training_of("gpt_narrow", 6, 10);
+      EXPECT_EQ(allocations_of(placed(step, strategy), testing_support::data_of("gpt_narrow"), 4),
+                0)
+          << strategy;
+      continue;
+    }
     EXPECT_EQ(allocations_of(placed(parabola(0), strategy), curve(), 100), 0) << strategy;
     const Step step = by_winograd(placed(images(ElementType::F32), strategy));
     EXPECT_EQ(allocations_of(step, shapes(), 4), 0) << strategy;
@@ -219,6 +226,7 @@ TEST(Executor, StepsInBf16AllocateNothing) {
   if (const std::string why = cpu::why_cpu_lacks(ElementType::BF16); !why.empty())
     GTEST_SKIP() << why;
   for (const strategies::Strategy* each : strategies::all_strategies()) {
+    if (each->trains == strategies::Trains::Sequences) continue;
     const std::string strategy = strategies::runnable_name(*each);
     EXPECT_EQ(allocations_of(placed(images(ElementType::BF16), strategy), shapes(), 4), 0)
         << strategy;

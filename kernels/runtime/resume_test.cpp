@@ -111,6 +111,8 @@ std::vector<Case> cases() {
                                "all_reduce+powersgd",
                                "all_reduce+top_k",
                                "all_reduce+bf16_compress",
+                               "all_reduce+quantized",
+                               "diloco+top_k",
                                "sharded+powersgd",
                                "sharded+top_k",
                                "parameter_server+top_k",

@@ -67,6 +67,8 @@ inline std::vector<VirtualCase> all_kinds() {
           VirtualCase{.strategy = "sharded+top_k", .workers = 3},
           VirtualCase{.strategy = "parameter_server+top_k", .workers = 3, .servers = 1},
           VirtualCase{.strategy = "all_reduce+bf16_compress"},
+          VirtualCase{.strategy = "all_reduce+quantized"},
+          VirtualCase{.strategy = "diloco+quantized", .workers = 3},
           VirtualCase{.strategy = "parameter_server", .workers = 3, .servers = 1},
           VirtualCase{.strategy = "parameter_server",
                       .workers = 3,

@@ -105,8 +105,9 @@ Cases summed_by(const std::string_view algorithm) {
   Cases all(3, replicated);
   all[0].replicas = ranks;
   all[1].replicas = 2 * ranks;
-  for (const char* strategy : {"local_sgd", "diloco", "all_reduce+powersgd", "all_reduce+top_k",
-                               "all_reduce+bf16_compress"}) {
+  for (const char* strategy :
+       {"local_sgd", "diloco", "all_reduce+powersgd", "all_reduce+top_k",
+        "all_reduce+bf16_compress", "all_reduce+quantized", "diloco+quantized", "diloco+top_k"}) {
     all.emplace_back(replicated).strategy = strategy;
   }
   Case& streaming = all.emplace_back(replicated);
@@ -132,7 +133,7 @@ Cases sharded() {
   Case recomputed = all.back();
   recomputed.given["recompute"] = "full";
   all.push_back(recomputed);
-  for (const char* compressed : {"sharded+powersgd", "sharded+top_k"}) {
+  for (const char* compressed : {"sharded+powersgd", "sharded+top_k", "sharded+quantized"}) {
     test.strategy = compressed;
     all.push_back(test);
   }
@@ -208,6 +209,23 @@ void add_shards(Cases& all) {
                  .shards = 2,
                  .dealt = Dealt::Stages,
                  .given = {{"microbatches", 3}}});
+  for (const char* exchange : {"ring", "ulysses"}) {
+    Case tokens{.strategy = "context_parallel",
+                .shards = ranks == 2 ? 4 : ranks,
+                .dealt = Dealt::Stages,
+                .given = {{"context_exchange", exchange}},
+                .workload = "gpt_context"};
+    all.push_back(tokens);
+    if (cpu::why_cpu_lacks(ElementType::BF16).empty()) {
+      tokens.element = ElementType::BF16;
+      all.push_back(tokens);
+    }
+    tokens.strategy = "all_reduce+context_parallel";
+    tokens.replicas = 2;
+    tokens.workload = "llama_context";
+    tokens.given["microbatches"] = 3;
+    all.push_back(tokens);
+  }
 }
 
 /// Strategies that send values; uneven shares of replicas, of stages and of the batch among them.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that only move elements: copy, assign, concatenate, translate.
+// Ops that only move elements: copy, assign, concatenate, take, put, translate.
 #include <vector>
 
 #include "kernels/cuda/device/launch.h"
 #include "kernels/cuda/ops/element.h"
+#include "kernels/graph/pieces.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
@@ -92,6 +93,54 @@ KernelPointer concatenate(const KernelRequest& request) {
   return copies(request, std::move(chunks));
 }
 
+/// Element i of a piece's rows, one after the other, or of an output that is to be zero.
+template <typename T>
+struct CopyRows {
+  const T* from;
+  T* to;
+  std::int64_t from_stride, to_stride, columns;
+
+  __host__ __device__ void operator()(std::int64_t i) const {
+    const std::int64_t row = i / columns, column = i % columns;
+    to[row * to_stride + column] = from[row * from_stride + column];
+  }
+};
+
+template <typename T>
+struct Clear {
+  T* to;
+  __host__ __device__ void operator()(std::int64_t i) const { to[i] = T{}; }
+};
+
+template <typename T>
+KernelPointer place_as(const KernelRequest& request, std::vector<CopiedRows> pieces) {
+  Queue* queue = &queue_of(request);
+  const Tensor y = request.outputs[0];
+  std::vector<std::pair<CopyRows<T>, std::int64_t>> copies;  // with their elements
+  for (const CopiedRows& piece : pieces) {
+    copies.push_back({{.from = request.inputs[piece.input].template as<T>() + piece.from,
+                       .to = y.as<T>() + piece.to,
+                       .from_stride = piece.from_stride,
+                       .to_stride = piece.to_stride,
+                       .columns = piece.columns},
+                      piece.rows * piece.columns});
+  }
+  return make_kernel([=, is_covered = cover(pieces, y.type)](const StepContext&) {
+    if (!is_covered) for_each(*queue, y.elements(), Clear<T>{y.as<T>()});
+    for (const auto& [body, elements] : copies) for_each(*queue, elements, body);
+  });
+}
+
+/// take or put.
+KernelPointer place(const KernelRequest& request) {
+  const TensorType& y = request.outputs[0].type;
+  std::vector<TensorType> types;
+  for (const Tensor& input : request.inputs) types.push_back(input.type);
+  std::vector<CopiedRows> pieces = pieces_of(request.node, types, y);
+  return y.bytes() / y.elements() == 4 ? place_as<std::uint32_t>(request, std::move(pieces))
+                                       : place_as<std::uint16_t>(request, std::move(pieces));
+}
+
 KernelPointer translate(const KernelRequest& request) {
   const Tensor x = request.inputs[0], y = request.outputs[0];
   const Attributes& attributes = request.node.attributes;
@@ -118,10 +167,8 @@ KernelPointer copy(const KernelRequest& request) {
 }
 
 KernelRows copy_kernels() {
-  return {{Op::Copy, copy},
-          {Op::Assign, assign},
-          {Op::Concatenate, concatenate},
-          {Op::Translate, translate}};
+  return {{Op::Copy, copy},  {Op::Assign, assign}, {Op::Concatenate, concatenate},
+          {Op::Take, place}, {Op::Put, place},     {Op::Translate, translate}};
 }
 
 }  // namespace regatta::cuda

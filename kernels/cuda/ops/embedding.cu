@@ -11,6 +11,7 @@
 #include "kernels/cuda/device/upload.h"
 #include "kernels/cuda/ops/element.h"
 #include "kernels/cuda/ops/row.h"
+#include "kernels/graph/chunks.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cuda {
@@ -179,10 +180,12 @@ KernelPointer rotary(const KernelRequest& request) {
   const std::int64_t length = x.type.dim(1), channels = x.type.dim(2) / 3;
   const std::int64_t half = channels / attributes.integer("heads") / 2;
   const double sign = attributes.integer("back") != 0 ? -1 : 1;
+  const Chunks chunks = chunks_of(attributes, "chunks", length);
   std::vector<float> angles;
   for (std::int64_t k = 0; k < length * half; ++k) {
     const double power = -static_cast<double>(k % half) / static_cast<double>(half);
-    const double angle = static_cast<double>(k / half) * std::pow(attributes.real("base"), power);
+    const double angle =
+        static_cast<double>(chunks.position(k / half)) * std::pow(attributes.real("base"), power);
     angles.push_back(static_cast<float>(std::cos(angle)));
     angles.push_back(static_cast<float>(sign * std::sin(angle)));
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, cast, sum of n, concatenate; reshape and slice are views: the same memory under
-// another type. translate shifts and mirrors images, for evaluation on several views; it has no
-// gradient.
+// add, scale, cast, sum of n, concatenate, take, put; reshape and slice are views: the same memory
+// under another type. translate shifts and mirrors images, for evaluation on several views; it has
+// no gradient.
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
@@ -21,6 +21,15 @@ Value Builder::slice(Value x, std::int64_t offset, std::int64_t count) {
 }
 Value Builder::concatenate(std::vector<Value> values) {
   return node(Op::Concatenate, std::move(values));
+}
+Value Builder::take(Value x, std::int64_t axis, std::vector<std::int64_t> begins,
+                    std::int64_t length) {
+  return node(Op::Take, {x}, {{"axis", axis}, {"begins", std::move(begins)}, {"length", length}});
+}
+Value Builder::put(std::vector<Value> values, std::int64_t axis, std::vector<std::int64_t> begins,
+                   std::int64_t extent) {
+  return node(Op::Put, std::move(values),
+              {{"axis", axis}, {"begins", std::move(begins)}, {"extent", extent}});
 }
 Value Builder::cast(Value x, ElementType element) {
   return node(Op::Cast, {x}, {{"element", static_cast<std::int64_t>(element)}});
@@ -91,6 +100,39 @@ Types infer_concatenate(const InferRequest& request) {
     rows.dims[0] = request.inputs[0].dim(0);
     check(rows == request.inputs[0], "concatenate: inputs differ in their rows only");
     y.dims[0] += x.dim(0);
+  }
+  return {y};
+}
+
+Types infer_take(const InferRequest& request) {
+  check(request.inputs.size() == 1, "take has one input");
+  TensorType y = request.inputs[0];
+  const auto axis = static_cast<std::size_t>(request.attributes.integer("axis"));
+  const std::int64_t length = request.attributes.integer("length");
+  std::int64_t end = 0;
+  for (const std::int64_t begin : request.attributes.integers("begins")) {
+    check(begin >= end && begin + length <= y.dims.at(axis), "take: ranges of its input, in order");
+    end = begin + length;
+  }
+  y.dims.at(axis) = std::ssize(request.attributes.integers("begins")) * length;
+  return {y};
+}
+
+Types infer_put(const InferRequest& request) {
+  const auto& begins = request.attributes.integers("begins");
+  const auto axis = static_cast<std::size_t>(request.attributes.integer("axis"));
+  check(!request.inputs.empty() && begins.size() % request.inputs.size() == 0,
+        "put: equally many ranges of each input");
+  const std::size_t ranges = begins.size() / request.inputs.size();
+  TensorType y = request.inputs[0];
+  y.dims.at(axis) = request.attributes.integer("extent");
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    TensorType x = request.inputs[i / ranges];
+    check(begins[i] >= end, "put: ranges in order");
+    end = begins[i] + x.dims.at(axis) / static_cast<std::int64_t>(ranges);
+    x.dims[axis] = y.dims[axis];
+    check(x == y && end <= y.dims[axis], "put: inputs differ in one dimension, and fit");
   }
   return {y};
 }

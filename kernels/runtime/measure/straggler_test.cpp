@@ -258,7 +258,10 @@ std::vector<Case> cases() {
   for (const char* workload :
        {"parabola", "resnet9_thin", "airbench94_narrow", "mobilenet_v2_narrow"}) {
     for (const strategies::Strategy* strategy : strategies::all_strategies()) {
-      if (strategy->workers == strategies::WorkersAre::ThoseOfPrevious) continue;
+      if (strategy->workers == strategies::WorkersAre::ThoseOfPrevious ||
+          strategy->trains == strategies::Trains::Sequences) {
+        continue;
+      }
       all.push_back({.workload = workload, .strategy = std::string(strategy->name)});
     }
     all.push_back({.workload = workload, .strategy = "all_reduce+model_parallel"});
