@@ -108,6 +108,13 @@ Shows shows_of(std::string_view workload) {
   return Shows::Learning;
 }
 
+std::optional<double> Workload::target_on(std::string_view data_set) const {
+  for (const auto& [name, other] : other_targets) {
+    if (name == data_set) return other;
+  }
+  return target;
+}
+
 bool reaches(Metric metric, double value, double target) {
   return metric == Metric::Accuracy ? value >= target : value <= target;
 }
