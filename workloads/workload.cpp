@@ -109,8 +109,8 @@ Shows shows_of(std::string_view workload) {
 }
 
 std::optional<double> Workload::target_on(std::string_view data_set) const {
-  for (const auto& [name, other] : other_targets) {
-    if (name == data_set) return other;
+  for (const auto& [other, value] : other_targets) {
+    if (other == data_set) return value;
   }
   return target;
 }
