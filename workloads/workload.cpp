@@ -108,6 +108,13 @@ Shows shows_of(std::string_view workload) {
   return Shows::Learning;
 }
 
+std::optional<double> Workload::target_on(std::string_view data_set) const {
+  for (const auto& [other, value] : other_targets) {
+    if (other == data_set) return value;
+  }
+  return target;
+}
+
 bool reaches(Metric metric, double value, double target) {
   return metric == Metric::Accuracy ? value >= target : value <= target;
 }

@@ -84,6 +84,8 @@ struct Workload {
   std::int64_t evaluation_batch = 0;
   Metric metric = Metric::Accuracy;
   double target = 0;  ///< justified in the recipe's source file
+  /// Targets on data sets where they differ; empty: none was measured.
+  std::vector<std::pair<std::string_view, std::optional<double>>> other_targets = {};
   /// Computes the initial weights that depend on the data; null if all depend on the seed only.
   std::vector<float> (*data_weights)(const DataSet& train) = nullptr;
   std::vector<WorkloadOption> options = {};
@@ -91,6 +93,8 @@ struct Workload {
   Step (*build_training)(const Recipe& recipe) = nullptr;
   Step (*build_evaluation)(const Recipe& recipe) = nullptr;
 
+  /// Returns the target on a data set; empty if none was measured there.
+  std::optional<double> target_on(std::string_view data_set) const;
   /// Returns the training step. Throws: RunError(Usage) for a recipe that cannot be.
   Step training(const Recipe& of) const;
   /// Returns the evaluation step. Its Step::losses are the loss and, for Metric::Accuracy, the

@@ -47,9 +47,12 @@ void list_options(std::ostream& out, const std::vector<std::string>& flags) {
 void list_workloads(std::ostream& out) {
   out << "workloads: tier, target, global batch, data sets\n";
   for (const workloads::Workload& workload : workloads::all_workloads()) {
-    const std::string target = workload.metric == workloads::Metric::Accuracy
-                                   ? fmt::format("accuracy {:g} %", workload.target)
-                                   : fmt::format("loss {:g}", workload.target);
+    std::string target = workload.metric == workloads::Metric::Accuracy
+                             ? fmt::format("accuracy {:g} %", workload.target)
+                             : fmt::format("loss {:g}", workload.target);
+    for (const auto& [data_set, other] : workload.other_targets) {
+      if (other) target += fmt::format(" ({} on {})", *other, data_set);
+    }
     const std::string facts =
         fmt::format("  {:18} {:8} {}; batch {}{}; {}", workload.name, workload.tier, target,
                     workload.global_batch,

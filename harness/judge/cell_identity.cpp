@@ -98,7 +98,7 @@ std::vector<Trait> traits_of(const record::Record& record) {
           {.name = each.name, .value = each.text, .part = each.part, .is_default = is_default});
     }
   }
-  const double target = workload != nullptr ? workload->target : 0;
+  const auto target = workload != nullptr ? workload->target_on(record.cell.dataset) : 0;
   traits.push_back({.name = "target",
                     .value = fmt::format("{}", record.target.value),
                     .part = {.reach = record::CellPart::Reach::Workload},

@@ -26,7 +26,7 @@ void identify(MatrixCell& cell, const std::string& data_dir) {
   record::Record run;
   run.cell = plan::cell_of(request, placement,
                            {.dataset = plan::dataset_of(request, *placement.workload)});
-  run.target.value = request.target.value_or(placement.workload->target);
+  run.target.value = placement.target;
   cell.key = judge::request_key(run);
   cell.threads = request.threads;
 }

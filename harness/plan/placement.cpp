@@ -14,6 +14,7 @@
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/gpu_rule.h"
 #include "harness/plan/layout.h"
+#include "harness/plan/race_flags.h"
 #include "harness/plan/winograd_rule.h"
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
@@ -36,6 +37,15 @@ void check_name(const std::string& what, const std::string& given,
   if (std::find(valid.begin(), valid.end(), given) == valid.end()) {
     throw unknown_name(what, given, valid);
   }
+}
+
+double target_of(const RaceRequest& request, const workloads::Workload& workload) {
+  if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
+  const std::string data_set = dataset_of(request, workload);
+  const std::optional<double> usual = workload.target_on(data_set);
+  if (request.target || usual) return request.target ? *request.target : *usual;
+  throw usage(fmt::format("no target of {} was measured on data set '{}'; fix: give --target",
+                          workload.name, data_set));
 }
 
 void set_length(const RaceRequest& request, std::int64_t train_examples, Placement& placement) {
@@ -251,7 +261,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples,
   placement.evaluate = request.evaluate == "end" ? Evaluate::AtEnd : Evaluate::Often;
   check_checkpoints(request);
   check_trace(request);
-  if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
+  placement.target = target_of(request, *placement.workload);
   placement.placed = std::move(placed);
   return placement;
 }

@@ -32,6 +32,7 @@ class Language(unittest.TestCase):
         self.assertTrue(3 < last < 5.6, last)  # ln 256 = 5.545
         self.assertAlmostEqual(record["bits_per_byte"], last / 0.6931, places=2)
         self.assertEqual(record["cell"]["options"]["context"], 8)
+        self.assertEqual(record["target"]["value"], 1.98)
 
     def test_of_either_block_and_optimizer_trains(self) -> None:
         for option in (("--block", "llama"), ("--optimizer", "sgd")):
@@ -45,13 +46,15 @@ class Language(unittest.TestCase):
                 (("--heads", "3"), "heads divide the width"),
                 (("--vocabulary", "8"), "pairs has 16 symbols"),
                 (("--dataset", "text", "--data-dir", str(fresh_folder())), "no file in"),
+                (("--workload", "gpt_small", "--dataset", "text", "--data-dir", text),
+                 "no target of gpt_small was measured on data set 'text'; fix: give --target"),
                 (("--dataset", "text", "--data-dir", str(text_of(10))), "smaller context"),
                 (("--dataset", "text", "--data-dir", text, "--vocabulary", "99"), "vocabulary"),
                 (("--dataset", "text", "--data-dir", text, "--context", "4000"),
                  "smaller context")):
             with self.subTest(wrong=wrong):
-                done = regatta("run", "--workload", "gpt_thin", "--width", "16", "--steps", "3",
-                               *wrong)
+                workload = () if "--workload" in wrong else ("--workload", "gpt_thin")
+                done = regatta("run", *workload, "--width", "16", "--steps", "3", *wrong)
                 self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
                 self.assertIn(words, done.stderr)
                 self.assertNotEqual(done.returncode, 0)

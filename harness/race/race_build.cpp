@@ -121,9 +121,8 @@ void Race::describe(const std::string& dataset) {
   if (data_.train.origin == DataOrigin::Unverified || data_.test.origin == DataOrigin::Unverified) {
     record_.cell.unverified_data = workloads::digest_of(data_);
   }
-  const workloads::Workload& workload = *placement_.workload;
-  record_.target = {.metric = std::string(to_string(workload.metric)),
-                    .value = request_.target.value_or(workload.target)};
+  record_.target = {.metric = std::string(to_string(placement_.workload->metric)),
+                    .value = placement_.target};
   record_.model_flops_per_step = placement_.model_flops;
   const std::int64_t tokens = workloads::sequences_of(placement_.recipe.options).context;
   if (tokens > 0) record_.tokens_per_example = tokens;

@@ -45,7 +45,7 @@ record::Record simulated_race(const plan::RaceRequest& request) {
   record.timestamp = system::utc_timestamp();
   record.command = request.command;
   record.target = {.metric = std::string(to_string(placement.workload->metric)),
-                   .value = request.target.value_or(placement.workload->target)};
+                   .value = placement.target};
   record.graph = graph_record(parts, steps);
   placement.placed.reset();  // frees a graph per process; the program has all it needs
   record.setup_ns = now_ns() - begin_ns;
