@@ -361,6 +361,13 @@ std::vector<Case> language_cases() {
     cases.push_back(with_whole_values);
     cases.back().options["sequence_parallel"] = "yes";
   }
+  for (const std::int64_t shards : {3, 4}) {  // of 24 tokens
+    cases.push_back({.workload = "gpt_context",
+                     .strategy = "tensor_parallel",
+                     .shards = shards,
+                     .global_batch = 11,
+                     .options = {{"sequence_parallel", "yes"}}});
+  }
   for (const char* shard : {"gradients", "parameters"}) {
     cases.push_back({.workload = "gpt_narrow",
                      .strategy = "sharded",

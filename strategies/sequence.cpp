@@ -21,6 +21,14 @@ bool works_by_tokens(Op op) {
 /// Whether the op may be applied to terms, at one shard or before their sum.
 bool is_of_term(Op op) { return op == Op::Positions || op == Op::AllReduce; }
 
+bool is_read_once(const Graph& graph, Value value) {
+  std::ptrdiff_t readers = 0;
+  for (const Node& node : graph.nodes()) {
+    readers += std::count(node.inputs.begin(), node.inputs.end(), value);
+  }
+  return readers == 1;
+}
+
 /// The portions of the node's outputs if each of its inputs is rows, or a term whose sum can be.
 std::vector<Portion> portions_of_rows(const Graph& graph, const ShardDivision& division,
                                       const Node& node) {
@@ -55,12 +63,9 @@ ShardDivision divide_tokens(const Graph& graph, ShardDivision division, std::int
   bool has_tokens = false;
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
     const Node& node = graph.node(id);
-    if (node.op == Op::Positions && is_term_of_tokens(graph, division, node.inputs[0])) {
+    if (is_of_term(node.op) && division.of(node.inputs[0]) == Portion::Term &&
+        is_read_once(graph, node.inputs[0])) {
       division.of({id, 0}) = Portion::Term;
-    }
-    if (node.op == Op::AllReduce && division.of(node.inputs[0]) == Portion::Term &&
-        graph.node(node.inputs[0].node).op == Op::LayerNormalizeBackward) {
-      division.of({id, 0}) = Portion::Term;  // a sum over replicas, of gains' gradients
     }
     if (!works_by_tokens(node.op) || node.phase == Phase::Update) continue;
     const std::vector<Portion> portions = portions_of_rows(graph, division, node);

@@ -4,10 +4,11 @@
 // layer that can be divided (channels.h); every shard computes the other layers in full. A shard's
 // channels yield a term of a layer's outputs: an all_reduce sums the terms, in forward those of
 // every second layer, in backward those of the first layer's input gradient. A ring sends 2 (t - 1)
-// times the bytes of each sum. The first shard reads the batch and sends it to the others.
-// A language model's vocabulary is divided, too (vocabulary.h). Gradients need no exchange: a shard
-// has all of those that it applies. Term: tensor parallelism. Source: Shoeybi et al.,
-// arXiv:1909.08053.
+// times the bytes of each sum. The first shard reads the batch and sends it to the others. A
+// language model's vocabulary is divided, too (vocabulary.h), and with --sequence-parallel its
+// tokens between these layers (sequence.h). Gradients need no exchange: a shard has all of those
+// that it applies, but for those of gains with --sequence-parallel. Term: tensor parallelism.
+// Source: Shoeybi et al., arXiv:1909.08053.
 #include <array>
 #include <string>
 #include <string_view>

@@ -65,6 +65,7 @@ class Processes(unittest.TestCase):
         for strategy, processes in ((("all_reduce",), 2), (("sharded", "--shard", "parameters"), 3),
                                     (("parameter_server", "--servers", "2"), 2),
                                     (("pipeline",), 2), (("tensor_parallel",), 3),
+                                    (("tensor_parallel", "--sequence-parallel", "yes"), 2),
                                     (("context_parallel",), 2), (("context_parallel",), 4),
                                     (("all_reduce+context_parallel", "--shards", "2"), 4),
                                     (("pipeline+tensor_parallel", "--shards", "2"), 4)):

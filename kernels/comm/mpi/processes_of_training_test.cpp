@@ -209,6 +209,18 @@ void add_shards(Cases& all) {
                  .shards = 2,
                  .dealt = Dealt::Stages,
                  .given = {{"microbatches", 3}}});
+  Case words{.strategy = "tensor_parallel",  // 16 of a vocabulary: uneven shares of three
+             .shards = 3,
+             .dealt = Dealt::Stages,
+             .workload = "gpt_narrow"};
+  if (ranks <= 3) all.push_back(words);
+  for (const std::int64_t shards : {2, 3, 4}) {
+    if (shards < ranks) continue;
+    words.shards = shards;
+    words.workload = "gpt_context";
+    words.given["sequence_parallel"] = "yes";
+    all.push_back(words);
+  }
   for (const char* exchange : {"ring", "ulysses"}) {
     Case tokens{.strategy = "context_parallel",
                 .shards = ranks == 2 ? 4 : ranks,

@@ -41,10 +41,11 @@ void Lane::diverged(const LossProbe& probe) {
   if (std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& node) {
         return node.place == plan_.place && node.attributes.has("frees");
       })) {
-    throw RunError(ErrorKind::Diverged, loss +
-                                            "the parameters that it was computed with are freed: "
-                                            "where they are kept until the step ends, a run names "
-                                            "the first tensor that is not finite");
+    throw RunError(ErrorKind::Diverged,
+                   loss +
+                       "parameters or tokens that were gathered for it are freed: "
+                       "where they are kept until the step ends, a run names "
+                       "the first tensor that is not finite");
   }
   const StepContext context{.step = step_, .examples = 0, .counters = &counters_};
   for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
