@@ -24,6 +24,7 @@ constexpr std::array kRows = {
     "tensor_parallel --microbatches M",
     "all_reduce+tensor_parallel --shards T",
     "all_reduce+tensor_parallel --shards T --microbatches M",
+    "all_reduce+tensor_parallel --shards T --sequence-parallel yes",
     "all_reduce+pipeline+tensor_parallel --stages S --shards T --microbatches M",
     "context_parallel",
     "all_reduce+context_parallel --shards T",
