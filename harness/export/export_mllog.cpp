@@ -131,22 +131,33 @@ std::int64_t count_of(const record::Cell& cell, const Option& option) {
   return number == nullptr ? 0 : *number;
 }
 
-/// The strategy whose workers are shards; null if there is none, or it is unknown to this program.
-const strategies::Strategy* with_shards(const record::Cell& cell) {
-  try {
-    for (const strategies::Strategy* each : strategies::find_strategies(cell.strategy)) {
-      if (each->workers == strategies::WorkersAre::Shards) return each;
-    }
-  } catch (const RunError&) {
-  }
-  return nullptr;
-}
-
 /// The number of shards of a layer. Where --workers or, in older records, --stages is the number of
 /// shards, all of the model's parts are.
 std::int64_t shards_of(const record::Cell& cell) {
   if (const std::int64_t given = count_of(cell, strategies::kShardCount); given > 0) return given;
-  return with_shards(cell) != nullptr ? cell.stages : 1;
+  try {
+    const auto strategies = strategies::find_strategies(cell.strategy);
+    const bool has_shards =
+        std::any_of(strategies.begin(), strategies.end(), [](const strategies::Strategy* each) {
+          return each->workers == strategies::WorkersAre::Shards;
+        });
+    return has_shards ? cell.stages : 1;
+  } catch (const RunError&) {  // unknown to this program
+    return 1;
+  }
+}
+
+/// Whether shards have tokens instead of channels.
+bool divides_tokens(const record::Cell& cell) {
+  try {
+    const auto strategies = strategies::find_strategies(cell.strategy);
+    return std::any_of(strategies.begin(), strategies.end(), [](const strategies::Strategy* each) {
+      return each->workers == strategies::WorkersAre::Shards &&
+             each->trains == strategies::Trains::Sequences;
+    });
+  } catch (const RunError&) {
+    return false;
+  }
 }
 
 /// Logs the disclosures about numerics and parallelism that MLPerf requires.
@@ -155,10 +166,8 @@ void log_disclosure(Log& log, const record::Cell& cell) {
   if (cell.dtype == "f32") log.event("lowest_numerical_precision_in_comm", "fp32");
   const std::int64_t shards = shards_of(cell);
   log.event("pipeline_parallelism", cell.stages / shards);
-  const strategies::Strategy* strategy = with_shards(cell);
-  const bool of_tokens = strategy != nullptr && strategy->trains == strategies::Trains::Sequences;
-  log.event("tensor_parallelism", of_tokens ? 1 : shards);
-  log.event("context_parallelism", of_tokens ? shards : 1);
+  log.event("tensor_parallelism", divides_tokens(cell) ? 1 : shards);
+  log.event("context_parallelism", divides_tokens(cell) ? shards : 1);
   log.event("expert_parallelism", 1);
   log.event("gradient_accumulation_steps",
             std::max<std::int64_t>(1, count_of(cell, strategies::kMicrobatches)));
