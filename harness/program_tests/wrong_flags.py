@@ -96,7 +96,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
      r"of: --stages 2 --shards 2, --stages 2 --shards 4, --stages 4 --shards 2"),
     ("--strategy all_reduce+tensor_parallel+tensor_parallel --workers 4 --shards 2",
      r"the step has shards already"),
-    ("--strategy context_parallel --workers 2", r"and this workload has none; fix: take one of tok"),
+    ("--strategy context_parallel --workers 2", r"workload has none; fix: take one of tokens"),
     ("--strategy context_parallel --workers 1", r"give --workers 2, or --shards 2 in a compositi"),
     ("--strategy model_parallel --workers 4 --shards 2", r"--shards is an option of tensor_paral"),
     ("--strategy all_reduce --workers 4 --stages 2", r"'all_reduce' needs --workers only"),

@@ -139,6 +139,7 @@ std::vector<Case> cases() {
                      .stages = stages,
                      .shards = shards});
   }
+  cases.push_back({.workload = "gpt_narrow", .strategy = "context_parallel", .shards = 2});
   // An exchange of the first executor's last step is applied in the second's first.
   cases.push_back({.workload = "parabola",
                    .strategy = "diloco",
