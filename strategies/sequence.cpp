@@ -58,7 +58,7 @@ void require_divisor(std::int64_t tokens, std::int64_t shards, const std::string
 
 }  // namespace
 
-ShardDivision divide_tokens(const Graph& graph, ShardDivision division, std::int64_t shards,
+ShardDivision divide_sequence(const Graph& graph, ShardDivision division, std::int64_t shards,
                             const std::string& what) {
   bool has_tokens = false;
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {

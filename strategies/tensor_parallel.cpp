@@ -49,7 +49,7 @@ Step tensor_parallel(const Step& step, const StrategyOptions& options) {
   ShardDivision division = divide_channels(step.graph, options.shards, what);
   const bool by_tokens = options.choice(kSequenceParallel) == kNoOrYes[1];
   if (by_tokens) {
-    division = divide_tokens(step.graph, std::move(division), options.shards, what);
+    division = divide_sequence(step.graph, std::move(division), options.shards, what);
   }
   ShardedStep sharded(step, options.shards, std::move(division), options.choice(kAlgorithm));
   TokenExchange exchange(sharded);
