@@ -123,7 +123,11 @@ std::vector<Case> cases() {
     }
   }
   for (const std::int64_t n : {2, 3, 4}) {
-    cases.push_back({.workload = "gpt_narrow", .replicas = n, .global_batch = 12, .steps = 4, .bucket_bytes = 1 << 20});
+    cases.push_back({.workload = "gpt_narrow",
+                     .replicas = n,
+                     .global_batch = 12,
+                     .steps = 4,
+                     .bucket_bytes = 1 << 20});
   }
   cases.push_back({.workload = "resnet9_narrow",
                    .replicas = 3,
@@ -184,7 +188,11 @@ TEST(ShardedStages, GiveTheBitsOfAllReduce) {
 
 /// Of a clipped GPT with tied weights.
 TEST(ShardedBlocks, GiveTheBitsOfTheRingWithMicrobatchesAndRecomputation) {
-  const Case test{.workload = "gpt_narrow", .replicas = 3, .global_batch = 12, .steps = 4, .bucket_bytes = 1 << 20};
+  const Case test{.workload = "gpt_narrow",
+                  .replicas = 3,
+                  .global_batch = 12,
+                  .steps = 4,
+                  .bucket_bytes = 1 << 20};
   EXPECT_GT(step_of(test).gradient_clip, 0);
   for (const char* recompute : {"none", "selective", "full"}) {
     SCOPED_TRACE(recompute);
@@ -300,7 +308,8 @@ TEST(ShardedMemory, OfGatheredBlocksIsThatOfTwo) {
   const Planned found(
       {.workload = "gpt_small", .replicas = 4, .global_batch = 32, .bucket_bytes = 4 << 20});
   EXPECT_NEAR(static_cast<double>(found.stay - found.gathered),
-              static_cast<double>(found.parameters) / 2, 0.05 * static_cast<double>(found.parameters));
+              static_cast<double>(found.parameters) / 2,
+              0.05 * static_cast<double>(found.parameters));
   EXPECT_LT(found.gathered, found.freed);
 }
 
