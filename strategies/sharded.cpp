@@ -7,14 +7,15 @@
 // additions have the ring's order, and results the ring's bits, except with NCCL. `--shard
 // optimizer`: gradients stay until the step ends, as under all_reduce. `--shard gradients`: a
 // bucket's sums are applied while backward makes the next bucket, and its memory is free for the
-// one after that. `--shard parameters`: in addition, buckets are blocks of the model (in_units()),
-// and a block's parameters are gathered for forward and again for backward, each while the block
-// before it is used, into the memory of the one before that. The last two blocks stay from forward
-// to backward, as tied weights do that its end reads; with `--reshard-after-forward no` all stay
-// until backward has used them. For M bytes of parameters and k slots a worker keeps (1 + k) M / n,
-// and sends and receives 2 (n - 1) / n M a step, or nearly 3 (n - 1) / n M if blocks are gathered
-// twice. With one or two buckets no memory is freed: all three plan the same. Updates of whole
-// matrices (muon) are dealt matrix by matrix (whole_updates.h), under `--shard optimizer` only.
+// one after that. `--shard parameters`: in addition, a bucket is a block of the model, or a part of
+// one that is larger (in_units()), and its parameters are gathered for forward and again for
+// backward, each while the bucket before it is used, into the memory of the one before that. The
+// last two stay from forward to backward, as tied weights do that the model's end reads; with
+// `--reshard-after-forward no` all stay until backward has used them. For M bytes of parameters and
+// k slots a worker keeps (1 + k) M / n, and sends and receives 2 (n - 1) / n M a step, or nearly
+// 3 (n - 1) / n M if parameters are gathered twice. With one or two buckets no memory is freed: all
+// three plan the same. Updates of whole matrices (muon) are dealt matrix by matrix
+// (whole_updates.h), under `--shard optimizer` only.
 // Source: Rajbhandari et al., "ZeRO: memory optimizations toward training trillion parameter
 // models", SC 2020: stages 1 to 3 (in the first two, there, a worker keeps the gathered parameters
 // between steps); blocks as units: Zhao et al. 2023, arXiv 2304.11277 (FSDP).
@@ -38,7 +39,7 @@ constexpr Option kReshard = {
     .name = "reshard_after_forward",
     .help =
         "with --shard parameters: yes frees a block's parameters behind its forward pass and "
-        "gathers them again for its backward pass; no keeps them until then, which sends less",
+        "gathers them again for backward; no keeps them until then, which sends less",
     .unit = "",
     .type = Choice{.default_value = kReshardWords[0], .words = kReshardWords}};
 

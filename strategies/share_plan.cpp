@@ -96,17 +96,28 @@ void SharePlan::join_uses() {
   uses_ = std::move(joined);
 }
 
-const Use* SharePlan::before(std::size_t use, std::ptrdiff_t many) const {
+const Use* SharePlan::one_before(std::size_t use) const {
   const std::vector<std::size_t>& all = uses_at_.at(place_of(uses_[use]));
-  const std::ptrdiff_t at = std::find(all.begin(), all.end(), use) - all.begin() - many;
-  return at < 0 ? nullptr : &uses_[all[static_cast<std::size_t>(at)]];
+  const auto at = std::find(all.begin(), all.end(), use);
+  return at == all.begin() ? nullptr : &uses_[*(at - 1)];
+}
+
+const Use* SharePlan::ended_before(std::size_t use) const {
+  const Use* const begun = one_before(use);
+  const Use* latest = nullptr;
+  if (begun == nullptr) return latest;
+  for (const std::size_t other : uses_at_.at(place_of(uses_[use]))) {
+    const NodeId last = uses_[other].last;
+    if (last < begun->first && (latest == nullptr || last > latest->last)) latest = &uses_[other];
+  }
+  return latest;
 }
 
 std::vector<Turn> SharePlan::order() const {
   std::vector<Turn> turns;
   for (std::size_t i = 0; i < uses_.size(); ++i) {
-    const Use* one_before = freed_early_.parameters ? before(i, 1) : nullptr;
-    turns.push_back({.at = one_before == nullptr ? -1 : one_before->first,
+    const Use* begun = freed_early_.parameters ? one_before(i) : nullptr;
+    turns.push_back({.at = begun == nullptr ? -1 : begun->first,
                      .kind = Turn::Kind::Gather,
                      .index = static_cast<int>(i)});
   }

@@ -38,8 +38,9 @@ class SharePlan {
   SharePlan(const Step& replicas, const FreedEarly& freed_early);
 
   const std::vector<Use>& uses() const { return uses_; }
-  /// The use that is `many` places before this one at its worker; null if there is none.
-  const Use* before(std::size_t use, std::ptrdiff_t many) const;
+  /// The use that is the last to end, at the same worker, before the memory of this one is needed,
+  /// which is when the use before it begins; null if there is none.
+  const Use* ended_before(std::size_t use) const;
   /// Whether a node reads or casts a parameter, and is made anew for each use.
   bool carries(NodeId id) const { return sum_of_carrier_.contains(id); }
   /// Returns the use in which `reader` reads a value of `carrier`.
@@ -62,6 +63,7 @@ class SharePlan {
  private:
   NodeId nodes() const { return static_cast<NodeId>(source_.graph.nodes().size()); }
   const Place& place_of(const Use& use) const { return source_.graph.node(use.sum).place; }
+  const Use* one_before(std::size_t use) const;
   void find_state(std::size_t t);
   void number_passes();
   void find_uses();

@@ -126,7 +126,7 @@ class Shares {
     list_types(attributes, sum.outputs);
     if (frees_parameters_) {
       attributes.set("frees", std::int64_t{1});
-      if (const Value value = left_by(plan_.before(index, 2)); value.exists())
+      if (const Value value = left_by(plan_.ended_before(index)); value.exists())
         inputs.push_back(value);
     }
     const Value first = builder.node(Op::AllGather, inputs, attributes, {}, sum.member);

@@ -21,9 +21,9 @@ struct FreedEarly {
   bool after_forward = false;  ///< these also between forward and backward
 };
 
-/// Returns the step with its all_reduces marked for bucket(), so that a bucket is a block of the
-/// model: all parameters of layers with one name before the first `.`. Tied weights are in the
-/// block that is first to read them.
+/// Returns the step with its all_reduces marked for bucket(), so that a bucket ends where a block
+/// of the model does. A block is all layers with one name before the first `.`; tied weights are in
+/// the block that is first to read them.
 Step in_units(const Step& replicas);
 
 /// Returns the step with its gradient sums marked for apply_sharding(). Their algorithm must be

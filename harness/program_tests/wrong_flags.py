@@ -119,6 +119,9 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy top_k", r"'top_k' compresses sums of gradients, and there are none"),
     ("--strategy all_reduce+top_k --workers 2 --share 0", r"--share is 0; 1e-06 to 1 are possible"),
     ("--strategy all_reduce+top_k --workers 2 --share 1.5", r"--share is 1.5; 1e-06 to 1 are po"),
+    ("--strategy all_reduce+quantized --workers 2 --bits 5", r"--bits is 5; fix: give 8 or 4"),
+    ("--strategy sharded --workers 2 --reshard-after-forward no",
+     r"--reshard-after-forward no is for --shard parameters"),
     ("--strategy all_reduce --workers 2 --share 0.1", r"--share is an option of top_k"),
     # Servers and backup workers
     ("--strategy all_reduce --workers 2 --backup-workers 1",

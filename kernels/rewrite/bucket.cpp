@@ -61,8 +61,7 @@ std::vector<std::vector<std::size_t>> fill(const std::vector<Collective>& all,
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::size_t open = buckets.size();
     for (std::size_t b = 0; b < buckets.size(); ++b) {
-      const bool has_room = sizes[b] < bucket_bytes || !all[i].unit.empty();
-      if (has_room && all[buckets[b].front()].joins(all[i])) open = b;
+      if (sizes[b] < bucket_bytes && all[buckets[b].front()].joins(all[i])) open = b;
     }
     if (open == buckets.size()) {
       buckets.emplace_back();
