@@ -50,7 +50,7 @@ std::int64_t parameter_bytes(Trial& run) {
 
 Place worker(int replica) { return {.replica = replica, .stage = 0, .role = Role::Worker}; }
 
-TEST(TrafficBetween, NamesWhoSumsWithWhomAndCountsAllCollectives) {
+TEST(TrafficBetween, NamesTheCoordinatesOfEachGroupAndCountsAllBytes) {
   StrategyOptions options;
   options.replicas = options.stages = options.shards = 2;
   const Step step = apply(find_strategies("all_reduce+model_parallel+tensor_parallel"),
