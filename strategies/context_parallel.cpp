@@ -318,10 +318,9 @@ Step context_parallel(const Step& step, const StrategyOptions& options) {
   const std::string what =
       "strategy 'context_parallel' with " + std::to_string(options.shards) + " shards";
   if (options.shards < 2) {
-    throw RunError(
-        ErrorKind::Usage,
-        "strategy 'context_parallel' divides sequences among 2 or more shards, and there "
-        "is 1; fix: give --workers 2, or --shards 2 in a composition");
+    throw RunError(ErrorKind::Usage, what +
+                                         " divides sequences among 2 or more; fix: give "
+                                         "--workers 2, or --shards 2 in a composition");
   }
   require_undivided(step, what);
   const bool is_ring = options.choice(kContextExchange) == kRing;

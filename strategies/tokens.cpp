@@ -82,7 +82,7 @@ void require_equal_shares(const Graph& graph, std::int64_t shards, const EqualSh
   if (by_heads) shared += " and of " + std::to_string(heads) + " heads";
   if (shares.chunks > 1) shared += ", in " + std::to_string(shares.chunks) + " chunks each";
   throw RunError(ErrorKind::Usage,
-                 what + ": they have equal shares of " + shared +
+                 what + ": shards have equal shares of " + shared +
                      (all.empty() ? ", and no number of shards is possible; fix: leave it out"
                                   : "; fix: " + enumerated(names) + " shards are possible"));
 }
