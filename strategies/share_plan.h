@@ -48,11 +48,11 @@ class SharePlan {
     return use_of_.at({sum_of_carrier_.at(carrier), pass_of_[static_cast<std::size_t>(reader)]});
   }
 
-  /// By sum of a gradient.
+  /// The parameter of each sum of a gradient.
   const std::map<Value, VariableId>& parameters() const { return parameter_of_; }
-  /// By update: the sum of its gradient.
+  /// The sum of each update's gradient.
   const std::map<NodeId, Value>& gradients_of_updates() const { return gradient_of_; }
-  /// By parameter and slot: the sum of its gradient.
+  /// The sum of the gradient of each parameter and slot.
   const std::map<VariableId, Value>& gradients_of_state() const { return gradient_of_state_; }
 
   /// Returns the order of the divided graph. All parameters are gathered at the start or, to free
