@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws with Graphviz the graph that each strategy makes of a step of the parabola."""
+"""Draws with Graphviz the graph that each strategy makes of a small step."""
 
 import re
 import shutil

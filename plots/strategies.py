@@ -16,7 +16,7 @@ class Strategy(NamedTuple):
     exchange: str  # nothing, synchronous, compressed, periodic or asynchronous
     processes: str  # one, places, workers, or workers and servers
     colour: str
-    graph: str  # of a step of the parabola, in Graphviz' DOT
+    graph: str  # of a small step, in Graphviz' DOT
 
 
 class CellField(NamedTuple):

@@ -95,7 +95,7 @@ Step bf16_compress(const Step& step, const StrategyOptions& /*options*/) {
 extern constinit const Strategy kBf16Compress = {
     .name = "bf16_compress",
     .term = "DDP's bf16_compress_hook",
-    .summary = "behind all_reduce: gradients travel as bf16",
+    .summary = "after all_reduce or diloco: gradients travel as bf16",
     .colour = "#FF7755",
     .workers = WorkersAre::ThoseOfPrevious,
     .exchange = Exchange::Compressed,

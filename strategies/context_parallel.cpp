@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // context_parallel: c shards compute on the same sequences, each with a share of the tokens of each
-// and with all parameters. Only attention needs the tokens of others. Of ring, a shard's keys and
+// and with all parameters. Only attention needs the tokens of others. With ring, a shard's keys and
 // values pass through all shards, and a shard adds the terms of its queries' attention block by
 // block: it sends c - 1 blocks of keys and values, in backward as many again, with those of their
 // gradients, in f32. Each block travels while the one before is computed. Shard i has chunks i and
-// 2 c - 1 - i of 2 c, so that all see equally many keys. Of ulysses, heads are exchanged for tokens
-// and back, so that each shard has all tokens of some heads. Shards then sum the gradients. The
+// 2 c - 1 - i of 2 c, so that all see equally many keys. With ulysses, heads are exchanged for
+// tokens and back, so that each shard has all tokens of some heads. Shards then sum the gradients. The
 // first shard reads the batch and sends the others their tokens. Term: context parallelism. Source:
 // Liu et al., arXiv:2310.01889; chunks: zhuzilin/ring-flash-attention; Jacobs et al.,
 // arXiv:2309.14509.
@@ -294,10 +294,9 @@ Step context_parallel(const Step& step, const StrategyOptions& options) {
   const std::string what =
       "strategy 'context_parallel' with " + std::to_string(options.shards) + " shards";
   if (options.shards < 2) {
-    throw RunError(
-        ErrorKind::Usage,
-        "strategy 'context_parallel' divides sequences among 2 or more shards, and there "
-        "is 1; fix: give --workers 2, or --shards 2 in a composition");
+    throw RunError(ErrorKind::Usage, what +
+                                         " divides sequences among 2 or more; fix: give "
+                                         "--workers 2, or --shards 2 in a composition");
   }
   require_undivided(step, what);
   const bool is_ring = options.choice(kContextExchange) == kRing;
@@ -321,7 +320,7 @@ extern constinit const Strategy kContextParallel = {
     .processes = Processes::OfPlaces,
     .options = options<kAlgorithm, kBucketBytes, kShardCount, kStagesPerProcess, kContextExchange>,
     .rewrite = context_parallel,
-    .elsewhere = {},
+    .elsewhere = {{{"ring_attention"}, {"ulysses", "--context-exchange ulysses"}}},
     .trains = Trains::Sequences};
 
 }  // namespace regatta::strategies

@@ -191,7 +191,7 @@ Step powersgd(const Step& step, const StrategyOptions& options) {
 extern constinit const Strategy kPowerSgd = {
     .name = "powersgd",
     .term = "PowerSGD",
-    .summary = "behind all_reduce or sharded: gradients as two thin matrices",
+    .summary = "after all_reduce, sharded or diloco: gradients as two thin matrices",
     .colour = "#DDCC77",
     .workers = WorkersAre::ThoseOfPrevious,
     .exchange = Exchange::Compressed,

@@ -34,7 +34,7 @@ namespace {
 constexpr Option kBits = {.name = "bits",
                           .help = "bits of a gradient's element in an exchange: 8 or 4",
                           .unit = "",
-                          .type = Count{.default_value = 8, .least = 4, .most = 8}};
+                          .type = Count{.default_value = 8, .least = 1, .most = 32}};
 
 /// One gradient at all workers.
 struct OneGradient {
@@ -162,7 +162,7 @@ Step quantized(const Step& step, const StrategyOptions& options) {
 extern constinit const Strategy kQuantized = {
     .name = "quantized",
     .term = "quantised gradients with error feedback",
-    .summary = "behind all_reduce, sharded or diloco: gradients travel as 8 or 4 bits",
+    .summary = "after all_reduce, sharded or diloco: gradients travel as 8 or 4 bits",
     .colour = "#994455",
     .workers = WorkersAre::ThoseOfPrevious,
     .exchange = Exchange::Compressed,

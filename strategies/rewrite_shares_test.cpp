@@ -96,14 +96,14 @@ TEST(Diloco, ExchangesBesideAStepWhatIsAppliedLater) {
 /// The bucket has 16 elements, from the last layer to the first: output bias 1 and weights 5,
 /// hidden bias 5 and weights 5. Worker 0 keeps its last share.
 TEST(Sharded, KeepsAndUpdatesTheSharesOfTheRing) {
-  for (const char* shard : {"optimizer", "gradients", "parameters"}) {
+  for (const char* shard : {"optimizer", "gradients"}) {
     StrategyOptions options = replicas(2);
     options.given["shard"] = shard;
     const Graph graph = part(rewritten("sharded", options));
     EXPECT_EQ(count(graph, Op::AllReduce), 0);
     EXPECT_EQ(count(graph, Op::ReduceScatter), 2);
-    EXPECT_EQ(count(graph, Op::AllGather), 2);  // backward begins with the only bucket
-    EXPECT_EQ(count(graph, Op::Sgd), 2 + 3);    // both have a part of the hidden bias
+    EXPECT_EQ(count(graph, Op::AllGather), 2);
+    EXPECT_EQ(count(graph, Op::Sgd), 2 + 3);  // both have a part of the hidden bias
     std::vector<std::string> kept;
     for (const Variable& variable : graph.variables()) {
       if (variable.kind != VariableKind::Parameter) continue;
@@ -151,24 +151,6 @@ TEST(Sharded, AppliesABucketsSumsWhileBackwardMakesTheNext) {
   };
   EXPECT_EQ(turns("optimizer"), "bsu");
   EXPECT_EQ(turns("gradients").substr(0, 6), "bsbsub");
-}
-
-/// Forward reads four variables; backward reads only the output's weights.
-TEST(Sharded, GathersABucketsParametersWhileTheOneBeforeIsUsed) {
-  StrategyOptions options = replicas(2);
-  options.given["bucket_bytes"] = 0;
-  options.given["shard"] = "parameters";
-  std::string text;  // replica 0: f forward, b backward, g gathers; runs of f and b once
-  const Step step = rewritten("sharded", options);
-  for (const Node& node : step.graph.nodes()) {
-    if (node.place != kWorker0 || op_info(node.op).view) continue;
-    if (node.op != Op::AllGather && node.phase != Phase::Forward && node.phase != Phase::Backward) {
-      continue;
-    }
-    const char turn = node.op == Op::AllGather ? 'g' : node.phase == Phase::Forward ? 'f' : 'b';
-    if (turn == 'g' || text.empty() || text.back() != turn) text += turn;
-  }
-  EXPECT_EQ(text, "ggfgfgfgfb");
 }
 
 /// airbench94's whitening bias is trained for some epochs only; then the backward nodes that make

@@ -7,16 +7,21 @@
 // additions have the ring's order, and results the ring's bits, except with NCCL. `--shard
 // optimizer`: gradients stay until the step ends, as under all_reduce. `--shard gradients`: a
 // bucket's sums are applied while backward makes the next bucket, and its memory is free for the
-// one after that. `--shard parameters`: in addition, a bucket's parameters are gathered for forward
-// and again for backward, each while the bucket before it is used, into the memory of the one
-// before that; the bucket with which backward begins stays. For M bytes of parameters and k slots a
-// worker keeps (1 + k) M / n, and sends and receives 2 (n - 1) / n M a step; 3 (n - 1) / n M if all
-// parameters are gathered twice. With one or two buckets no memory is freed: all three plan the
-// same. Updates of whole matrices (muon) are dealt matrix by matrix (whole_updates.h), under
-// `--shard optimizer` only. Source: Rajbhandari et al., "ZeRO: memory optimizations toward training
-// trillion parameter models", SC 2020: stages 1 to 3 (in the first two, there, a worker keeps the
-// gathered parameters between steps).
+// one after that. `--shard parameters`: in addition, a bucket is a block of the model, or a part of
+// one that is larger (in_units()), and its parameters are gathered for forward and again for
+// backward, each while the bucket before it is used, into the memory of the one before that. The
+// last two stay from forward to backward, as tied weights do that the model's end reads; with
+// `--reshard-after-forward no` all stay until backward has used them. For M bytes of parameters and
+// k slots a worker keeps (1 + k) M / n, and sends and receives 2 (n - 1) / n M a step, or nearly
+// 3 (n - 1) / n M if parameters are gathered twice. With one or two buckets no memory is freed: all
+// three plan the same. Updates of whole matrices (muon) are dealt matrix by matrix
+// (whole_updates.h), under `--shard optimizer` only.
+// Source: Rajbhandari et al., "ZeRO: memory optimizations toward training trillion parameter
+// models", SC 2020: stages 1 to 3 (in the first two, there, a worker keeps the gathered parameters
+// between steps); blocks as units: Zhao et al. 2023, arXiv 2304.11277 (FSDP).
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
@@ -28,6 +33,15 @@
 
 namespace regatta::strategies {
 namespace {
+
+constexpr std::array<std::string_view, 2> kReshardWords = {"yes", "no"};
+constexpr Option kReshard = {
+    .name = "reshard_after_forward",
+    .help =
+        "with --shard parameters: yes frees a block's parameters behind its forward pass and "
+        "gathers them again for backward; no keeps them until then, which sends less",
+    .unit = "",
+    .type = Choice{.default_value = kReshardWords[0], .words = kReshardWords}};
 
 void require_divisible_updates(const Step& step, const std::string& shard) {
   for (const Trainable& trainable : step.trainables) {
@@ -45,8 +59,16 @@ Step sharded(const Step& step, const StrategyOptions& options) {
       step, {.count = options.replicas, .algorithm = std::string(kRing), .strategy = "sharded"});
   const std::string shard = options.choice(kShard);
   if (shard != kShardWords[0]) require_divisible_updates(step, shard);
-  return to_share(replicas,
-                  {.gradients = shard != kShardWords[0], .parameters = shard == kShardWords[2]});
+  const bool frees_parameters = shard == kShardWords[2];
+  const bool reshards = options.choice(kReshard) == kReshardWords[0];
+  if (!reshards && !frees_parameters) {
+    throw RunError(ErrorKind::Usage, kReshard.flag() + " no is for " + kShard.flag() +
+                                         " parameters; fix: give this, too, or leave it out");
+  }
+  return to_share(frees_parameters ? in_units(replicas) : replicas,
+                  {.gradients = shard != kShardWords[0],
+                   .parameters = frees_parameters,
+                   .after_forward = reshards});
 }
 
 }  // namespace
@@ -59,7 +81,7 @@ extern constinit const Strategy kSharded = {
     .workers = WorkersAre::Replicas,
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfWorkers,
-    .options = options<kShard, kBucketBytes>,
+    .options = options<kShard, kReshard, kBucketBytes>,
     .rewrite = sharded,
     .elsewhere = {{{"zero"},
                    {"zero1"},

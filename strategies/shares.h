@@ -17,8 +17,14 @@ namespace regatta::strategies {
 /// The memory to free as soon as it is no longer needed, instead of at the end of the step.
 struct FreedEarly {
   bool gradients = false;
-  bool parameters = false;  ///< the gathered parameters
+  bool parameters = false;     ///< the gathered parameters
+  bool after_forward = false;  ///< these also between forward and backward
 };
+
+/// Returns the step with its all_reduces marked for bucket(), so that a bucket ends where a block
+/// of the model does. A block is all layers with one name before the first `.`; tied weights are in
+/// the block that is first to read them.
+Step in_units(const Step& replicas);
 
 /// Returns the step with its gradient sums marked for apply_sharding(). Their algorithm must be
 /// ring.

@@ -76,6 +76,7 @@ inline std::string identifier_of(std::string strategy) {
 
 struct TrialOptions {
   std::string strategy = "single";
+  std::vector<const strategies::Strategy*> own = {};  ///< the test's own, in place of that
   strategies::StrategyOptions options;
   std::int64_t steps = 20;
   std::int64_t most_steps = 0;  ///< limit of the executor, if more than `steps`
@@ -160,7 +161,7 @@ class Trial {
  public:
   Trial(const Step& step, const DataSet& data, const TrialOptions& run)
       : kernels_("cpu"), global_batch_(step.global_batch) {
-    const auto strategies = strategies::find_strategies(run.strategy);
+    const auto strategies = run.own.empty() ? strategies::find_strategies(run.strategy) : run.own;
     part_ = strategies::partitioned(strategies::apply(strategies, step, run.options), Binding{})
                 .front();
     add_cpu_kernels(kernels_);

@@ -81,10 +81,11 @@ void require_equal_shares(const Graph& graph, std::int64_t shards, const EqualSh
   std::string shared = std::to_string(tokens) + " tokens";
   if (by_heads) shared += " and of " + std::to_string(heads) + " heads";
   if (shares.chunks > 1) shared += ", in " + std::to_string(shares.chunks) + " chunks each";
+  const std::string multiple = std::to_string(2 * shares.chunks);
   throw RunError(ErrorKind::Usage,
-                 what + ": they have equal shares of " + shared +
-                     (all.empty() ? ", and no number of shards is possible; fix: leave it out"
-                                  : "; fix: " + enumerated(names) + " shards are possible"));
+                 what + ": all shards have equal shares of " + shared + "; fix: " +
+                     (all.empty() ? "give a --context that is a multiple of " + multiple
+                                  : enumerated(names) + " shards would do"));
 }
 
 ShardDivision divide_tokens(const Step& step, const std::string& what) {
@@ -107,7 +108,8 @@ ShardDivision divide_tokens(const Step& step, const std::string& what) {
       if (!divides_tokens(node.op)) {
         throw RunError(ErrorKind::Usage, what + ": '" + std::string(to_string(node.op)) +
                                              "' in layer '" + node.layer +
-                                             "' cannot work on some tokens");
+                                             "' cannot work on some tokens; fix: leave "
+                                             "context_parallel out");
       }
       for (int i = 0; i < std::ssize(node.outputs); ++i) {
         of({id, i}) = sums_tokens(node.op, i) ? Has::Term : Has::Tokens;

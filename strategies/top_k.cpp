@@ -160,7 +160,7 @@ Step top_k(const Step& step, const StrategyOptions& options) {
 extern constinit const Strategy kTopK = {
     .name = "top_k",
     .term = "top-k sparsification with error feedback",
-    .summary = "behind all_reduce, diloco or servers: gradients as their largest elements",
+    .summary = "after all_reduce, sharded, diloco or servers: gradients as their largest elements",
     .colour = "#BB33DD",
     .workers = WorkersAre::ThoseOfPrevious,
     .exchange = Exchange::Compressed,

@@ -50,7 +50,7 @@ std::int64_t parameter_bytes(Trial& run) {
 
 Place worker(int replica) { return {.replica = replica, .stage = 0, .role = Role::Worker}; }
 
-TEST(TrafficBetween, NamesWhoSumsWithWhomAndCountsAllCollectives) {
+TEST(TrafficBetween, NamesTheCoordinatesOfEachGroupAndCountsAllBytes) {
   StrategyOptions options;
   options.replicas = options.stages = options.shards = 2;
   const Step step = apply(find_strategies("all_reduce+model_parallel+tensor_parallel"),
@@ -192,21 +192,26 @@ TEST(TrafficFormula, Bf16CompressSendsHalfOfAllReduce) {
   }
 }
 
-/// Once for forward and once for backward, except the bucket with which backward begins; a single
-/// bucket is gathered once.
-TEST(TrafficFormula, SharedParametersAreGatheredTwice) {
-  for (const int n : {2, 3, 5}) {
-    const auto sent = [n](std::int64_t bucket_bytes) {
-      Trial run =
-          run_case({"sharded", n, 1, {{"shard", "parameters"}, {"bucket_bytes", bucket_bytes}}});
-      std::int64_t sum = 0;
-      for (int r = 0; r < n; ++r) sum += run.counted().at(worker(r)).sent;
-      return static_cast<double>(sum) /
-             static_cast<double>(kSteps * (n - 1) * parameter_bytes(run));
-    };
-    EXPECT_EQ(sent(4 << 20), 2);
-    EXPECT_GT(sent(25'000), 2.6);
-    EXPECT_LT(sent(25'000), 3);
+/// Blocks of layers are gathered for forward and again for backward, except the last two, which
+/// are layer1 and the last norm; the tied table stays, and backward does not read the positions.
+/// The square of the norm that clips gradients has 4 bytes.
+TEST(TrafficFormula, SharedBlocksAreGatheredTwiceUnlessTheyStay) {
+  for (const int n : {2, 3, 4}) {
+    for (const std::string reshard : {"yes", "no"}) {
+      TrialOptions options;
+      options.strategy = "sharded";
+      options.options.replicas = n;
+      options.options.given = {{"shard", "parameters"}, {"reshard_after_forward", reshard}};
+      options.steps = kSteps;
+      Trial run(training_of("gpt_narrow", 12, kSteps), data_of("gpt_narrow"), options);
+      std::int64_t sent = 0, again = 0;
+      for (int r = 0; r < n; ++r) sent += run.counted().at(worker(r)).sent;
+      for (const auto& [name, values] : run.parameters()) {
+        if (name.starts_with("layer0.")) again += static_cast<std::int64_t>(values.size()) * 4;
+      }
+      if (reshard == "no") again = 0;
+      EXPECT_EQ(sent, kSteps * (n - 1) * (2 * (parameter_bytes(run) + 4) + again)) << reshard << n;
+    }
   }
 }
 

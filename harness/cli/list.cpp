@@ -51,7 +51,8 @@ void list_workloads(std::ostream& out) {
                              ? fmt::format("accuracy {:g} %", workload.target)
                              : fmt::format("loss {:g}", workload.target);
     for (const auto& [data_set, other] : workload.other_targets) {
-      if (other) target += fmt::format(" ({} on {})", *other, data_set);
+      target += other ? fmt::format(" ({} on {})", *other, data_set)
+                      : fmt::format(" (none on {})", data_set);
     }
     const std::string facts =
         fmt::format("  {:18} {:8} {}; batch {}{}; {}", workload.name, workload.tier, target,
@@ -137,8 +138,8 @@ void show_part(std::ostream& out, const Graph& graph, const std::string& title) 
   out << fmt::format("# {}{} nodes, {} variables\n", title, graph.nodes().size(),
                      graph.variables().size());
   for (const auto& [between, part] : traffic_between(graph)) {
-    out << fmt::format("# {} collectives between {} send {} bytes\n", part.collectives, between,
-                       part.sent);
+    out << fmt::format("# bytes sent between {}: {}, collectives: {}\n", between, part.sent,
+                       part.collectives);
   }
   const std::int64_t steps = steps_with_all_exchanges(graph);
   const std::map<Place, std::int64_t> most = most_sent_in_a_step(graph, steps);

@@ -143,14 +143,28 @@ std::int64_t shards_of(const record::Cell& cell) {
   }
 }
 
+/// Whether shards have tokens instead of channels.
+bool divides_tokens(const record::Cell& cell) {
+  try {
+    const auto strategies = strategies::find_strategies(cell.strategy);
+    return std::any_of(strategies.begin(), strategies.end(), [](const strategies::Strategy* each) {
+      return each->workers == strategies::WorkersAre::Shards &&
+             each->trains == strategies::Trains::Sequences;
+    });
+  } catch (const RunError&) {
+    return false;
+  }
+}
+
 /// Logs the disclosures about numerics and parallelism that MLPerf requires.
 void log_disclosure(Log& log, const record::Cell& cell) {
   log.event("lowest_numerical_precision_in_linear", cell.dtype == "bf16" ? "bfloat16" : "fp32");
   if (cell.dtype == "f32") log.event("lowest_numerical_precision_in_comm", "fp32");
   const std::int64_t shards = shards_of(cell);
   log.event("pipeline_parallelism", cell.stages / shards);
-  log.event("tensor_parallelism", shards);
-  for (const char* nowhere : {"context_parallelism", "expert_parallelism"}) log.event(nowhere, 1);
+  log.event("tensor_parallelism", divides_tokens(cell) ? 1 : shards);
+  log.event("context_parallelism", divides_tokens(cell) ? shards : 1);
+  log.event("expert_parallelism", 1);
   log.event("gradient_accumulation_steps",
             std::max<std::int64_t>(1, count_of(cell, strategies::kMicrobatches)));
 }

@@ -8,19 +8,16 @@
 
 namespace regatta::judge {
 
-namespace {
-
-const std::string kWorkload = "parabola";
-
-}  // namespace
-
 std::string example_graph(const strategies::Strategy& strategy) {
-  const workloads::Workload& workload = workloads::find_workload(kWorkload);
+  const bool of_sequences = strategy.trains == strategies::Trains::Sequences;
+  const workloads::Workload& workload =
+      workloads::find_workload(of_sequences ? "gpt_tiny" : "parabola");
   const std::optional<workloads::DataSetSizes> data =
       workloads::data_set_sizes(workload.data_sets.front());
   check(data.has_value(), "every data set of the table has a size");
   plan::RaceRequest request;
   request.workload = workload.name;
+  if (of_sequences) request.options["layers"] = 1;
   request.strategy = strategies::runnable_name(strategy);
   request.workers = strategy.name == "single" ? 1 : 2;
   return to_dot(plan::place(request, data->train).placed->step.graph);

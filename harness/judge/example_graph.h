@@ -9,8 +9,8 @@
 
 namespace regatta::judge {
 
-/// Formats a step of the workload `parabola` under the strategy in the DOT language of Graphviz. It
-/// has two workers, or one under `single`.
+/// Formats a step of the workload `parabola`, or of one layer of `gpt_tiny` if the strategy needs
+/// sequences, in the DOT language of Graphviz. It has two workers, or one under `single`.
 std::string example_graph(const strategies::Strategy& strategy);
 
 }  // namespace regatta::judge

@@ -321,7 +321,7 @@ Json to_json(const Claim& claim) {
       {"seeds", claim.seeds},     {"missing", claim.missing}};
 }
 
-/// The program's strategies, each with the graph that it makes from a step of the parabola.
+/// The program's strategies, each with the graph that it makes from a small step.
 Json strategies_json() {
   Json rows = Json::array();
   for (const strategies::Strategy* each : strategies::all_strategies()) {

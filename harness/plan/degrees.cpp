@@ -80,7 +80,8 @@ std::string degrees_that_fit(std::int64_t workers, const Degrees& degrees) {
       std::vector<std::string> flags;
       if (degrees.stages) flags.push_back(fmt::format("--stages {}", stages));
       if (degrees.shards) flags.push_back(fmt::format("--shards {}", shards));
-      if (std::ssize(all) < kMost) all.push_back(fmt::format("{}", fmt::join(flags, " ")));
+      if (std::ssize(all) == kMost) return fmt::format("{}, ...", fmt::join(all, ", "));
+      all.push_back(fmt::format("{}", fmt::join(flags, " ")));
     }
   }
   return fmt::format("{}", fmt::join(all, ", "));
@@ -94,14 +95,13 @@ RunError wrong_degrees(const RaceRequest& request, const Degrees& degrees) {
         std::pair(degrees.shards, "shards")}) {
     if (has_flag) parts += (parts.empty() ? "" : " x ") + std::string(name);
   }
-  std::string fit = degrees_that_fit(request.workers, degrees);
-  if (fit.empty()) {
+  std::string fit = "one of: " + degrees_that_fit(request.workers, degrees);
+  if (fit.ends_with(' ')) {
     const std::int64_t workers = 1 << degrees.count();
-    fit = fmt::format("--workers {} {}", workers, degrees_that_fit(workers, degrees));
+    fit = fmt::format("--workers {} and {}", workers, fit + degrees_that_fit(workers, degrees));
   }
-  return {ErrorKind::Usage,
-          fmt::format("strategy '{}' deals {} workers to {}; fix: give one of: {}",
-                      request.strategy, request.workers, parts, fit)};
+  return {ErrorKind::Usage, fmt::format("strategy '{}' deals {} workers to {}; fix: give {}",
+                                        request.strategy, request.workers, parts, fit)};
 }
 
 }  // namespace

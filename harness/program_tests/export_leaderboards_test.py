@@ -166,15 +166,17 @@ class Mllog(unittest.TestCase):
     def test_tells_shards_of_layers_from_stages(self) -> None:
         line = lines_in(QUICK)[0]
         cell = json.loads(line)["cell"] | {"workers": 4, "stages": 2}
-        for strategy, options, pipeline, tensor in (
-                ("all_reduce+pipeline", {}, 2, 1), ("all_reduce+tensor_parallel", {}, 1, 2),
-                ("pipeline+tensor_parallel", {"shards": 2}, 2, 2)):
+        for strategy, options, pipeline, tensor, context in (
+                ("all_reduce+pipeline", {}, 2, 1, 1), ("all_reduce+tensor_parallel", {}, 1, 2, 1),
+                ("pipeline+tensor_parallel", {"shards": 2}, 2, 2, 1),
+                ("pipeline+context_parallel", {"shards": 2}, 2, 1, 2)):
             record = changed(line, cell=cell | {
-                "strategy": strategy, "options": options, "stages": pipeline * tensor})
+                "strategy": strategy, "options": options, "stages": pipeline * tensor * context})
             (path,) = exported_folder(folder_of(record), "mllog", *AUTHOR).rglob("*.txt")
             value = {entry["key"]: entry["value"] for entry in mllog_lines(path)}
-            self.assertEqual((value["pipeline_parallelism"], value["tensor_parallelism"]),
-                             (pipeline, tensor))
+            self.assertEqual(
+                [value[f"{kind}_parallelism"] for kind in ("pipeline", "tensor", "context")],
+                [pipeline, tensor, context])
 
     def test_names_no_share_where_shares_differ_or_cannot_be(self) -> None:
         (cell,) = [run["cell"] for run in records_in(QUICK) if cell_of(run) == (

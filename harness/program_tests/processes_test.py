@@ -84,7 +84,8 @@ class Processes(unittest.TestCase):
             done = regatta("run", *cell, "--processes", "2", "--out", str(folder))
             with self.subTest(strategy=listed["name"]):
                 if done.returncode != 0:
-                    self.assertRegex(done.stderr, "runs in one process|runs on one worker|divides sequences")
+                    self.assertRegex(
+                        done.stderr, "runs in one process|runs on one worker|divides sequences")
                     continue
                 several = records_in(folder)[0]
                 self.assertEqual(several["evaluations"][-1]["examples"], 200 * 50)

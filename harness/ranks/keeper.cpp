@@ -46,7 +46,7 @@ void remove_folders(const std::vector<std::string>& folders) {
 }
 
 /// The lines of the coordinator: folders, mpirun's process id, and kInOrder.
-struct Told {
+struct Received {
   std::vector<std::string> folders;
   std::optional<ProcessHandle> mpirun;
   bool is_in_order = false;
@@ -66,31 +66,32 @@ struct Told {
 };
 
 /// Reads until the coordinator has ended.
-Told listen() {
-  Told told;
+Received receive() {
+  Received received;
   std::string line;
   for (;;) {
     char letter = 0;
     const ssize_t got = read(STDIN_FILENO, &letter, 1);
     if (got < 0 && errno == EINTR) continue;
-    if (got != 1) return told;
+    if (got != 1) return received;
     if (letter != '\n') {
       line += letter;
       continue;
     }
-    told.take(std::exchange(line, ""));
+    received.take(std::exchange(line, ""));
   }
 }
 
-void end_run(const Told& told, const std::string& mark) {
-  if (told.mpirun && !told.mpirun->ends_within(std::chrono::milliseconds(0))) {
-    const std::vector<ProcessHandle> ranks = handles_of(children_of(told.mpirun_id));
-    told.mpirun->send(SIGTERM);
-    told.mpirun->send(SIGCONT);
-    if (!told.mpirun->ends_within(kKindness)) told.mpirun->send(SIGKILL);
+void end_run(const Received& received, const std::string& mark) {
+  if (received.mpirun && !received.mpirun->ends_within(std::chrono::milliseconds(0))) {
+    const std::vector<ProcessHandle> ranks = handles_of(children_of(received.mpirun_id));
+    received.mpirun->send(SIGTERM);
+    received.mpirun->send(SIGCONT);
+    if (!received.mpirun->ends_within(kKindness)) received.mpirun->send(SIGKILL);
     kill_all(ranks);
   }
-  if (!mark.empty()) kill_all(processes_with(mark));  // what mpirun has left, or mpirun itself
+  if (!mark.empty())
+    kill_all(processes_with(mark));  // the ranks that mpirun has left, or mpirun itself
 }
 
 }  // namespace
@@ -144,7 +145,7 @@ Keeper::Keeper(const std::string& mark) {
 
 Keeper::~Keeper() {
   if (connection_ < 0) return;
-  tell(kInOrder);
+  send_line(kInOrder);
   close(connection_);
   if (process_ == 0) return;
   const ProcessHandle handle(process_);
@@ -153,7 +154,7 @@ Keeper::~Keeper() {
   }
 }
 
-void Keeper::tell(const std::string& line) {
+void Keeper::send_line(const std::string& line) {
   if (connection_ < 0) return;
   const std::string text = line + '\n';
   const ssize_t sent = send(connection_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -164,10 +165,10 @@ bool is_keeper() { return std::getenv(kVariable) != nullptr; }
 
 int keep(const std::vector<std::string>& words) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
-  const Told told = listen();
-  if (told.is_in_order) return 0;
-  end_run(told, words.empty() ? "" : words.front());
-  remove_folders(told.folders);
+  const Received received = receive();
+  if (received.is_in_order) return 0;
+  end_run(received, words.empty() ? "" : words.front());
+  remove_folders(received.folders);
   return 0;
 }
 

@@ -50,12 +50,13 @@ class Keeper {
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
-  void remove(const std::string& folder) { tell(folder); }
-  /// Makes the keeper end mpirun kindly, before it kills what is left.
-  void end(pid_t mpirun) { tell(std::to_string(mpirun)); }
+  /// Makes the keeper remove the folder, if the coordinator is killed.
+  void remove(const std::string& folder) { send_line(folder); }
+  /// Makes the keeper end mpirun by SIGTERM, before it kills the remaining processes.
+  void end(pid_t mpirun) { send_line(std::to_string(mpirun)); }
 
  private:
-  void tell(const std::string& line);
+  void send_line(const std::string& line);
 
   pid_t process_ = 0;
   int connection_ = -1;

@@ -141,12 +141,12 @@ void for_each_field(T& part, Field&& field) {
                       "with the value given or the default; options without a value are left out.",
               .since = 2},
         CellPart{.role = kContestant});
-  field(
-      "workers", part.workers, About{.text = "The value of --workers.", .least = 1},
-      CellPart{.role = kContestant,
-               .flag = {.group = flag_group::kCell,
-                        .help = "replicas, or stages of model_parallel, or shards of "
-                                "tensor_parallel, or the replicas of a composition times these"}});
+  field("workers", part.workers, About{.text = "The value of --workers.", .least = 1},
+        CellPart{.role = kContestant,
+                 .flag = {.group = flag_group::kCell,
+                          .help = "replicas, or stages of model_parallel, or shards of "
+                                  "tensor_parallel or context_parallel, or the replicas of a "
+                                  "composition times these"}});
   field(
       "stages", part.stages,
       About{.text = "Number of parts into which the model is cut, stages times shards; 1 if it is "

@@ -118,8 +118,8 @@ void for_each_field(T& part, Field&& field) {
               .pattern = "^[1-9][0-9]*x[1-9][0-9]*$"});
   field("members", part.members, About{.text = "Number of workers that sum.", .least = 1});
   field("between", part.between,
-        About{.text = "Who sums with whom: the coordinates in which the workers differ, such as "
-                      "replicas, shards, or replicas and shards; null for one worker.",
+        About{.text = "The coordinates in which the workers of the sum differ: such as replicas, "
+                      "shards, or replicas and shards; null for one worker.",
               .since = 15});
   field("bytes", part.bytes, About{.text = "Size of a worker's bucket."});
 }

@@ -116,7 +116,7 @@ KernelPointer concatenate(const KernelRequest& request) {
   });
 }
 
-/// take or put.
+/// Returns the kernel of take or put.
 KernelPointer place(const KernelRequest& request) {
   const std::vector<Tensor> inputs(request.inputs.begin(), request.inputs.end());
   const Tensor y = request.outputs[0];

@@ -22,7 +22,7 @@ constexpr std::int64_t kKeys = 128;  ///< of a block
 constexpr std::int64_t kSums = 2;    ///< side by side, which hides their latency
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-/// T: of x; Y: of y.
+/// T is the element type of x, Y that of y.
 template <typename T, typename Y>
 class Attention {
  public:

@@ -18,7 +18,7 @@ using heads::Sight;
 
 constexpr std::int64_t kBlock = 64;  ///< queries, or keys
 
-/// T: of x; G: of the gradients.
+/// T is the element type of x, G that of the gradients.
 template <typename T, typename G>
 class AttentionBackward {
  public:

@@ -27,8 +27,8 @@ struct CollectiveTraffic {
   std::int64_t sent = 0;
 };
 
-/// Returns the traffic of a partitioned graph by who sums with whom, such as `replicas`
-/// (differences_between()).
+/// Returns the traffic of a partitioned graph by the coordinates in which the members of a
+/// collective differ, such as `replicas` (differences_between()).
 std::map<std::string, CollectiveTraffic> traffic_between(const Graph& graph);
 
 /// Returns the bytes sent in the first `steps` steps, summed over places.

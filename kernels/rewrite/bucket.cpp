@@ -22,11 +22,12 @@ struct Collective {
   ElementType element = ElementType::F32;
   Period period;
   std::int64_t round = 0;
+  std::string unit;
   std::int64_t bytes = 0;
 
   bool joins(const Collective& other) const {
     return places == other.places && algorithm == other.algorithm && element == other.element &&
-           period == other.period && round == other.round;
+           period == other.period && round == other.round && unit == other.unit;
   }
 };
 
@@ -42,6 +43,7 @@ std::vector<Collective> collectives(const Graph& graph) {
     collective.element = node.outputs[0].element;
     collective.period = period_of(node);
     if (node.attributes.has("round")) collective.round = node.attributes.integer("round");
+    if (node.attributes.has("unit")) collective.unit = node.attributes.text("unit");
     if (node.member != 0) continue;
     for (const TensorType& type : node.outputs) collective.bytes += type.bytes();
   }
@@ -117,6 +119,7 @@ Step bucket(const Step& step, std::int64_t bucket_bytes) {
     const std::vector<NodeId>& parts = found->second.parts;
     Node node = copier.translate(parts.front());
     node.attributes.set("group", found->second.group);
+    node.attributes.erase("unit");
     node.inputs.clear();
     for (NodeId part : parts) node.inputs.push_back(copier.value(step.graph.node(part).inputs[0]));
     const NodeId copied = result.graph.add(node);

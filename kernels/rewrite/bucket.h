@@ -3,6 +3,7 @@
 // A rewrite that runs after all strategies: merges all_reduces with the same members into buckets,
 // so that many small gradients travel as one message. The layout depends only on the graph and the
 // bucket size.
+// All_reduces with different attributes `unit` are never merged.
 #pragma once
 
 #include <cstdint>

@@ -139,6 +139,7 @@ std::vector<Case> cases() {
                      .stages = stages,
                      .shards = shards});
   }
+  cases.push_back({.workload = "gpt_narrow", .strategy = "context_parallel", .shards = 2});
   // An exchange of the first executor's last step is applied in the second's first.
   cases.push_back({.workload = "parabola",
                    .strategy = "diloco",
@@ -200,6 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Parabola, Resumed, testing::ValuesIn(cases_of("parabola
 INSTANTIATE_TEST_SUITE_P(Narrow, Resumed, testing::ValuesIn(cases_of("resnet9_narrow")), name_of);
 INSTANTIATE_TEST_SUITE_P(Airbench94, Resumed, testing::ValuesIn(cases_of("airbench94_narrow")),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(Language, Resumed, testing::ValuesIn(cases_of("gpt_narrow")), name_of);
 INSTANTIATE_TEST_SUITE_P(MobileNet, Resumed, testing::ValuesIn(cases_of("mobilenet_v2_narrow")),
                          name_of);
 

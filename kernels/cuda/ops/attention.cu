@@ -8,7 +8,7 @@ namespace {
 
 using namespace attention_tiles;
 
-/// T: of x; Y: of y.
+/// T is the element type of x, Y that of y.
 template <class T, class Y>
 struct AttentionForward {
   Heads heads;

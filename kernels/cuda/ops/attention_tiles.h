@@ -31,16 +31,15 @@ struct HeadRows {
   }
 };
 
-/// Tokens that are some chunks of a sequence, as chunks.h has them.
+/// Tokens that are one chunk of a sequence or two, as chunks.h has them.
 struct Tokens {
-  static constexpr int kMost = 2;
-  int count;   ///< of all chunks
-  int length;  ///< of a chunk
-  int numbers[kMost] = {};
+  int count;                  ///< of all chunks
+  int length;                 ///< of a chunk
+  int first = 0, second = 0;  ///< by how much a chunk's tokens lie behind their place here
   int parts = 0;  ///< of a token's channels in the tensor that has keys and values: 3 in x, 2 in kv
 
   __host__ __device__ int position(int token) const {
-    return numbers[token / length] * length + token % length;
+    return token + (token < length ? first : second);
   }
 };
 
@@ -116,9 +115,12 @@ struct Heads {
 
 inline Tokens tokens_of(const TensorType& type, const Node& node, const char* name) {
   const Chunks chunks = chunks_of(node.attributes, name, type.dim(1));
-  check(chunks.count() <= Tokens::kMost, "attention: tokens of one chunk or two");
+  check(chunks.count() <= 2, "attention: tokens of one chunk or two");
   Tokens tokens{.count = static_cast<int>(type.dim(1)), .length = static_cast<int>(chunks.length)};
-  for (int i = 0; i < chunks.count(); ++i) tokens.numbers[i] = static_cast<int>(chunks.number(i));
+  tokens.first = static_cast<int>(chunks.position(0));
+  if (chunks.count() > 1) {
+    tokens.second = static_cast<int>(chunks.position(chunks.length) - chunks.length);
+  }
   return tokens;
 }
 

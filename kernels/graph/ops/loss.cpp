@@ -3,7 +3,7 @@
 // Losses end the forward pass: their backward nodes take no incoming gradient (it is 1).
 // softmax_cross_entropy with smoothing e over K classes: -sum_k t_k log p_k / divisor, with
 // t_k = (1 - e) [k = label] + e / K. Its outputs: the loss and the probabilities p.
-// Of classes that are divided among n shards, a shard has those from `offset` on. For T labels,
+// If classes are divided among n shards, a shard has those from `offset` on. For T labels,
 // softmax_part yields 3 T numbers: for each label the largest of the shard's logits x, then for
 // each the sum of exp(x - largest), then the label's logit, or 0 if another shard has it.
 // cross_entropy_of_parts takes the parts of all shards, one behind the other, and yields the loss
