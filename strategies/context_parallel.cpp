@@ -6,9 +6,9 @@
 // block: it sends c - 1 blocks of keys and values, in backward as many again, with those of their
 // gradients, in f32. Each block travels while the one before is computed. Shard i has chunks i and
 // 2 c - 1 - i of 2 c, so that all see equally many keys. With ulysses, heads are exchanged for
-// tokens and back, so that each shard has all tokens of some heads. Shards then sum the gradients. The
-// first shard reads the batch and sends the others their tokens. Term: context parallelism. Source:
-// Liu et al., arXiv:2310.01889; chunks: zhuzilin/ring-flash-attention; Jacobs et al.,
+// tokens and back, so that each shard has all tokens of some heads. Shards then sum the gradients.
+// The first shard reads the batch and sends the others their tokens. Term: context parallelism.
+// Source: Liu et al., arXiv:2310.01889; chunks: zhuzilin/ring-flash-attention; Jacobs et al.,
 // arXiv:2309.14509.
 #include <algorithm>
 #include <array>
@@ -293,12 +293,7 @@ class ContextParallel {
 Step context_parallel(const Step& step, const StrategyOptions& options) {
   const std::string what =
       "strategy 'context_parallel' with " + std::to_string(options.shards) + " shards";
-  if (options.shards < 2) {
-    throw RunError(ErrorKind::Usage, what +
-                                         " divides sequences among 2 or more; fix: give "
-                                         "--workers 2, or --shards 2 in a composition");
-  }
-  require_undivided(step, what);
+  require_divisible(step, options.shards, what);
   const bool is_ring = options.choice(kContextExchange) == kRing;
   require_equal_shares(
       step.graph, options.shards,

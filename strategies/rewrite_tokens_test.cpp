@@ -54,11 +54,11 @@ std::string refusal_of(std::int64_t shards, const OptionValues& given,
 const OptionValues kByHeads{{"context_exchange", "ulysses"}};
 
 TEST(ContextParallel, SaysWhichNumbersOfShardsArePossible) {
-  EXPECT_TRUE(refusal_of(3, {}).ends_with(
-      "16 tokens, in 2 chunks each; fix: 2, 4 and 8 shards would do"))
+  EXPECT_TRUE(
+      refusal_of(3, {}).ends_with("16 tokens, in 2 chunks each; fix: 2, 4 and 8 shards would do"))
       << refusal_of(3, {});
-  EXPECT_TRUE(refusal_of(8, kByHeads)
-                  .ends_with("16 tokens and of 4 heads; fix: 2 and 4 shards would do"))
+  EXPECT_TRUE(
+      refusal_of(8, kByHeads).ends_with("16 tokens and of 4 heads; fix: 2 and 4 shards would do"))
       << refusal_of(8, kByHeads);
   EXPECT_NE(refusal_of(1, {}).find("fix: give --workers 2"), std::string::npos);
 }

@@ -44,22 +44,29 @@ std::vector<Portion> portions_of_rows(const Graph& graph, const ShardDivision& d
   return portions;
 }
 
-/// Throws: RunError(Usage).
-void require_divisor(std::int64_t tokens, std::int64_t shards, const std::string& what) {
+/// Throws: RunError(Usage), which lists the numbers up to that of heads.
+void require_divisor(const Graph& graph, std::int64_t tokens, std::int64_t shards,
+                     const std::string& what) {
   if (tokens % shards == 0) return;
+  std::int64_t most = tokens;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::Attention) most = std::min(most, node.attributes.integer("heads"));
+  }
   std::string possible;
-  for (std::int64_t n = 2; n <= tokens; ++n) {
+  for (std::int64_t n = 2; n <= most; ++n) {
     if (tokens % n == 0) possible += (possible.empty() ? "" : ", ") + std::to_string(n);
   }
-  throw RunError(ErrorKind::Usage,
-                 what + ": --sequence-parallel divides the " + std::to_string(tokens) +
-                     " tokens of a sequence evenly; fix: give a number of shards of " + possible);
+  throw RunError(
+      ErrorKind::Usage,
+      what + ": --sequence-parallel divides the " + std::to_string(tokens) +
+          " tokens of a sequence evenly; fix: " +
+          (possible.empty() ? "leave it out" : "give a number of shards of " + possible));
 }
 
 }  // namespace
 
 ShardDivision divide_sequence(const Graph& graph, ShardDivision division, std::int64_t shards,
-                            const std::string& what) {
+                              const std::string& what) {
   bool has_tokens = false;
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
     const Node& node = graph.node(id);
@@ -71,7 +78,7 @@ ShardDivision divide_sequence(const Graph& graph, ShardDivision division, std::i
     const std::vector<Portion> portions = portions_of_rows(graph, division, node);
     if (portions.empty()) continue;
     division.of_node[static_cast<std::size_t>(id)] = portions;
-    if (!has_tokens) require_divisor(graph.type(node.inputs[0]).dim(1), shards, what);
+    if (!has_tokens) require_divisor(graph, graph.type(node.inputs[0]).dim(1), shards, what);
     has_tokens = true;
   }
   if (has_tokens) return division;

@@ -23,7 +23,7 @@ namespace regatta::strategies {
 /// of single tokens make. `what` describes the strategy and its shards in error messages. Throws:
 /// RunError(Usage) if there are none, or if shards do not divide the tokens of a sequence.
 ShardDivision divide_sequence(const Graph& graph, ShardDivision division, std::int64_t shards,
-                            const std::string& what);
+                              const std::string& what);
 
 /// Exchanges the rows of such a division.
 class TokenExchange {

@@ -74,8 +74,14 @@ void set_channels(Attributes& attributes, Portion portion, const Shard& shard) {
   }
 }
 
-void require_undivided(const Step& step, const std::string& what) {
+void require_divisible(const Step& step, std::int64_t shards, const std::string& what) {
   const auto& nodes = step.graph.nodes();
+  if (shards < 2) {
+    throw RunError(ErrorKind::Usage,
+                   what +
+                       ": there have to be 2 or more; fix: give --workers 2, or --shards 2 in "
+                       "a composition");
+  }
   if (std::any_of(nodes.begin(), nodes.end(),
                   [](const Node& node) { return node.place.shard != 0; })) {
     throw RunError(ErrorKind::Usage, what +

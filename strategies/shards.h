@@ -61,9 +61,9 @@ Variable portion_of(const Variable& whole, Portion portion, const Shard& shard);
 void set_channels(Attributes& attributes, Portion portion, const Shard& shard);
 
 /// Checks that a strategy can divide the step among shards; `what` describes the strategy and its
-/// shards in error messages. Throws: RunError(Usage) if the step has shards already, or divides its
-/// parameters among workers.
-void require_undivided(const Step& step, const std::string& what);
+/// shards in error messages. Throws: RunError(Usage) for one shard, and if the step has shards
+/// already, or divides its parameters among workers.
+void require_divisible(const Step& step, std::int64_t shards, const std::string& what);
 
 /// Rewrites one step.
 class ShardedStep {

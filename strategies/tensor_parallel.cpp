@@ -40,12 +40,7 @@ Step tensor_parallel(const Step& step, const StrategyOptions& options) {
   check(!has_winograd(step.graph), "convolutions are marked behind all strategies");
   const std::string what =
       "strategy 'tensor_parallel' with " + std::to_string(options.shards) + " shards";
-  if (options.shards < 2) {
-    throw RunError(ErrorKind::Usage,
-                   "strategy 'tensor_parallel' divides channels among 2 or more shards, and there "
-                   "is 1; fix: give --workers 2, or --shards 2 in a composition");
-  }
-  require_undivided(step, what);
+  require_divisible(step, options.shards, what);
   ShardDivision division = divide_channels(step.graph, options.shards, what);
   const bool by_tokens = options.choice(kSequenceParallel) == kNoOrYes[1];
   if (by_tokens) {
@@ -72,6 +67,6 @@ extern constinit const Strategy kTensorParallel = {
     .processes = Processes::OfPlaces,
     .options = options<kAlgorithm, kShardCount, kSequenceParallel, kStagesPerProcess>,
     .rewrite = tensor_parallel,
-    .elsewhere = {{{"megatron"}}}};
+    .elsewhere = {{{"megatron"}, {"sequence_parallel", "--sequence-parallel yes"}}}};
 
 }  // namespace regatta::strategies
