@@ -186,7 +186,7 @@ TEST(ShardedStages, GiveTheBitsOfAllReduce) {
   }
 }
 
-/// Trains a clipped GPT with tied weights.
+/// The model is a clipped GPT with tied weights.
 TEST(ShardedBlocks, GiveTheBitsOfTheRingWithMicrobatchesAndRecomputation) {
   const Case test{.workload = "gpt_narrow",
                   .replicas = 3,
