@@ -295,7 +295,7 @@ std::vector<Case> clipped_cases() {
 std::vector<Case> language_cases() {
   std::vector<Case> cases;
   for (std::int64_t batch : {12, 11}) {
-    for (std::int64_t n : {2, 3, 4}) {
+    for (std::int64_t n : {2, 3, 4, 8}) {
       for (const char* strategy :
            {"in_graph", "central_storage", "all_reduce", "sharded", "parameter_server"}) {
         cases.push_back(
@@ -396,6 +396,13 @@ std::vector<Case> language_cases() {
 std::vector<Case> context_cases() {
   std::vector<Case> cases;
   for (const char* workload : {"gpt_context", "llama_context"}) {
+    for (const char* by_tokens : {"no", "yes"}) {
+      cases.push_back({.workload = workload,
+                       .strategy = "tensor_parallel",
+                       .shards = 8,
+                       .global_batch = 11,
+                       .options = {{"sequence_parallel", by_tokens}}});
+    }
     for (const char* exchange : {"ring", "ulysses"}) {
       const OptionValues by{{"context_exchange", exchange}};
       const auto add = [&](Case test, const OptionValues& more) {
@@ -409,6 +416,7 @@ std::vector<Case> context_cases() {
         add({.strategy = "context_parallel", .shards = shards}, {});
         add({.strategy = "context_parallel", .shards = shards, .element = ElementType::BF16}, {});
       }
+      add({.strategy = "context_parallel", .shards = 12}, {});  // a token in each chunk
       add({.strategy = "context_parallel", .shards = 2}, {{"all_reduce", "reduce_to_one"}});
       add({.strategy = "context_parallel", .shards = 3}, {{"microbatches", 2}});
       for (const char* recompute : {"selective", "full"}) {

@@ -135,6 +135,10 @@ TEST_P(WithRecomputation, HasTheBitsOfTheStepWithout) {
   }
 }
 
+bool divides_layers(const std::string& strategy) {
+  return strategy.ends_with("tensor_parallel") || strategy.ends_with("context_parallel");
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const auto& [workload, batch] :
@@ -150,7 +154,7 @@ std::vector<Case> cases() {
                      .strategy = strategy,
                      .replicas = replicas,
                      .stages = stages,
-                     .shards = std::string(strategy).ends_with("tensor_parallel") ? 2 : 1,
+                     .shards = divides_layers(strategy) ? 2 : 1,
                      .global_batch = batch,
                      .element = element,
                      .options = options,
@@ -166,6 +170,8 @@ std::vector<Case> cases() {
     add("sharded", 3, 1, {{"shard", "parameters"}, {"bucket_bytes", 1000}});
     add("pipeline", 1, 2, {{"schedule", "1f1b"}, {"microbatches", 4}});
     if (!is_language) continue;  // the other strategies have no more to do with images
+    add("tensor_parallel", 1, 1, {{"sequence_parallel", "yes"}});
+    add("context_parallel", 1, 1);
     for (const char* shard : {"optimizer", "gradients"}) {
       add("sharded", 3, 1, {{"shard", shard}, {"bucket_bytes", 1000}});
     }

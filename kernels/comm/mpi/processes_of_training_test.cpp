@@ -133,6 +133,9 @@ Cases sharded() {
   Case recomputed = all.back();
   recomputed.given["recompute"] = "full";
   all.push_back(recomputed);
+  Case kept = all.front();
+  kept.given = {{"shard", "parameters"}, {"reshard_after_forward", "no"}};
+  all.push_back(kept);
   for (const char* compressed : {"sharded+powersgd", "sharded+top_k", "sharded+quantized"}) {
     test.strategy = compressed;
     all.push_back(test);
