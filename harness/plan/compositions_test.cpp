@@ -27,20 +27,23 @@ constexpr const char* kEnd = "<!-- end -->\n";
 constexpr std::int64_t kExamples = 1'000;
 
 /// One strategy after another; each that has workers has two.
-struct Pair {
-  const strategies::Strategy* first = nullptr;
-  const strategies::Strategy* second = nullptr;
+struct Composition {
+  std::vector<const strategies::Strategy*> all;
 
-  std::string name() const { return std::string(first->name) + "+" + std::string(second->name); }
-  bool has(strategies::WorkersAre workers) const {
-    return strategies::any_has(std::vector{first, second}, workers);
+  std::string name() const {
+    std::string text;
+    for (const strategies::Strategy* each : all)
+      text += (text.empty() ? "" : "+") + std::string(each->name);
+    return text;
   }
+  bool has(strategies::WorkersAre workers) const { return strategies::any_has(all, workers); }
   std::int64_t replicas() const { return has(strategies::WorkersAre::Replicas) ? 2 : 1; }
   std::int64_t stages() const { return has(strategies::WorkersAre::Stages) ? 2 : 1; }
   std::int64_t shards() const { return has(strategies::WorkersAre::Shards) ? 2 : 1; }
   bool needs_sequences() const {
-    return first->trains == strategies::Trains::Sequences ||
-           second->trains == strategies::Trains::Sequences;
+    return std::any_of(all.begin(), all.end(), [](const strategies::Strategy* each) {
+      return each->trains == strategies::Trains::Sequences;
+    });
   }
   /// The case of a test, of few steps.
   testing_support::Case to_case() const {
@@ -52,20 +55,39 @@ struct Pair {
             .global_batch = needs_sequences() ? 12 : 50};
   }
   bool is_synchronous() const {
-    return strategies::exchange_of(std::vector{first, second}) == strategies::Exchange::Synchronous;
+    return strategies::exchange_of(all) == strategies::Exchange::Synchronous;
   }
 };
 
-std::vector<Pair> pairs() {
-  std::vector<Pair> all;
+std::vector<Composition> pairs() {
+  std::vector<Composition> all;
   for (const strategies::Strategy* first : strategies::all_strategies()) {
     for (const strategies::Strategy* second : strategies::all_strategies())
-      all.push_back({first, second});
+      all.push_back({{first, second}});
   }
   return all;
 }
 
-RaceRequest request_of(const Pair& pair) {
+/// Replicas of stages of shards.
+std::vector<Composition> triples() {
+  using enum strategies::WorkersAre;
+  std::vector<Composition> all;
+  for (const Composition& pair : pairs()) {
+    if (pair.all[0]->workers != Replicas || pair.all[1]->workers != Stages) continue;
+    for (const strategies::Strategy* third : strategies::all_strategies()) {
+      if (third->workers == Shards) all.push_back({{pair.all[0], pair.all[1], third}});
+    }
+  }
+  return all;
+}
+
+std::vector<Composition> pairs_and_triples() {
+  std::vector<Composition> all = pairs();
+  for (Composition& each : triples()) all.push_back(std::move(each));
+  return all;
+}
+
+RaceRequest request_of(const Composition& pair) {
   RaceRequest request;
   request.workload = pair.needs_sequences() ? "gpt_tiny" : "parabola";
   request.strategy = pair.name();
@@ -76,7 +98,7 @@ RaceRequest request_of(const Pair& pair) {
 }
 
 /// Why a pair is refused; empty if it is allowed.
-std::string why_refused(const Pair& pair) {
+std::string why_refused(const Composition& pair) {
   try {
     place(request_of(pair), kExamples);
   } catch (const RunError& error) {
@@ -89,13 +111,13 @@ std::string why_refused(const Pair& pair) {
 const std::map<std::string, std::string>& refusals() {
   static const std::map<std::string, std::string> all = [] {
     std::map<std::string, std::string> found;
-    for (const Pair& pair : pairs()) found[pair.name()] = why_refused(pair);
+    for (const Composition& pair : pairs_and_triples()) found[pair.name()] = why_refused(pair);
     return found;
   }();
   return all;
 }
 
-bool runs(const Pair& pair) { return refusals().at(pair.name()).empty(); }
+bool runs(const Composition& pair) { return refusals().at(pair.name()).empty(); }
 
 TEST(Compositions, AreRefusedByARuleThatSaysWhatToDo) {
   for (const auto& [name, why] : refusals()) {
@@ -104,7 +126,7 @@ TEST(Compositions, AreRefusedByARuleThatSaysWhatToDo) {
 }
 
 TEST(Compositions, OfSynchronousStrategiesFollowSingle) {
-  for (const Pair& pair : pairs()) {
+  for (const Composition& pair : pairs_and_triples()) {
     if (!runs(pair) || !pair.is_synchronous()) continue;
     SCOPED_TRACE(pair.name());
     const testing_support::Case test = pair.to_case();
@@ -135,7 +157,7 @@ std::map<int, double> moved_since_start(Executor& executor) {
 }
 
 TEST(Compositions, OfOthersTrain) {
-  for (const Pair& pair : pairs()) {
+  for (const Composition& pair : pairs()) {
     if (!runs(pair) || pair.is_synchronous()) continue;
     SCOPED_TRACE(pair.name());
     testing_support::Case test = pair.to_case();
@@ -169,12 +191,22 @@ std::string tables() {
       if (first->workers == strategies::WorkersAre::One ||
           each->workers == strategies::WorkersAre::One)
         continue;
-      if (runs({first, each})) second += (second.empty() ? "" : ", ") + std::string(each->name);
+      if (runs({{first, each}})) second += (second.empty() ? "" : ", ") + std::string(each->name);
     }
     if (!second.empty()) out << "| " << first->name << " | " << second << " |\n";
   }
+  std::map<std::string, std::string> of_first;
+  for (const Composition& each : triples()) {
+    const std::string name = each.name();
+    std::string& others = of_first[std::string(each.all[0]->name)];
+    if (runs(each)) others += (others.empty() ? "" : ", ") + name.substr(name.find('+') + 1);
+  }
+  out << "\n| a | b+c, where a+b+c runs |\n| --- | --- |\n";
+  for (const auto& [first, others] : of_first) {
+    if (!others.empty()) out << "| " << first << " | " << others << " |\n";
+  }
   std::map<std::string, std::pair<int, std::string>> rules;  // count and first of the refusals
-  for (const Pair& pair : pairs()) {
+  for (const Composition& pair : pairs()) {
     if (runs(pair)) continue;
     auto& [count, example] = rules[rule_in(refusals().at(pair.name()))];
     if (count++ == 0) example = pair.name();
