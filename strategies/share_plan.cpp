@@ -83,7 +83,7 @@ void SharePlan::join_uses() {
           here.end() - static_cast<std::ptrdiff_t>(std::min(kGathered, here.size()));
       if (std::find(recent, here.end(), entry->second) != here.end() ||
           before.last >= joined[here.back()].first) {
-        before.last = use.last;
+        before.last = std::max(before.last, use.last);
         use_of_[{use.sum, use.pass}] = entry->second;
         continue;
       }

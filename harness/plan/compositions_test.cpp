@@ -68,12 +68,14 @@ std::vector<Composition> pairs() {
   return all;
 }
 
-/// Replicas of stages of shards.
+/// Replicas of stages of shards, and compressed replicas of shards.
 std::vector<Composition> triples() {
   using enum strategies::WorkersAre;
   std::vector<Composition> all;
   for (const Composition& pair : pairs()) {
-    if (pair.all[0]->workers != Replicas || pair.all[1]->workers != Stages) continue;
+    const auto second = pair.all[1]->workers;
+    if (pair.all[0]->workers != Replicas || (second != Stages && second != ThoseOfPrevious))
+      continue;
     for (const strategies::Strategy* third : strategies::all_strategies()) {
       if (third->workers == Shards) all.push_back({{pair.all[0], pair.all[1], third}});
     }

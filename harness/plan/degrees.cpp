@@ -71,10 +71,14 @@ void check_workers(const RaceRequest& request, const Placement& placement, const
 /// Returns the first degrees that fit, such as `--stages 2 --shards 4, --stages 4 --shards 2`.
 std::string degrees_that_fit(std::int64_t workers, const Degrees& degrees) {
   constexpr int kMost = 6;
+  constexpr std::int64_t kMostParts = 4096;  // more than any model has
   std::vector<std::string> all;
-  for (std::int64_t stages = 1; stages <= workers; ++stages) {
-    for (std::int64_t shards = 1; shards <= workers / stages; ++shards) {
-      if ((stages > 1) != degrees.stages || (shards > 1) != degrees.shards) continue;
+  for (std::int64_t stages = 1; stages <= (degrees.stages ? std::min(workers, kMostParts) : 1);
+       ++stages) {
+    if ((stages > 1) != degrees.stages || workers % stages != 0) continue;
+    for (std::int64_t shards = 1; shards <= (degrees.shards ? std::min(workers, kMostParts) : 1);
+         ++shards) {
+      if ((shards > 1) != degrees.shards) continue;
       const std::int64_t parts = stages * shards;
       if (degrees.replicas ? workers % parts != 0 : workers != parts) continue;
       std::vector<std::string> flags;

@@ -114,6 +114,21 @@ void check_algorithm(const RaceRequest& request, const Placement& placement) {
   }
 }
 
+/// Throws: RunError(Usage) for a sum by MPI whose members are all in one process.
+void check_sums_by_mpi(const std::vector<Step>& parts) {
+  for (const Step& part : parts) {
+    for (const Node& node : part.graph.nodes()) {
+      if (node.op != Op::AllReduce || node.attributes.text("algorithm") != kMpi) continue;
+      if (node.attributes.has("processes") || !node.attributes.has("between")) continue;
+      throw usage(
+          "--all-reduce mpi works between processes, and one has all members of a sum "
+          "between " +
+          node.attributes.text("between") +
+          "; fix: give as many --processes as --workers, or another --all-reduce");
+    }
+  }
+}
+
 bool is_loopback(const std::string& address) {
   return address.rfind("127.", 0) == 0 || address == "localhost" || address == "[::1]";
 }
@@ -253,6 +268,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples,
   placement.on_gpus = is_gpu(request.device);
   deal_processes(request, placement);
   placed->parts = run("peers", "partition");
+  check_sums_by_mpi(placed->parts);
   placement.sends_values = values_travel(placed->parts);
   deal_gpus(request, placement);
   check_stragglers(request, backup_workers_of(placement));

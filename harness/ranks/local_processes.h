@@ -20,8 +20,6 @@ class ProcessHandle {
  public:
   /// `process` must still exist, for example as an unreaped child.
   explicit ProcessHandle(pid_t process);
-  /// Takes over an inherited descriptor.
-  static ProcessHandle of_descriptor(int descriptor) { return ProcessHandle(Taken{descriptor}); }
   ~ProcessHandle();
   ProcessHandle(ProcessHandle&& other) noexcept : descriptor_(other.descriptor_) {
     other.descriptor_ = -1;
@@ -30,17 +28,11 @@ class ProcessHandle {
   ProcessHandle(const ProcessHandle&) = delete;
   ProcessHandle& operator=(const ProcessHandle&) = delete;
 
-  int descriptor() const { return descriptor_; }
   void send(int signal) const;
   /// Waits up to `limit` for the process to end. True if it has ended.
   bool ends_within(std::chrono::milliseconds limit) const;
 
  private:
-  struct Taken {
-    int descriptor;
-  };
-  explicit ProcessHandle(Taken taken) : descriptor_(taken.descriptor) {}
-
   int descriptor_ = -1;  ///< -1 if the process had already ended
 };
 

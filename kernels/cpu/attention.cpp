@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/cpu/attention_heads.h"
+#include "kernels/cpu/softmax.h"
 #include "kernels/cpu/vector_math.h"
 
 namespace regatta::cpu {
@@ -20,7 +21,6 @@ using heads::unseen;
 
 constexpr std::int64_t kKeys = 128;  ///< of a block
 constexpr std::int64_t kSums = 2;    ///< side by side, which hides their latency
-constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 /// T is the element type of x, Y that of y.
 template <typename T, typename Y>

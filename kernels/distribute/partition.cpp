@@ -88,11 +88,10 @@ class Partitioner {
     for (const MessageSum& sum : sums_) {
       for (Value value : sum.sums) sum_of_[value.node] = &sum;
     }
-    for (const Node& node : step.graph.nodes()) {
-      if (!is_collective(node.op)) continue;
-      auto& places = places_of_group_[node.attributes.integer("group")];
-      places.resize(static_cast<std::size_t>(node.attributes.integer("members")));
-      places.at(static_cast<std::size_t>(node.member)) = node.place;
+    for (const auto& [number, places] : places_of_groups(step.graph)) {
+      Group& group = groups_[number];
+      for (const Place& each : places) group.processes.push_back(binding.process_of(each));
+      group.between = differences_between(places);
     }
   }
 
@@ -133,6 +132,11 @@ class Partitioner {
   }
 
  private:
+  struct Group {  ///< the members of a collective
+    std::vector<std::int64_t> processes;
+    std::string between;
+  };
+
   static std::size_t at(int number) { return static_cast<std::size_t>(number); }
   Step& part(int process) { return parts_.at(at(process)); }
   int process_of(NodeId id) const { return binding_.process_of(step_.graph.node(id).place); }
@@ -163,12 +167,10 @@ class Partitioner {
       v = copier_.variable(v);
     }
     if (is_collective(node.op)) {
-      const std::vector<Place>& places = places_of_group_.at(node.attributes.integer("group"));
-      std::vector<std::int64_t> processes;
-      for (const Place& each : places) processes.push_back(binding_.process_of(each));
-      const auto here = std::count(processes.begin(), processes.end(), process);
-      if (here < std::ssize(processes)) node.attributes.set("processes", std::move(processes));
-      if (places.size() > 1) node.attributes.set("between", differences_between(places));
+      const Group& group = groups_.at(node.attributes.integer("group"));
+      const auto here = std::count(group.processes.begin(), group.processes.end(), process);
+      if (here < std::ssize(group.processes)) node.attributes.set("processes", group.processes);
+      if (!group.between.empty()) node.attributes.set("between", group.between);
     }
     set_until(node.attributes, expiries_[static_cast<std::size_t>(id)]);
     if (is_collective(node.op)) share_with_members(node);
@@ -321,7 +323,7 @@ class Partitioner {
   std::map<std::pair<Value, Place>, std::size_t> message_of_;
   std::map<NodeId, std::set<std::size_t>> leaves_in_;
   SendsUnderWay under_way_;
-  std::map<std::int64_t, std::vector<Place>> places_of_group_;
+  std::map<std::int64_t, Group> groups_;  ///< of collectives
   std::map<std::int64_t, Attributes> attributes_of_group_;
   Copier copier_;  ///< maps each value and variable to the part of its process
   std::vector<Step> parts_;

@@ -170,7 +170,7 @@ struct QuorumSeat {
 struct AttentionBlock {
   std::int64_t heads = 1;
   std::vector<std::int64_t> queries;  ///< ascending
-  std::vector<std::int64_t> keys;
+  std::vector<std::int64_t> keys;     ///< ascending
 };
 
 struct AttentionValues {

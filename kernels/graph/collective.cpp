@@ -143,6 +143,17 @@ CollectiveShape collective_shape(const Graph& graph, const Node& node) {
   return shape;
 }
 
+std::map<std::int64_t, std::vector<Place>> places_of_groups(const Graph& graph) {
+  std::map<std::int64_t, std::vector<Place>> all;
+  for (const Node& node : graph.nodes()) {
+    if (!is_collective(node.op)) continue;
+    std::vector<Place>& places = all[node.attributes.integer("group")];
+    places.resize(static_cast<std::size_t>(node.attributes.integer("members")));
+    places.at(static_cast<std::size_t>(node.member)) = node.place;
+  }
+  return all;
+}
+
 std::string differences_between(std::span<const Place> members) {
   std::string text;
   const auto add = [&](int Place::*coordinate, const char* name) {

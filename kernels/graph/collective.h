@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -152,6 +153,9 @@ bool has_addition_orders(std::string_view algorithm);
 /// refers to its attributes.
 std::vector<TensorType> bucket_of(const Graph& graph, const Node& node);
 CollectiveShape collective_shape(const Graph& graph, const Node& node);
+
+/// Returns the places of the members of each collective, in member order, by group number.
+std::map<std::int64_t, std::vector<Place>> places_of_groups(const Graph& graph);
 
 /// Returns the coordinates in which the places of a group's members differ: `replicas`, `stages`,
 /// `shards`, or such as `replicas and shards`.

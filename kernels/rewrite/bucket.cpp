@@ -2,6 +2,7 @@
 #include "kernels/rewrite/bucket.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <vector>
@@ -52,16 +53,38 @@ std::vector<Collective> collectives(const Graph& graph) {
   return all;
 }
 
+/// Returns for each node the first that reads one of its outputs.
+std::vector<NodeId> first_readers(const Graph& graph) {
+  std::vector<NodeId> first(graph.nodes().size(), std::numeric_limits<NodeId>::max());
+  for (NodeId id = static_cast<NodeId>(first.size()) - 1; id >= 0; --id) {
+    for (Value input : graph.node(id).inputs) first[static_cast<std::size_t>(input.node)] = id;
+  }
+  return first;
+}
+
 /// Returns for each bucket the indices into `all` of its collectives. Collectives of different
-/// members (those of different stages, for example) fill separate buckets.
-std::vector<std::vector<std::size_t>> fill(const std::vector<Collective>& all,
+/// members (those of different stages, for example) fill separate buckets. A bucket is full where a
+/// node reads it.
+std::vector<std::vector<std::size_t>> fill(const Graph& graph, const std::vector<Collective>& all,
                                            std::int64_t bucket_bytes) {
+  const std::vector<NodeId> readers = first_readers(graph);
+  const auto is_read_before = [&](const Collective& one, const Collective& later) {
+    for (std::size_t m = 0; m < one.members.size(); ++m) {
+      if (readers[static_cast<std::size_t>(one.members[m])] < later.members[m]) return true;
+    }
+    return false;
+  };
   std::vector<std::vector<std::size_t>> buckets;
   std::vector<std::int64_t> sizes;
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::size_t open = buckets.size();
     for (std::size_t b = 0; b < buckets.size(); ++b) {
-      if (sizes[b] < bucket_bytes && all[buckets[b].front()].joins(all[i])) open = b;
+      const bool joins = sizes[b] < bucket_bytes && all[buckets[b].front()].joins(all[i]);
+      if (joins && std::none_of(buckets[b].begin(), buckets[b].end(), [&](std::size_t part) {
+            return is_read_before(all[part], all[i]);
+          })) {
+        open = b;
+      }
     }
     if (open == buckets.size()) {
       buckets.emplace_back();
@@ -93,7 +116,7 @@ Step bucket(const Step& step, std::int64_t bucket_bytes) {
     }
   }
   std::int64_t group = 0;
-  for (const auto& members : fill(all, bucket_bytes)) {
+  for (const auto& members : fill(step.graph, all, bucket_bytes)) {
     while (others.contains(group)) ++group;
     for (std::size_t m = 0; m < all[members.front()].members.size(); ++m) {
       MergedNode node{.parts = {}, .group = group};

@@ -129,7 +129,8 @@ Types infer_put(const InferRequest& request) {
   std::int64_t end = 0;
   for (std::size_t i = 0; i < begins.size(); ++i) {
     TensorType x = request.inputs[i / ranges];
-    check(begins[i] >= end, "put: ranges in order");
+    check(begins[i] >= end && x.dims.at(axis) % static_cast<std::int64_t>(ranges) == 0,
+          "put: ranges in order, equally long");
     end = begins[i] + x.dims.at(axis) / static_cast<std::int64_t>(ranges);
     x.dims[axis] = y.dims[axis];
     check(x == y && end <= y.dims[axis], "put: inputs differ in one dimension, and fit");

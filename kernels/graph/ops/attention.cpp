@@ -61,6 +61,11 @@ std::int64_t product(const TensorType& x, const TensorType& keys) {
 void check_block(const InferRequest& request, const TensorType& x, const TensorType& kv) {
   const Chunks queries = chunks_of(request.attributes, "queries", x.dim(1));
   const Chunks keys = chunks_of(request.attributes, "keys", kv.dim(1));
+  const auto ascend = [&](const char* name) {
+    const auto& numbers = request.attributes.integers(name);
+    return std::is_sorted(numbers.begin(), numbers.end());
+  };
+  check(ascend("queries") && ascend("keys"), "attention: chunks in order");
   check(kv.rank() == 3 && kv.element == x.element && kv.dim(0) == x.dim(0) &&
             3 * kv.dim(2) == 2 * x.dim(2) && queries.length == keys.length &&
             queries.length * queries.count() == x.dim(1) && keys.length * keys.count() == kv.dim(1),
