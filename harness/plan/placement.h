@@ -56,7 +56,7 @@ struct Placement {
   int gpus = 1;                                    ///< number of GPUs that each process uses
   LaunchSteps launch = LaunchSteps::ByKernel;
   Evaluate evaluate = Evaluate::Often;
-  double target = 0;  ///< of the workload's metric
+  double target = 0;                  ///< of the workload's metric
   std::optional<EngineRule> engines;  ///< rule for cuDNN's engines; empty on CPUs
   /// The run's graph, which is built only once. Null after it has been handed on.
   std::shared_ptr<const PlacedStep> placed;

@@ -39,7 +39,7 @@ struct LaunchOptions {
   OnDeath on_death = OnDeath::EndAll;
   Start start = Start::All;
   std::filesystem::path logs;
-  std::shared_ptr<Keeper> keeper;  ///< null: the launcher starts one for mpirun
+  std::shared_ptr<Keeper> keeper;      ///< null: the launcher starts one for mpirun
   std::vector<std::string> arguments;  ///< arguments of ranks, without the program's name
   std::map<std::string, std::string> environment;  ///< added to this process's
 };

@@ -320,8 +320,8 @@ TraceRow Lane::trace_row(const TickMap& clock) const {
     const Node& node = graph_.node(instruction.node);
     std::string name = std::string(to_string(node.op)) + ' ' + node.layer;
     if (node.attributes.has("between")) name += " between " + node.attributes.text("between");
-    row.labels.push_back({.name = std::move(name),
-                          .category = std::string(to_string(category_of(graph_, node)))});
+    row.labels.push_back(
+        {.name = std::move(name), .category = std::string(to_string(category_of(graph_, node)))});
   }
   add_spans(row, trace_, clock);
   return row;
