@@ -39,6 +39,14 @@ class Graph(unittest.TestCase):
         record = record_of(*CELL, "--steps", "2")
         self.assertEqual(len(NODE.findall(text)), record["graph"]["nodes"])
 
+    def test_names_the_coordinates_between_which_workers_sum_as_records_do(self) -> None:
+        cell = ("--workload", "parabola", "--strategy", "all_reduce+tensor_parallel", "--workers",
+                "4", "--shards", "2")
+        shown = re.findall(r"(?m)^# bytes sent between (.*): \d+, coll", output_of("graph", *cell))
+        sums = record_of(*cell, "--steps", "2")["graph"]["all_reduces"]
+        self.assertEqual(shown, ["replicas", "shards"])
+        self.assertEqual(sorted({each["between"] for each in sums}), shown)
+
 
 if __name__ == "__main__":
     run_tests()

@@ -133,6 +133,7 @@ class Trace(unittest.TestCase):
                 if each.name.startswith("all_reduce"):
                     sums.setdefault((each.step, each.name), {})[rank] = each
         self.assertGreaterEqual(len(sums), 200)
+        self.assertTrue(all(name.endswith(" between replicas") for _, name in sums))
         for key, of_rank in sums.items():  # no rank has a sum before the other has given its part
             self.assertEqual(set(of_rank), {0, 1}, key)
             self.assertLess(max(each.begin for each in of_rank.values()),
