@@ -194,7 +194,7 @@ class Checkpoints(unittest.TestCase):
         run = Run(*arguments, *CHECKPOINTED)
         file = run.await_examples(EVERY * BATCH)
         children = Path(f"/proc/{run.process.pid}/task").glob("*/children")
-        mpirun = [pid for child in children for pid in child.read_text().split()][0]
+        mpirun = [pid for child in children for pid in child.read_text().split()][-1]
         ranks = Path(f"/proc/{mpirun}/task/{mpirun}/children").read_text().split()
         os.kill(int(ranks[-1]), signal.SIGKILL)
         run.process.communicate(timeout=60)

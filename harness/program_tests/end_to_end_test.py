@@ -48,6 +48,9 @@ class Cell(NamedTuple):
         return all(exchange_by_strategy()[part] == "synchronous" for part in parts)
 
 
+OF_SEQUENCES = ("context_parallel",)  # processes_test.py
+
+
 @functools.cache
 def cells() -> list[Cell]:
     """Every strategy with two workers in all its variants, and compositions."""
@@ -55,7 +58,7 @@ def cells() -> list[Cell]:
                 "sharded": "--shard"}
     found = []
     for name, exchange in exchange_by_strategy().items():
-        if exchange == "compressed":  # only after another strategy
+        if exchange == "compressed" or name in OF_SEQUENCES:  # only after another strategy
             continue
         workers = () if name == "single" else ("--workers", "2")
         if name.startswith("parameter_server"):

@@ -65,7 +65,7 @@ TEST(Trace, ShowsComputeAndCommunicationSideBySide) {
       return span.lane == lane && span.name == name && span.category == category;
     });
   };
-  EXPECT_TRUE(has("replica1 communication", "all_reduce head", "communication"));
+  EXPECT_TRUE(has("replica1 communication", "all_reduce head between replicas", "communication"));
   EXPECT_TRUE(has("replica1", "convolution prep", "compute"));
 }
 
