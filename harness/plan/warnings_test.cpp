@@ -51,9 +51,11 @@ TEST(Warnings, AreOfSharesInTooFewBucketsToFreeAny) {
   request.strategy = "sharded";
   request.workers = 4;
   EXPECT_EQ(warning_of_placed(request), "");
-  request.options["shard"] = "parameters";
+  request.options["shard"] = "parameters";  // a bucket ends where a layer does
+  EXPECT_EQ(warning_of_placed(request), "");
+  request.options["shard"] = "gradients";
   EXPECT_EQ(warning_of_placed(request),
-            "--shard parameters plans as much memory as optimizer, as the parameters make 1 bucket "
+            "--shard gradients plans as much memory as optimizer, as the parameters make 1 bucket "
             "only; a smaller --bucket-bytes makes more");
   request.options["bucket_bytes"] = 262144;
   EXPECT_EQ(warning_of_placed(request), "");
