@@ -67,6 +67,7 @@ Json strategies() {
                    {"term", each->term},
                    {"summary", each->summary},
                    {"exchange", to_string(each->exchange)},
+                   {"trains", each->trains == strategies::Trains::All ? "all" : "sequences"},
                    {"runs_as", runnable_name(*each)},
                    {"colour", each->colour},
                    {"options", std::move(options)}});
