@@ -4,6 +4,7 @@
 // thread an element, input by input.
 #include "kernels/graph/quantization.h"
 
+#include <cmath>
 #include <vector>
 
 #include "kernels/cuda/device/launch.h"
