@@ -65,7 +65,7 @@ TEST(Recompute, OfNormalisationLeavesRunningStatisticsAlone) {
   }
 }
 
-/// Of blocks smaller than a bucket: the last part of a larger one does not stay for its backward
+/// Blocks are smaller than a bucket: the last part of a larger one does not stay for its backward
 /// pass, which begins with the recomputation of its first part.
 TEST(Recompute, SendsNothingAgain) {
   const auto sent = [](const Step& built, const char* strategy, StrategyOptions options) {
