@@ -26,7 +26,8 @@ class DataFrames(unittest.TestCase):
         frame = data_frame.runs(FOLDER)
         self.assertEqual(list(frame["run_id"]), [each["run_id"] for each in self.records])
         self.assertEqual(list(frame["cell.seed"]), [each["cell"]["seed"] for each in self.records])
-        of_one = frame[(frame["cell.strategy"] == "single") & (frame["cell.workload"] == "parabola")]
+        of_one = frame[(frame["cell.strategy"] == "single")
+                       & (frame["cell.workload"] == "parabola")]
         times = [each["training_time_to_target_ns"] for each in self.records
                  if (each["cell"]["strategy"], each["cell"]["workload"]) == ("single", "parabola")]
         self.assertGreater(len(times), 1)

@@ -18,18 +18,6 @@ namespace {
 constexpr int kRounds = 10;
 constexpr int kRunsARound = 4;
 
-bool is_product(Op op) {
-  switch (op) {
-    case Op::Dense:
-    case Op::DenseBackwardData:
-    case Op::DenseBackwardWeights:
-    case Op::Convolution:
-    case Op::ConvolutionBackwardData:
-    case Op::ConvolutionBackwardWeights: return true;
-    default: return false;
-  }
-}
-
 /// One op with its memory and queue, for repeated runs.
 class PeakOp {
  public:
@@ -112,10 +100,8 @@ class PeakOp {
 KernelLoad load_of(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   KernelLoad load;
-  if (is_product(node.op)) {
-    load.element = graph.type(node.inputs[0]).element;
-    load.flop = 2 * static_cast<double>(multiply_adds(graph, id));
-  }
+  load.flop = 2 * static_cast<double>(multiply_adds(graph, id));
+  if (load.flop > 0) load.element = graph.type(node.inputs[0]).element;
   std::int64_t bytes = 0;
   for (const Value input : node.inputs) bytes += graph.type(input).bytes();
   for (const TensorType& type : node.outputs) bytes += type.bytes();

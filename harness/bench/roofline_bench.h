@@ -5,7 +5,8 @@
 // peak of the memory bus.
 //   bound = max(flop / peak flop/s, bytes / peak bytes/s); its limit is the larger of the two
 //   efficiency = bound / time; a kernel with at least kNearShare is at its limit
-// Only matrix products and convolutions count flop: 2 per multiply-add of the direct algorithm.
+// Ops with a rule for multiply-adds (products, convolutions, attention) count flop: 2 for each one
+// of the direct algorithm.
 // Bytes are the least that a kernel must move: its inputs, outputs and variables, where an update
 // counts a variable twice (read and written). The efficiency may exceed 1 if data is still in a
 // cache from the previous kernel.

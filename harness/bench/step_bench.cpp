@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shows where the time of a training step under `single` goes. On the CPU: the step by kind of op,
-// and the time outside kernels. With `--device cuda`: the step by kind of op and by kernel, the
-// gaps between kernels, the step launched as one, and the limit of each kernel (gpu_step_bench.h
-// defines the numbers). The first round warms up.
+// its share of the roofline (roofline_bench.h), and the time outside kernels. With `--device cuda`:
+// the step by kind of op and by kernel, the gaps between kernels, the step launched as one, and the
+// limit of each kernel (gpu_step_bench.h defines the numbers). The first round warms up.
 //   step_bench --workload NAME [--dtype bf16] [--batch 64] [--threads 2] [--json]
 //   step_bench --workload NAME --dtype bf16 --device cuda [--layers] [--json]
 #include <fmt/format.h>
@@ -21,6 +21,7 @@
 #include "harness/plan/placement.h"
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
+#include "harness/run/peak.h"
 #include "harness/run/timed_kernels.h"
 #include "harness/system/output_file.h"
 #include "harness/system/process.h"
@@ -50,6 +51,27 @@ struct Options {
 };
 
 double milliseconds(std::uint64_t span) { return static_cast<double>(span) * ns_per_tick() * 1e-6; }
+
+/// The peaks of these cores for the element types that the step computes with.
+Peaks peaks_of(const Graph& graph, const std::vector<int>& cores) {
+  Peaks peaks{.flop = {}, .bytes = run::measured_bandwidth(cores)};
+  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
+    const KernelLoad load = load_of(graph, id);
+    if (load.flop == 0 || peaks.flop.contains(load.element)) continue;
+    peaks.flop[load.element] = run::measured_peak(load.element, cores).flops_per_s;
+  }
+  return peaks;
+}
+
+/// The least time of all kernels of each kind of op by the roofline. Units: ms.
+std::map<std::string, double> bounds_of(const Graph& graph, const Peaks& peaks) {
+  std::map<std::string, double> bounds;
+  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
+    bounds[std::string(to_string(graph.node(id).op))] +=
+        roof_of(load_of(graph, id), 0, peaks).bound_ms;
+  }
+  return bounds;
+}
 
 /// Medians over the steps after `first`: the time of all kernels of each kind of op, and the time
 /// outside kernels, `outside_kernels_ms`.
@@ -152,12 +174,19 @@ Json measure(const Options& options) {
   Json step =
       split_by_op(timed, executor.loops().front(), static_cast<std::size_t>(options.steps_a_round));
   step["images_per_s"] = static_cast<double>(batch) / step["ms"].get<double>() * 1e3;
+  const Peaks peaks = peaks_of(subject->part.graph, cores);
+  step["bounds_ms"] = bounds_of(subject->part.graph, peaks);
+  Json roofline{{"bytes_per_s", peaks.bytes}};
+  for (const auto& [element, flop] : peaks.flop) {
+    roofline[std::string(to_string(element)) + "_flops_per_s"] = flop;
+  }
   return {{"workload", request.workload},
           {"dtype", request.dtype},
           {"batch", batch},
           {"threads", threads},
           {"rounds", options.rounds},
           {"step", step},
+          {"roofline", roofline},
           {"memory",
            {{"planned_bytes", executor.planned_bytes()},
             {"unshared_bytes", executor.unshared_bytes()},
@@ -171,14 +200,26 @@ void print(const Json& report) {
   fmt::print("{} {}, batch {}, {} threads, medians of {} rounds\n\n",
              report["workload"].get<std::string>(), report["dtype"].get<std::string>(), batch,
              report["threads"].get<int>(), report["rounds"].get<int>());
-  fmt::print("{:<30} {:>9} {:>9}\n", "step of single", "ms", "share");
-  const auto share = [&](const std::string& name, double ms) {
-    fmt::print("{:<30} {:>9.2f} {:>7.1f} %\n", name, ms, ms / step_ms * 100);
+  fmt::print("{:<30} {:>9} {:>9} {:>12}\n", "step of single", "ms", "share", "of roofline");
+  const auto share = [&](const std::string& name, double ms, double bound_ms = 0) {
+    fmt::print("{:<30} {:>9.2f} {:>7.1f} %", name, ms, ms / step_ms * 100);
+    if (bound_ms > 0) fmt::print(" {:>10.0f} %", bound_ms / ms * 100);
+    fmt::print("\n");
   };
-  for (const auto& [op, ms] : step["ops_ms"].items()) share(op, ms);
+  double bound_ms = 0;
+  for (const auto& [op, ms] : step["ops_ms"].items()) {
+    const double bound = step["bounds_ms"].value(op, 0.0);
+    share(op, ms, bound);
+    bound_ms += bound;
+  }
   share("in no kernel", step["outside_kernels_ms"]);
-  share("step", step_ms);
-  fmt::print("\n{:.0f} images/s\n", step["images_per_s"].get<double>());
+  share("step", step_ms, bound_ms);
+  fmt::print("\nroofline of these cores:");
+  for (const auto& [name, peak] : report["roofline"].items()) {
+    fmt::print(" {} {:.3g}", name, peak.get<double>());
+  }
+  fmt::print("\n");
+  fmt::print("\n{:.0f} examples/s\n", step["images_per_s"].get<double>());
   const Json& memory = report["memory"];
   const auto megabytes = [&](const char* name) { return memory[name].get<double>() / 1e6; };
   fmt::print(

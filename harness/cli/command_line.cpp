@@ -298,6 +298,8 @@ Command parse_command_line(int argc, const char* const* argv) {
   CLI::App& doctor =
       *app.add_subcommand("doctor", "what is missing for which feature, and what fixes it");
   plan::add_data_dir(doctor, command.request.data_dir);
+  doctor.add_flag("--roofline", command.roofline,
+                  "only measure: products and memory of one core and of all");
 
   try {
     plan::parse_words(app, argc, argv);

@@ -48,8 +48,9 @@ struct Command {
   std::string what;    ///< for list: workloads, strategies, tiers or devices; empty: all
   ListFormat list_format = ListFormat::Text;
   GraphFormat format = GraphFormat::Text;
-  std::string traces;  ///< for graph: new folder for a format with several files
-  std::string after;   ///< for graph: the pass whose graph is shown
+  std::string traces;     ///< for graph: new folder for a format with several files
+  std::string after;      ///< for graph: the pass whose graph is shown
+  bool roofline = false;  ///< for doctor: measures peaks instead
   enum class GraphShows { Graph, Passes };
   GraphShows shows = GraphShows::Graph;
 };

@@ -11,7 +11,10 @@
 
 #include "harness/cli/doctor_gpu.h"
 #include "harness/ranks/open_mpi.h"
+#include "harness/run/peak.h"
 #include "harness/system/child.h"
+#include "harness/system/number.h"
+#include "harness/system/process.h"
 #include "harness/system/program_files.h"
 #include "harness/system/terminal.h"
 #include "kernels/runtime/gpu_facts.h"
@@ -147,6 +150,22 @@ std::string verdict_of(std::span<const Diagnosis> rows) {
   }
   if (!absent.empty()) text += fmt::format("; without {}", fmt::join(absent, ", "));
   return text;
+}
+
+void print_roofline(std::ostream& out) {
+  const std::vector<int> all = system::available_cores(0);
+  out << fmt::format("{:<20} {:>12} {:>12}\n", "roofline", "1 core",
+                     system::plural(std::ssize(all), "core"));
+  const auto row = [&](const std::string& name, const auto& measure) {
+    out << fmt::format("{:<20} {:>12.1f} {:>12.1f}\n", name, measure({all[0]}) * 1e-9,
+                       measure(all) * 1e-9);
+  };
+  using Cores = std::vector<int>;
+  for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
+    row(fmt::format("{} GFLOP/s", to_string(element)),
+        [&](const Cores& cores) { return run::measured_peak(element, cores).flops_per_s; });
+  }
+  row("memory GB/s", [](const Cores& cores) { return run::measured_bandwidth(cores); });
 }
 
 int doctor(std::ostream& out, const std::string& data_dir) {

@@ -40,6 +40,10 @@ std::vector<Diagnosis> diagnose(const system::MachineFacts& machine,
 /// `ready; 2 features missing: mpirun, CIFAR-10; without NVIDIA driver`.
 std::string verdict_of(std::span<const Diagnosis> rows);
 
+/// Measures and prints the peak speed of products in f32 and bf16, of the CPU's own kernels, and
+/// the memory bandwidth, of one core and of all that the process may use. Takes some seconds.
+void print_roofline(std::ostream& out);
+
 /// Prints the table and the verdict. `data_dir` is the folder of data sets that are read from
 /// files; empty: the default of each. Returns the exit code, always 0, because no feature is
 /// required.

@@ -37,7 +37,10 @@ int execute(const Command& command) {
     case Command::Kind::Export: exports::run_export(command.exported); return kGood;
     case Command::Kind::List: list(std::cout, command.what, command.list_format); return kGood;
     case Command::Kind::Graph: show_graph(std::cout, command); return kGood;
-    case Command::Kind::Doctor: return doctor(std::cout, command.request.data_dir);
+    case Command::Kind::Doctor:
+      if (!command.roofline) return doctor(std::cout, command.request.data_dir);
+      print_roofline(std::cout);
+      return kGood;
     case Command::Kind::Start: std::cout << kFirstCommands; return kGood;
     case Command::Kind::Nothing: return kGood;  // help or version
   }

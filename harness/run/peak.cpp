@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <barrier>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -87,6 +89,34 @@ Peak measured_peak(ElementType element, const std::vector<int>& cores) {
   double& most = measured[{element, cores}];
   most = std::max(most, measure(element, cores));
   return {.flops_per_s = most, .of = "measured"};
+}
+
+double measured_bandwidth(const std::vector<int>& cores) {
+  constexpr std::size_t kBytes = 64 << 20;
+  constexpr int kRounds = 8;
+  std::int64_t begin = 0, least = std::numeric_limits<std::int64_t>::max();
+  std::barrier round(std::ssize(cores), [&]() noexcept {
+    const std::int64_t now = now_ns();
+    if (begin != 0) least = std::min(least, now - begin);
+    begin = now;
+  });
+  std::atomic<char> last;
+  std::vector<std::thread> threads;
+  for (const int core : cores) {
+    threads.emplace_back([&round, &last, core] {
+      pin_thread({core});
+      std::vector<char> from(kBytes, 1), to(kBytes, 2);
+      for (int i = 0; i < kRounds; ++i) {
+        round.arrive_and_wait();
+        std::memcpy(to.data(), from.data(), kBytes);
+        last = to[kBytes - 1];  // so that the copy is needed
+      }
+      round.arrive_and_wait();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto moved = 2.0 * static_cast<double>(kBytes) * static_cast<double>(cores.size());
+  return moved / static_cast<double>(least) * 1e9;
 }
 
 }  // namespace regatta::run

@@ -28,4 +28,8 @@ std::optional<Peak> peak_of_gpu(std::string_view name, ElementType element);
 /// result is too low. Threads: one at a time.
 Peak measured_peak(ElementType element, const std::vector<int>& cores);
 
+/// Measures the memory bandwidth of all these cores together: the best of several copies of 64 MB
+/// a core, read and written. Units: bytes/s. Threads: one at a time.
+double measured_bandwidth(const std::vector<int>& cores);
+
 }  // namespace regatta::run

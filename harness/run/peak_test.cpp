@@ -30,5 +30,12 @@ TEST(Peak, OfCoresIsTheHighestMeasured) {
   EXPECT_GE(now_ns() - begin, 60'000'000) << "it is not measured again";
 }
 
+TEST(Bandwidth, IsThatOfMemory) {
+  const std::vector<int> cores = system::available_cores(0);
+  const double all = measured_bandwidth(cores);
+  EXPECT_GT(all, 0.5e9);
+  EXPECT_LT(all, 200e9 * static_cast<double>(cores.size()));  // more would be a cache, or nothing
+}
+
 }  // namespace
 }  // namespace regatta::run
