@@ -332,6 +332,7 @@ class Commands(unittest.TestCase):
         self.assertIn(output_of("list", "strategies"), text)
         self.assertIn(output_of("list", "tiers"), text)
         self.assertIn("oneDNN", output_of("doctor"))
+        self.assertRegex(output_of("doctor", "--roofline"), r"(?m)^bf16 GFLOP/s +\d+\.\d +\d+\.\d$")
 
     def test_verdicts_fit_80_columns(self) -> None:
         quick = "results/xeon-no-amx-2-cores/quick"
