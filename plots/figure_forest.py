@@ -4,8 +4,8 @@
 The reference is the fastest cell of `single`, or the first cell if there is none. A small mark is a
 run, compared with the reference's run of the same seed; without such a run it has no mark. The tick
 is their geometric mean, the bar its interval by the test that decides. Runs that missed the target
-are hollow marks at the right edge, failed runs crosses. An arrow to the right edge: the cell takes
-far longer, at least as long as where it begins.
+are hollow marks at the right edge, failed runs crosses, runs of other programs diamonds. An arrow
+to the right edge: the cell takes far longer, at least as long as where it begins.
 """
 
 import math
@@ -21,6 +21,7 @@ from labels import cell_labels
 from palette import style_of
 from rows import LABEL_WIDTH, Rows, rows_beside, rows_figure
 from selection import MOST_ROWS, fitting, tell
+from strategies import split_program
 from wording import reason_text, time_text
 
 BEYOND = 10.0  # so many times the reference's time lie beyond the axis
@@ -86,6 +87,7 @@ def _set_axis(axes: Axes, runs: list[Run], base: dict[int, float], name: str) ->
 def _draw_runs(axes: Axes, height: float, runs: list[Run], name: str,
                base: dict[int, float]) -> None:
     colour = style_of(runs[0].variant.strategy).colour
+    shape = "D" if split_program(runs[0].variant.strategy)[0] else "o"
     for status in dict.fromkeys(map(_outcome, runs)):
         reached = status == "reached"
         own = [run for run in runs if _outcome(run) == status
@@ -95,7 +97,7 @@ def _draw_runs(axes: Axes, height: float, runs: list[Run], name: str,
             places = [_ratio(run, base) for run in group] if reached else [
                 0.99 - EDGE * (at / max(4, len(own)) + 0.5 * (status == "failed"))] * len(group)
             (marks,) = axes.plot(
-                places, [height] * len(group), marker="X" if status == "failed" else "o",
+                places, [height] * len(group), marker="X" if status == "failed" else shape,
                 linestyle="", markersize=SIZE, markerfacecolor=colour if reached else "none",
                 markeredgecolor="white" if reached else colour, markeredgewidth=0.7,
                 transform=axes.transData if reached else axes.get_yaxis_transform(), alpha=0.8,

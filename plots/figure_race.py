@@ -3,7 +3,8 @@
 
 A line is the median over the runs (seeds) of a cell. All runs are evaluated at the same counts of
 examples; for each count, x is the median training time and y the median metric. At most five cells
-that tell the story have a colour and a name at the end of their line; the others are grey.
+that tell the story have a colour and a name at the end of their line; the others are grey. Lines of
+other programs are dashed.
 """
 
 import math
@@ -22,7 +23,7 @@ from labels import cell_labels, workers_text
 from palette import style_of
 from rows import height_beside
 from selection import MOST_ROWS, fitting, tell
-from strategies import strategies_text
+from strategies import split_program, strategies_text
 from wording import counts_text, time_text, time_unit
 
 SHOWS = {"learning": "learning up to the target", "step_cost": "what a step costs"}
@@ -47,7 +48,8 @@ def _draw_cell(axes: Axes, cell: Cell, scale: float, name: str, is_told: bool) -
         times = [time if time > 0 else math.nan for time in times]
     colour = style_of(cell.variant.strategy).colour if is_told else GREY
     (line,) = axes.plot(times, [point.metric for point in cell.curve], color=colour,
-                        linewidth=2.2 if is_told else 1.0, zorder=3 if is_told else 2)
+                        linewidth=2.2 if is_told else 1.0, zorder=3 if is_told else 2,
+                        linestyle="--" if split_program(cell.variant.strategy)[0] else "-")
     reached = math.isfinite(cell.seconds_to_target) and cell.claims_time
     describe(line, f"{name}: " + (time_text(cell.seconds_to_target) if reached else "missed"
                                   if cell.claims_time else NOT_RANKED), name)

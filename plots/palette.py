@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from matplotlib.colors import to_hex, to_rgb
 
-from strategies import table
+from strategies import split_program, table
 
 Dash = tuple[float, ...]
 Marker = str | tuple[int, int, int]
@@ -56,7 +56,11 @@ def styles() -> dict[str, Style]:
 
 
 def style_of(strategy: str) -> Style:
-    """The style of a strategy or composition, which depends on its name only."""
+    """The style of a strategy, composition or program, which depends on its name only."""
+    program, own = split_program(strategy)
+    if program and own:  # a shade of the same strategy's colour
+        number = sum(program.encode()) % len(SPARE)
+        return styled(shade(style_of(own).colour, 1 + number % 2), len(table()) + number)
     if strategy in styles():
         return styles()[strategy]
     spare = sum(strategy.encode()) % len(SPARE)

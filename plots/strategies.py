@@ -47,15 +47,28 @@ def table() -> dict[str, Strategy]:
 
 
 def strategies_text(names: Iterable[str]) -> str:
-    """`16 strategies`. Counts names of the table; each part of a composition counts, but only once.
-    All pages and figures count strategies in this way."""
-    count = len({part for name in names for part in name.split("+")})
-    return f"{count} strateg" + ("y" if count == 1 else "ies")
+    """`16 strategies`, or `3 strategies, 1 other program`. Counts names of the table; each part of a
+    composition counts, but only once. All pages and figures count strategies in this way."""
+    split = [split_program(name) for name in names]
+    count = len({part for _, own in split for part in own.split("+") if part})
+    programs = len({program for program, _ in split if program})
+    text = f"{count} strateg" + ("y" if count == 1 else "ies")
+    return text + (f", {programs} other program" + "s" * (programs > 1) if programs else "")
+
+
+def split_program(strategy: str) -> tuple[str, str]:
+    """The program and the strategy in a contender's name: `pytorch`, `all_reduce`. The program is
+    empty for Regatta's own runs, and the strategy for a program that named none."""
+    program, _, own = strategy.rpartition(" ")
+    if any(part not in table() for part in own.split("+")):
+        return strategy, ""
+    return program, own
 
 
 def exchanges_of(strategy: str) -> set[str]:
     """The exchange of a strategy, or those of a composition's parts; unknown names are ignored."""
-    return {table()[part].exchange for part in strategy.split("+") if part in table()}
+    parts = split_program(strategy)[1].split("+")
+    return {table()[part].exchange for part in parts if part in table()}
 
 
 def is_asynchronous(strategy: str) -> bool:

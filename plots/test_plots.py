@@ -116,7 +116,11 @@ class Statistics(unittest.TestCase):
         self.assertEqual(workers_text([("a", 2, 1)]), "2 workers × 1 thread")
         self.assertEqual(workers_text(("a", n, 8 // n) for n in (1, 2, 4, 8)),
                          "1, 2, 4, 8 workers × 1, 2, 4, 8 threads")
-        self.assertEqual(strategies_text(["a", "b+c", "a+c", "a"]), "3 strategies")
+        runs_of(made_up_record("parabola", "single", 1))  # for the table of strategies
+        names = ["single", "all_reduce+pipeline", "single", "all_reduce+top_k"]
+        self.assertEqual(strategies_text(names), "4 strategies")
+        self.assertEqual(strategies_text([*names, "torch single", "torch sharded", "my.py"]),
+                         "5 strategies, 2 other programs")
 
     def test_names_only_what_differs(self) -> None:
         runs = runs_of(made_up_record("parabola", "single", 1),
