@@ -251,6 +251,13 @@ std::vector<Case> image_cases() {
                    .strategy = "tensor_parallel",
                    .shards = 2,
                    .global_batch = 64});
+  for (const char* strategy : {"all_reduce", "sharded", "parameter_server"}) {
+    cases.push_back({.workload = "airbench94_muon_narrow",
+                     .strategy = strategy,
+                     .replicas = 2,
+                     .stages = 1,
+                     .global_batch = 64});
+  }
   add_shards_of_stages({.workload = "resnet9_thin", .global_batch = 80}, cases);
   for (std::int64_t servers : {1, 2, 3}) {  // with parameters that are cut
     cases.push_back({.workload = "resnet9_thin",

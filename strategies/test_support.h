@@ -32,9 +32,9 @@ namespace regatta::testing_support {
 /// Returns a workload of the table, or a narrow one for tests.
 inline workloads::Workload workload_of(const std::string& name) {
   for (const workloads::Workload& narrow :
-       {resnet9_narrow(), airbench94_narrow(), mobilenet_v2_narrow(), mobilenet_v2_full_narrow(),
-        gpt_narrow(), llama_narrow(), gpt_narrow_muon(), gpt_narrow_sgd(), gpt_context(),
-        llama_context(), parabola_clipped()}) {
+       {resnet9_narrow(), airbench94_narrow(), airbench94_muon_narrow(), mobilenet_v2_narrow(),
+        mobilenet_v2_full_narrow(), gpt_narrow(), llama_narrow(), gpt_narrow_muon(),
+        gpt_narrow_sgd(), gpt_context(), llama_context(), parabola_clipped()}) {
     if (narrow.name == name) return narrow;
   }
   return workloads::find_workload(name);

@@ -13,6 +13,8 @@ namespace {
 
 constexpr workloads::Resnet9Size kResnet9{.normalization_group = 4};
 constexpr workloads::Airbench94Size kAirbench94{.widths = {32, 64, 64}, .normalization_group = 32};
+constexpr workloads::Airbench94Size kAirbench94Muon{
+    .widths = {32, 64, 64}, .normalization_group = 32, .by_muon = true};
 constexpr workloads::MobileNetV2Size kMobileNetV2{.narrower = 4, .normalization_group = 8};
 
 struct Sequences {
@@ -79,6 +81,18 @@ workloads::Workload airbench94_narrow() {
   };
   narrow.build_evaluation = [](const workloads::Recipe& recipe) {
     return workloads::airbench94_evaluation(recipe, kAirbench94);
+  };
+  return narrow;
+}
+
+workloads::Workload airbench94_muon_narrow() {
+  workloads::Workload narrow = workloads::airbench94_muon();
+  narrow.name = "airbench94_muon_narrow";
+  narrow.build_training = [](const workloads::Recipe& recipe) {
+    return workloads::airbench94_training(recipe, kAirbench94Muon);
+  };
+  narrow.build_evaluation = [](const workloads::Recipe& recipe) {
+    return workloads::airbench94_evaluation(recipe, kAirbench94Muon);
   };
   return narrow;
 }

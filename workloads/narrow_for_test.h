@@ -10,6 +10,7 @@ namespace regatta::testing_support {
 
 workloads::Workload resnet9_narrow();  ///< 4 examples a group
 workloads::Workload airbench94_narrow();
+workloads::Workload airbench94_muon_narrow();
 workloads::Workload mobilenet_v2_narrow();
 workloads::Workload mobilenet_v2_full_narrow();
 workloads::Workload gpt_narrow();    ///< sequences of 8 tokens, 16 symbols

@@ -191,9 +191,9 @@ std::int64_t default_global_batch(const Workload& workload, std::int64_t replica
 }
 
 const std::vector<Workload>& all_workloads() {
-  static const std::vector<Workload> workloads{parabola(), gpt_tiny(),     resnet9_thin(),
-                                               gpt_thin(), gpt_small(),    airbench94(),
-                                               resnet9(),  mobilenet_v2(), mobilenet_v2_full()};
+  static const std::vector<Workload> workloads{
+      parabola(),   gpt_tiny(),        resnet9_thin(), gpt_thin(),     gpt_small(),
+      airbench94(), airbench94_muon(), resnet9(),      mobilenet_v2(), mobilenet_v2_full()};
   return workloads;
 }
 

@@ -182,10 +182,10 @@ TEST(WorkloadOptions, AreRefusedByNameWhereTheyAreNoneOrOutOfRange) {
 std::vector<double> rates_of(const std::string& workload) {
   constexpr std::int64_t kSteps = 240;
   Recipe recipe{.global_batch = 64, .train_examples = 640, .total_examples = 64 * kSteps};
-  if (workload == "airbench94") recipe.normalization_group = 64;
+  if (workload.starts_with("airbench94")) recipe.normalization_group = 64;
   const Step step = find_workload(workload).training(recipe);
   for (const Node& node : step.graph.nodes()) {
-    const bool updates = node.op == Op::Sgd || node.op == Op::Adam;
+    const bool updates = node.op == Op::Sgd || node.op == Op::Adam || node.op == Op::Muon;
     const std::string name = updates ? step.graph.variable(node.variables[0]).name : "";
     if (!updates || name == "whiten.bias" || name.ends_with(".shift")) continue;
     const ScheduleFunction rate_at(node.attributes);
@@ -227,6 +227,7 @@ TEST(Rates, OfAirbench94BeginAtAFifthOfThePeakAsInTheSource) {
                                         {55, 1.5},
                                         {56, 1.5 * (1 - 0.93 / 185)},
                                         {239, 1.5 * (1 - 0.93 * 184 / 185)}});
+  expect_rates(rates_of("airbench94_muon"), {{0, 0.24}, {120, 0.12}, {239, 0.001}});
 }
 
 // The source steps its cosine once an epoch; here it falls with each step, linearly between 41

@@ -52,6 +52,23 @@ KernelPointer normalize(const KernelRequest& request) {
   });
 }
 
+KernelPointer rescale(const KernelRequest& request) {
+  const float* square = request.inputs[0].f32();
+  const Tensor w = request.variables[0]->tensor;
+  const int parts = parts_for(request.threads, w.elements());
+  const double norm = request.node.attributes.real("norm");
+  return make_kernel([=, parameter = request.variables[0]](const StepContext&) {
+    const auto factor = static_cast<float>(norm / std::sqrt(*square));
+    access_slot(*parameter, parts, [=](auto access, std::int64_t begin, std::int64_t end) {
+      using Access = decltype(access);
+#pragma omp simd
+      for (std::int64_t i = begin; i < end; ++i) {
+        Access::store(w.f32() + i, factor * Access::load(w.f32() + i));
+      }
+    });
+  });
+}
+
 KernelPointer polynomial(const KernelRequest& request) {
   const Tensor a = request.inputs[0], p = request.outputs[0];
   const std::int64_t side = a.type.columns();
@@ -86,6 +103,7 @@ KernelPointer muon(const KernelRequest& request) {
   MuonKernels kernels{.table = KernelTable("cpu"),
                       .direction = direction,
                       .normalize = normalize,
+                      .rescale = rescale,
                       .polynomial = polynomial};
   for (const auto rows : {dense_kernels, clip_kernels, sgd_kernels}) kernels.table.add(rows());
   return MuonBuilder(request, kernels).build();

@@ -11,8 +11,10 @@
 namespace regatta::cpu::test {
 namespace {
 
-/// Several matrices; wide and tall ones; one whose elements threads divide, one whose A.
-const Dims kSizes[] = {{1, 1}, {24, 24}, {40, 7}, {3, 16, 24}, {9, 4096}, {190, 190}};
+/// Several matrices; wide and tall ones; one whose elements threads divide, one whose A; weights of
+/// convolutions, which are normalised.
+const Dims kSizes[] = {{1, 1},    {24, 24},   {40, 7},        {3, 16, 24},
+                       {9, 4096}, {190, 190}, {24, 3, 3, 16}, {40, 2, 2, 3}};
 
 OpCase muon(const Dims& dims, ElementType element) {
   return {Op::Muon,
@@ -20,6 +22,8 @@ OpCase muon(const Dims& dims, ElementType element) {
                          {"weight_decay", 0.1},
                          {"weight", 0.5},
                          {"scale", 2.0},
+                         {"normalized", std::int64_t{dims.size() == 4}},
+                         {"iterations", std::int64_t{dims.size() == 4 ? 3 : 5}},
                          {"element", static_cast<std::int64_t>(element)}},
                         {0.1, 0.2}),
           {random_array(dims, 1)},

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -113,17 +114,20 @@ struct AdamOptions {
 };
 
 /// Muon: m = momentum m + (1 - momentum) g; d = (1 - momentum) g + momentum m; w *= 1 - weight *
-/// rate * weight_decay; w -= weight * rate * 0.2 sqrt(max(O, I)) * o, where o is d with its
-/// singular values brought near 1: from X = d / |d|, five times A = X Xᵀ (or Xᵀ X, if that is
-/// smaller), X = (3.4445 I - 4.775 A + 2.0315 A²) X. Source: K. Jordan, "Muon", 2024; the scale:
-/// Liu et al., arXiv:2502.16982, with which rate and decay suit AdamW, too.
+/// rate * weight_decay, or, if normalized, sqrt(O) / |w|; w -= weight * rate * scale * o, where o
+/// is d with its singular values brought near 1: from X = d / |d|, some times A = X Xᵀ (or Xᵀ X, if
+/// that is smaller), X = (3.4445 I - 4.775 A + 2.0315 A²) X. Matrices are [O, I] or [P, O, I], and
+/// weights of convolutions are [O, K K I]. Source: K. Jordan, "Muon", 2024; the default scale, 0.2
+/// sqrt(max(O, I)), with which rate and decay suit AdamW, too: Liu et al., arXiv:2502.16982.
 struct MuonOptions {
-  static constexpr int kIterations = 5;
   static constexpr std::array kPolynomial = {3.4445, -4.7750, 2.0315};
 
   Schedule rate;
   double momentum = 0.95;
   double weight_decay = 0;
+  bool normalized = false;
+  std::int64_t iterations = 5;
+  std::optional<double> scale = {};
   double weight = 1;
   ElementType element = ElementType::F32;  ///< of X and A: f32 or bf16
 };

@@ -114,7 +114,8 @@ KernelPointer adam(const KernelRequest& request) {
 }
 
 /// Brings the singular values of a matrix near 1 (builder.h, MuonOptions).
-std::vector<double> orthogonalized(std::vector<double> x, std::int64_t rows, std::int64_t columns) {
+std::vector<double> orthogonalized(std::vector<double> x, std::int64_t rows, std::int64_t columns,
+                                   std::int64_t iterations) {
   const std::int64_t side = std::min(rows, columns), length = std::max(rows, columns);
   const auto square = static_cast<std::size_t>(side * side);
   const auto at = [=](std::int64_t i, std::int64_t k) {  // X lies so that A = X Xᵀ
@@ -124,7 +125,7 @@ std::vector<double> orthogonalized(std::vector<double> x, std::int64_t rows, std
   for (const double value : x) norm += value * value;
   for (double& value : x) value /= std::max(std::sqrt(norm), 1e-7);
   const auto [constant, linear, quadratic] = MuonOptions::kPolynomial;
-  for (int iteration = 0; iteration < MuonOptions::kIterations; ++iteration) {
+  for (std::int64_t iteration = 0; iteration < iterations; ++iteration) {
     std::vector<double> a(square), p(square), next(x.size());
     const auto in = [=](std::int64_t i, std::int64_t j) {
       return static_cast<std::size_t>(i * side + j);
@@ -153,8 +154,11 @@ KernelPointer muon(const KernelRequest& request) {
   const ScheduleFunction rate_at(attributes);
   const double keep = attributes.real("momentum"), weight = attributes.real("weight");
   const double decay = attributes.real("weight_decay"), scale = attributes.real("scale");
-  const std::int64_t columns = gradient.type.columns();
-  const std::int64_t rows = gradient.type.dims.end()[-2], elements = rows * columns;
+  const std::int64_t iterations = attributes.integer("iterations");
+  const bool normalized = attributes.integer("normalized") != 0;
+  const TensorType& matrices = request.outputs[0].type;
+  const std::int64_t columns = matrices.columns();
+  const std::int64_t rows = matrices.dims.end()[-2], elements = rows * columns;
   return make_kernel([=, staleness = Staleness(request),
                       variables = assigned(request)](const StepContext& context) {
     staleness.count(context.counters);
@@ -167,10 +171,15 @@ KernelPointer muon(const KernelRequest& request) {
         momentum.f32()[i] = static_cast<float>(m);
         direction.push_back((1 - keep) * g + keep * m);
       }
-      direction = orthogonalized(direction, rows, columns);
+      direction = orthogonalized(direction, rows, columns, iterations);
+      double square = 0;
+      for (std::int64_t i = first; i < first + elements; ++i) {
+        square += double{parameter.f32()[i]} * parameter.f32()[i];
+      }
+      const double keeps = normalized ? std::sqrt(static_cast<double>(rows) / square) : 1;
       for (std::int64_t i = first; i < first + elements; ++i) {
         const double step = scale * direction[static_cast<std::size_t>(i - first)];
-        const double w = parameter.f32()[i];
+        const double w = keeps * parameter.f32()[i];
         parameter.f32()[i] = static_cast<float>(w - rate * (decay * w + step));
       }
     }

@@ -6,6 +6,7 @@
 // and its polynomial are symmetric, so that no matrix is transposed.
 #pragma once
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct MuonKernels {
   KernelPointer (*direction)(const KernelRequest&);
   /// Computes X = d / max(|d|, 1e-7). Inputs d, |d|²; output X.
   KernelPointer (*normalize)(const KernelRequest&);
+  /// Scales w to the norm that is the attribute `norm`. Input |w|²; variable w.
+  KernelPointer (*rescale)(const KernelRequest&);
   /// Computes the polynomial of A, times the attribute `factor`. Inputs A, A²; output: in A²'s
   /// place.
   KernelPointer (*polynomial)(const KernelRequest&);
@@ -37,6 +40,7 @@ class MuonBuilder {
     const Attributes& attributes = request_.node.attributes;
     add(device_.direction, attributes, {g}, d);
     for (std::int64_t p = 0; p < request_.outputs[kNorm].elements(); ++p) orthogonalize(p);
+    if (attributes.integer("normalized") != 0) normalize_weights();
     Attributes step = attributes;
     step.set("momentum", 0.0);
     step.set("nesterov", std::int64_t{0});
@@ -64,7 +68,7 @@ class MuonBuilder {
     Tensor x = matrix(kX, p), next = matrix(kNext, p);
     add(Op::SquaredNorm, {d}, norm);
     add(device_.normalize, {}, {d, norm}, x);
-    for (int left = MuonOptions::kIterations - 1; left >= 0; --left) {
+    for (std::int64_t left = attributes.integer("iterations") - 1; left >= 0; --left) {
       add(is_tall ? Op::DenseBackwardWeights : Op::Dense, {x, x}, a);
       add(Op::Dense, {a, a}, polynomial);
       const double factor = left > 0 ? 1 : attributes.real("weight") * attributes.real("scale");
@@ -74,6 +78,13 @@ class MuonBuilder {
               : add(Op::DenseBackwardData, {polynomial, x}, result);
       std::swap(x, next);
     }
+  }
+
+  void normalize_weights() {
+    const Tensor d = matrix(0, 0), norm{.type = {}, .data = request_.outputs[kNorm].f32()};
+    const Tensor w{.type = d.type, .data = request_.variables[0]->tensor.data};
+    add(Op::SquaredNorm, {w}, norm);
+    add(device_.rescale, {{"norm", std::sqrt(static_cast<double>(d.type.rows()))}}, {norm}, d);
   }
 
   void add(Op op, const std::vector<Tensor>& inputs, const Tensor& output,

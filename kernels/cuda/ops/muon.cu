@@ -73,6 +73,34 @@ KernelPointer muon_normalize(const KernelRequest& request) {
   });
 }
 
+struct MuonRescale {
+  Shards shards;
+  const float* square;
+  float* w;
+  float norm;
+
+  __host__ __device__ void operator()(const Block& block) const {
+    const float factor = norm / sqrtf(*square);
+    shards.for_each_pack(block, [&](std::int64_t first, int width) {
+      float own[kSharedWidth] = {};
+      load_relaxed(w + first, width, own);
+      for (int j = 0; j < kSharedWidth; ++j) own[j] *= factor;
+      store_relaxed(w + first, width, own);
+    });
+  }
+};
+
+KernelPointer muon_rescale(const KernelRequest& request) {
+  Queue* queue = &queue_of(request);
+  const MuonRescale body{.shards = Shards(*request.variables[0]),
+                         .square = request.inputs[0].f32(),
+                         .w = request.variables[0]->tensor.f32(),
+                         .norm = static_cast<float>(request.node.attributes.real("norm"))};
+  return make_kernel([=](const StepContext&) {
+    for_each_block(*queue, body.shards.blocks(), Shards::kThreads, 0, body);
+  });
+}
+
 template <typename T>
 struct MuonPolynomial {
   const T* a;
@@ -110,6 +138,7 @@ KernelPointer muon(const KernelRequest& request) {
   MuonKernels kernels{.table = KernelTable("cuda"),
                       .direction = muon_direction,
                       .normalize = muon_normalize,
+                      .rescale = muon_rescale,
                       .polynomial = muon_polynomial};
   for (const auto rows : {dense_kernels, clip_kernels, sgd_kernels}) kernels.table.add(rows());
   return MuonBuilder(request, kernels).build();

@@ -60,6 +60,8 @@ std::vector<OpCase> updates() {
                           {"weight_decay", 0.1},
                           {"weight", 0.5},
                           {"scale", 1.0},
+                          {"normalized", std::int64_t{1}},
+                          {"iterations", std::int64_t{5}},
                           {"element", static_cast<std::int64_t>(ElementType::F32)}},
                          {0.1, 0.2}),
            {random_array({4, 9000}, 1)},

@@ -21,6 +21,12 @@ void set_schedule(Attributes& attributes, const Schedule& schedule) {
   attributes.set("schedule_values", schedule.values);
 }
 
+/// The dims of a parameter as matrices, [O, I] or [P, O, I].
+std::vector<std::int64_t> dims_of_matrices(const TensorType& type) {
+  if (type.rank() < 4) return type.dims;
+  return {type.dim(0), type.elements() / type.dim(0)};
+}
+
 }  // namespace
 
 Schedule learning_rate(const Graph& graph, const Trainable& trainable) {
@@ -71,12 +77,14 @@ NodeId Builder::adam(Value gradient, VariableId parameter, VariableId first, Var
 
 NodeId Builder::muon(Value gradient, VariableId parameter, VariableId momentum,
                      const MuonOptions& options) {
-  const TensorType& type = graph_.variable(parameter).type;
-  const auto longer = static_cast<double>(std::max(type.dims.end()[-2], type.columns()));
+  const std::vector<std::int64_t> dims = dims_of_matrices(graph_.variable(parameter).type);
+  const auto longer = static_cast<double>(std::max(dims.end()[-2], dims.back()));
   Attributes attributes{{"momentum", options.momentum},
                         {"weight_decay", options.weight_decay},
                         {"weight", options.weight},
-                        {"scale", 0.2 * std::sqrt(longer)},
+                        {"normalized", std::int64_t{options.normalized}},
+                        {"iterations", options.iterations},
+                        {"scale", options.scale.value_or(0.2 * std::sqrt(longer))},
                         {"element", static_cast<std::int64_t>(options.element)}};
   set_schedule(attributes, options.rate);
   return append({.op = Op::Muon,
@@ -141,19 +149,22 @@ Types infer_muon(const InferRequest& request) {
             request.inputs[0] == request.variables[0] && request.inputs[0] == request.variables[1],
         "muon: gradient, parameter and momentum have one type");
   const TensorType& d = request.inputs[0];
-  check(d.rank() == 2 || d.rank() == 3, "muon: a parameter [O, I] or [P, O, I]");
+  check(d.rank() >= 2 && d.rank() <= 4, "muon: a parameter [O, I], [P, O, I] or [O, K, K, I]");
   const auto element = static_cast<ElementType>(request.attributes.integer("element"));
-  const std::int64_t matrices = d.rank() == 3 ? d.dim(0) : 1;
-  const std::int64_t side = std::min(d.dims.end()[-2], d.columns());
-  const TensorType x{element, d.dims}, a{element, {matrices, side, side}};
-  return {d, x, x, a, a, {ElementType::F32, {matrices}}};
+  const std::vector<std::int64_t> dims = dims_of_matrices(d);
+  const std::int64_t matrices = dims.size() == 3 ? dims[0] : 1;
+  const std::int64_t side = std::min(dims.end()[-2], dims.back());
+  const TensorType x{element, dims}, a{element, {matrices, side, side}};
+  return {{d.element, dims}, x, x, a, a, {ElementType::F32, {matrices}}};
 }
 
 std::int64_t multiply_adds_muon(const Graph& graph, const Node& node) {
   const TensorType& type = graph.variable(node.variables[0]).type;
-  const std::int64_t side = std::min(type.dims.end()[-2], type.columns());
-  const std::int64_t matrices = type.rank() == 3 ? type.dim(0) : 1;
-  return MuonOptions::kIterations * (2 * type.elements() * side + matrices * side * side * side);
+  const std::vector<std::int64_t> dims = dims_of_matrices(type);
+  const std::int64_t side = std::min(dims.end()[-2], dims.back());
+  const std::int64_t matrices = dims.size() == 3 ? dims[0] : 1;
+  return node.attributes.integer("iterations") *
+         (2 * type.elements() * side + matrices * side * side * side);
 }
 
 Types infer_assign(const InferRequest& request) {
