@@ -13,7 +13,7 @@
 namespace regatta::contender {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::uintmax_t kMostReference = 1 << 20;  // bytes
 constexpr double kNearInteger = 0.02;  // a gradient's norm is a sum over workers, within 2 %
