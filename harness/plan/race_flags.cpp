@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/plan/flag_values.h"
+#include "harness/plan/program_flags.h"
 #include "harness/plan/stragglers.h"
 #include "harness/system/command_text.h"
 #include "kernels/base/error.h"
@@ -132,6 +133,11 @@ void declare_compute(CLI::App& app, RaceRequest& request) {
   add_value(app, "--cuda-graph", request.cuda_graph,
             "each step on a GPU as one launch: on, off, or auto, which is on where the host "
             "has no part in a step");
+}
+
+void declare_threads(CLI::App& app, RaceRequest& request) {
+  begin_group(app, kCompute);
+  add_value(app, "--threads", request.threads, "cores that the run owns; 0: all available");
 }
 
 void declare_data(CLI::App& app, RaceRequest& request) {
@@ -278,8 +284,7 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   add_value(app, "--target", request.target,
             "value of the metric that has to be reached; the workload's options do not change it "
             "(default: the workload's)");
-  begin_group(app, kCompute);
-  add_value(app, "--threads", request.threads, "cores that the run owns; 0: all available");
+  declare_threads(app, request);
   add_value(
       app, "--straggler", texts.stragglers,
       "WORKER:FACTOR[,...]: delays a worker, so that computing takes it FACTOR times as long, such "
@@ -287,6 +292,15 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   declare_data(app, request);
   declare_hosts(app, request);
   declare_output(app, request, texts);
+  declare_program(app, request);
+}
+
+void declare_dump(CLI::App& app, RaceRequest& request) {
+  declare_cell(app, request);
+  declare_fields(app, request, record::CellFlag::Of::Runs);
+  declare_threads(app, request);
+  declare_data(app, request);
+  begin_group(app, kOwn);
 }
 
 record::Round parse_round(const std::string& text) {
@@ -304,6 +318,7 @@ void complete(RaceRequest& request, const RunTexts& texts, int argc, const char*
   set_arguments(request, {argv + 1, argv + argc});
   request.rank_logs = texts.out + "/ranks";
   request.checkpoints = texts.out + "/checkpoints";
+  request.program.files = texts.out + "/programs";
 }
 
 std::string dataset_of(const RaceRequest& request, const workloads::Workload& workload) {
@@ -359,7 +374,8 @@ std::vector<std::string> cell_flags() {
                                            "--overwrite",
                                            "--resume",
                                            "--checkpoint-every",
-                                           "--continue-on-loss"};
+                                           "--continue-on-loss",
+                                           "--work"};
   CLI::App app;
   RaceRequest request;
   RunTexts texts;
