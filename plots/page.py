@@ -14,6 +14,7 @@ from headline import Headline, headline_of, why_of
 from inline_svg import Graphic
 from page_cells import CellRow, cell_row
 from page_claims import Claim, claims_of, command_that_decides
+from page_programs import ProgramRow, programs_of
 from palette import styles_of
 from strategies import strategies_text, table
 from labels import labels, workers_text
@@ -70,6 +71,7 @@ class Page:
     failures: list[Failure]
     dates: str
     coverage: str
+    programs: list[ProgramRow] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     decides: str = ""  # the command that would decide the undecided claims
     measurements: list[WorkloadView] = field(default_factory=list)
@@ -216,6 +218,7 @@ def page_of(judgement: Json, folder: Path) -> Page:
                 counts=f"{plural(len(cells), 'cell')}, {strategies_text(cells)}",
                 warnings=judgement["warnings"],
                 workloads=views, measurements=measured, claims=claims_of(judgement),
+                programs=programs_of(judgement, cell_labels),
                 decides=command_that_decides(judgement), failures=_failures(judgement),
                 coverage=_coverage(judgement),
                 dates=" to ".join(dict.fromkeys([days[0], days[-1]])) if days else "")

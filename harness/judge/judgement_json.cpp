@@ -146,6 +146,10 @@ Json run_json(const record::Record& run) {
       {"metric", run.evaluations.empty() ? Json(nullptr) : Json(run.evaluations.back().metric)},
       {"crossing", to_json(crossing_of(run))},
       {"lost_processes", run.lost_processes},
+      {"setup_seconds", seconds(run.setup_ns)},
+      {"interface_bytes", plain(run.interface_bytes)},
+      {"program", run.program ? object_of(*run.program) : Json(nullptr)},
+      {"proof", run.proof ? object_of(*run.proof) : Json(nullptr)},
       {"command", run.command},
       {"commit", run.software.git_commit},
       {"dirty", run.software.dirty}};

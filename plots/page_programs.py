@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of a report page that holds other programs against Regatta's runs of the same strategy.
+From judgement.json."""
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from strategies import split_program
+from wording import bytes_text, count_text, digits_text, time_text
+
+Json = dict[str, Any]
+
+
+@dataclass
+class ProgramRow:
+    """A cell of another program beside Regatta's cell of the same strategy, if there is one."""
+
+    workload: str
+    label: str
+    framework: str  # and its versions, and what it told of its set-up
+    time: str  # to the target
+    own: str  # Regatta's
+    times: str  # how many times as long as Regatta's
+    speed: str
+    sent: str  # bytes on network interfaces for each example
+    setup: str
+    proof: str  # greatest difference of a loss from `single`
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def _framework(runs: list[Json]) -> str:
+    told = next((run["program"] for run in runs if run["program"]), None)
+    if told is None:
+        return "–"
+    versions = " ".join(f"{name} {version}" for name, version in told["versions"].items())
+    notes = [f"{name}: {text}" for name, text in told["notes"].items()]
+    return "; ".join(filter(None, [versions or told["framework"], *notes])) or "–"
+
+
+def _sent_for_each(run: Json) -> float | None:
+    """Bytes on interfaces for each example of a run."""
+    last = run["evaluations"][-1]["examples"] if run["evaluations"] else 0
+    return run["interface_bytes"] / last if run["interface_bytes"] is not None and last else None
+
+
+def _proof(runs: list[Json]) -> str:
+    proofs = [run["proof"]["loss_difference"] for run in runs if run["proof"]]
+    if not proofs:
+        return "none"
+    return f"{max(proofs):.1e} in {len(proofs)} of {len(runs)} runs"
+
+
+def _row(judged: Json, cell: Json, label: str, own: Json | None) -> ProgramRow:
+    runs, time = cell["runs"], cell["typical_seconds"]
+    beside = own["typical_seconds"] if own else None
+    speed = _median(run["examples_per_s"] for run in runs)
+    sent = _median(map(_sent_for_each, runs))
+    return ProgramRow(
+        workload=judged["workload"], label=label, framework=_framework(runs),
+        time="missed" if time is None else time_text(time),
+        own="–" if beside is None else time_text(beside),
+        times="–" if time is None or not beside else digits_text(time / beside),
+        speed="–" if speed is None else f"{count_text(speed)}/s",
+        sent="–" if sent is None else bytes_text(sent),
+        setup=time_text(_median(run["setup_seconds"] for run in runs)), proof=_proof(runs))
+
+
+def programs_of(judgement: Json, labels_of: Any) -> list[ProgramRow]:
+    """A row for each cell of another program. `labels_of`: returns the labels of a workload's
+    cells."""
+    rows = []
+    for judged in judgement["workloads"]:
+        cells = judged["cells"]
+        ours = {cell["cell"]["strategy"]: cell for cell in reversed(cells)
+                if not cell["cell"]["program"]}  # the fastest of each strategy
+        rows += [_row(judged, cell, label,
+                      ours.get(split_program(cell["cell"]["strategy"])[1]))
+                 for cell, label in zip(cells, labels_of(judged)) if cell["cell"]["program"]]
+    return rows
