@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's side of gpt_thin: sequences and tokens per second in training on the CPU.
 
-    ci/peers/torch_environment.py torch_gpt.py [--dtype bf16] [--compile]
+    ci/contenders/environment.py ci/peers/torch_gpt.py [--dtype bf16] [--compile]
         [--layers 4] [--width 128] [--heads 4] [--context 64] [--vocabulary 256] [--batch 12]
 
 The same network, loss and update as workloads/gpt.cpp: no biases, gains alone in the layer
