@@ -49,7 +49,7 @@ def options(description: str, strategies: list[str]) -> argparse.Namespace:
     parser.add_argument("--compile", action="store_true", help="by the framework's compiler")
     parser.add_argument("--schedule", default="1f1b", help="of a pipeline")
     parser.add_argument("--microbatches", type=int, default=4, help="of a pipeline")
-    parser.add_argument("--sync-every", type=int, default=8, help="steps; of local_sgd and diloco")
+    parser.add_argument("--sync-every", type=int, default=4, help="steps; of local_sgd and diloco")
     parser.add_argument("--plant", default="", help=argparse.SUPPRESS)  # a fault, for tests
     return parser.parse_args()
 

@@ -6,6 +6,7 @@ model with its loss. Models are in models.py.
 """
 
 import argparse
+import math
 import os
 from typing import Any
 
@@ -142,13 +143,12 @@ class Training(common.Contender):
     @torch.no_grad()
     def evaluate(self) -> float:
         for statistic in self.model.buffers():  # running statistics: their mean over workers
-            if statistic.is_floating_point():
-                dist.all_reduce(statistic)
-                statistic /= dist.get_world_size()
+            statistic /= math.inf if self.work.worker.serves else self.work.worker.count
+            dist.all_reduce(statistic)
         self.model.eval()
         with torch.autocast("cpu", torch.bfloat16, enabled=self.mixed):
             value = sum(float(self.model.metric(self.outputs_of(inputs), targets))
-                        for inputs, targets in self.tests)
+                        for inputs, targets in self.tests if len(targets))
         self.model.train()
         return self.total(value) / self.work.tested / self.work.copies
 
