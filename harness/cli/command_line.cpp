@@ -295,6 +295,11 @@ Command parse_command_line(int argc, const char* const* argv) {
   CLI::App& planned = *app.add_subcommand(
       "plan", "the fastest strategies and degrees for a cluster, in virtual time");
   declare_plan(planned, command);
+  CLI::App& dumped = *app.add_subcommand(
+      "dump", "what another program needs to train a workload, and to prove that it does");
+  plan::declare_dump(dumped, command.request);
+  plan::add_value(dumped, "--out", command.dumped, "new or empty folder, or an earlier dump")
+      ->required();
   CLI::App& doctor =
       *app.add_subcommand("doctor", "what is missing for which feature, and what fixes it");
   plan::add_data_dir(doctor, command.request.data_dir);
@@ -324,6 +329,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   if (list.parsed()) command.kind = Command::Kind::List;
   if (graph.parsed()) command.kind = Command::Kind::Graph;
   if (calibrate.parsed()) command.kind = Command::Kind::Calibrate;
+  if (dumped.parsed()) command.kind = Command::Kind::Dump;
   if (doctor.parsed()) command.kind = Command::Kind::Doctor;
   return command;
 }

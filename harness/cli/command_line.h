@@ -33,12 +33,14 @@ struct Command {
     Calibrate,
     Plan,
     Doctor,
+    Dump,
     Start,
     Nothing
   };
   Kind kind = Kind::Nothing;
-  plan::RaceRequest request;  ///< for run, graph, calibrate and plan
+  plan::RaceRequest request;  ///< for run, graph, calibrate, plan and dump
   std::string out = "out";    ///< for run: the folder of records.jsonl
+  std::string dumped;         ///< for dump: its folder
   matrix::MatrixRequest matrix;
   judge::ReportRequest report;
   judge::CompareRequest compare;

@@ -9,6 +9,7 @@
 #include "harness/cli/plan_command.h"
 #include "harness/cli/program.h"
 #include "harness/cli/run_command.h"
+#include "harness/contender/dump.h"
 #include "harness/export/export.h"
 #include "harness/judge/report.h"
 #include "harness/matrix/matrix.h"
@@ -37,6 +38,11 @@ int execute(const Command& command) {
     case Command::Kind::Export: exports::run_export(command.exported); return kGood;
     case Command::Kind::List: list(std::cout, command.what, command.list_format); return kGood;
     case Command::Kind::Graph: show_graph(std::cout, command); return kGood;
+    case Command::Kind::Dump:
+      require_alone("a dump is written by one");
+      contender::dump(command.request, command.dumped,
+                      [](const std::string& line) { std::cerr << line << std::endl; });
+      return kGood;
     case Command::Kind::Doctor: return doctor(std::cout, command.request.data_dir);
     case Command::Kind::Start: std::cout << kFirstCommands; return kGood;
     case Command::Kind::Nothing: return kGood;  // help or version

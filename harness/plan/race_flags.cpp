@@ -134,6 +134,11 @@ void declare_compute(CLI::App& app, RaceRequest& request) {
             "has no part in a step");
 }
 
+void declare_threads(CLI::App& app, RaceRequest& request) {
+  begin_group(app, kCompute);
+  add_value(app, "--threads", request.threads, "cores that the run owns; 0: all available");
+}
+
 void declare_data(CLI::App& app, RaceRequest& request) {
   begin_group(app, kData);
   add_data_dir(app, request.data_dir);
@@ -278,8 +283,7 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   add_value(app, "--target", request.target,
             "value of the metric that has to be reached; the workload's options do not change it "
             "(default: the workload's)");
-  begin_group(app, kCompute);
-  add_value(app, "--threads", request.threads, "cores that the run owns; 0: all available");
+  declare_threads(app, request);
   add_value(
       app, "--straggler", texts.stragglers,
       "WORKER:FACTOR[,...]: delays a worker, so that computing takes it FACTOR times as long, such "
@@ -287,6 +291,14 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   declare_data(app, request);
   declare_hosts(app, request);
   declare_output(app, request, texts);
+}
+
+void declare_dump(CLI::App& app, RaceRequest& request) {
+  declare_cell(app, request);
+  declare_fields(app, request, record::CellFlag::Of::Runs);
+  declare_threads(app, request);
+  declare_data(app, request);
+  begin_group(app, kOwn);
 }
 
 record::Round parse_round(const std::string& text) {

@@ -30,6 +30,9 @@ struct RunTexts {
 /// Declares all flags of `regatta run`. `request` and `texts` must outlive parsing.
 void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts);
 
+/// Declares the flags of `regatta dump` that select the work. `request` must outlive parsing.
+void declare_dump(CLI::App& app, RaceRequest& request);
+
 /// Sets the fields of the request that follow from `texts` and from the whole command line.
 /// Throws: RunError(Usage).
 void complete(RaceRequest& request, const RunTexts& texts, int argc, const char* const* argv);

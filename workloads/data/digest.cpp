@@ -11,8 +11,11 @@
 
 namespace regatta::workloads {
 
-Digest::Digest() : state_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
-  check(state_ && EVP_DigestInit_ex(state_.get(), EVP_md5(), nullptr) == 1, "OpenSSL has MD5");
+Digest::Digest() : Digest(EVP_md5()) {}
+Digest Digest::sha256() { return Digest(EVP_sha256()); }
+
+Digest::Digest(const evp_md_st* kind) : state_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+  check(state_ && EVP_DigestInit_ex(state_.get(), kind, nullptr) == 1, "OpenSSL has the digest");
 }
 
 void Digest::add(std::string_view bytes) {

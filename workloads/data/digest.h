@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MD5 digests, computed by OpenSSL, to check whether data sets have the bytes that their authors
-// published. They detect accidental changes; an adversary can forge them.
+// Digests, computed by OpenSSL. MD5 tells whether data sets have the bytes that their authors
+// published: it detects accidental changes; an adversary can forge it. SHA-256 tells whether other
+// programs begin with the same values.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +13,25 @@
 #include <string_view>
 
 struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
+struct evp_md_st;      // OpenSSL's EVP_MD
 
 namespace regatta::workloads {
 
-/// The MD5 of all bytes that are added, in order.
+/// The MD5, or the SHA-256, of all bytes that are added, in order.
 class Digest {
  public:
   Digest();
+  static Digest sha256();
   void add(std::string_view bytes);
   void add(std::span<const std::byte> bytes) {
     add({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
-  /// Returns the digest as 32 lower-case hexadecimal digits. Call it once, after the last add().
+  /// Returns the digest as lower-case hexadecimal digits. Call it once, after the last add().
   std::string digits();
 
  private:
+  explicit Digest(const evp_md_st* kind);
+
   std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> state_;
 };
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The proof that another program computes what `single` computes: before its time counts, it
+// returns digests of the weights and of the order that it read, the norm of its first gradient, its
+// first losses, and the norm of all parameters behind these steps. They are held against the
+// reference in a dump (dump.h). Digests are SHA-256 of bytes, in hexadecimal digits. Each bound is
+// a multiple of the rounding that `single` has in this very cell.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace regatta::contender {
+
+inline constexpr std::int64_t kProvenSteps = 20;  ///< fewer if the run has fewer
+
+struct Proof {
+  std::string weights;         ///< all first weights, in f32, in the manifest's order
+  std::string order;           ///< the numbers of all steps' examples, in i64
+  double gradient_norm = 0;    ///< of the first step's mean over the batch, before clipping
+  std::vector<double> losses;  ///< of each proven step, before its update
+  double parameter_norm = 0;   ///< of all parameters behind the last proven step
+};
+
+/// Greatest permitted differences, relative to the reference's values.
+struct Bounds {
+  double gradient_norm = 0;
+  std::vector<double> losses;  ///< of each proven step: rounding grows
+  double parameter_norm = 0;
+};
+
+struct Reference {
+  Proof expected;
+  Bounds bounds;
+};
+
+/// Relative differences from the reference; the losses' is that of the worst step.
+struct ProofResult {
+  std::string failure;  ///< what differs, with step and difference, and its cause; empty: equal
+  double gradient_difference = 0;
+  double loss_difference = 0;
+  std::int64_t loss_step = 0;  ///< the first step beyond its bound; none: the worst
+  double parameter_difference = 0;
+};
+
+/// Reads a proof from one line of JSON with the names of Proof's fields; others are ignored.
+/// Throws: RunError(Data) if one is missing, has another type, or is not finite.
+Proof parse_proof(const std::string& json);
+
+/// Reads `reference.json` of a dump. Throws: RunError(Data).
+Reference read_reference(const std::filesystem::path& folder);
+
+/// Holds a proof against the reference.
+ProofResult compare(const Reference& reference, const Proof& proof);
+
+}  // namespace regatta::contender
