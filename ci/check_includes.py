@@ -69,8 +69,8 @@ RULES = (
          ("harness/checkpoint", "harness/simulate", "harness/ranks", "harness/run", "harness/plan",
           "harness/record", "harness/system", *ENGINE), ("fmt/",)),
     Rule("harness/contender",
-         ("harness/ranks", "harness/run", "harness/plan", "harness/record", "harness/system",
-          *ENGINE), ("fmt/", "nlohmann/")),
+         ("harness/race", "harness/ranks", "harness/run", "harness/plan", "harness/record",
+          "harness/system", *ENGINE), ("fmt/", "nlohmann/")),
     Rule("harness/cli", ("harness", *ENGINE, "kernels/virtual"), ("CLI/", "fmt/", "nlohmann/")),
 )
 # Tests, fuzz targets, benchmarks, and code that they share may include any file; other files may

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <iterator>
 
@@ -45,6 +46,12 @@ std::string metric_text(const record::Target& target, double metric) {
 /// ` (1.83 bits per byte)`; empty if tokens are no bytes.
 std::string bits_text(const std::optional<double>& bits_per_byte) {
   return bits_per_byte ? fmt::format(" ({:.4g} bits per byte)", *bits_per_byte) : "";
+}
+
+/// `step 10 of 80`; of a program whose length is not known `step 10`.
+std::string step_text(const race::RaceProgress& progress) {
+  return progress.steps == 0 ? fmt::format("step {}", progress.step)
+                             : fmt::format("step {} of {}", progress.step, progress.steps);
 }
 
 std::string target_text(const race::RaceProgress& progress) {
@@ -94,7 +101,7 @@ std::string next_command(const record::Record& record, const std::string& folder
     return "to try a lower learning rate: " + system::command_text(again);
   }
   if (kind == to_string(ErrorKind::PeerLost) || kind == to_string(ErrorKind::Timeout) ||
-      kind == to_string(ErrorKind::Cancelled)) {
+      kind == to_string(ErrorKind::Cancelled) || kind == to_string(ErrorKind::Program)) {
     return "to try it again: " + record.command;
   }
   return "to see what is missing: regatta doctor";
@@ -120,7 +127,7 @@ std::vector<std::string> live_pieces(const std::optional<race::RaceProgress>& pr
     pieces.emplace_back("preparing");
     return pieces;
   }
-  pieces.push_back(fmt::format("step {} of {}", progress->step, progress->steps));
+  pieces.push_back(step_text(*progress));
   if (progress->training_loss) {
     pieces.push_back(fmt::format("training loss {:.4g}", *progress->training_loss));
   }
@@ -187,11 +194,13 @@ void LiveLine::show(const race::RaceProgress& progress) {
     if (begins || Clock::now() - drawn_at_ > kBetweenDrawings) draw();
     return;
   }
-  const std::int64_t tenth = progress.step * 10 / progress.steps;
+  const std::int64_t tenth = progress.steps == 0
+                                 ? std::bit_width(static_cast<std::uint64_t>(progress.step))
+                                 : progress.step * 10 / progress.steps;
   if (progress.occasion != race::Occasion::Evaluation || tenth == last_tenth_) return;
   last_tenth_ = tenth;
-  std::string line = fmt::format("{}: step {} of {}  loss {:.4f}", name_, progress.step,
-                                 progress.steps, progress.evaluation.loss);
+  std::string line =
+      fmt::format("{}: {}  loss {:.4f}", name_, step_text(progress), progress.evaluation.loss);
   if (is_accuracy(progress.target)) {
     line += fmt::format("  accuracy {:.2f} %", progress.evaluation.metric);
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/cli/live.h"
+#include "harness/contender/contend.h"
 #include "harness/plan/device_name.h"
 #include "harness/plan/race_flags.h"
 #include "harness/plan/warnings.h"
@@ -42,12 +43,14 @@ record::Status run_one(const plan::RaceRequest& request, const std::string& out)
     live.tell("");
     std::cerr << system::kWarning << system::short_line(warning) << std::endl;
   };
-  return race::race(request,
-                    {.ready = get_ready,
-                     .progress = [&](const race::RaceProgress& progress) { live.show(progress); },
-                     .tell = [&](const std::string& line) { live.tell(line); },
-                     .ended = keep})
-      .status;
+  const race::RaceHooks hooks{
+      .ready = get_ready,
+      .progress = [&](const race::RaceProgress& progress) { live.show(progress); },
+      .tell = [&](const std::string& line) { live.tell(line); },
+      .ended = keep};
+  if (request.program.command.empty()) return race::race(request, hooks).status;
+  record::require_writable(out);
+  return contender::contend(request, hooks).status;
 }
 
 int simulate(const Command& command) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/plan/flag_values.h"
+#include "harness/plan/program_flags.h"
 #include "harness/plan/stragglers.h"
 #include "harness/system/command_text.h"
 #include "kernels/base/error.h"
@@ -291,6 +292,7 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   declare_data(app, request);
   declare_hosts(app, request);
   declare_output(app, request, texts);
+  declare_program(app, request);
 }
 
 void declare_dump(CLI::App& app, RaceRequest& request) {
@@ -316,6 +318,7 @@ void complete(RaceRequest& request, const RunTexts& texts, int argc, const char*
   set_arguments(request, {argv + 1, argv + argc});
   request.rank_logs = texts.out + "/ranks";
   request.checkpoints = texts.out + "/checkpoints";
+  request.program.files = texts.out + "/programs";
 }
 
 std::string dataset_of(const RaceRequest& request, const workloads::Workload& workload) {
@@ -371,7 +374,8 @@ std::vector<std::string> cell_flags() {
                                            "--overwrite",
                                            "--resume",
                                            "--checkpoint-every",
-                                           "--continue-on-loss"};
+                                           "--continue-on-loss",
+                                           "--work"};
   CLI::App app;
   RaceRequest request;
   RunTexts texts;

@@ -18,6 +18,18 @@ namespace regatta::plan {
 /// The largest number of runs that one command may start.
 inline constexpr std::int64_t kMostSeeds = 1000;
 
+/// Another program that trains in this one's place. program_flags.cpp completes it.
+struct ProgramRequest {
+  std::string command;                  ///< for the shell; empty: this program trains
+  std::string name;                     ///< by default that of its script
+  std::optional<std::string> strategy;  ///< the program's own
+  std::string workload_name;            ///< a task of its own; empty: it claims `workload`
+  std::string metric;                   ///< of a task of its own: `accuracy` or `loss`
+  std::string work;                     ///< a dump of the workload; empty: one is made
+  std::string files;                    ///< folder with a subfolder of each run for its files
+  double silence = 300;                 ///< longest time without an event. Units: s
+};
+
 /// The values of the flags of `regatta run`: the fields of the cell as they were asked for, and
 /// other values. An empty std::optional means the workload's value, unless a comment gives another
 /// meaning. If place() may change a field, a member of the same name here hides that of Cell.
@@ -27,6 +39,7 @@ struct RaceRequest : record::Cell {
     seed = 1;
   }
 
+  ProgramRequest program;
   std::string data_dir;                   ///< empty: the data set's own folder (DataSource::folder)
   std::string data = "verified";          ///< `unverified` also accepts files with other digests
   std::optional<std::int64_t> processes;  ///< of workers; empty: 1, or with servers 1 per replica

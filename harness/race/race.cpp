@@ -46,6 +46,7 @@ void Race::train() {
   const std::int64_t warmup_begin = now_ns();
   const run::EvaluationResult first = judge();  // also warms up the evaluator
   record_.warmup_ns = now_ns() - warmup_begin;
+  if (virtual_ == nullptr) sent_before_ = system::bytes_sent_by_interfaces();
   run_begin_ns_ = now_ns() - begin.full_ns;
   if (begin.examples == 0) {
     record_.evaluations.push_back(
@@ -222,6 +223,9 @@ std::optional<record::UtilizationRecord> Race::utilization() const {
 void Race::finish() {
   record_.training_ns = training_clock_.elapsed_ns();
   record_.full_ns = run_begin_ns_ == 0 ? 0 : full_ns();
+  if (const auto sent = system::bytes_sent_by_interfaces(); sent && sent_before_) {
+    record_.interface_bytes = *sent - *sent_before_;
+  }
   if (trainer_) record_.examples_per_s = training_clock_.examples_per_s(trainer_->examples_seen());
   record_.tokens_per_s = tokens_per_s(record_.examples_per_s);
   if (peak_ && !placement_.on_gpus && record_.examples_per_s > 0) {

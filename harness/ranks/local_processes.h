@@ -28,6 +28,8 @@ class ProcessHandle {
   ProcessHandle(const ProcessHandle&) = delete;
   ProcessHandle& operator=(const ProcessHandle&) = delete;
 
+  /// Readable once the process has ended; -1 if it had already ended.
+  int descriptor() const { return descriptor_; }
   void send(int signal) const;
   /// Waits up to `limit` for the process to end. True if it has ended.
   bool ends_within(std::chrono::milliseconds limit) const;

@@ -9,6 +9,7 @@ namespace regatta::record {
 namespace {
 
 std::string text_of(const std::string& value) { return value; }
+std::string text_of(const ProgramCell& value) { return value.digest; }
 std::string text_of(bool value) { return value ? "yes" : "no"; }
 template <typename T>
 requires std::is_arithmetic_v<T> std::string text_of(T value) { return fmt::format("{}", value); }

@@ -30,6 +30,23 @@ void for_each_field(T& part, Field&& field) {
         About{.text = "Factor on its compute time.", .unit = "none", .least = 1});
 }
 
+/// Another program that trained in this one's place (--program).
+struct ProgramCell {
+  std::string name;
+  std::string digest;
+  std::optional<std::string> strategy;
+};
+
+template <FieldsOf<ProgramCell> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("name", part.name, About{.text = "Name of the program (--program-name)."});
+  field("digest", part.digest,
+        About{.text = "Digest of its command, before seed and workers are put in.",
+              .pattern = "^[0-9a-f]{16}$"});
+  field("strategy", part.strategy,
+        About{.text = "The program's own strategy (--strategy); null if none was given."});
+}
+
 /// The configuration of a run: one cell of the matrix, with its seed.
 struct Cell {
   std::string workload;
@@ -37,6 +54,7 @@ struct Cell {
   std::string dataset;
   std::optional<std::string> unverified_data;
   std::string strategy;
+  std::optional<ProgramCell> program;
   OptionValues options;
   std::int64_t workers = 1;
   std::int64_t stages = 1;
@@ -116,7 +134,10 @@ void for_each_field(T& part, Field&& field) {
               .since = 2,
               .least = 1},
         CellPart{.reach = kWorkload});
-  field("dataset", part.dataset, About{.text = "Name of the data trained on and evaluated on."},
+  field("dataset", part.dataset,
+        About{.text = "Name of the data trained on and evaluated on; empty for a program's own "
+                      "task.",
+              .pattern = ""},
         CellPart{.reach = kWorkload,
                  .flag = {.group = flag_group::kData,
                           .help = "cifar10, shapes, ... (default: the workload's)",
@@ -129,13 +150,18 @@ void for_each_field(T& part, Field&& field) {
         CellPart{.reach = kWorkload, .ranks = CellPart::Ranks::Differ});
   field(
       "strategy", part.strategy,
-      About{.text = "Name of the strategy, or a composition such as all_reduce+model_parallel."},
+      About{.text = "Name of the strategy, or a composition such as all_reduce+model_parallel; of "
+                    "another program its name and its strategy's, such as pytorch all_reduce."},
       CellPart{
           .role = kContestant,
           .flag = {
               .group = flag_group::kCell,
               .help =
                   "how to train it in parallel (regatta list strategies); a+b applies a, then b"}});
+  field("program", part.program,
+        About{.text = "The other program that trained (--program); null for Regatta's own runs.",
+              .since = 16},
+        CellPart{.role = kContestant});
   field("options", part.options,
         About{.text = "The options of the strategy and of the workload by name (regatta list), "
                       "with the value given or the default; options without a value are left out.",
@@ -194,9 +220,9 @@ void for_each_field(T& part, Field&& field) {
               .values = "on|off"},
         CellPart{.label = "Winograd"});
   field("global_batch", part.global_batch,
-        About{.text = "Number of examples in a step over all workers together.",
-              .unit = "examples",
-              .least = 1},
+        About{.text = "Number of examples in a step over all workers together; 0 for a program's "
+                      "own task.",
+              .unit = "examples"},
         CellPart{});
   field("normalization_group", part.normalization_group,
         About{.text = "Number of examples that are normalised together; null for the workload's "

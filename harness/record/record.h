@@ -226,8 +226,22 @@ struct Round {
   double precision = 0;  ///< a cell's interval that is narrower needs no more runs; a share
 };
 
+/// Facts that another program told when it was ready.
+struct ProgramRecord {
+  std::string framework;
+  std::map<std::string, std::string> versions;
+  std::map<std::string, std::string> notes;
+};
+
+/// Relative differences of another program from `single`, over its first steps.
+struct ProofRecord {
+  double gradient_difference = 0;
+  double loss_difference = 0;
+  double parameter_difference = 0;
+};
+
 struct Record {
-  static constexpr std::int64_t kSchema = 15;  ///< version that is written; older ones can be read
+  static constexpr std::int64_t kSchema = 16;  ///< version that is written; older ones can be read
 
   std::string run_id;
   std::string timestamp;
@@ -271,6 +285,9 @@ struct Record {
   system::SoftwareFacts software;
   std::map<std::string, std::string> environment;
   std::optional<LoadRecord> load;
+  std::optional<std::int64_t> interface_bytes;
+  std::optional<ProgramRecord> program;
+  std::optional<ProofRecord> proof;
 };
 
 /// The kind of runs that a file of records holds. Real runs and runs in virtual time are in

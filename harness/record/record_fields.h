@@ -16,7 +16,7 @@ template <FieldsOf<Failure> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("kind", part.kind,
         About{.text = "Kind of error.",
-              .values = "usage|data|diverged|peer_lost|timeout|unsupported|io|device|cancelled"});
+              .values = "usage|data|diverged|peer_lost|timeout|unsupported|io|device|cancelled|program"});
   field("text", part.text, About{.text = "One line with the error and its fix."});
 }
 
@@ -45,7 +45,9 @@ void for_each_field(T& part, Field&& field) {
                       "training, which also warms up the evaluator.",
               .since = 3});
   field("loss", part.loss,
-        About{.text = "Mean loss over the held-out examples.", .unit = "none", .least = kAnyValue});
+        About{.text = "Mean loss over the held-out examples; 0 if another program told none.",
+              .unit = "none",
+              .least = kAnyValue});
   field(
       "metric", part.metric,
       About{.text = "The target's metric: accuracy in percent, or the loss.", .least = kAnyValue});
@@ -233,6 +235,24 @@ void for_each_field(T& part, Field&& field) {
               .above = 0});
 }
 
+template <FieldsOf<ProgramRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("framework", part.framework, About{.text = "Its framework.", .pattern = ""});
+  field("versions", part.versions, About{.text = "Versions of its libraries, by name."});
+  field("notes", part.notes, About{.text = "Other facts, such as the time to compile, by name."});
+}
+
+template <FieldsOf<ProofRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("gradient_difference", part.gradient_difference,
+        About{.text = "Difference of the norm of the first gradient.", .unit = "none"});
+  field("loss_difference", part.loss_difference,
+        About{.text = "Greatest difference of a loss.", .unit = "none"});
+  field("parameter_difference", part.parameter_difference,
+        About{.text = "Difference of the norm of all parameters behind these steps.",
+              .unit = "none"});
+}
+
 template <FieldsOf<Record> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("run_id", part.run_id, About{.text = "ID that no other run has."});
@@ -370,6 +390,19 @@ void for_each_field(T& part, Field&& field) {
                       "report it. Ranks that were started by hand count before the run.",
               .unit = "threads",
               .since = 11});
+  field("interface_bytes", part.interface_bytes,
+        About{.text = "Bytes that all network interfaces of process 0's host sent while the full "
+                      "clock ran, lo and traffic of other programs included; null in virtual time "
+                      "and if the kernel does not report them.",
+              .since = 16});
+  field("program", part.program,
+        About{.text = "Facts that another program told; null for Regatta's own runs and if it was "
+                      "never ready.",
+              .since = 16});
+  field("proof", part.proof,
+        About{.text = "Proof that another program computes what `single` does: differences, as "
+                      "shares, over its first steps; null without a proof.",
+              .since = 16});
 }
 
 }  // namespace regatta::record

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <utility>
 
 #include "kernels/base/error.h"
 
@@ -66,7 +67,7 @@ void read_all(LinePipe& output, LinePipe& errors, const ForLine& line, const For
 
 }  // namespace
 
-LinePipe::LinePipe() {
+LinePipe::LinePipe(std::size_t longest) : longest_(longest) {
   if (pipe2(ends_.data(), O_CLOEXEC) != 0) {
     throw RunError(ErrorKind::Io, std::string("cannot make a pipe: ") + std::strerror(errno));
   }
@@ -94,6 +95,7 @@ bool LinePipe::read_more(const ForLine& line) {
     line(partial_.substr(begin, end - begin));
   }
   partial_.erase(0, begin);
+  if (partial_.size() > longest_) line(std::exchange(partial_, {}));
   return true;
 }
 

@@ -52,8 +52,8 @@ using ForLine = std::function<void(const std::string&)>;
 /// writing() to the stream that it redirects.
 class LinePipe {
  public:
-  /// Throws: RunError(Io).
-  LinePipe();
+  /// Lines are passed on in pieces of about `longest` bytes. Throws: RunError(Io).
+  explicit LinePipe(std::size_t longest = std::string::npos);
   ~LinePipe();
   LinePipe(const LinePipe&) = delete;
   LinePipe& operator=(const LinePipe&) = delete;
@@ -68,6 +68,7 @@ class LinePipe {
 
  private:
   std::array<int, 2> ends_{-1, -1};
+  std::size_t longest_;
   std::string partial_;
 };
 

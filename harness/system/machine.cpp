@@ -144,6 +144,27 @@ std::optional<double> load_of_others() {
   return sum / kLooks;
 }
 
+std::optional<std::int64_t> sent_from_net_dev(std::string_view text) {
+  constexpr int kFieldsBefore = 8;  // of what an interface received
+  std::istringstream lines{std::string(text)};
+  std::optional<std::int64_t> sum;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == line.npos) continue;  // the two lines of the heading
+    std::istringstream fields(line.substr(colon + 1));
+    std::int64_t bytes = 0;
+    for (int i = 0; i <= kFieldsBefore; ++i) fields >> bytes;
+    if (!fields) return std::nullopt;
+    sum = sum.value_or(0) + bytes;
+  }
+  return sum;
+}
+
+std::optional<std::int64_t> bytes_sent_by_interfaces() {
+  std::ifstream file("/proc/net/dev");
+  return sent_from_net_dev(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
 MachineFacts machine_facts() {
   MachineFacts facts;
   const Topology topology = load_topology();

@@ -24,6 +24,7 @@ std::string_view to_string(ErrorKind kind) {
     case ErrorKind::Io: return "io";
     case ErrorKind::Device: return "device";
     case ErrorKind::Cancelled: return "cancelled";
+    case ErrorKind::Program: return "program";
   }
   return "unknown";
 }

@@ -27,6 +27,7 @@ enum class ErrorKind {
   Io,           ///< a file could not be written
   Device,       ///< an accelerator or its driver is missing, full or failed
   Cancelled,    ///< the cluster's scheduler took the machines back
+  Program,      ///< another program (--program) broke the protocol or computed something else
 };
 
 /// Returns `usage`, `data`, ...

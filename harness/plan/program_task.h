@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What another program (--program) trains: a workload that it claims, or a task of its own.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/plan/race_request.h"
+
+namespace regatta::plan {
+
+struct ProgramTask {
+  record::Cell cell;
+  record::Target target;
+  std::int64_t train_examples = 0;  ///< 0: a task of its own
+  std::int64_t total_examples = 0;  ///< of the whole run; 0: a task of its own
+};
+
+/// Returns the request of `single` with which a program that claims a workload is compared. It has
+/// the program's global batch.
+RaceRequest reference_of(const RaceRequest& request);
+
+/// Returns the task of a program that may use so many cores. Throws: RunError(Usage, Unsupported)
+/// for a claim that `single` cannot run; RunError(Data) if files that decide the size of its data
+/// set are missing.
+ProgramTask program_task(const RaceRequest& request, int cores);
+
+}  // namespace regatta::plan
