@@ -90,11 +90,11 @@ def start(processes: int | None = None, servers: int = 0) -> Worker:
     children = [spawn(rank, each, more) for rank in range((processes or workers) + servers)]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        while (codes := [child.poll() for child in children]).count(0) < len(codes):
-            if failed := [code for code in codes if code]:
+        while children[0].poll() is None:
+            if failed := [child.returncode for child in children if child.poll()]:
                 sys.exit(abs(failed[0]))
             time.sleep(0.02)
-        sys.exit(0)
+        sys.exit(abs(children[0].returncode))
     finally:
         for child in children:
             child.kill()
@@ -127,11 +127,12 @@ class Work:
         folder = Path(os.environ["REGATTA_WORK"])
         self.worker = worker
         self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
-        self.weights = read_safetensors(folder / "weights.safetensors")
+        self.weights = {name: np.array(value) for name, value
+                        in read_safetensors(folder / "weights.safetensors").items()}
         self.rate = read_safetensors(folder / "schedule.safetensors")["rate"]
         self.batch: int = self.manifest["global_batch"]
         self.steps: int = self.manifest["steps"]
-        group = self.manifest.get("normalization_group") or 1
+        group = self.group = self.manifest.get("normalization_group") or 1
         examples = {name: array.reshape(self.steps, self.batch, *array.shape[1:]) for name, array
                     in read_safetensors(folder / "inputs.safetensors").items()}
         if plant == "order":
@@ -214,7 +215,7 @@ def next_evaluation(manifest: dict[str, Any], metrics: dict[int, float], example
         ahead = [marks[0] + 2 * (later - earlier) for later, earlier in zip(marks, marks[1:])]
         if any(value >= manifest["target"] if upwards else value <= manifest["target"]
                for value in ahead):
-            due.append(next(at for at in manifest["evaluate_after"] if at > examples))
+            due.append(next((at for at in manifest["evaluate_after"] if at > examples), total))
     return min(due)
 
 
@@ -262,6 +263,8 @@ def race(contender: Contender) -> None:
     if reports:
         regatta_contender.done()
     contender.close()
+    if not reports:
+        signal.pause()  # a peer may still receive from this one; worker 0's end is all workers' end
     sys.stdout.flush()
     os._exit(0)  # threads of frameworks may not survive the interpreter's end
 

@@ -27,31 +27,43 @@ SCHEDULES = {"1f1b": pipelining.Schedule1F1B, "gpipe": pipelining.ScheduleGPipe,
 DOUBLE = ("interleaved", "zero_bubble")  # two stages for each worker
 
 
+class Border(nn.Module):
+    """Makes images that cross stages, and their gradients, contiguous, which gloo wants."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.dim() == 4 and x.requires_grad:
+            x.register_hook(lambda gradient: gradient.contiguous())
+        return x.contiguous()
+
+
 class Pipeline(torch_training.Training):
     def distribute(self) -> nn.Module:
         """Returns the worker's stages."""
         rank, count = self.work.worker.rank, self.work.worker.count
         chosen = self.options.schedule
         stages = count * (2 if chosen in DOUBLE else 1)
-        if len(self.model) < stages or self.work.batch % self.options.microbatches:
-            raise SystemExit(f"torch_pipeline: {len(self.model)} blocks for {stages} stages, "
+        for each in self.model.parameters():  # for gather(): filters are channels last
+            each.data = each.data.contiguous()
+        children = models.blocks(self.model)
+        if len(children) < stages or self.work.batch % self.options.microbatches:
+            raise SystemExit(f"torch_pipeline: {len(children)} blocks for {stages} stages, "
                              f"{self.work.batch} examples in {self.options.microbatches} "
                              "microbatches; fix: --schedule gpipe, --microbatches N that divides")
-        blocks = [nn.Sequential(*(self.model[i] for i in each))
-                  for each in np.array_split(np.arange(len(self.model)), stages)]
-        owner = {i: i % count for i in range(stages)}
+        blocks = [nn.Sequential(Border(), *(children[i] for i in each), Border())
+                  for each in np.array_split(np.arange(len(children)), stages)]
+        owners = [i % count for i in range(stages)]
         if chosen == "zero_bubble":
-            owner = {i: min(i, stages - 1 - i) for i in range(stages)}
-        mine = [i for i in range(stages) if owner[i] == rank]
-        self.first, self.last = owner[0] == rank, owner[stages - 1] == rank
-        self.ranks_of = {name: sorted({owner[i] for i in range(stages)
-                                       if any(each is parameter for each in
-                                              blocks[i].parameters())})
-                         for name, _, parameter in models.parameters_of(self.model)}
-        self.shared = [(parameter, dist.new_group(self.ranks_of[name])) for name, _, parameter
-                       in models.parameters_of(self.model) if len(self.ranks_of[name]) > 1]
-        self.counted = [parameter for name, _, parameter in models.parameters_of(self.model)
-                        if self.ranks_of[name][0] == rank]
+            owners = [min(i, stages - 1 - i) for i in range(stages)]
+        mine = [i for i in range(stages) if owners[i] == rank]
+        self.first, self.last = owners[0] == rank, owners[-1] == rank
+        self.owned = list(zip(blocks, owners))
+        ranks = [sorted({owner for block, owner in self.owned
+                         if any(each is parameter for each in block.parameters())})
+                 for parameter in self.model.parameters()]
+        self.shared = [(parameter, dist.new_group(each)) for parameter, each
+                       in zip(self.model.parameters(), ranks) if len(each) > 1]
+        self.counted = [parameter for parameter, each in zip(self.model.parameters(), ranks)
+                        if each[0] == rank]
         parts = [pipelining.PipelineStage(
             torch.compile(blocks[i]) if self.options.compile else blocks[i], i, stages,
             torch.device("cpu")) for i in mine]
@@ -62,7 +74,7 @@ class Pipeline(torch_training.Training):
 
     def share_of_loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         # scale_grads=True would scale a parameter that two stages of a worker use twice.
-        return self.model.loss(outputs, targets) / self.options.microbatches
+        return models.loss(outputs, targets) / self.options.microbatches
 
     def backward(self, index: int) -> torch.Tensor:
         inputs, targets = (each[index] for each in self.steps)
@@ -85,9 +97,9 @@ class Pipeline(torch_training.Training):
     def gather(self) -> None:
         """Gives every worker the whole model."""
         with torch.no_grad():
-            for name, module, parameter in models.parameters_of(self.model):
-                for each in (parameter, *module.buffers(recurse=False)):
-                    dist.broadcast(each, self.ranks_of[name][0])
+            for block, owner in self.owned:
+                for each in (*block.parameters(), *block.buffers()):
+                    dist.broadcast(each, owner)
 
     def weights(self) -> common.Arrays:
         self.gather()

@@ -26,8 +26,10 @@ class Sharded(torch_training.Training):
 
     def distribute(self) -> nn.Module:
         mesh = init_device_mesh("cpu", (self.work.worker.count,))
-        for block in self.model:
-            if isinstance(block, (models.Layer, models.Residual)):
+        for each in self.model.parameters():  # filters are channels last, which it does not support
+            each.data = each.data.contiguous()
+        for block in self.model.children():
+            if isinstance(block, (models.Layer, models.Pooled)):
                 fully_shard(block, mesh=mesh)
         network = fully_shard(self.model, mesh=mesh)
         network.set_force_sum_reduction_for_comms(True)

@@ -28,17 +28,18 @@ class TensorParallel(torch_training.Training):
 
     def distribute(self) -> nn.Module:
         mesh = init_device_mesh("cpu", (self.work.worker.count,))
-        if isinstance(self.model, models.Parabola):
+        if self.work.manifest["workload"] == "parabola":
             # Five units are dealt unevenly, so the shards keep their global shape.
             return parallelize_module(self.model, mesh, {
-                "0": ColwiseParallel(use_local_output=False), "2": RowwiseParallel()})
-        if not isinstance(self.model, models.Gpt):
+                "hidden": ColwiseParallel(use_local_output=False), "output": RowwiseParallel()})
+        layers = [each for each in self.model.children() if isinstance(each, models.Layer)]
+        if not layers:
             raise SystemExit("torch_tensor_parallel: PyTorch has no ParallelStyle for "
                              "convolutions; fix: --workload parabola, gpt_tiny, gpt_thin")
-        for layer in self.model[1:-1]:
+        for layer in layers:
             parallelize_module(layer, mesh, {
-                "qkv": ColwiseParallel(), "proj": RowwiseParallel(),
-                "up": ColwiseParallel(), "down": RowwiseParallel()})
+                "attention.qkv": ColwiseParallel(), "attention.proj": RowwiseParallel(),
+                "mlp.up": ColwiseParallel(), "mlp.down": RowwiseParallel()})
         return self.model
 
     def gradients(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:

@@ -23,8 +23,8 @@ def optimizer_of(manifest: dict[str, Any], model: nn.Module, fused: bool) -> tor
     settings = manifest["optimizer"]
     decays = {each["name"]: float(each["weight_decay"]) for each in manifest["parameters"]}
     groups: dict[float, list[nn.Parameter]] = {}
-    for name, _, parameter in models.parameters_of(model):
-        groups.setdefault(decays[name], []).append(parameter)
+    for name, parameter in model.named_parameters():
+        groups.setdefault(decays[models.name_in(model.names, name)], []).append(parameter)
     dealt = [{"params": each, "weight_decay": decay} for decay, each in groups.items()]
     if settings["name"] == "sgd":
         return torch.optim.SGD(dealt, lr=0.0, momentum=settings["momentum"],
@@ -73,7 +73,7 @@ class Training(common.Contender):
         return self.model
 
     def loss_of(self, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        return self.model.loss(self.network(inputs), targets)
+        return models.loss(self.network(inputs), targets)
 
     def backward(self, index: int) -> torch.Tensor:
         """Computes the gradients of a step; returns the worker's part of the loss."""
@@ -147,7 +147,7 @@ class Training(common.Contender):
             dist.all_reduce(statistic)
         self.model.eval()
         with torch.autocast("cpu", torch.bfloat16, enabled=self.mixed):
-            value = sum(float(self.model.metric(self.outputs_of(inputs), targets))
+            value = sum(float(models.metric(self.outputs_of(inputs), targets))
                         for inputs, targets in self.tests if len(targets))
         self.model.train()
         return self.total(value) / self.work.tested / self.work.copies
