@@ -71,10 +71,12 @@ def spawn(rank: int, threads: int, more: dict[str, str]) -> subprocess.Popen[byt
                             preexec_fn=lambda: os.sched_setaffinity(0, cores))
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+def free_ports(count: int) -> list[int]:
+    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [int(each.getsockname()[1]) for each in listeners]
+    for each in listeners:
+        each.close()
+    return ports
 
 
 def start(processes: int | None = None, servers: int = 0) -> Worker:
@@ -85,9 +87,11 @@ def start(processes: int | None = None, servers: int = 0) -> Worker:
     if "RANK" in os.environ:
         return Worker(int(os.environ["RANK"]), processes or workers, threads)
     each = workers * threads // processes if processes else threads
-    more = {"WORLD_SIZE": str((processes or workers) + servers), "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(free_port()), "GLOO_SOCKET_IFNAME": "lo"}
-    children = [spawn(rank, each, more) for rank in range((processes or workers) + servers)]
+    size = (processes or workers) + servers
+    ports = [str(port) for port in free_ports(size)]
+    more = {"WORLD_SIZE": str(size), "PORTS": ",".join(ports), "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": ports[0], "GLOO_SOCKET_IFNAME": "lo"}
+    children = [spawn(rank, each, more) for rank in range(size)]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         while children[0].poll() is None:
@@ -136,7 +140,9 @@ class Work:
         examples = {name: array.reshape(self.steps, self.batch, *array.shape[1:]) for name, array
                     in read_safetensors(folder / "inputs.safetensors").items()}
         if plant == "order":
-            examples = {name: np.roll(array, 1, 0) for name, array in examples.items()}
+            examples = {name: np.roll(array, 1, 1) for name, array in examples.items()}
+        if plant == "group":
+            self.manifest["normalization_group"] *= 2
         if plant == "weight_decay":
             self.manifest["optimizer"]["weight_decay"] = 0.3
             for parameter in self.manifest["parameters"]:

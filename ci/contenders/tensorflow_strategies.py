@@ -20,40 +20,16 @@ options = common.options(__doc__, ["all_reduce", *IN_PROCESS])
 worker = common.start(processes=1 if options.strategy in IN_PROCESS else None)
 
 import tensorflow as tf
-import tensorflow.experimental.numpy as tnp
 
-import functional_models
-
-tnp.experimental_enable_numpy_behavior(prefer_float32=True)
-
-
-class Nn:
-    softmax = staticmethod(tf.nn.softmax)
-
-    @staticmethod
-    def conv(x, weight):
-        return tf.nn.conv2d(x, weight, 1, "SAME")
-
-    @staticmethod
-    def max_pool(x, side):
-        return tf.nn.max_pool2d(x, side, side, "VALID")
-
-    @staticmethod
-    def gelu(x):
-        return tf.nn.gelu(x, approximate=False)
-
-    @staticmethod
-    def cross_entropy(outputs, targets):
-        return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, outputs)
+import tensorflow_training
 
 
 def strategy_of(name: str, worker: common.Worker, workers: int) -> tf.distribute.Strategy:
     tf.config.threading.set_intra_op_parallelism_threads(worker.threads)
     tf.config.threading.set_inter_op_parallelism_threads(workers)
     if name == "all_reduce":
-        port = int(os.environ["MASTER_PORT"])
         os.environ["TF_CONFIG"] = json.dumps({
-            "cluster": {"worker": [f"127.0.0.1:{port + rank}" for rank in range(worker.count)]},
+            "cluster": {"worker": [f"127.0.0.1:{port}" for port in os.environ["PORTS"].split(",")]},
             "task": {"type": "worker", "index": worker.rank}})
         ring = tf.distribute.experimental.CommunicationImplementation.RING
         return tf.distribute.MultiWorkerMirroredStrategy(
@@ -71,26 +47,11 @@ def strategy_of(name: str, worker: common.Worker, workers: int) -> tf.distribute
                       tf.distribute.HierarchicalCopyAllReduce()}[name])
 
 
-class Training(common.Contender):
-    framework = "tensorflow"
-
+class Training(tensorflow_training.Training):
     def __init__(self, work: common.Work, strategy: tf.distribute.Strategy) -> None:
-        self.work, self.strategy, manifest = work, strategy, work.manifest
-        self.versions, self.notes = {"tensorflow": tf.__version__}, {"mode": "tf.function"}
-        self.optimizer = manifest["optimizer"]
-        self.model = functional_models.Model(manifest, functional_models.Framework(tnp, Nn))
-        self.names = [each["name"] for each in manifest["parameters"]]
-        self.decays = [float(each["weight_decay"]) for each in manifest["parameters"]]
-        statistics = functional_models.statistics_of(manifest)
+        super().__init__(work, strategy, synchronization=tf.VariableSynchronization.ON_READ,
+                         aggregation=tf.VariableAggregation.MEAN)
         with strategy.scope():
-            self.variables = [tf.Variable(work.weights[name]) for name in self.names]
-            self.slots = [[tf.Variable(tf.zeros(each.shape), trainable=False) for _ in
-                           range(functional_models.slots_of(self.optimizer))]
-                          for each in self.variables]
-            self.statistics = {name: tf.Variable(
-                tf.fill(shape, float(name.endswith("variance"))), trainable=False,
-                synchronization=tf.VariableSynchronization.ON_READ,
-                aggregation=tf.VariableAggregation.MEAN) for name, shape in statistics.items()}
             self.scale = tf.Variable(1.0, trainable=False)  # by which gradients are clipped
             self.norm = tf.Variable(0.0, trainable=False)
         self.data = [self.dealt(array, 1) for array in (work.inputs, work.targets)]
@@ -111,27 +72,13 @@ class Training(common.Contender):
             lambda context: tf.constant(
                 parts[context.replica_id_in_sync_group % count][0 if axis == 0 else slice(None)]))
 
-    def values(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
-        return ({name: tf.identity(each) for name, each in zip(self.names, self.variables)},
-                {name: tf.identity(each) for name, each in self.statistics.items()})
-
-    def metric_of(self, x: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
-        outputs, _ = self.model.forward(*self.values(), x, False)
-        return self.model.metric(outputs, targets)
-
     def train_step(self, index: tf.Tensor, rate: tf.Tensor, inputs, targets) -> tf.Tensor:
         return self.strategy.reduce("SUM", self.strategy.run(
             self.replica_step, (index, rate, inputs, targets)), None)
 
     def replica_step(self, index: tf.Tensor, rate: tf.Tensor, inputs, targets) -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            outputs, statistics = self.model.forward(*self.values(), inputs[index], True)
-            loss = tf.reduce_sum(self.model.losses(outputs, targets[index])) / self.work.batch
-        gradients = tape.gradient(loss, self.variables)
-        for name, value in statistics.items():
-            self.statistics[name].assign(value)
-        tf.distribute.get_replica_context().merge_call(
-            self.update, [[tf.convert_to_tensor(each) for each in gradients], rate, index])
+        loss, gradients = self.gradients(inputs[index], targets[index])
+        tf.distribute.get_replica_context().merge_call(self.update, [gradients, rate, index])
         return loss
 
     def update(self, strategy: tf.distribute.Strategy, gradients, rate, index) -> None:
@@ -147,10 +94,8 @@ class Training(common.Contender):
         extended.update(self.scale, scale, [self.norm])
         for variable, total, slots, decay in zip(self.variables, sums, self.slots, self.decays):
             def apply(w, g, scale, *slots, decay=decay):
-                value, new = functional_models.updated(
-                    self.optimizer, decay, rate, tf.cast(index + 1, tf.float32), w, g * scale,
-                    slots, tnp)
-                return [each.assign(v) for each, v in zip((w, *slots), (value, *new))]
+                new = self.updated(index, rate, decay, w, g * scale, slots)
+                return [each.assign(value) for each, value in zip((w, *slots), new)]
 
             extended.update(variable, apply, [total, self.scale, *slots])
 
@@ -159,22 +104,6 @@ class Training(common.Contender):
         if proves and index == 0:
             self.gradient_norm = float(self.norm.numpy())
         return self.loss
-
-    def total(self, value: tf.Tensor | float) -> float:
-        return float(value)  # strategy.reduce() has added it
-
-    def weights(self) -> common.Arrays:
-        return {name: each.numpy() for name, each in zip(self.names, self.variables)}
-
-    def restore(self) -> None:
-        for name, variable, slots in zip(self.names, self.variables, self.slots):
-            variable.assign(self.work.weights[name])
-            for slot in slots:
-                slot.assign(tf.zeros(slot.shape))
-        with self.strategy.scope():
-            for name, statistic in self.statistics.items():
-                first = tf.fill(statistic.shape, float(name.endswith("variance")))
-                self.strategy.run(lambda each=statistic, first=first: each.assign(first))
 
     def evaluate(self) -> float:
         return sum(float(self.test(*pair)) for pair in self.tests) / self.work.tested

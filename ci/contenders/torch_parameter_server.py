@@ -27,7 +27,7 @@ class ParameterServer(torch_training.Training):
         self.server = work.worker.count
         self.applied = 0.0  # the norm of the first gradient, in the server
         self.parameters = list(self.model.parameters())
-        self.weight = 1.0 if options.plant == "sum" else work.share  # gradients are added
+        self.weight = work.share  # gradients are added
         for each in self.parameters:
             each.grad = torch.zeros_like(each)
 

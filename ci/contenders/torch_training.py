@@ -66,7 +66,7 @@ class Training(common.Contender):
         self.first = [each.detach().clone() for each in self.state]
         self.forward = torch.compile(self.loss_of) if options.compile else self.loss_of
         # Exchanges take the mean over workers: a worker's loss counts by its share of the batch.
-        self.weight = 1.0 if options.plant == "sum" else work.share * work.worker.count
+        self.weight = work.share * work.worker.count * (2 if options.plant == "sum" else 1)
 
     def distribute(self) -> nn.Module:
         """The model as this strategy runs it."""
