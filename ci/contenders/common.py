@@ -61,14 +61,11 @@ def cores_of(rank: int, threads: int) -> list[int]:
 
 def spawn(rank: int, threads: int, more: dict[str, str]) -> subprocess.Popen[bytes]:
     cores = cores_of(rank, threads)
-    pipe = os.environ.get("REGATTA_PIPE")
-    kept = {key: value for key, value in os.environ.items() if rank == 0 or key != "REGATTA_PIPE"}
-    environment = kept | more | {
-        "RANK": str(rank), "OMP_NUM_THREADS": str(threads),
-        "OMP_PLACES": ",".join(f"{{{core}}}" for core in cores)}
-    return subprocess.Popen([sys.executable, *sys.argv], env=environment,
-                            pass_fds=[int(pipe)] if pipe and rank == 0 else [],
-                            preexec_fn=lambda: os.sched_setaffinity(0, cores))
+    places = ",".join(f"{{{core}}}" for core in cores)
+    return subprocess.Popen(
+        [sys.executable, *sys.argv], env=os.environ | more | {
+            "RANK": str(rank), "OMP_NUM_THREADS": str(threads), "OMP_PLACES": places},
+        preexec_fn=lambda: os.sched_setaffinity(0, cores))
 
 
 def free_ports(count: int) -> list[int]:
@@ -169,7 +166,7 @@ class Work:
 
 
 class Contender:
-    """What a framework fills in. Every worker calls the same methods at the same time."""
+    """The part of a framework. Every worker calls the same methods at the same time."""
 
     work: Work
     framework: str

@@ -37,7 +37,8 @@ SYNCHRONOUS = {
 OTHERS = {
     **strategies("torch_ddp.py", "all_reduce+bf16_compress all_reduce+powersgd"),
     **strategies("torch_periodic.py", "local_sgd diloco"),
-    **strategies("torch_parameter_server.py", "parameter_server_async")}
+    **strategies("torch_parameter_server.py", "parameter_server_async"),
+    ("tensorflow_parameter_server.py", "parameter_server_async"): ()}
 
 
 def race(*options: str) -> dict:

@@ -38,7 +38,7 @@ class Model:
         self.counts = self.forward == self.resnet9  # whether the metric is an accuracy
 
     def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """By example."""
+        """The loss of each example."""
         if self.forward == self.parabola:
             return self.np.mean((outputs - targets) ** 2, axis=1)
         losses = self.nn.cross_entropy(outputs, targets)
