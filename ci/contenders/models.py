@@ -60,7 +60,7 @@ class Norm(nn.Module):
 
 
 class Attention(nn.Module):
-    """The rows of qkv are [head, query | key | value, channel], so that a slice of them is heads."""
+    """The rows of qkv are [head, query | key | value, channel], so that heads can be dealt out."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()

@@ -35,7 +35,7 @@ print(json.dumps({{"batch": 64, "threads": 2,
 """
 PYTHON = NOTE + """
 if sys.argv[1] == "-c":
-    print(json.dumps(["2.15.0+cu132", ROOT]))
+    print(json.dumps([["2.15.0", "0.2.0", "2.4.6"], ROOT]))
     sys.exit()
 if os.path.exists(ROOT + "/broken"):
     sys.exit("Traceback\\nRuntimeError: no more\\n\\nSet TORCH_LOGS for more\\n")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's side of airbench94: training images per second on the CPU.
 
-    ci/peers/torch_environment.py torch_airbench94.py [--group N] [--dtype bf16] [--compile]
+    ci/contenders/environment.py ci/peers/torch_airbench94.py [--group N] [--dtype bf16] [--compile]
 
 The network and step of airbench94 (K. Jordan, "94% on CIFAR-10 in 3.29 Seconds on a Single GPU",
 2024, legacy/airbench94.py): frozen 2 x 2 filters of 24 channels, three blocks of convolution, max

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains airbench94 in PyTorch with its complete recipe; prints seconds and accuracy of the run.
 
-    ci/peers/torch_environment.py [--device cuda] torch_airbench94_run.py --data-dir DIR
+    ci/contenders/environment.py [--device cuda] ci/peers/torch_airbench94_run.py --data-dir DIR
         [--device cpu|cuda] [--dtype f32|bf16] [--compile] [--epochs 9.9] [--seed 1]
         [--group 1024] [--threads 2]
 

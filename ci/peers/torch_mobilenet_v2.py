@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's side of mobilenet_v2: training images per second on the CPU.
 
-    ci/peers/torch_environment.py torch_mobilenet_v2.py [--dtype bf16] [--compile]
+    ci/contenders/environment.py ci/peers/torch_mobilenet_v2.py [--dtype bf16] [--compile]
 
 MobileNetV2 for 32 x 32 images, as in kuangliu/pytorch-cifar (models/mobilenetv2.py): first
 convolution and second stage with stride 1, ReLU, a convolution in shortcuts that change the

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's side of the parabola: one step of 50 points, one thread.
 
-    ci/peers/torch_environment.py torch_parabola.py [--compile]
+    ci/contenders/environment.py ci/peers/torch_parabola.py [--compile]
 """
 
 import torch

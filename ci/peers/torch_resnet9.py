@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's side of resnet9 and resnet9_thin: training images per second on the CPU.
 
-    ci/peers/torch_environment.py torch_resnet9.py [--width 16] [--dtype bf16] [--compile]
+    ci/contenders/environment.py ci/peers/torch_resnet9.py [--width 16] [--dtype bf16] [--compile]
 
 The same network, loss and optimizer as workloads/resnet9.cpp, with normalisation over the whole
 batch (PyTorch's own BatchNorm2d, which does less work than groups) and random images; no input

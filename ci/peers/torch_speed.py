@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Code shared by the PyTorch scripts of compare_torch: options, random images, bf16, torch.compile,
-timing, output. Run the scripts by ci/peers/torch_environment.py.
+timing, output. Run the scripts by ci/contenders/environment.py.
 
 Each script builds its network and optimizer and passes them to measure(), which prints lines of
 JSON: after compiling and warm-up {"torch", "onednn", "network", "dtype", "compiled", "batch",

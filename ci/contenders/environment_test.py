@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the environment of PyTorch with stand-ins for python3, venv and pip, which record their
+"""Tests the environments of frameworks with stand-ins for python3, venv and pip, which record their
 calls; a test can make venv or pip fail.
 """
 
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-import torch_environment
+import environment as environments
 
 # Output of a pip that does not reach PyPI, shortened.
 PIP_FAILED = """WARNING: Retrying (Retry(total=4)): Temporary failure in name resolution
@@ -29,7 +29,7 @@ case $* in
   "-m pip install "*) [[ ! -e $here/no_pip ]] || {{ cat "$here/no_pip" >&2; exit 1; }}
     touch "$here/torch" ;;
   -c*) [[ -e $here/torch ]] || {{ echo "No module named 'torch'" >&2; exit 1; }}
-    echo '["{version}", "/headers"]' ;;
+    echo '[["{version}", "0.2.0", "2.4.6"], "/headers"]' ;;
 esac
 """
 
@@ -40,12 +40,12 @@ class Environments(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
         self.calls = self.root / "calls"
-        python = self.system_python("2.15.0+cu132")
+        python = self.system_python("2.15.0")
         for patch in (mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(self.root)}),
-                      mock.patch.object(torch_environment, "SYSTEM_PYTHON", str(python)),
-                      mock.patch.object(torch_environment, "KEPT",
-                                        (*torch_environment.KEPT, "XDG_CACHE_HOME")),
-                      mock.patch.object(torch_environment, "say")):
+                      mock.patch.object(environments, "SYSTEM_PYTHON", str(python)),
+                      mock.patch.object(environments, "KEPT",
+                                        (*environments.KEPT, "XDG_CACHE_HOME")),
+                      mock.patch.object(environments, "say")):
             patch.start()
             self.addCleanup(patch.stop)
 
@@ -67,80 +67,80 @@ class Environments(unittest.TestCase):
             self.assertIn(word, line)
 
     def test_pypi_is_installed_once(self) -> None:
-        torch = torch_environment.from_pypi()
+        torch = environments.from_pypi()
         self.assertEqual(torch.python, str(self.root / "regatta/torch-2.15.0/bin/python"))
         self.assertEqual((torch.version, torch.headers, torch.compiles),
-                         ("2.15.0+cu132", "/headers", True))
+                         ("2.15.0", "/headers", True))
         calls = self.calls.read_text().splitlines()
         self.assertEqual([call[:6] for call in calls], ["-m ven", "-m pip", "-c imp"])
-        self.assertEqual(torch_environment.from_pypi(), torch)
+        self.assertEqual(environments.from_pypi(), torch)
         self.assertEqual(self.calls.read_text().splitlines(), [*calls, calls[-1]])
 
     def test_pypi_goes_on_where_making_it_was_ended(self) -> None:
-        torch_environment.from_pypi()
-        (torch_environment.cache() / "bin/torch").unlink()
-        self.assertEqual(torch_environment.from_pypi().version, "2.15.0+cu132")
+        environments.from_pypi()
+        (environments.cache() / "bin/torch").unlink()
+        self.assertEqual(environments.from_pypi().version, "2.15.0")
 
     def test_pip_that_fails_is_told_with_its_first_error_and_its_command(self) -> None:
         (self.root / "bin/no_pip").write_text(PIP_FAILED)
-        python = torch_environment.cache() / "bin/python"
+        python = environments.cache() / "bin/python"
         with self.refused("Could not find a version", "(from versions: none)", "the network",
-                          f"by: {python} -m pip install torch==2.15.0"):
-            torch_environment.from_pypi()
+                          f"by: {python} -m pip install torch==2.15.0 torchft==0.2.0 numpy==2.4.6"):
+            environments.from_pypi()
 
     def test_a_missing_venv_is_told_with_its_package(self) -> None:
         (self.root / "bin/no_venv").write_text("ensurepip is not\navailable.\n")
         with self.refused("(available.)", "apt-get install python3-venv"):
-            torch_environment.from_pypi()
+            environments.from_pypi()
 
     def test_another_version_is_refused(self) -> None:
         self.system_python("2.14.1")
-        with self.refused("does not hold PyTorch 2.15.0 (2.14.1)",
-                          f"rm -r {torch_environment.cache()}"):
-            torch_environment.from_pypi()
+        with self.refused("does not hold torch 2.15.0 (2.14.1, 0.2.0, 2.4.6)",
+                          f"rm -r {environments.cache()}"):
+            environments.from_pypi()
 
     def test_debian_names_its_package(self) -> None:
         with self.refused("No module named 'torch'", "apt-get install python3-torch"):
-            torch_environment.from_debian()
+            environments.from_debian()
         self.system_python("1.13.0")
         (self.root / "bin/torch").touch()
-        self.assertFalse(torch_environment.from_debian().compiles)
+        self.assertFalse(environments.from_debian().compiles)
 
     def test_compiling_needs_a_compiler_and_headers(self) -> None:
         (self.root / "Python.h").touch()
-        torch = torch_environment.Torch("python", "2.15.0", str(self.root))
+        torch = environments.Installed("python", "2.15.0", str(self.root))
         with mock.patch.dict(os.environ, {"CXX": "true"}):
-            torch_environment.require_compiler(torch)
+            environments.require_compiler(torch)
             with self.refused("/headers/Python.h", "apt-get install g++ python3-dev"):
-                torch_environment.require_compiler(torch._replace(headers="/headers"))
+                environments.require_compiler(torch._replace(headers="/headers"))
         with mock.patch.dict(os.environ, {"CXX": "no-compiler"}):
             with self.refused("needs no-compiler"):
-                torch_environment.require_compiler(torch)
+                environments.require_compiler(torch)
 
 
 class Processes(unittest.TestCase):
     def test_have_nothing_of_the_caller_that_changes_what_is_measured(self) -> None:
         caller = {"PATH": "/bin", "HOME": "/root", "OMP_NUM_THREADS": "1", "LD_PRELOAD": "x.so",
                   "ONEDNN_MAX_CPU_ISA": "AVX2", "PYTHONPATH": "/x", "MALLOC_ARENA_MAX": "1",
-                  "CUDA_VISIBLE_DEVICES": "1", "OMP_PLACES": "{9}"}
+                  "CUDA_VISIBLE_DEVICES": "1", "OMP_PLACES": "{9}", "REGATTA_SEED": "3"}
         with mock.patch.dict(os.environ, caller, clear=True), \
                 mock.patch.object(os, "sched_getaffinity", return_value={5, 2}):
-            kept = torch_environment.environment()
-            returned = torch_environment.environment("returned")
-            on_gpu = torch_environment.environment(device="cuda")
-        common = {"PATH": "/bin", "HOME": "/root",
+            kept = environments.variables()
+            returned = environments.variables("returned")
+            on_gpu = environments.variables(device="cuda")
+        common = {"PATH": "/bin", "HOME": "/root", "REGATTA_SEED": "3", "TF_CPP_MIN_LOG_LEVEL": "2",
                   "TORCHINDUCTOR_CACHE_DIR": "/root/.cache/regatta/torch-2.15.0/inductor"}
         self.assertEqual(returned, common | {"CUDA_VISIBLE_DEVICES": "", "OMP_PROC_BIND": "close",
                                              "OMP_PLACES": "{2},{5}"})
-        self.assertEqual(kept, returned | torch_environment.MALLOC_KEPT)
+        self.assertEqual(kept, returned | environments.MALLOC_KEPT)
         self.assertEqual(on_gpu,
-                         common | torch_environment.MALLOC_KEPT | {"CUDA_VISIBLE_DEVICES": "1"})
+                         common | environments.MALLOC_KEPT | {"CUDA_VISIBLE_DEVICES": "1"})
 
     def test_scripts_that_are_not_there_are_refused(self) -> None:
-        done = subprocess.run([sys.executable, torch_environment.__file__, "torch_nothing.py"],
+        done = subprocess.run([sys.executable, environments.__file__, "torch_no.py"],
                               capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("there is no torch_nothing.py in", done.stderr)
+        self.assertIn("there is no torch_no.py; give a script", done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1)
 
 
