@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that the checks in this folder find violations."""
 
+import re
 import subprocess
 import tempfile
 import unittest
@@ -25,6 +26,14 @@ test_of_a_disk (__main__.Disks.test_of_a_disk) ... skipped 'no root'
 3/3 Test: slurm_test
 skipped: slurmd is not installed
 """
+
+
+class Packages(unittest.TestCase):
+    def test_that_cmake_names_are_installed(self) -> None:
+        folder = Path(__file__).parent
+        named = re.findall(r' PACKAGE "([a-z]\S*)"', (folder / "libraries.cmake").read_text())
+        self.assertIn("libdnnl-dev", named)
+        self.assertLessEqual(set(named), set((folder / "packages.sh").read_text().split()))
 
 
 class Skips(unittest.TestCase):
