@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that the checks in this folder find violations."""
 
+import re
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 from check_includes import check_text, refusal, strategies, strays, twins
-from check_plants import problems
 from check_tests_built import unbuilt
 from check_words import found
 
@@ -25,6 +25,14 @@ test_of_a_disk (__main__.Disks.test_of_a_disk) ... skipped 'no root'
 3/3 Test: slurm_test
 skipped: slurmd is not installed
 """
+
+
+class Packages(unittest.TestCase):
+    def test_that_cmake_names_are_installed(self) -> None:
+        folder = Path(__file__).parent
+        named = re.findall(r' PACKAGE "([a-z]\S*)"', (folder / "libraries.cmake").read_text())
+        self.assertIn("libdnnl-dev", named)
+        self.assertLessEqual(set(named), set((folder / "packages.sh").read_text().split()))
 
 
 class Skips(unittest.TestCase):
@@ -153,24 +161,6 @@ class Built(unittest.TestCase):
                 "t(SOURCES a_test.cpp\n ops/b_test.cpp)  # noted_test.cpp\np(c_test cpu)\n")
             self.assertEqual(unbuilt(root), ["harness/d_test.py", "harness/noted_test.cpp",
                                              "harness/test.cpp"])
-
-
-class Plants(unittest.TestCase):
-    def test_apply_and_are_used(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            root = Path(name)
-            (root / "ci/plants").mkdir(parents=True)
-            (root / "step").write_text("swift\n")
-            for plant, line in (("slow", "swift"), ("stale", "gone"), ("unused", "swift")):
-                (root / f"ci/plants/{plant}.patch").write_text(
-                    f"--- a/step\n+++ b/step\n@@ -1 +1 @@\n-{line}\n+slow\n")
-            (root / "ci/regression_trial").write_text(
-                'KINDS = (Kind("a", "", 1), Kind("b", "slow", 1),\n'
-                '         Kind("c", "stale", 1), Kind("d", "missing", 1))\n')
-            missing, stale, unused = problems(root)
-            self.assertIn("there is no ci/plants/missing.patch", missing)
-            self.assertIn("ci/plants/stale.patch: error: patch failed: step:1", stale)
-            self.assertIn("unused.patch: ci/regression_trial does not name it", unused)
 
 
 if __name__ == "__main__":

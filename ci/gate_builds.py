@@ -99,24 +99,15 @@ class Builder:
         self.children = children
         FOLDER.mkdir(parents=True, exist_ok=True)
 
-    def build(self, name: str, commit: str, programs: set[str], *options: str,
-              patch: str = "") -> Path:
-        """Builds `regatta` and those of the `programs` that `commit` has; returns their folder.
-        `options`: of CMake; `patch`: a file of the commit, applied before the build.
+    def build(self, name: str, commit: str, *options: str) -> Path:
+        """Builds `regatta` of a commit, with these options of CMake; returns its folder.
         Throws: Refused with the end of the log."""
         tree, log = FOLDER / name, FOLDER / f"{name}.log"
         log.unlink(missing_ok=True)
         self.check_out(tree, commit, log)
-        if patch:
-            self.run(["git", "apply", patch], tree, log, GIT_LIMIT_S)
         self.run(["cmake", "--preset", "release", *options], tree, log, CONFIGURE_LIMIT_S)
-        targets = FOLDER / f"{name}.targets"
-        self.run(["ninja", "-C", "build/release", "-t", "targets", "all"], tree, log,
-                 CONFIGURE_LIMIT_S, targets)
-        known = {line.split(":")[0] for line in targets.read_text().splitlines()}
         # Calls ninja, not `cmake --build`, because ninja ends its compilers at a signal.
-        self.run(["ninja", "-C", "build/release", "regatta", *sorted(programs & known)], tree, log,
-                 BUILD_LIMIT_S)
+        self.run(["ninja", "-C", "build/release", "regatta"], tree, log, BUILD_LIMIT_S)
         return tree / "build/release/bin"
 
     def check_out(self, tree: Path, commit: str, log: Path) -> None:

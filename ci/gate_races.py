@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the races and benchmarks of ci/gate.toml with several builds in turn.
+"""Runs the races of ci/gate.toml with several builds in turn.
 
 All builds run an entry before the next entry starts: base first for odd seeds, head first for even
 ones (A-B-B-A), so that drift of the machine affects all sides equally. A round leaves one
@@ -30,8 +30,6 @@ class Crashed(Exception):
 class Race:
     flags: str
 
-    program = "regatta"
-
     @property
     def source(self) -> str:
         """The name for `regatta compare`: without folders, which may differ between sides."""
@@ -39,10 +37,6 @@ class Race:
         folders = [at for at, word in enumerate(words) if word == "--data-dir"]
         return " ".join(word for at, word in enumerate(words)
                         if at not in folders and at - 1 not in folders)
-
-    def result(self, seed: int, out: Path) -> Path | None:
-        """The entry's result file, if it writes one."""
-        return None
 
     def arguments(self, seed: int, out: Path) -> list[str]:
         """The arguments of `regatta run`. The length of the folder's name is made to depend on seed
@@ -54,55 +48,28 @@ class Race:
 
 
 @dataclass(frozen=True)
-class Benchmark:
-    program: str
-    filter: str
-    seconds: float
-
-    @property
-    def source(self) -> str:
-        return self.program
-
-    def result(self, seed: int, out: Path) -> Path | None:
-        return out / "benchmarks" / f"{self.program}.{seed:03}.json"  # names in the order of seeds
-
-    def arguments(self, seed: int, out: Path) -> list[str]:
-        (out / "benchmarks").mkdir(exist_ok=True)
-        return [f"--benchmark_filter={self.filter}", f"--benchmark_min_time={self.seconds}",
-                f"--benchmark_out={self.result(seed, out)}",
-                "--benchmark_out_format=json"]
-
-
-@dataclass(frozen=True)
 class Gate:
     seeds: int
     compare: tuple[str, ...]  # flags of regatta compare
-    baseline: tuple[str, ...]  # further flags if one side is of another day
-    entries: tuple[Race | Benchmark, ...]
-
-    def programs(self) -> set[str]:
-        return {entry.program for entry in self.entries}
+    entries: tuple[Race, ...]
 
 
 def read_gate(path: Path) -> Gate:
     """Reads the gate file. Throws: Refused, which describes the error in the file."""
     try:
         table = tomllib.loads(path.read_text())
-        races = [Race(**entry) for entry in table.pop("race", [])]
-        benchmarks = [Benchmark(**entry) for entry in table.pop("benchmark", [])]
         gate = Gate(seeds=table.pop("seeds"), compare=tuple(table.pop("compare", "").split()),
-                    baseline=tuple(table.pop("baseline", "").split()),
-                    entries=(*races, *benchmarks))
+                    entries=tuple(Race(**entry) for entry in table.pop("race", [])))
     except (OSError, KeyError, TypeError, tomllib.TOMLDecodeError) as error:
         raise Refused(f"{path}: {error}; ci/gate.toml shows what it holds") from error
     if table or not gate.entries:
         raise Refused(f"{path}: unknown keys {sorted(table)}" if table else
-                      f"{path} has neither [[race]] nor [[benchmark]]")
+                      f"{path} has no [[race]]")
     return gate
 
 
 class Round:
-    """One round of races and benchmarks. `programs`: the folder of each side's programs."""
+    """One round of races. `programs`: the folder of each side's programs."""
 
     def __init__(self, programs: dict[str, Path], children: Children, folder: Path,
                  say: Callable[[str], None]) -> None:
@@ -113,7 +80,7 @@ class Round:
         for side in programs:
             (folder / side).mkdir(parents=True)
 
-    def run(self, entries: Sequence[Race | Benchmark], seeds: Sequence[int]) -> None:
+    def run(self, entries: Sequence[Race], seeds: Sequence[int]) -> None:
         """Runs each entry with each seed on all sides. Throws: Crashed, Interrupted."""
         begin = time.monotonic()
         sides = list(self.programs)
@@ -124,29 +91,23 @@ class Round:
             left = (time.monotonic() - begin) / index * (len(seeds) - index)
             self.say(f"{self.folder.name}: seed {seed}, {left:.0f} s to seed {seeds[-1]}")
 
-    def run_one(self, entry: Race | Benchmark, side: str, seed: int) -> None:
+    def run_one(self, entry: Race, side: str, seed: int) -> None:
         if (side, entry.source) in self.unknown:
             return
-        program = self.programs[side] / entry.program
-        if not program.exists():
-            self.leave_out(entry, side, "it was not built")
-            return
+        program = self.programs[side] / "regatta"
         arguments = entry.arguments(seed, self.folder / side)
         self.runs += 1
         code = self.children.run([program, *arguments], self.log, RUN_LIMIT_S)
         if code == USAGE:
             self.leave_out(entry, side, self.last_line())
-        elif (written := entry.result(seed, self.folder / side)) and not written.stat().st_size:
-            written.unlink()
-            self.leave_out(entry, side, "no benchmark matches")
         elif code not in (0, RUN_FAILED):  # a failed run has a record
             raise Crashed(f"{side}: {program} {' '.join(arguments)}: exit code {code}, "
                           f"{self.last_line()}; see {self.log}")
 
-    def leave_out(self, entry: Race | Benchmark, side: str, why: str) -> None:
+    def leave_out(self, entry: Race, side: str, why: str) -> None:
         """Skips an entry that one side cannot run; the comparison shows it as missing."""
         self.unknown.add((side, entry.source))
-        self.say(f"{side} cannot run {entry.program} {entry.source}: {why}")
+        self.say(f"{side} cannot run {entry.source}: {why}")
 
     def last_line(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()

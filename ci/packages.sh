@@ -7,7 +7,7 @@
 #
 # `test` and `fuzz` include `race`. Needs root or sudo. On another distribution it lists packages by
 # purpose, changes nothing, and exits with 1. ci/libraries.cmake names the package of each library
-# that the build lacks; ci/packages_test.sh compares those names with this list.
+# that the build lacks; ci/checks_test.py compares those names with this list.
 set -euo pipefail
 
 # Lines: purpose, colon, packages, in the order in which they are printed.
@@ -28,13 +28,11 @@ readonly kTest='check of records against their schema: python3-jsonschema
 statistics to hold ours against, for a test: python3-scipy
 records as DataFrames: python3-pandas
 inputs that are drawn, for tests of properties: python3-hypothesis
-formatting and lint: clang-format-14 pyflakes3 shellcheck yamllint
+formatting and lint: clang-format-14 pyflakes3 shellcheck
 hosts made of network namespaces, for a test: iproute2
 certificates for a test of TLS: openssl
 a Debian package, for a test: dpkg-dev file
-a processor that has less than this one, for a test: qemu-user
-browser for a test of the page of the report: chromium
-serving an archive to the test of ci/fetch_cifar10: curl ca-certificates'
+browser for a test of the page of the report: chromium'
 # Both Debian 12 and 13 have this version. Since version 16 clang compiles g++'s library as C++20.
 readonly kFuzz='compiler with libFuzzer: clang-19 libclang-rt-19-dev libomp-19-dev
 names of lines in what it reports: llvm-19'
@@ -46,7 +44,7 @@ declare -rA kAbsent=(
   ['ubuntu 24.04']='chromium'      # only a snap
 )
 
-readonly os_release=${REGATTA_OS_RELEASE:-/etc/os-release}  # the variable is for the test
+readonly os_release=/etc/os-release
 
 say() { echo "packages: $*" >&2; }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the tests of ci/regression, ci/baseline and ci/history: fake builds, which are
+"""Shared code of the tests of ci/regression and ci/history: fake builds, which are
 folders with a program `regatta` that immediately writes a given record and passes `compare` to the
 real program (the test's argument), and repositories that build such a program.
 """

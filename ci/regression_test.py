@@ -153,7 +153,7 @@ class Refusals(unittest.TestCase):
         self.assertIn("--seeds", self.refused("HEAD", "--seeds", "0"))
         here = programs()
         for gate, complaint in (("seeds = 2\n[[race]]\nflag = 'x'", "flag"),
-                                ("seeds = 2", "neither"), ("[[race]]\nflags = 'x'", "seeds"),
+                                ("seeds = 2", "no [[race]]"), ("[[race]]\nflags = 'x'", "seeds"),
                                 (GATE.replace("seeds = 8", "seeds = 8\nsedes = 1"), "sedes")):
             said = self.refused(*command(here, here, fresh_folder(), gate)[1:])
             self.assertIn(complaint, said)
@@ -190,26 +190,6 @@ class Hooks(unittest.TestCase):
             self.assertIn("Could not read presets", done.stderr)  # of HEAD~
             head = run(["git", "-C", linked, "symbolic-ref", "--short", "HEAD"])
             self.assertEqual(head.stdout, "mine\n", head.stderr)
-
-
-class Trials(unittest.TestCase):
-    def test_build_the_commit_with_the_patch_of_the_fault(self) -> None:
-        root = repository({"ci": CI})
-        buildable(root, "")
-        commit(root, "can be built")
-        buildable(root, "slow")
-        (root / "ci/plants/slow_step.patch").write_text(run(["git", "-C", root, "diff"]).stdout)
-        buildable(root, "")
-        commit(root, "has a patch of its own")
-        others = [word for kind in ("wrong", "kernel", "collective") for word in (f"--{kind}", "0")]
-        trial = [root / "ci/regression_trial", "--same", "1", "--slow", "1", *others,
-                 "--gate", gate_file(GATE)]
-        for _ in range(2):  # the second time, patched worktrees exist
-            done = run(trial)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("same 1: nothing regressed; confirmed: nothing", done.stdout)
-            self.assertIn("slow 1: regressed; confirmed: parabola all_reduce "
-                          "(2 workers, steps=100) (speed)", done.stdout)
 
 
 def soon(condition: Any, limit_s: float) -> bool:

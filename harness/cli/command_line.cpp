@@ -99,10 +99,7 @@ std::vector<std::size_t> looks_in(const std::string& text) {
 }
 
 void declare_compare(CLI::App& app, judge::CompareRequest& request, CompareNames& names) {
-  plan::add_value(app, "base", request.base,
-                  "folder of the records to compare with, of JSON of Google Benchmark (in its "
-                  "folder benchmarks, if it has records, too), or one such file")
-      ->required();
+  plan::add_value(app, "base", request.base, "folder of the records to compare with")->required();
   plan::add_value(app, "head", request.head, "a folder of the runs to be judged")->required();
   plan::add_value(app, "--format", names.format, "text, markdown or json")
       ->check(one_of("format", {"text", "markdown", "json"}));
@@ -126,8 +123,6 @@ void declare_compare(CLI::App& app, judge::CompareRequest& request, CompareNames
                   "change of the examples to the target, or of the last loss, that matters, as a "
                   "fraction",
                   kEffects);
-  plan::add_value(app, "--benchmark-effect", request.options.benchmark_effect,
-                  "change of a benchmark's time that matters, as a fraction", kEffects);
   plan::add_value(app, "--alpha", request.options.alpha, "level of all tests together", kLevels);
 }
 

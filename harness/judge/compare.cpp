@@ -210,23 +210,15 @@ std::string flags_of(const FinishedRun& run) {
   return system::command_text(flags);
 }
 
-bool same_benchmark(const BenchmarkResult& a, const BenchmarkResult& b) {
-  return a.program == b.program && a.name == b.name;
-}
-
-/// One of each distinct element of both sides, in the order of first appearance.
-template <typename T, typename Same>
-std::vector<const T*> one_of_each(const std::vector<T>& base, const std::vector<T>& head,
-                                  const Same& same) {
-  std::vector<const T*> result;
-  for (const auto* side : {&base, &head}) {
-    for (const T& each : *side) {
-      const bool known = std::any_of(result.begin(), result.end(),
-                                     [&](const T* other) { return same(*other, each); });
-      if (!known) result.push_back(&each);
+/// The names of the cells of both sides, in the order of first appearance.
+std::vector<std::string> cells_of(const Measurements& base, const Measurements& head) {
+  std::vector<std::string> names;
+  for (const Measurements* side : {&base, &head}) {
+    for (const FinishedRun& run : side->runs) {
+      if (std::ranges::find(names, run.name) == names.end()) names.push_back(run.name);
     }
   }
-  return result;
+  return names;
 }
 
 /// Joins the machines' names; empty if all runs are from one.
@@ -255,31 +247,6 @@ void add_race(const Runs& base, const Runs& head, const CompareOptions& options,
   add_convergence(base, head, options, cell.convergence, tests);
 }
 
-void add_benchmark(const BenchmarkResult& base, const BenchmarkResult& head,
-                   const CompareOptions& options, CellComparison& cell, std::vector<Test>& tests) {
-  const BenchmarkResult& any = base.name.empty() ? head : base;
-  cell.kind = CellComparison::Kind::Benchmark;
-  cell.name = any.program + ' ' + any.name;
-  if (any.name.find(any.label) == std::string::npos) cell.name += " (" + any.label + ')';
-  cell.source = any.program;
-  cell.base_runs = base.seconds.size() + base.failed;
-  cell.head_runs = head.seconds.size() + head.failed;
-  cell.base_failed = base.failed;
-  cell.head_failed = head.failed;
-  const bool whole = base.failed + head.failed == 0 && base.seconds.size() == head.seconds.size();
-  const bool pairs = options.taken == Taken::InTurn && whole;
-  add_speed(base.seconds, head.seconds, pairs ? Design::Pairs : Design::Independent,
-            options.benchmark_effect, cell.speed, tests);
-}
-
-BenchmarkResult benchmark_in(const std::vector<BenchmarkResult>& side,
-                             const BenchmarkResult& wanted) {
-  const auto found = std::find_if(side.begin(), side.end(), [&](const BenchmarkResult& each) {
-    return same_benchmark(each, wanted);
-  });
-  return found == side.end() ? BenchmarkResult() : *found;
-}
-
 }  // namespace
 
 std::string_view to_string(Verdict verdict) {
@@ -295,19 +262,11 @@ std::string_view to_string(Verdict verdict) {
 
 std::vector<CellComparison> compare_once(const Measurements& base, const Measurements& head,
                                          const CompareOptions& options) {
-  const auto races = one_of_each(base.runs, head.runs,
-                                 [](const auto& a, const auto& b) { return a.name == b.name; });
-  const auto benchmarks = one_of_each(base.benchmarks, head.benchmarks, same_benchmark);
-  std::vector<CellComparison> result(races.size() + benchmarks.size());
+  const std::vector<std::string> names = cells_of(base, head);
+  std::vector<CellComparison> result(names.size());
   std::vector<Test> tests;
-  auto cell = result.begin();
-  for (const FinishedRun* race : races) {
-    add_race(runs_of(base.runs, race->name), runs_of(head.runs, race->name), options, *cell++,
-             tests);
-  }
-  for (const BenchmarkResult* each : benchmarks) {
-    add_benchmark(benchmark_in(base.benchmarks, *each), benchmark_in(head.benchmarks, *each),
-                  options, *cell++, tests);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    add_race(runs_of(base.runs, names[i]), runs_of(head.runs, names[i]), options, result[i], tests);
   }
   judge_together(tests, options.alpha);
   return result;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `regatta compare BASE HEAD`: a verdict for each cell of two folders of records, on speed and on
-// convergence, and for each benchmark in them.
+// convergence.
 //   speed        Compares seconds per example if the two sides were run apart. If they were run in
 //                turn, compares the median step times of pairs of runs: other load on the machine
 //                affects both runs of a pair alike, and a median ignores the few steps that were
-//                hit harder. The repetitions of benchmarks that were run in turn are paired, too.
+//                hit harder.
 //   convergence  Regressed if runs that must compute the same (loss_path.h) do not, even if the
 //                losses improved, or if they consumed different examples. Otherwise compares runs
 //                of equal seeds, because results differ more between seeds than between commits:
@@ -21,7 +21,6 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/judge/benchmark_results.h"
 #include "harness/judge/finished_runs.h"
 #include "harness/judge/paired_ratio.h"
 
@@ -45,12 +44,11 @@ struct CompareOptions {
   double alpha = 0.05;              ///< probability that any test rejects wrongly
   double speed_effect = 0.03;       ///< a smaller relative difference in speed is unchanged
   double convergence_effect = 0.1;  ///< the same for examples to the target, or the last loss
-  double benchmark_effect = 0.1;    ///< the same for a benchmark's time
   LossPaths losses = LossPaths::BySeed;
   Taken taken = Taken::Apart;
-  /// Ascending numbers of seeds, or of repetitions of a benchmark, after which the data were or
-  /// will be looked at; empty: once, at all. A row keeps the verdict of the first look that decides
-  /// it, so it needs no more runs after that. Each spends its share of alpha (share_of_look).
+  /// Ascending numbers of seeds after which the data were or will be looked at; empty: once, at
+  /// all. A row keeps the verdict of the first look that decides it, so it needs no more runs after
+  /// that. Each spends its share of alpha (share_of_look).
   std::vector<std::size_t> looks = {};
 };
 
@@ -66,25 +64,23 @@ struct Comparison {
 };
 
 struct CellComparison {
-  enum class Kind { Race, Benchmark } kind = Kind::Race;
   std::string name;
-  std::string source;  ///< flags of `regatta run` without seed; a benchmark's program
+  std::string source;  ///< flags of `regatta run` without seed
   std::size_t base_runs = 0;
   std::size_t head_runs = 0;
   std::size_t base_failed = 0;
   std::size_t head_failed = 0;
   Comparison speed;
-  Comparison convergence;  ///< NotMeasured for a benchmark
+  Comparison convergence;
 };
 
-/// The runs and benchmarks of one side, base or head.
+/// The runs of one side, base or head.
 struct Measurements {
   std::vector<FinishedRun> runs;
-  std::vector<BenchmarkResult> benchmarks;
 };
 
-/// Compares all cells of both sides, once for each of the looks that the data reach. Races come
-/// before benchmarks, in the order of base; cells that only head has come last.
+/// Compares all cells of both sides, once for each of the looks that the data reach, in the
+/// order of base; cells that only head has come last.
 std::vector<CellComparison> compare(const Measurements& base, const Measurements& head,
                                     const CompareOptions& options);
 
@@ -98,7 +94,7 @@ std::string note_on_stopping(const Measurements& base, const Measurements& head)
 enum class CompareFormat { Text, Markdown, Json };
 
 struct CompareRequest {
-  std::string base;  ///< a folder of records, of benchmarks or of both, or one file of benchmarks
+  std::string base;  ///< a folder of records
   std::string head;  ///< the same for head
   CompareFormat format = CompareFormat::Text;
   CompareOptions options;
@@ -106,7 +102,7 @@ struct CompareRequest {
 
 /// Prints the verdicts. Returns 3 if a cell regressed or has failed runs that base does not have;
 /// else 4 if a cell has not enough data or was not measured on both sides, or if there are no
-/// cells; else 0. Throws: RunError(Usage) if a folder holds neither records nor benchmarks,
+/// cells; else 0. Throws: RunError(Usage) if a folder holds no records,
 /// RunError(Data) if a file cannot be read.
 int run_compare(const CompareRequest& request);
 

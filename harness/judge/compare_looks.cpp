@@ -12,23 +12,14 @@
 namespace regatta::judge {
 namespace {
 
-std::size_t size_of(const Measurements& side) {
-  std::size_t size = side.runs.size();
-  for (const BenchmarkResult& each : side.benchmarks) size += each.seconds.size();
-  return size;
-}
-
-/// Returns the runs of the first `count` seeds and the first `count` repetitions of benchmarks.
+/// Returns the runs of the first `count` seeds.
 Measurements first_of(const Measurements& side, std::size_t count) {
-  Measurements result{.runs = {}, .benchmarks = side.benchmarks};
+  Measurements result;
   std::set<std::uint64_t> seeds;
   for (const FinishedRun& run : side.runs) seeds.insert(run.cell.seed);
   while (seeds.size() > count) seeds.erase(std::prev(seeds.end()));
   std::ranges::copy_if(side.runs, std::back_inserter(result.runs),
                        [&](const FinishedRun& run) { return seeds.contains(run.cell.seed); });
-  for (BenchmarkResult& each : result.benchmarks) {
-    each.seconds.resize(std::min(each.seconds.size(), count));
-  }
   return result;
 }
 
@@ -41,9 +32,7 @@ bool is_decided(const Comparison& comparison) {
 void keep_decided(const std::vector<CellComparison>& earlier, std::size_t seeds,
                   std::vector<CellComparison>& cells) {
   for (CellComparison& cell : cells) {
-    const auto before = std::ranges::find_if(earlier, [&](const CellComparison& each) {
-      return each.kind == cell.kind && each.name == cell.name;
-    });
+    const auto before = std::ranges::find(earlier, cell.name, &CellComparison::name);
     for (Comparison CellComparison::*measure :
          {&CellComparison::speed, &CellComparison::convergence}) {
       if (before != earlier.end() && is_decided((*before).*measure)) {
@@ -68,7 +57,7 @@ std::vector<CellComparison> compare(const Measurements& base, const Measurements
     auto cells = compare_once(before, after, once);
     keep_decided(result, seeds, cells);
     result = std::move(cells);
-    if (size_of(before) == size_of(base) || size_of(after) == size_of(head)) break;
+    if (before.runs.size() == base.runs.size() || after.runs.size() == head.runs.size()) break;
   }
   return result;
 }

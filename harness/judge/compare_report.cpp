@@ -9,8 +9,6 @@
 
 #include "harness/judge/compare.h"
 #include "harness/judge/statistics.h"
-#include "harness/record/record_reader.h"
-#include "harness/system/input_file.h"
 #include "harness/system/terminal.h"
 #include "kernels/base/error.h"
 
@@ -19,8 +17,6 @@ namespace {
 
 constexpr int kRegressed = 3;
 constexpr int kNotEnoughData = 4;
-
-using Kind = CellComparison::Kind;
 
 /// One line of a table.
 struct Row {
@@ -32,8 +28,8 @@ struct Row {
 std::vector<Row> rows_of(const std::vector<CellComparison>& cells) {
   std::vector<Row> rows;
   for (const CellComparison& cell : cells) {
-    rows.push_back({&cell, cell.kind == Kind::Race ? "speed" : "time", &cell.speed});
-    if (cell.kind == Kind::Race) rows.push_back({&cell, "convergence", &cell.convergence});
+    rows.push_back({&cell, "speed", &cell.speed});
+    rows.push_back({&cell, "convergence", &cell.convergence});
   }
   return rows;
 }
@@ -160,40 +156,28 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
 void print_json(const std::vector<CellComparison>& cells) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const CellComparison& cell : cells) {
-    nlohmann::ordered_json row = {{"cell", cell.name},
-                                  {"kind", cell.kind == Kind::Race ? "race" : "benchmark"},
-                                  {"source", cell.source},
-                                  {"base_runs", cell.base_runs},
-                                  {"head_runs", cell.head_runs},
-                                  {"base_failed", cell.base_failed},
-                                  {"head_failed", cell.head_failed},
-                                  {"speed", to_json(cell.speed)}};
-    if (cell.kind == Kind::Race) row["convergence"] = to_json(cell.convergence);
-    rows.push_back(std::move(row));
+    rows.push_back({{"cell", cell.name},
+                    {"source", cell.source},
+                    {"base_runs", cell.base_runs},
+                    {"head_runs", cell.head_runs},
+                    {"base_failed", cell.base_failed},
+                    {"head_failed", cell.head_failed},
+                    {"speed", to_json(cell.speed)},
+                    {"convergence", to_json(cell.convergence)}});
   }
   fmt::print("{}\n", rows.dump(2));
 }
 
-/// Reads records, and benchmarks from its folder `benchmarks` or, without records, from itself.
 Measurements measurements_in(const std::string& path) {
-  Measurements found;
-  const std::filesystem::path folder(path);
-  if (system::is_folder(folder / "benchmarks")) {
-    found.benchmarks = read_benchmarks(folder / "benchmarks");
-  } else if (system::is_there(folder) && record::record_files(folder).empty()) {
-    found.benchmarks = read_benchmarks(folder);
-  }
-  FinishedRuns records = finished_runs(folder);
-  found.runs = std::move(records.runs);
-  if (found.runs.empty() && found.benchmarks.empty()) {
-    throw RunError(ErrorKind::Usage,
-                   path +
-                       " holds no record and no JSON of benchmarks; name a folder that regatta "
-                       "run, regatta matrix or ci/regression wrote to");
+  FinishedRuns records = finished_runs(path);
+  if (records.runs.empty()) {
+    throw RunError(ErrorKind::Usage, path +
+                                         " holds no record; name a folder that regatta run, "
+                                         "regatta matrix or ci/regression wrote to");
   }
   for (const std::string& line : records.warnings)
     fmt::print(stderr, "regatta: {}\n", system::short_line(line));
-  return found;
+  return {.runs = std::move(records.runs)};
 }
 
 }  // namespace

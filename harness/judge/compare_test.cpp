@@ -222,25 +222,6 @@ TEST(Compare, CorrectsForTheNumberOfCells) {
   EXPECT_LT(two[1].speed.interval->high, cells[1].speed.interval->high);
 }
 
-TEST(Compare, NamesTheSlowerBenchmark) {
-  const auto result = [](const std::string& name, double factor) {
-    return BenchmarkResult{.program = "all_reduce_bench",
-                           .name = name,
-                           .label = "of " + name,
-                           .seconds = times(factor)};
-  };
-  const std::vector<CellComparison> cells =
-      compare({.benchmarks = {result("ring/64", 1), result("ring/1024", 1), result("gone", 1)}},
-              {.benchmarks = {result("ring/64", 1.002), result("ring/1024", 1.3)}}, {});
-  ASSERT_EQ(cells.size(), 3U);
-  EXPECT_EQ(cells[0].speed.verdict, Verdict::Unchanged);
-  EXPECT_EQ(cells[1].name, "all_reduce_bench ring/1024 (of ring/1024)");
-  EXPECT_EQ(cells[1].speed.verdict, Verdict::Regressed);
-  EXPECT_EQ(cells[1].convergence.verdict, Verdict::NotMeasured);
-  EXPECT_EQ(cells[2].head_runs, 0U);
-  EXPECT_EQ(cells[2].speed.verdict, Verdict::NotMeasured);
-}
-
 TEST(Compare, SaysWhichRunsStoppedByAnotherRule) {
   Measurements fixed{.runs = timed_runs("a", kTimes, kExamples)};
   Measurements decided = fixed;
@@ -254,17 +235,15 @@ TEST(Compare, SaysWhichRunsStoppedByAnotherRule) {
 
 class ComparedFolders : public testing::Test {
  protected:
-  /// Eight repetitions around `nanoseconds` in FOLDER/benchmarks/loop.json.
-  std::string write(const std::string& folder, double nanoseconds) const {
-    std::filesystem::create_directories(path_ / folder / "benchmarks");
-    std::string rows;
-    for (int i = 0; i < 8; ++i) {
-      rows += (rows.empty() ? "" : ",") +
-              std::string(R"({"run_name": "loop", "run_type": "iteration", "real_time": 1,)") +
-              R"( "time_unit": "ns", "cpu_time": )" + std::to_string(nanoseconds + 0.1 * i) + "}";
+  /// Eight runs of about `speed` examples/s in FOLDER/records.jsonl.
+  std::string write(const std::string& folder, double speed) const {
+    std::filesystem::create_directories(path_ / folder);
+    std::ofstream records(path_ / folder / "records.jsonl");
+    for (int seed = 1; seed <= 8; ++seed) {
+      records << R"({"command":"regatta run --seed 1","status":"missed","cell":{"workload":"a",)"
+              << R"("strategy":"single","workers":1,"seed":)" << seed << R"(},"examples_per_s":)"
+              << speed + 0.1 * seed << R"(,"evaluations":[{"metric":0.5,"loss":0.25}]})" << '\n';
     }
-    std::ofstream(path_ / folder / "benchmarks" / "loop.json")
-        << R"({"context": {"executable": "loop_bench"}, "benchmarks": [)" << rows << "]}";
     return path_ / folder;
   }
 
@@ -272,20 +251,19 @@ class ComparedFolders : public testing::Test {
   const std::filesystem::path& path_ = folder_.path();
 };
 
-TEST_F(ComparedFolders, GiveTheExitCodeThatTheirBenchmarksDeserve) {
-  const std::string base = write("base", 100);
-  const std::string same = write("same", 100.01);
-  const std::string slower = write("slower", 150);
-  const std::string file = slower + "/benchmarks/loop.json";
+TEST_F(ComparedFolders, GiveTheExitCodeThatTheirRunsDeserve) {
+  const std::string base = write("base", 150);
+  const std::string same = write("same", 150.01);
+  const std::string slower = write("slower", 100);
   testing::internal::CaptureStdout();
   EXPECT_EQ(run_compare({.base = base, .head = same}), 0);
   EXPECT_EQ(run_compare({.base = base, .head = slower, .format = CompareFormat::Markdown}), 3);
-  EXPECT_EQ(run_compare({.base = base, .head = file, .format = CompareFormat::Json}), 3);
+  EXPECT_EQ(run_compare({.base = base, .head = slower, .format = CompareFormat::Json}), 3);
   const std::string printed = testing::internal::GetCapturedStdout();
-  EXPECT_NE(printed.find("1 unchanged"), std::string::npos) << printed;
-  EXPECT_NE(printed.find("**1 regressed**"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("2 unchanged"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("**1 regressed, 1 unchanged**"), std::string::npos) << printed;
   EXPECT_NE(printed.find("| **regressed** | +49"), std::string::npos) << printed;
-  EXPECT_NE(printed.find(R"("kind": "benchmark")"), std::string::npos) << printed;
+  EXPECT_NE(printed.find(R"("verdict": "regressed")"), std::string::npos) << printed;
   EXPECT_THROW(run_compare({.base = base, .head = path_ / "nowhere"}), RunError);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Measures the judge's error rate and power: 200 made-up matrices a row with a known faster cell.
-// results/verdicts.md has the tables that it prints.
+// results/verdicts.md has the tables, with more rows, that it printed at commit bb04895c.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -96,7 +96,7 @@ TEST(JudgeStudy, CallsSomeEqualCellSlowerOnOnePageOfTwentyAtMost) {
   fmt::print(
       "| cells | seeds | called slower | with two noisy cells |\n| --- | --- | --- | --- |\n");
   for (const int cells : {8, 15}) {
-    for (const int seeds : {2, 5, 7, 10}) {
+    for (const int seeds : {2, 10}) {
       const double alike = share_of_wrong(cells, seeds, 0);
       const double noisy = share_of_wrong(cells, seeds, 2);
       fmt::print("| {} | {} | {:.1f} % | {:.1f} % |\n", cells, seeds, 100 * alike, 100 * noisy);
@@ -118,8 +118,8 @@ TEST(JudgeStudy, FindsASlowerCellAmongEightAndWithLooksByFewerRuns) {
     EXPECT_LE(is.wrong, kMostWrong);
     return is;
   };
-  for (const double noise : {0.005, 0.01, 0.02, 0.05}) {
-    for (const std::size_t seeds : {2, 5, 7, 10}) {
+  for (const double noise : {0.01, 0.05}) {
+    for (const std::size_t seeds : {2, 10}) {
       const Outcome once = row(seeds, noise, {});
       EXPECT_GE(once.found, noise > 0.02 ? 0 : seeds < 5 ? 0.1 : 0.9);
     }
@@ -133,7 +133,7 @@ TEST(JudgeStudy, FindsASlowerCellAmongEightAndWithLooksByFewerRuns) {
 TEST(JudgeStudy, RaisesAnAlarmOfEqualCellsInOneOfTwentyComparisonsAtMostWhereverItLooks) {
   std::vector<std::size_t> each;
   for (std::size_t seeds = 3; seeds <= kMostSeeds; ++seeds) each.push_back(seeds);
-  constexpr int kComparisons = 1000;
+  constexpr int kComparisons = 500;
   for (const auto& looks : {each, kGateLooks}) {
     const Outcome equal = outcome_of(1, 0.05, kMostSeeds, looks, kComparisons);
     const double alarms = equal.found + equal.wrong;

@@ -15,7 +15,7 @@ from test_support import record_validator, skip_without_mpirun
 skip_without_mpirun()
 VALIDATOR = record_validator()
 
-AT_A_TIME = 4  # runs at a time; they mostly wait
+AT_A_TIME = 6  # runs at a time; they mostly wait
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32", "--workers",
         "2")
 LONG = ("--steps", "100000", "--straggler", "0:20,1:20")  # a signal meets a step of some 0.4 s

@@ -22,7 +22,7 @@ from run_support import END_LIMIT_S, Run, path_to_wrapped_mpirun
 from test_support import (LEFT_LIMIT_S, PARABOLA, REGATTA, environment_of_its_own, fresh_folder,
                           record_of, records_in, regatta, run_tests, soon)
 
-STOP_S = 15
+STOP_S = 8
 SILENCE_S = 5  # until a rank counts as lost
 MOMENT_S = 2.5  # half of the silence that makes a rank lost
 END_OF_LONG_S = 120
@@ -97,7 +97,7 @@ class BeforeJoining(Fault):
             time.sleep(delay_s)
             run.send(signal.SIGSTOP, run.mpirun)
             return run
-        for run in at_once(stop_after, [0.1 * tenths for tenths in range(1, 7)]):
+        for run in at_once(stop_after, (0.1, 0.3, 0.5)):
             failure = run.end(END_OF_LONG_S)["failure"]
             if failure is not None:
                 self.assertRegex(failure["text"], r"it or mpirun was stopped for "
@@ -161,7 +161,7 @@ class ClearedUp(Fault):
 
 
 class Stop(Fault):
-    """A stop for 15 s: SIGSTOP, then SIGCONT."""
+    """A stop for longer than the silence: SIGSTOP, then SIGCONT."""
 
     def test_of_a_rank_fails_the_run(self) -> None:
         def stop(case: Case) -> Outcome:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Surroundings in which a run is correct, or which it refuses: variables of OpenMP, machine limits,
-a replaced program file, process 1, a foreign mpirun, no ssh, a closed standard output.
+"""Surroundings in which a run is correct, or which it refuses: variables of OpenMP, a limit of CPU
+time, a replaced program file, process 1, a foreign mpirun, no ssh, a closed standard output.
 
 usage: surroundings_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun is not installed.
@@ -116,23 +116,6 @@ class Limits(unittest.TestCase):
                 self.assertEqual((machine["cpu_quota"], machine["cores_used"],
                                   record["cell"]["oversubscribed"]),
                                  (quota / 100_000, 1, oversubscribed))
-
-    def assert_said(self, enter: str, words: str) -> None:
-        for processes in ((), TWO_RANKS):
-            with self.subTest(enter=enter, processes=processes):
-                done, folder = run_in(*in_shell(enter), *PARABOLA, *processes)
-                if not (folder / "records.jsonl").exists() or done.returncode != 0:
-                    self.assertGreater(done.returncode, 0, done.stderr)
-                    self.assertRegex(done.stderr, words)
-
-    def test_of_tasks_are_said(self) -> None:
-        for most in (8, 12, 40):
-            with control_group("pids", max=str(most)) as enter:
-                self.assert_said(enter, "threads.*pids.max")
-
-    def test_of_memory_are_said(self) -> None:
-        for megabytes in (250, 400, 600, 800):
-            self.assert_said(f"ulimit -v {megabytes * 1000}", "memory|ulimit -v|shared libraries")
 
 
 class Program(unittest.TestCase):

@@ -21,7 +21,6 @@
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
 #include "harness/system/slurm_job.h"
-#include "harness/system/task_room.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "kernels/runtime/measure/clock.h"
 
@@ -45,7 +44,6 @@ Race::Race(const plan::RaceRequest& request, const RaceHooks& hooks)
   }
   compute_data_weights();
   describe(dataset);
-  require_tasks();
   measure_peak();
   if (!request.trace.empty()) trace_.create(request.trace, request.if_there);
   build();
@@ -88,24 +86,6 @@ void Race::check_room() {
   ranks::check_allocation(placement_.processes);
   if (ranks::allocated_processes() == 0) return plan::require_room(request_, placement_);
   members_.emplace(request_.arguments);
-}
-
-/// Checks that enough threads may be started. In one process a worker has its team, its lanes and a
-/// thread that prepares its batches. In several, gRPC, Open MPI and mpirun take most: 47 threads in
-/// all for two ranks with a worker each, 139 for eight.
-void Race::require_tasks() {
-  constexpr int kOfAProcess = 4, kOfAWorker = 3, kOfLibraries = 16;
-  if (!request_.cluster.empty()) return;
-  const auto workers = static_cast<int>(plan::workers_of(placement_));
-  if (placement_.processes == 1) {
-    const int team = static_cast<int>(record_.cell.threads_per_worker);
-    const int lanes = kOfAProcess + workers * kOfAWorker;
-    return system::require_room_for({.all = lanes + workers * team, .in_a_process = lanes});
-  }
-  const int here =
-      ranks::allocated_processes() > 0 || !request_.hosts.empty() ? 1 : placement_.processes;
-  system::require_room_for({.all = kOfLibraries * (here + 1) + workers,
-                            .in_a_process = kOfLibraries + workers / placement_.processes});
 }
 
 /// Computes the initial weights that come from data; the result clock includes this.

@@ -40,7 +40,6 @@ class Race {
 
  private:
   void check_room();
-  void require_tasks();
   std::optional<record::LoadRecord> load_before();
   void measure_peak();
   void compute_data_weights();
