@@ -11,6 +11,8 @@ install(DIRECTORY plots DESTINATION ${files} USE_SOURCE_PERMISSIONS
   PATTERN "test_*" EXCLUDE PATTERN made_up.py EXCLUDE PATTERN verdicts.py EXCLUDE
   PATTERN __pycache__ EXCLUDE)
 install(FILES results/schema.json DESTINATION ${files}/results)
+install(FILES ci/contenders/regatta_contender.py ci/contenders/regatta_contender.h
+  DESTINATION ${files}/ci/contenders)
 install(PROGRAMS ci/fetch_cifar10 ci/fetch_text ci/make_certificates DESTINATION ${files}/ci)
 install(FILES LICENSE DESTINATION share/doc/regatta RENAME copyright)
 

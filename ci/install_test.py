@@ -61,7 +61,8 @@ class Installed(unittest.TestCase):
                 if path.is_file()}
         needed = {"results/schema.json", "plots/report.py", "plots/report.js", "plots/report.css",
                   "plots/race.py", "ci/fetch_cifar10", "ci/fetch_text",
-                  "ci/make_certificates"}
+                  "ci/make_certificates", "ci/contenders/regatta_contender.py",
+                  "ci/contenders/regatta_contender.h"}
         self.assertLessEqual(needed, held)
         self.assertEqual([name for name in held if "test" in name or "pycache" in name], [])
         for script in ("plots/race.py", "plots/trend.py", "ci/fetch_cifar10"):

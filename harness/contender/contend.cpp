@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "harness/contender/dump.h"
@@ -18,6 +19,7 @@
 #include "harness/plan/program_task.h"
 #include "harness/ranks/control_protocol.h"
 #include "harness/system/command_text.h"
+#include "harness/system/input_file.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
@@ -32,8 +34,30 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kTick{500};  // between two reports of progress
-constexpr std::int64_t kNsInS = 1'000'000'000;
-constexpr int kDrains = 1 << 14;  // most reads of 4 KiB of an ended program's pipes
+constexpr int kDrains = 1 << 14;                 // most reads of 4 KiB of an ended program's pipes
+
+/// Refuses a dump (--work) of another run than the claimed one.
+void require_dump_of(const plan::ProgramTask& task, const fs::path& folder) {
+  constexpr std::uintmax_t kMostManifest = 1 << 24;  // bytes
+  const record::Cell& cell = task.cell;
+  const auto manifest = nlohmann::ordered_json::parse(
+      system::text_of(folder / "manifest.json", kMostManifest), nullptr, false);
+  const nlohmann::ordered_json run = {{"workload", cell.workload},
+                                      {"dataset", cell.dataset},
+                                      {"seed", cell.seed},
+                                      {"dtype", cell.dtype},
+                                      {"global_batch", cell.global_batch},
+                                      {"steps", task.total_examples / cell.global_batch}};
+  for (const auto& [name, value] : run.items()) {
+    const bool is_there = manifest.is_object() && manifest.contains(name);
+    if (is_there && manifest[name] == value) continue;
+    throw RunError(ErrorKind::Usage,
+                   fmt::format("--work {} is of another run: its {} is {}, not {}; fix: regatta "
+                               "dump with this run's flags, or leave --work out",
+                               folder.string(), name, is_there ? manifest[name].dump() : "unknown",
+                               value.dump()));
+  }
+}
 
 /// The last lines of a program's output, which a file has whole.
 class Output {
@@ -82,13 +106,12 @@ class Contention {
                        .prove = prover()},
                       record_);
     try {
-      Program program({.command = command(),
-                       .environment = environment(),
-                       .cores = cores_,
-                       .mark = mark()},
-                      *keeper_);
+      Program program(
+          {.command = command(), .environment = environment(), .cores = cores_, .mark = mark()},
+          *keeper_);
       follow(program, timeline, output);
-      record_.status = record_.examples_to_target ? record::Status::Reached : record::Status::Missed;
+      record_.status =
+          record_.examples_to_target ? record::Status::Reached : record::Status::Missed;
     } catch (...) {
       fail(system::current_run_error(), output);
     }
@@ -117,10 +140,12 @@ class Contention {
     if (folders_.folders().empty())
       throw RunError(ErrorKind::Io, "no temporary folder can be made; fix: set TMPDIR to one");
     if (!claims()) return;
-    work_ = fs::absolute(request_.program.work).string();
     if (request_.program.work.empty()) {
       work_ = folders_.folders().front() + "/work";
       dump(plan::reference_of(request_), work_, hooks_.tell);
+    } else {
+      work_ = fs::absolute(request_.program.work).string();
+      require_dump_of(task_, work_);
     }
     reference_ = read_reference(work_);
   }
@@ -197,7 +222,9 @@ class Contention {
       system::stop_at_slurm_end();
       const std::int64_t now = now_ns();
       if (now - heard_ns > silence_ns) {
-        throw RunError(ErrorKind::Timeout, fmt::format("no event for {:g} s {}", request_.program.silence, timeline.moment()));
+        throw RunError(
+            ErrorKind::Timeout,
+            fmt::format("no event for {:g} s {}", request_.program.silence, timeline.moment()));
       }
       if (now - shown_ns < kTick / std::chrono::nanoseconds(1)) continue;
       shown_ns = now;

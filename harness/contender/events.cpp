@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/contender/events.h"
 
+#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -12,7 +13,7 @@
 namespace regatta::contender {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMllog = ":::MLLOG ";
 constexpr double kMostExamples = 1e15;
@@ -21,11 +22,20 @@ constexpr double kMostExamples = 1e15;
   throw RunError(ErrorKind::Program, why + ": " + system::one_line(line.substr(0, 200)));
 }
 
-/// JSON has no NaN, but Python writes it.
+/// True if a value is not finite, in the spelling of Python or of C.
+bool has_nan(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::tolower(letter));
+  for (const char* value :
+       {":nan", ": nan", ":-nan", ": -nan", ":inf", ": inf", ":-inf", ": -inf"}) {
+    if (text.find(value) != text.npos) return true;
+  }
+  return false;
+}
+
 Json parsed_line(const std::string& text, const std::string& line) {
   Json json = Json::parse(text, nullptr, false);
   if (json.is_object()) return json;
-  if (text.find("NaN") != text.npos || text.find("Infinity") != text.npos) {
+  if (has_nan(text)) {
     throw RunError(ErrorKind::Diverged,
                    "a number is not finite: " + system::one_line(line.substr(0, 200)));
   }
@@ -116,7 +126,8 @@ std::optional<Event> MllogReader::evaluation(const Entry& entry, std::int64_t at
               .metric = *entry.value * (metric_ == "accuracy" ? 100 : 1),
               .epoch = entry.epoch};
   if (!event.examples)
-    refuse_line(entry.line, "eval_accuracy has no samples_count, and no epoch_num with train_samples");
+    refuse_line(entry.line,
+                "eval_accuracy has no samples_count, and no epoch_num with train_samples");
   if (!evaluates_) return event;
   evaluation_ = event;
   return std::nullopt;
@@ -132,7 +143,8 @@ std::optional<Event> MllogReader::take(const std::string& line, std::int64_t at_
     entry.samples = number(metadata, "samples_count", line);
     entry.epoch = number(metadata, "epoch_num", line);
   }
-  if (json.contains("value") && json["value"].is_number()) entry.value = json["value"].get<double>();
+  if (json.contains("value") && json["value"].is_number())
+    entry.value = json["value"].get<double>();
   if (key == "train_samples") train_samples_ = entry.value;
   if (key == "run_start") return Event{.kind = EventKind::Ready, .at_ns = at_ns};
   if (key == "run_stop") return Event{.kind = EventKind::Done, .at_ns = at_ns};

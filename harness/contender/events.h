@@ -32,8 +32,8 @@ struct Event {
 /// number is not finite.
 Event parse_event(const std::string& line, std::int64_t at_ns);
 
-/// Translates lines of MLPerf's log. An evaluation is known once its accuracy and its end are there,
-/// in any order.
+/// Translates lines of MLPerf's log. An evaluation is known once its accuracy and its end are
+/// there, in any order.
 class MllogReader {
  public:
   /// `metric`: `accuracy`, which the log has as a share, or `loss`.

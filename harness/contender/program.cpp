@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr int kEvents = 3;  // the descriptor in the program
 constexpr std::chrono::milliseconds kLook{20};
-constexpr int kSweeps = 50;       // of descendants that start others meanwhile
+constexpr int kSweeps = 50;  // of descendants that start others meanwhile
 
 /// Binds this thread, and the processes that it starts, to cores until the end of the scope.
 class OnCores {
@@ -42,31 +42,15 @@ class OnCores {
   cpu_set_t former_{};
 };
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
-
-/// This process's environment, with `others` in place of entries of the same name.
-std::vector<std::string> environment_with(const std::map<std::string, std::string>& others) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (!others.contains(text.substr(0, text.find('=')))) environment.push_back(text);
-  }
-  for (const auto& [name, value] : others) environment.push_back(name + "=" + value);
-  return environment;
-}
-
 }  // namespace
 
 Program::Program(ProgramStart start, ranks::Keeper& keeper)
     : mark_(start.mark), output_(kLongestLine), errors_(kLongestLine), events_(kLongestLine) {
-  std::vector<std::string> command = {"/bin/sh", "-c", start.command};
+  // The path is for children that do not inherit descriptors.
+  std::vector<std::string> command = {
+      "/bin/sh", "-c", "export REGATTA_PIPE_PATH=/proc/$$/fd/$REGATTA_PIPE\n" + start.command};
   start.environment["REGATTA_PIPE"] = std::to_string(kEvents);
-  std::vector<std::string> environment = environment_with(start.environment);
+  std::vector<std::string> environment = system::environment_with(start.environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -81,13 +65,14 @@ Program::Program(ProgramStart start, ranks::Keeper& keeper)
   sigfillset(&all);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(
-      &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   int error = 0;
   {
     const OnCores pinned(start.cores);
-    error = posix_spawn(&process_, command[0].c_str(), &actions, &attributes,
-                        pointers(command).data(), pointers(environment).data());
+    error =
+        posix_spawn(&process_, command[0].c_str(), &actions, &attributes,
+                    system::pointers_to(command).data(), system::pointers_to(environment).data());
   }
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
@@ -101,11 +86,12 @@ Program::Program(ProgramStart start, ranks::Keeper& keeper)
 
 Program::~Program() {
   const ForLine ignored = [](Source, const std::string&) {};
-  if (!ended_) {
-    kill(-process_, SIGTERM);
-    kill(-process_, SIGCONT);  // a stopped process gets the signal only then
-    const auto deadline = std::chrono::steady_clock::now() + ranks::kKindness;
-    while (!ended_ && std::chrono::steady_clock::now() < deadline) read(kLook, ignored);
+  kill(-process_, SIGTERM);
+  kill(-process_, SIGCONT);  // a stopped process gets the signal only then
+  const auto deadline = std::chrono::steady_clock::now() + ranks::kKindness;
+  while (std::chrono::steady_clock::now() < deadline) {  // the shell ends before its children
+    if (ended_ && ranks::processes_with(mark_).empty()) break;
+    read(kLook, ignored);
   }
   kill(-process_, SIGKILL);
   for (int i = 0; i < kSweeps; ++i) {
@@ -124,10 +110,9 @@ bool Program::read(std::chrono::milliseconds limit, const ForLine& line) {
   const auto watched = [](int descriptor, bool is_open) {
     return pollfd{.fd = is_open ? descriptor : -1, .events = POLLIN, .revents = 0};
   };
-  std::array<pollfd, 4> all = {watched(events_.reading(), events_open_),
-                               watched(output_.reading(), output_open_),
-                               watched(errors_.reading(), errors_open_),
-                               watched(handle_->descriptor(), !ended_)};
+  std::array<pollfd, 4> all = {
+      watched(events_.reading(), events_open_), watched(output_.reading(), output_open_),
+      watched(errors_.reading(), errors_open_), watched(handle_->descriptor(), !ended_)};
   if (poll(all.data(), all.size(), static_cast<int>(limit.count())) <= 0) return false;
   if (all[0].revents != 0) events_open_ = events_.read_more(from(Source::Events));
   if (all[1].revents != 0) output_open_ = output_.read_more(from(Source::Output));
@@ -143,8 +128,10 @@ bool Program::read(std::chrono::milliseconds limit, const ForLine& line) {
 }
 
 std::string Program::how_it_ended() const {
-  if (signal_ != 0) {
-    return "was killed by signal " + std::to_string(signal_) + " (" + strsignal(signal_) + ')';
+  constexpr int kOfShell = 128;  // its exit code for a command that a signal has ended
+  const int signal = signal_ == 0 && exit_code_ > kOfShell ? exit_code_ - kOfShell : signal_;
+  if (signal != 0) {
+    return "was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ')';
   }
   return exit_code_ == 0 ? "" : "ended with exit code " + std::to_string(exit_code_);
 }

@@ -48,7 +48,6 @@ class Program {
   bool read(std::chrono::milliseconds limit, const ForLine& line);
 
   bool has_ended() const { return ended_; }
-  bool has_closed_events() const { return !events_open_; }
   /// Returns how it ended: `ended with exit code 1`; empty for exit code 0.
   std::string how_it_ended() const;
   /// Waits up to `patience` for the descendants of an ended program. Returns how many are left.

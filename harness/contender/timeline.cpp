@@ -12,7 +12,9 @@ constexpr std::size_t kMostLosses = 4096;
 constexpr std::size_t kMostEvaluations = 100'000;
 constexpr std::int64_t kMostSteps = 2'000'000;
 
-[[noreturn]] void refuse_event(const std::string& text) { throw RunError(ErrorKind::Program, text); }
+[[noreturn]] void refuse_event(const std::string& text) {
+  throw RunError(ErrorKind::Program, text);
+}
 
 bool reaches(const record::Target& target, double metric) {
   return target.metric == "loss" ? metric <= target.value : metric >= target.value;
@@ -35,6 +37,10 @@ void Timeline::take(const Event& event) {
     if (value && !std::isfinite(*value))
       throw RunError(ErrorKind::Diverged, "a number of " + name + " is not finite");
   }
+  if (options_.total_examples > 0 && event.examples.value_or(0) > options_.total_examples) {
+    refuse_event(name + " with " + std::to_string(*event.examples) + " examples; the run has " +
+                 std::to_string(options_.total_examples));
+  }
   switch (event.kind) {
     case EventKind::Proof:
       if (!options_.prove) refuse_event("a proof, but no --workload is claimed");
@@ -43,7 +49,8 @@ void Timeline::take(const Event& event) {
       break;
     case EventKind::Ready:
       if (options_.prove && !proven_)
-        refuse_event("gave no proof before `ready`; fix: proof, or --workload-name without a claim");
+        refuse_event(
+            "gave no proof before `ready`; fix: proof, or --workload-name without a claim");
       ready_ns_ = event.at_ns;
       record_.program = event.program;
       break;
@@ -62,11 +69,7 @@ void Timeline::step(const Event& event) {
   if (evaluates_since_ns_) refuse_event("`step` before the end of an evaluation");
   if (*event.examples <= examples_) {
     refuse_event("`step` with " + std::to_string(*event.examples) + " examples after " +
-           std::to_string(examples_));
-  }
-  if (options_.total_examples > 0 && *event.examples > options_.total_examples) {
-    refuse_event("`step` with " + std::to_string(*event.examples) + " examples; the run has " +
-           std::to_string(options_.total_examples));
+                 std::to_string(examples_));
   }
   if (++steps_ > kMostSteps) refuse_event("more than 2000000 steps; fix: tell every tenth");
   if (event.loss && steps_ % steps_in_sample_ == 0) {
@@ -85,7 +88,7 @@ void Timeline::evaluate(const Event& event) {
   if (!event.metric) refuse_event("`evaluate` has no metric");
   if (event.examples && *event.examples < examples_) {
     refuse_event("`evaluate` with " + std::to_string(*event.examples) + " examples after " +
-           std::to_string(examples_));
+                 std::to_string(examples_));
   }
   if (!evaluates_since_ns_ && !event.examples) refuse_event("`evaluate` without `evaluate_begin`");
   auto& all = record_.evaluations;
@@ -97,10 +100,10 @@ void Timeline::evaluate(const Event& event) {
   evaluating_ns_ += took_ns;
   evaluates_since_ns_.reset();
   const std::int64_t trained_ns = training_ns(event.at_ns);
-  const double passes = options_.train_examples > 0
-                            ? static_cast<double>(examples_) /
-                                  static_cast<double>(options_.train_examples)
-                            : 0;
+  const double passes =
+      options_.train_examples > 0
+          ? static_cast<double>(examples_) / static_cast<double>(options_.train_examples)
+          : 0;
   const bool is_loss = record_.target.metric == "loss";
   all.push_back({.examples = examples_,
                  .epoch = event.epoch.value_or(passes),
@@ -122,9 +125,10 @@ void Timeline::done() {
   if (options_.total_examples == 0) return;
   if (examples_ < options_.total_examples) {
     refuse_event("`done` after " + std::to_string(examples_) + " of " +
-           std::to_string(options_.total_examples) + " examples");
+                 std::to_string(options_.total_examples) + " examples");
   }
-  if (record_.evaluations.back().examples < examples_) refuse_event("`done` without a last evaluation");
+  if (record_.evaluations.back().examples < examples_)
+    refuse_event("`done` without a last evaluation");
 }
 
 std::int64_t Timeline::training_ns(std::int64_t now_ns) const {

@@ -55,7 +55,7 @@ Json json_of(const record::Record& record, const Submission& submission) {
   Json entry{{"version", "v1.0"},
              {"author", submission.author},
              {"authorEmail", submission.author_email},
-             {"framework", "Regatta"},
+             {"framework", record.program ? record.program->framework : "Regatta"},
              {"model", record.cell.workload},
              {"hardware", judge::machine_name(record.machine)}};
   if (submission.cost_per_hour) entry["costPerHour"] = *submission.cost_per_hour;

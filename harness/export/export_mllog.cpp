@@ -177,8 +177,8 @@ void log_facts(Log& log, const record::Record& record, const Submission& submiss
   log.event("cache_clear", false);
   log.start("init_start");
   log.event("seed", record.cell.seed);
-  log.event("global_batch_size", record.cell.global_batch);
-  log_disclosure(log, record.cell);
+  if (record.cell.global_batch > 0) log.event("global_batch_size", record.cell.global_batch);
+  if (!record.cell.program) log_disclosure(log, record.cell);
   if (const auto sizes = workloads::data_set_sizes(record.cell.dataset)) {
     log.event("train_samples", sizes->train);
     log.event("eval_samples", sizes->test);
@@ -221,8 +221,12 @@ std::string log_of(const record::Record& record, const Submission& submission,
   log.stop("init_stop");
   log.start("run_start");
   bool reached = false;
-  for (std::size_t i = 1; i < record.evaluations.size() && !reached; ++i) {
-    const Block block{.before = record.evaluations[i - 1], .after = record.evaluations[i]};
+  std::vector<record::Evaluation> evaluations = record.evaluations;
+  if (!evaluations.empty() && evaluations.front().examples > 0) {  // a program need not begin so
+    evaluations.insert(evaluations.begin(), record::Evaluation{});
+  }
+  for (std::size_t i = 1; i < evaluations.size() && !reached; ++i) {
+    const Block block{.before = evaluations[i - 1], .after = evaluations[i]};
     log_block(log, block, record, run_start_ns);
     reached = record.status == record::Status::Reached && record.examples_to_target &&
               block.after.examples >= *record.examples_to_target;
@@ -256,7 +260,7 @@ Export export_mllog(std::span<const record::Record> records, const Submission& s
       result.left_out.push_back(
           "train_samples and eval_samples are left out: this program does "
           "not know the size of the data set " +
-          record.cell.dataset);
+          (record.cell.dataset.empty() ? "of " + record.cell.workload : record.cell.dataset));
     }
     const std::string folder = file_name_part(judge::cell_name(record));
     const std::string file = fmt::format("result_{}.txt", logs[folder]++);

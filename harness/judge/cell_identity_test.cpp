@@ -31,16 +31,18 @@ TEST(CellName, IsShortWhereAllIsAsUsual) {
 TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
   record::Record record = record::sample_record();
   EXPECT_EQ(cell_name(record),
-            "resnet9_thin all_reduce (2 workers, bucket_bytes=65536, winograd=on, "
-            "global_batch=512, normalization_group=16, epochs=0.5, straggler=1:2.5, target=90)");
+            "resnet9_thin all_reduce (2 workers, program=0123456789abcdef, bucket_bytes=65536, "
+            "winograd=on, global_batch=512, normalization_group=16, epochs=0.5, straggler=1:2.5, "
+            "target=90)");
   record.cell.epochs = 3;
   record.cell.dtype = "bf16";
   record.cell.fusion = "off";
   record.cell.options["all_reduce"] = "mpi";
   record.cell.straggler = {};
   EXPECT_EQ(cell_name(record),
-            "resnet9_thin all_reduce (2 workers, all_reduce=mpi, bucket_bytes=65536, dtype=bf16, "
-            "fusion=off, winograd=on, global_batch=512, normalization_group=16, epochs=3, "
+            "resnet9_thin all_reduce (2 workers, program=0123456789abcdef, all_reduce=mpi, "
+            "bucket_bytes=65536, dtype=bf16, fusion=off, winograd=on, global_batch=512, "
+            "normalization_group=16, epochs=3, "
             "target=90)");
 }
 

@@ -15,6 +15,7 @@
 
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/tiers.h"
+#include "harness/plan/program_flags.h"
 #include "harness/plan/race_flags.h"
 #include "harness/system/input_file.h"
 #include "kernels/base/error.h"
@@ -259,8 +260,15 @@ class Reader {
       const auto found = values.find(flag);
       return found == values.end() ? std::string(otherwise) : found->second;
     };
-    MatrixCell cell{.workload = value_or("--workload", "?"),
-                    .strategy = value_or("--strategy", "single")};
+    MatrixCell cell{.workload = value_or("--workload", value_or("--workload-name", "?").c_str()),
+                    .strategy = value_or("--strategy", "single"),
+                    .is_program = values.contains("--program")};
+    if (cell.is_program) {
+      plan::ProgramRequest program{.command = values.at("--program"),
+                                   .name = value_or("--program-name", "")};
+      if (values.contains("--strategy")) program.strategy = cell.strategy;
+      cell.strategy = plan::contestant_name(program);
+    }
     const std::string workers = value_or("--workers", "1");
     cell.settings = {workers + (workers == "1" ? " worker" : " workers")};
     FlagValues flags;
@@ -324,7 +332,9 @@ MatrixCell with_flags(MatrixCell cell, const FlagValues& flags) {
   cell.key.clear();
   for (const auto& [flag, value] : flags) {
     cell.arguments.insert(cell.arguments.end(), {flag, value});
-    if (flag == "--workload" || flag == "--strategy" || flag == "--workers") continue;
+    static const std::set<std::string> kInName = {
+        "--workload", "--workload-name", "--strategy", "--workers", "--program", "--program-name"};
+    if (kInName.contains(flag)) continue;
     cell.settings.push_back(fmt::format("{}={}", flag.substr(2), value));
   }
   cell.name =
@@ -338,7 +348,8 @@ bool is_for(const TuneBlock& block, const MatrixCell& cell) {
              return ('+' + joined + '+').find('+' + name + '+') != std::string::npos;
            });
   };
-  return has(block.workloads, cell.workload) && has(block.strategies, cell.strategy);
+  return !cell.is_program && has(block.workloads, cell.workload) &&
+         has(block.strategies, cell.strategy);
 }
 
 MatrixPlan parse_matrix(const std::string& text, const std::string& source) {

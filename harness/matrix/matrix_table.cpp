@@ -50,6 +50,7 @@ std::string shortened(const std::string& name, std::size_t width) {
 }
 
 bool has_one_worker(const MatrixCell& cell) {
+  if (cell.is_program) return false;
   return strategies::find_strategies(cell.strategy).front()->workers == strategies::WorkersAre::One;
 }
 

@@ -11,6 +11,7 @@
 #include "harness/judge/cell_identity.h"
 #include "harness/matrix/matrix_plan.h"
 #include "harness/plan/cell.h"
+#include "harness/plan/program_task.h"
 #include "harness/plan/race_flags.h"
 #include "harness/plan/slurm_room.h"
 #include "harness/plan/training_options.h"
@@ -21,12 +22,18 @@ namespace regatta::matrix {
 void identify(MatrixCell& cell, const std::string& data_dir) {
   plan::RaceRequest request = plan::parse_run(cell.arguments);
   request.data_dir = data_dir;
-  const plan::Placement placement = plan::place_without_data(request);
-  plan::require_room(request, placement);
   record::Record run;
-  run.cell = plan::cell_of(request, placement,
-                           {.dataset = plan::dataset_of(request, *placement.workload)});
-  run.target.value = placement.target;
+  if (cell.is_program) {
+    const plan::ProgramTask task = plan::program_task(request, 1);
+    run.cell = task.cell;
+    run.target = task.target;
+  } else {
+    const plan::Placement placement = plan::place_without_data(request);
+    plan::require_room(request, placement);
+    run.cell = plan::cell_of(request, placement,
+                             {.dataset = plan::dataset_of(request, *placement.workload)});
+    run.target.value = placement.target;
+  }
   cell.key = judge::request_key(run);
   cell.threads = request.threads;
 }
@@ -64,6 +71,7 @@ void require_data(std::span<const MatrixCell> cells, const std::string& data_dir
   for (const MatrixCell& cell : cells) {
     plan::RaceRequest request = plan::parse_run(cell.arguments);
     request.data_dir = data_dir;
+    if (!request.program.workload_name.empty()) continue;  // its data is its own
     const workloads::Workload& workload = workloads::find_workload(request.workload);
     const std::string dataset = plan::dataset_of(request, workload);
     const OptionValues options = workloads::with_defaults(workload, request.options).given;

@@ -19,11 +19,20 @@ namespace {
 const std::vector<std::string> kOnlyOfPrograms = {"--program-name", "--workload-name", "--metric",
                                                   "--work", "--silence"};
 const std::vector<std::string> kOfPrograms = {
-    "--program", "--program-name", "--workload-name", "--metric", "--silence", "--target",
-    "--strategy", "--workers", "--threads", "--seed", "--seeds", "--round", "--out", "--data-dir"};
-const std::vector<std::string> kOfClaims = {
-    "--workload", "--work", "--dtype", "--dataset", "--data", "--steps", "--epochs",
-    "--global-batch", "--evaluate", "--rate-scale", "--normalization-group"};
+    "--program", "--program-name", "--workload-name", "--metric",  "--silence",
+    "--target",  "--strategy",     "--workers",       "--threads", "--seed",
+    "--seeds",   "--round",        "--out",           "--data-dir"};
+const std::vector<std::string> kOfClaims = {"--workload",
+                                            "--work",
+                                            "--dtype",
+                                            "--dataset",
+                                            "--data",
+                                            "--steps",
+                                            "--epochs",
+                                            "--global-batch",
+                                            "--evaluate",
+                                            "--rate-scale",
+                                            "--normalization-group"};
 
 [[noreturn]] void refuse(const std::string& text) { throw RunError(ErrorKind::Usage, text); }
 
@@ -42,8 +51,7 @@ void require_name(const std::string& flag, const std::string& name) {
   constexpr std::string_view kLetters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
   constexpr std::size_t kMostLetters = 40;
-  if (!name.empty() && name.size() <= kMostLetters &&
-      name.find_first_not_of(kLetters) == name.npos)
+  if (!name.empty() && name.size() <= kMostLetters && name.find_first_not_of(kLetters) == name.npos)
     return;
   refuse(flag + " '" + name + "' is not a name; fix: up to 40 letters, digits and _ . -");
 }
@@ -56,7 +64,8 @@ std::string script_name(const std::string& command) {
   const auto is_script = [](const std::string& word) {
     const std::string ending = std::filesystem::path(word).extension();
     return ending.size() > 1 && ending.size() < 5 &&
-           std::all_of(ending.begin() + 1, ending.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+           std::all_of(ending.begin() + 1, ending.end(),
+                       [](char c) { return c >= 'a' && c <= 'z'; });
   };
   const auto found = std::find_if(words.begin(), words.end(), is_script);
   return std::filesystem::path(found == words.end() ? words.front() : *found).stem();
@@ -86,16 +95,19 @@ void complete_program(const CLI::App& app, RaceRequest& request) {
   const bool claims = is_given("--workload");
   if (program.command.empty()) {
     for (const std::string& flag : kOnlyOfPrograms) {
-      if (is_given(flag)) refuse(flag + " is of another program; fix: name it by --program 'COMMAND'");
+      if (is_given(flag))
+        refuse(flag + " is of another program; fix: name it by --program 'COMMAND'");
     }
     if (!claims) throw CLI::RequiredError("--workload");
     return;
   }
   if (claims == is_given("--workload-name")) {
-    refuse("--program needs either --workload, which it claims to train as Regatta does, or "
-           "--workload-name, a task of its own");
+    refuse(
+        "--program needs either --workload, which it claims to train as Regatta does, or "
+        "--workload-name, a task of its own");
   }
-  if (claims && is_given("--metric")) refuse("--metric is of --workload-name; a --workload has its own");
+  if (claims && is_given("--metric"))
+    refuse("--metric is of --workload-name; a --workload has its own");
   for (const CLI::Option* option : app.get_options()) {
     const std::string flag = option->get_name();
     if (option->count() == 0 || is_in(kOfPrograms, flag)) continue;
@@ -103,7 +115,8 @@ void complete_program(const CLI::App& app, RaceRequest& request) {
     const std::string whose = is_in(kOfClaims, flag) || is_of_workloads(flag)
                                   ? "a --workload that a program claims"
                                   : "Regatta's own runs";
-    refuse(flag + " is of " + whose + ", not of this --program; fix: leave it out, or put it into "
+    refuse(flag + " is of " + whose +
+           ", not of this --program; fix: leave it out, or put it into "
            "the program's command");
   }
   if (program.name.empty()) program.name = script_name(program.command);
@@ -142,15 +155,15 @@ void declare_program(CLI::App& app, RaceRequest& request) {
             "folder of regatta dump for a claimed workload (default: one is made, and removed)");
   add_value(app, "--silence", program.silence,
             "seconds without an event after which the program has failed",
-            system::NumberRange<double>{.least = 0,
-                                        .most = 1e6,
-                                        .bound = system::NumberRange<double>::Least::Excluded});
+            system::NumberRange<double>{
+                .least = 0, .most = 1e6, .bound = system::NumberRange<double>::Least::Excluded});
   app.get_option("--workload")->required(false);
   app.final_callback([&app, &request] { complete_program(app, request); });
 }
 
 std::string contestant_name(const ProgramRequest& program) {
-  return program.strategy ? program.name + ' ' + *program.strategy : program.name;
+  const std::string name = program.name.empty() ? script_name(program.command) : program.name;
+  return program.strategy ? name + ' ' + *program.strategy : name;
 }
 
 }  // namespace regatta::plan

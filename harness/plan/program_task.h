@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What another program (--program) trains: a workload that it claims, or a task of its own.
+// The task of another program (--program): a workload that it claims, or one of its own.
 #pragma once
 
 #include <cstdint>

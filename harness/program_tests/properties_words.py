@@ -41,7 +41,9 @@ REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 FRACTION = re.compile(r"--(?:alpha|[a-z-]+-effect)")  # of flags that are above 0
 FLAG = re.compile(r"\n  (?:-\w,)?(--[\w-]+)(?: ([A-Z]+)\b)?")
 # The flags of each subcommand, with the types of their values in --help; empty: there is none.
-FLAGS = {name: dict(FLAG.findall(output_of(name, "--help")))
+# A drawn --program would be executed.
+FLAGS = {name: {flag: takes for flag, takes in FLAG.findall(output_of(name, "--help"))
+                if flag != "--program"}
          for name in re.findall(r"(?m)^  ([a-z]+)  ", output_of("--help"))}
 STRATEGIES = tuple(one["runs_as"] for one in
                    json.loads(output_of("list", "--format", "json"))["strategies"]

@@ -67,13 +67,6 @@ void pass_on(int signal) {
   system::end_by(signal);
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
-
 /// This program's file or, once it has been replaced or removed, the running image, which only this
 /// host has.
 std::string program_for_ranks(Reach reach) {
@@ -96,17 +89,6 @@ std::vector<std::string> command_of(const LaunchOptions& options) {
   command.push_back(self);
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   return command;
-}
-
-/// This process's environment, with `others` replacing entries of the same name.
-std::vector<std::string> environment_with(const std::map<std::string, std::string>& others) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (!others.contains(text.substr(0, text.find('=')))) environment.push_back(text);
-  }
-  for (const auto& [name, value] : others) environment.push_back(name + "=" + value);
-  return environment;
 }
 
 RunFolders::Memory memory_of(const LaunchOptions& options) {
@@ -220,7 +202,7 @@ class Launcher::Impl {
       keeper_ = options.keeper ? options.keeper : std::make_shared<Keeper>(mark_);
       for (const std::string& folder : folders_->folders()) keeper_->remove(folder);
     }
-    std::vector<std::string> environment = environment_with(variables);
+    std::vector<std::string> environment = system::environment_with(variables);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -234,8 +216,9 @@ class Launcher::Impl {
     if (options.start == Start::All) {  // Ctrl-C reaches it through pass_on()
       posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     }
-    const int error = posix_spawnp(&pid_, command[0].c_str(), &actions, &attributes,
-                                   pointers(command).data(), pointers(environment).data());
+    const int error =
+        posix_spawnp(&pid_, command[0].c_str(), &actions, &attributes,
+                     system::pointers_to(command).data(), system::pointers_to(environment).data());
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     output_.close_writing();

@@ -16,7 +16,8 @@ template <FieldsOf<Failure> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("kind", part.kind,
         About{.text = "Kind of error.",
-              .values = "usage|data|diverged|peer_lost|timeout|unsupported|io|device|cancelled|program"});
+              .values =
+                  "usage|data|diverged|peer_lost|timeout|unsupported|io|device|cancelled|program"});
   field("text", part.text, About{.text = "One line with the error and its fix."});
 }
 

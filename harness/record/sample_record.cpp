@@ -9,6 +9,7 @@ Cell sample_cell() {
           .recipe = 2,
           .dataset = "shapes",
           .strategy = "all_reduce",
+          .program = ProgramCell{.name = "a", .digest = "0123456789abcdef", .strategy = "b"},
           .options = {{"all_reduce", "ring"}, {"bucket_bytes", 65'536}},
           .workers = 2,
           .winograd = "on",
@@ -143,7 +144,13 @@ Record sample_record() {
           .machine = sample_machine(),
           .software = sample_software(),
           .environment = {{"OMP_NUM_THREADS", "1"}},
-          .load = LoadRecord{.before = 1.3, .after = 0.2}};
+          .load = LoadRecord{.before = 1.3, .after = 0.2},
+          .interface_bytes = 90'000,
+          .program = ProgramRecord{.framework = "pytorch",
+                                   .versions = {{"torch", "2.15.0"}},
+                                   .notes = {{"compile", "41 s"}}},
+          .proof = ProofRecord{
+              .gradient_difference = 1e-7, .loss_difference = 2e-6, .parameter_difference = 1e-8}};
 }
 
 Record sample_simulated_record() {

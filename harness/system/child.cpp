@@ -123,6 +123,23 @@ std::string first_line_of(const std::vector<std::string>& words, Deadline deadli
   return first;
 }
 
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& others) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!others.contains(text.substr(0, text.find('=')))) environment.push_back(text);
+  }
+  for (const auto& [name, value] : others) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (std::string& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
 bool is_in_path(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
@@ -140,9 +157,7 @@ ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& lin
 
 ChildEnd run_program(const std::string& path, std::vector<std::string> words, const ForLine& line,
                      const ForLine& error, Deadline deadline) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  std::vector<char*> pointers = pointers_to(words);
   LinePipe output;
   LinePipe errors;
   const pid_t parent = getpid();

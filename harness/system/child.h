@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,6 +89,12 @@ ChildEnd run_program(const std::string& path, std::vector<std::string> words, co
 /// Returns the first line that a program prints on stdout before the deadline; empty if it prints
 /// none. Threads: other threads may run meanwhile, but must not start programs.
 std::string first_line_of(const std::vector<std::string>& words, Deadline deadline = kNever);
+
+/// This process's environment, with `others` in place of entries of the same name.
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& others);
+
+/// Pointers to the texts, and a null, for execve() and its kind.
+std::vector<char*> pointers_to(std::vector<std::string>& texts);
 
 bool is_in_path(const std::string& name);
 

@@ -145,7 +145,7 @@ std::optional<double> load_of_others() {
 }
 
 std::optional<std::int64_t> sent_from_net_dev(std::string_view text) {
-  constexpr int kFieldsBefore = 8;  // of what an interface received
+  constexpr int kFieldsBefore = 8;  // those of the receiving side
   std::istringstream lines{std::string(text)};
   std::optional<std::int64_t> sum;
   for (std::string line; std::getline(lines, line);) {

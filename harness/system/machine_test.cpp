@@ -44,6 +44,16 @@ TEST(Machine, CountsTheThreadsOfOthersThatRun) {
   EXPECT_GE(load_of_others(), 0);
 }
 
+TEST(Machine, AddsTheBytesThatInterfacesHaveSent) {
+  const std::string text =
+      "Inter-|   Receive  |  Transmit\n face |bytes packets|bytes packets\n"
+      "    lo: 100 1 0 0 0 0 0 0     100 1 0 0 0 0 0 0\n"
+      "  eth0:2000 5 0 0 0 0 0 0  30 1 0 0 0 0 0 0\n";
+  EXPECT_EQ(sent_from_net_dev(text), 130);
+  EXPECT_EQ(sent_from_net_dev(text + "eth1: 7 1"), std::nullopt);
+  EXPECT_EQ(sent_from_net_dev(""), std::nullopt);
+}
+
 TEST(Software, NamesCompilerLibraryAndCommit) {
   const SoftwareFacts facts = software_facts();
   EXPECT_NE(facts.compiler.find("-march="), std::string::npos);
