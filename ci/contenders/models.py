@@ -2,8 +2,7 @@
 """The models of parabola, gpt and resnet9 in PyTorch, by the manifest of `regatta dump`.
 
 A model is the composition of its children, in order, so that adapters cut it into stages or shard
-it block by block. Its parameters have Regatta's names, apart from PyTorch's ".weight" of a linear
-layer. Sources: workloads/parabola.cpp, gpt.cpp, resnet9.cpp.
+it block by block. Sources: workloads/parabola.cpp, gpt.cpp, resnet9.cpp.
 """
 
 from typing import Any
@@ -14,17 +13,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 Manifest = dict[str, Any]
-LOGIT_SCALE = 0.125  # of resnet9
 
 
 class Composition(nn.Module):
-    """Applies its children one after the other."""
-
-    heads = 1
-
     def __init__(self, manifest: Manifest, blocks: dict[str, nn.Module]) -> None:
         super().__init__()
         self.names = [each["name"] for each in manifest["parameters"]]
+        self.heads = manifest["options"].get("heads", 1)
         for name, block in blocks.items():
             self.add_module(name, block)
 
@@ -40,8 +35,6 @@ class Hidden(nn.Linear):
 
 
 class Embedding(nn.Module):
-    """Shapes: tokens [B, S] to [B, S, width]."""
-
     def __init__(self, vocabulary: int, context: int, width: int) -> None:
         super().__init__()
         self.wte, self.wpe = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
@@ -60,7 +53,7 @@ class Norm(nn.Module):
 
 
 class Attention(nn.Module):
-    """The rows of qkv are [head, query | key | value, channel], so that heads can be dealt out."""
+    """The rows of qkv are [head, query | key | value, channel]: a slice of them is whole heads."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -125,9 +118,8 @@ class Block(nn.Module):
                  for each in x.split(self.group)]
         with torch.no_grad():
             count = self.group * x[0, 0].numel()
-            mean = torch.stack([part[1] for part in parts]).mean(0)
             variance = torch.stack([part[2] for part in parts]).float().pow(-2).mean(0) - 1e-5
-            self.mean.lerp_(mean, 0.1)
+            self.mean.lerp_(torch.stack([part[1] for part in parts]).mean(0), 0.1)
             self.variance.lerp_(variance * count / (count - 1), 0.1)
         return torch.cat([part[0] for part in parts]).relu()
 
@@ -138,42 +130,41 @@ class Prep(Block):
 
 
 class Pooled(Block):
-    """A block and a pool, then two blocks around which the input is added."""
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.max_pool2d(super().forward(x), 2)
 
-    def __init__(self, inputs: int, outputs: int, group: int, residual: bool) -> None:
+
+class Residual(Pooled):
+    def __init__(self, inputs: int, outputs: int, group: int) -> None:
         super().__init__(inputs, outputs, group)
-        if residual:
-            self.res1, self.res2 = (Block(outputs, outputs, group) for _ in range(2))
+        self.res1, self.res2 = (Block(outputs, outputs, group) for _ in range(2))
 
     def forward(self, x: Tensor) -> Tensor:
-        x = functional.max_pool2d(super().forward(x), 2)
-        return x + self.res2(self.res1(x)) if hasattr(self, "res1") else x
+        x = super().forward(x)
+        return x + self.res2(self.res1(x))
 
 
 class Classes(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
-        return LOGIT_SCALE * super().forward(functional.max_pool2d(x, 4).flatten(1)).float()
+        return 0.125 * super().forward(functional.max_pool2d(x, 4).flatten(1)).float()
 
 
 def build(manifest: Manifest) -> Composition:
-    size = manifest["options"]
-    if manifest["workload"] == "parabola":
+    size, name = manifest["options"], manifest["workload"]
+    if name == "parabola":
         return Composition(manifest, {"hidden": Hidden(1, 5), "output": nn.Linear(5, 1)})
-    if manifest["workload"].startswith("gpt") and size["block"] == "gpt":
-        width, heads = size["width"], size["heads"]
+    if name.startswith("gpt") and size["block"] == "gpt":
+        width = size["width"]
         first = Embedding(size["vocabulary"], size["context"], width)
-        layers = {f"layer{i}": Layer(width, heads) for i in range(size["layers"])}
-        model = Composition(manifest, {"embedding": first, **layers,
-                                       "head": Head(first.wte, width)})
-        model.heads = heads
-        return model
-    if manifest["workload"].startswith("resnet9"):
+        layers = {f"layer{i}": Layer(width, size["heads"]) for i in range(size["layers"])}
+        return Composition(manifest, {"embedding": first, **layers, "head": Head(first.wte, width)})
+    if name.startswith("resnet9"):
         w, group = size["width"], manifest["normalization_group"]
         return Composition(manifest, {
-            "prep": Prep(3, w, group), "layer1": Pooled(w, 2 * w, group, True),
-            "layer2": Pooled(2 * w, 4 * w, group, False),
-            "layer3": Pooled(4 * w, 8 * w, group, True), "head": Classes(8 * w, 10, bias=False)})
-    raise SystemExit(f"models.py has no {manifest['workload']} with these options")
+            "prep": Prep(3, w, group), "layer1": Residual(w, 2 * w, group),
+            "layer2": Pooled(2 * w, 4 * w, group), "layer3": Residual(4 * w, 8 * w, group),
+            "head": Classes(8 * w, 10, bias=False)})
+    raise SystemExit(f"models.py has no {name} with these options")
 
 
 def blocks(model: Composition) -> list[nn.Module]:
@@ -192,7 +183,7 @@ def load(model: Composition, weights: dict[str, np.ndarray]) -> None:
         values = torch.from_numpy(weights[name_in(model.names, name)])
         if values.dim() == 3:  # queries, keys and values
             values = values.unflatten(1, (model.heads, -1)).transpose(0, 1)
-        if values.dim() == 4 and parameter.dim() == 4:
+        if parameter.dim() == 4:
             values = values.permute(0, 3, 1, 2)
         parameter.copy_(values.reshape(parameter.shape))
     for name, statistic in model.named_buffers():
@@ -205,8 +196,7 @@ def weights_of(model: Composition) -> dict[str, np.ndarray]:
     for name, parameter in model.named_parameters():
         values = parameter.detach()
         if name.endswith("qkv.weight"):
-            parts = values.unflatten(0, (model.heads, 3, -1)).transpose(0, 1)
-            values = parts.reshape(3, values.shape[1], values.shape[1])
+            values = values.unflatten(0, (model.heads, 3, -1)).transpose(0, 1).flatten(1, 2)
         if values.dim() == 4:
             values = values.permute(0, 2, 3, 1)
         found[name_in(model.names, name)] = values.contiguous().numpy()

@@ -296,7 +296,8 @@ Command parse_command_line(int argc, const char* const* argv) {
       "plan", "the fastest strategies and degrees for a cluster, in virtual time");
   declare_plan(planned, command);
   CLI::App& dumped = *app.add_subcommand(
-      "dump", "what another program needs to train a workload, and to prove that it does");
+      "dump",
+      "writes a workload for another program: weights, inputs, and the proof of equal work");
   plan::declare_dump(dumped, command.request);
   plan::add_value(dumped, "--out", command.dumped, "new or empty folder, or an earlier dump")
       ->required();

@@ -5,9 +5,8 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "harness/contender/safetensors.h"
@@ -22,22 +21,18 @@ class Batches {
   /// `step` has one input node, and `kernels` are a CPU's. `data` outlives this object.
   Batches(const Step& step, const KernelTable& kernels, const DataSet& data, std::uint64_t seed);
 
-  /// The tensors of `steps` batches: inputs, targets and, for training, `example`, the numbers of
-  /// the examples in the data set. Inputs and targets are named images and labels, tokens and
-  /// targets, or x and y.
+  /// The tensors of `steps` batches: images and labels, tokens and targets, or x and y; in training
+  /// `example`, too, the examples' numbers in the data set.
   std::vector<TensorEntry> entries(std::int64_t steps) const;
-  /// Writes the batches of all steps to a file with entries(steps). Returns the SHA-256 of the
-  /// examples' numbers.
+  /// Writes a file of entries(steps). Returns the SHA-256 of the examples' numbers.
   std::string write(const std::filesystem::path& path, std::int64_t steps);
 
  private:
-  /// 64 bytes, to which the memory of tensors is aligned.
-  struct alignas(64) Line {
+  struct alignas(64) Line {  ///< tensors are aligned
     std::array<std::byte, 64> bytes;
   };
 
   std::vector<std::int64_t> examples_of(std::int64_t step);
-  std::vector<float> widened() const;
 
   Node node_;
   InputPlan plan_;

@@ -33,114 +33,84 @@ const char* const kManifest = "manifest.json";    // written first: it marks a d
 const char* const kReference = "reference.json";  // written last: the dump is complete
 constexpr std::int64_t kLarge = 1'000'000'000;    // bytes
 
-RunError usage(const std::string& text) { return {ErrorKind::Usage, text}; }
-
 /// The request as `single` runs it: with the global batch of all workers.
 plan::RaceRequest alone(plan::RaceRequest request, const workloads::Workload& workload) {
   if (request.strategy != "single") {
-    throw usage(
-        "a dump is the work of `single`, which every strategy shares; fix: leave "
-        "--strategy out");
+    throw RunError(ErrorKind::Usage,
+                   "a dump is the work of `single`, which all strategies share; fix: leave "
+                   "--strategy out");
   }
-  if (plan::is_gpu(request.device)) throw usage("a dump is computed by the CPU; fix: --device cpu");
+  if (plan::is_gpu(request.device))
+    throw RunError(ErrorKind::Usage, "the CPU computes a dump; fix: --device cpu");
   if (!request.global_batch)
     request.global_batch = workloads::default_global_batch(workload, request.workers);
   request.workers = 1;
   return request;
 }
 
-bool is_dump(const fs::path& folder) {
-  std::ifstream file(folder / kManifest);
-  const Json manifest = Json::parse(file, nullptr, false);
-  return manifest.is_object() && manifest.value("format", 0) == kDumpFormat;
-}
-
 /// Makes the folder, or takes an empty one or an earlier dump.
 void take_folder(const fs::path& folder) {
-  std::error_code error;
-  if (fs::exists(folder, error) && !fs::is_directory(folder, error))
-    throw usage(folder.string() + " is no folder; fix: --out with another");
   system::create_folder(folder);
-  if (!fs::is_empty(folder) && !is_dump(folder)) {
-    throw usage("the folder " + folder.string() +
-                " holds other files than a dump; fix: --out with a new folder");
+  std::ifstream file(folder / kManifest);
+  const Json known = Json::parse(file, nullptr, false);
+  const bool is_dump = known.is_object() && known.value("format", 0) == kDumpFormat;
+  if (!is_dump && !fs::is_empty(folder)) {
+    throw RunError(ErrorKind::Usage, folder.string() +
+                                         " holds other files than a dump; fix: --out with a new "
+                                         "folder");
   }
-  fs::remove(folder / kReference, error);
+  fs::remove(folder / kReference);
 }
 
 void write_text(const fs::path& path, const std::string& text) {
   errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text << std::flush;
+  std::ofstream file(path, std::ios::binary);
+  file << text << '\n' << std::flush;
   if (file) return;
   throw RunError(ErrorKind::Io, "cannot write " + path.string() + ": " + std::strerror(errno));
 }
 
-/// Returns the SHA-256 of all first weights, in the order of the graph.
-std::string write_weights(const fs::path& path, const Graph& graph, std::uint64_t seed) {
-  std::vector<VariableId> parameters;
+using Tensors = std::vector<std::pair<TensorEntry, std::vector<float>>>;
+
+/// Returns the SHA-256 of all values.
+std::string write_tensors(const fs::path& path, const Tensors& tensors) {
   std::vector<TensorEntry> entries;
-  for (VariableId v = 0; v < std::ssize(graph.variables()); ++v) {
-    const Variable& variable = graph.variable(v);
-    if (variable.kind != VariableKind::Parameter) continue;
-    parameters.push_back(v);
-    entries.push_back({variable.name, "F32", variable.type.dims});
-  }
+  for (const auto& [entry, values] : tensors) entries.push_back(entry);
   SafetensorsFile file(path, entries);
   workloads::Digest digest = workloads::Digest::sha256();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const TensorType& type = graph.variable(parameters[i]).type;
-    std::vector<float> values(static_cast<std::size_t>(type.elements()));
-    initialize(graph, parameters[i], seed, values.data());
-    file.add(i, values);
-    digest.add(std::as_bytes(std::span(values)));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    file.add(i, tensors[i].second);
+    digest.add(std::as_bytes(std::span(tensors[i].second)));
   }
   file.close();
   return digest.digits();
 }
 
-void write_rates(const fs::path& path, const Rates& rates) {
-  std::vector<TensorEntry> entries;
-  for (const auto& [name, values] : rates) entries.push_back({name, "F32", {std::ssize(values)}});
-  SafetensorsFile file(path, entries);
-  for (std::size_t i = 0; i < rates.size(); ++i) file.add(i, rates[i].second);
-  file.close();
-}
-
-std::string text_of(const Reference& reference) {
-  const Proof& proof = reference.expected;
-  const Bounds& bounds = reference.bounds;
-  const Json json = {{"weights", proof.weights},
-                     {"order", proof.order},
-                     {"gradient_norm", proof.gradient_norm},
-                     {"losses", proof.losses},
-                     {"parameter_norm", proof.parameter_norm},
-                     {"bounds",
-                      {{"gradient_norm", bounds.gradient_norm},
-                       {"losses", bounds.losses},
-                       {"parameter_norm", bounds.parameter_norm}}}};
-  return json.dump(1) + '\n';
+Tensors first_weights(const Graph& graph, std::uint64_t seed) {
+  Tensors weights;
+  for (VariableId v = 0; v < std::ssize(graph.variables()); ++v) {
+    const Variable& variable = graph.variable(v);
+    if (variable.kind != VariableKind::Parameter) continue;
+    weights.push_back({{variable.name, "F32", variable.type.dims},
+                       std::vector<float>(static_cast<std::size_t>(variable.type.elements()))});
+    initialize(graph, v, seed, weights.back().second.data());
+  }
+  return weights;
 }
 
 /// Tells of many bytes before they are written, and refuses those that the disk cannot hold.
-void require_room(const fs::path& folder, std::int64_t bytes,
-                  const std::function<void(const std::string&)>& tell) {
-  if (bytes >= kLarge && tell)
-    tell(fmt::format("a dump of {} bytes goes to {}; fewer --steps need less", bytes,
-                     folder.string()));
-  std::error_code error;
-  const fs::space_info space = fs::space(folder, error);
-  if (error || space.available >= static_cast<std::uintmax_t>(bytes)) return;
-  throw RunError(ErrorKind::Io,
-                 fmt::format("a dump of {} bytes does not fit into {}, where {} are free; fix: "
-                             "fewer --steps, or --out on another disk",
-                             bytes, folder.string(), space.available));
+void require_room(const fs::path& folder, std::int64_t bytes, const Tell& tell) {
+  const std::string text =
+      fmt::format("a dump of {} bytes in {}; fewer --steps need less", bytes, folder.string());
+  if (bytes >= kLarge && tell) tell(text);
+  const fs::space_info space = fs::space(folder);
+  if (space.available >= static_cast<std::uintmax_t>(bytes)) return;
+  throw RunError(ErrorKind::Io, fmt::format("{} bytes are free for {}", space.available, text));
 }
 
 }  // namespace
 
-void dump(const plan::RaceRequest& given, const std::string& out,
-          const std::function<void(const std::string&)>& tell) {
+void dump(const plan::RaceRequest& given, const std::string& out, const Tell& tell) {
   const workloads::Workload& workload = workloads::find_workload(given.workload);
   const plan::RaceRequest request = alone(given, workload);
   plan::Placement placement = plan::place_without_data(request);
@@ -156,18 +126,22 @@ void dump(const plan::RaceRequest& given, const std::string& out,
   Batches inputs(training, backend->kernels, data.train, request.seed);
   Batches test(evaluation, backend->kernels, data.test, request.seed);
   const std::int64_t steps = placement.recipe.total_examples / training.global_batch;
-  const std::int64_t tests = data.test.count / evaluation.global_batch;
-  require_room(folder, bytes_of(inputs.entries(steps)) + bytes_of(test.entries(tests)), tell);
-  const Described described = describe(request, placement, training, steps);
-  write_text(folder / kManifest, described.manifest.dump(1) + '\n');
+  std::int64_t bytes = 0;
+  for (const TensorEntry& each : inputs.entries(steps)) bytes += each.bytes();
+  require_room(folder, bytes, tell);
+  const Manifest manifest = manifest_of(request, placement, training);
+  write_text(folder / kManifest, manifest.text.dump(1));
   write_text(folder / "graph.txt", to_text(training.graph));
-  write_rates(folder / "schedule.safetensors", described.rates);
+  Tensors rates;
+  for (const auto& [name, values] : manifest.rates)
+    rates.push_back({{name, "F32", {steps}}, values});
+  write_tensors(folder / "schedule.safetensors", rates);
   Reference reference = reference_of(request, placement, data.train);
   reference.expected.weights =
-      write_weights(folder / "weights.safetensors", training.graph, request.seed);
-  test.write(folder / "test.safetensors", tests);
+      write_tensors(folder / "weights.safetensors", first_weights(training.graph, request.seed));
+  test.write(folder / "test.safetensors", data.test.count / evaluation.global_batch);
   reference.expected.order = inputs.write(folder / "inputs.safetensors", steps);
-  write_text(folder / kReference, text_of(reference));
+  write_text(folder / kReference, to_text(reference));
 }
 
 }  // namespace regatta::contender

@@ -20,8 +20,9 @@ struct Proof {
   std::string weights;         ///< all first weights, in f32, in the manifest's order
   std::string order;           ///< the numbers of all steps' examples, in i64
   double gradient_norm = 0;    ///< of the first step's mean over the batch, before clipping
-  std::vector<double> losses;  ///< of each proven step, before its update
-  double parameter_norm = 0;   ///< of all parameters behind the last proven step
+  std::vector<double> losses;  ///< of each proven step, before its update; none: a program whose
+                               ///< steps are not `single`'s, such as a compressed exchange
+  double parameter_norm = 0;   ///< of all parameters behind the last proven step; with losses only
 };
 
 /// Greatest permitted differences, relative to the reference's values.
@@ -36,21 +37,24 @@ struct Reference {
   Bounds bounds;
 };
 
-/// Relative differences from the reference; the losses' is that of the worst step.
+/// Relative differences from the reference.
 struct ProofResult {
-  std::string failure;  ///< what differs, with step and difference, and its cause; empty: equal
+  std::string failure;  ///< names the first difference that counts, and its cause; empty: equal
   double gradient_difference = 0;
-  double loss_difference = 0;
-  std::int64_t loss_step = 0;  ///< the first step beyond its bound; none: the worst
+  double loss_difference = 0;  ///< of the worst step; 0 without losses
   double parameter_difference = 0;
 };
 
 /// Reads a proof from one line of JSON with the names of Proof's fields; others are ignored.
-/// Throws: RunError(Data) if one is missing, has another type, or is not finite.
+/// `losses` and `parameter_norm` may be left out together. Throws: RunError(Data) if another one is
+/// missing, or one has another type or is not finite.
 Proof parse_proof(const std::string& json);
 
 /// Reads `reference.json` of a dump. Throws: RunError(Data).
 Reference read_reference(const std::filesystem::path& folder);
+
+/// Returns the text of `reference.json`.
+std::string to_text(const Reference& reference);
 
 /// Holds a proof against the reference.
 ProofResult compare(const Reference& reference, const Proof& proof);

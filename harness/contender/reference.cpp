@@ -19,13 +19,15 @@ namespace {
 
 constexpr double kTimes = 10;
 constexpr int kRuns = 2;  ///< from other first weights
-/// Relative change of first weights, and the least bounds.
+constexpr double kLeastOfParameters = 1e-5;
+/// The change of first weights, and the least bounds; see reference.h.
 struct Rounding {
   double change = 0;
-  double least = 0;
+  double losses = 0;
+  double gradient_norm = 0;
 };
-constexpr Rounding kF32{.change = 0x1p-22, .least = 1e-5};
-constexpr Rounding kBf16{.change = 0x1p-9, .least = 1e-3};
+constexpr Rounding kRoundingOfF32{.change = 0x1p-22, .losses = 1e-5, .gradient_norm = 1e-3};
+constexpr Rounding kRoundingOfBf16{.change = 0x1p-10, .losses = 3e-4, .gradient_norm = 2e-2};
 
 const char* const kSquaredNorm = "proof.squared_norm";
 
@@ -59,25 +61,31 @@ void for_each_parameter(Executor& executor, Function function) {
   }
 }
 
-/// Runs the proven steps; `change` of run 0 is 0.
+double parameter_norm(Executor& executor) {
+  double squares = 0;
+  for_each_parameter(executor, [&](VariableId, std::int64_t, float value) {
+    squares += static_cast<double>(value) * static_cast<double>(value);
+  });
+  return std::sqrt(squares);
+}
+
+/// Runs the proven steps from changed first weights; their own effect on the norm is left out.
 Proof train(const Step& step, const PlacedDevices& devices, const ExecutorOptions& options,
             double change, int run) {
   Executor executor(step, devices, options);
+  const double first = parameter_norm(executor);
   for_each_parameter(executor, [&](VariableId v, std::int64_t i, float& value) {
     const std::uint64_t place = paired(v, run) ^ scrambled(static_cast<std::uint64_t>(i));
     value *= static_cast<float>(scrambled(place) % 2 == 0 ? 1 + change : 1 - change);
   });
   executor.write_variables();
+  const double changed = parameter_norm(executor);
   executor.run(step.global_batch);
   Proof proof{.gradient_norm = std::sqrt(squared_norm(executor))};
   executor.run(options.max_examples);
   const auto losses = executor.loss_history(0);
   proof.losses = {losses.begin(), losses.end()};
-  double squares = 0;
-  for_each_parameter(executor, [&](VariableId, std::int64_t, float value) {
-    squares += static_cast<double>(value) * static_cast<double>(value);
-  });
-  proof.parameter_norm = std::sqrt(squares);
+  proof.parameter_norm = parameter_norm(executor) * first / changed;
   return proof;
 }
 
@@ -101,11 +109,12 @@ Reference reference_of(const plan::RaceRequest& request, const plan::Placement& 
   };
   Reference reference{.expected = train_from(0, 0)};
   const Proof& expected = reference.expected;
-  const Rounding& rounding = placement.recipe.element == ElementType::F32 ? kF32 : kBf16;
+  const Rounding& rounding =
+      placement.recipe.element == ElementType::F32 ? kRoundingOfF32 : kRoundingOfBf16;
   Bounds& bounds = reference.bounds;
-  bounds = {.gradient_norm = rounding.least,
-            .losses = std::vector(expected.losses.size(), rounding.least),
-            .parameter_norm = rounding.least};
+  bounds = {.gradient_norm = rounding.gradient_norm,
+            .losses = std::vector(expected.losses.size(), rounding.losses),
+            .parameter_norm = kLeastOfParameters};
   for (int run = 1; run <= kRuns; ++run) {
     const Proof other = train_from(rounding.change, run);
     widen(bounds.gradient_norm, other.gradient_norm, expected.gradient_norm);

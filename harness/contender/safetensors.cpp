@@ -16,34 +16,28 @@ std::int64_t TensorEntry::bytes() const {
   return bytes;
 }
 
-std::int64_t bytes_of(std::span<const TensorEntry> tensors) {
-  std::int64_t sum = 0;
-  for (const TensorEntry& each : tensors) sum += each.bytes();
-  return sum;
-}
-
 SafetensorsFile::SafetensorsFile(std::filesystem::path path,
                                  const std::vector<TensorEntry>& tensors)
-    : path_(std::move(path)), file_(path_, std::ios::binary | std::ios::trunc) {
-  constexpr std::size_t kAlignment = 8;
+    : path_(std::move(path)), file_(path_, std::ios::binary) {
   nlohmann::ordered_json header;
-  std::int64_t at = 0;
+  std::int64_t end = 0;
   for (const TensorEntry& each : tensors) {
+    next_.push_back(std::exchange(end, end + each.bytes()));
+    end_.push_back(end);
     header[each.name] = {
-        {"dtype", each.dtype}, {"shape", each.shape}, {"data_offsets", {at, at + each.bytes()}}};
-    next_.push_back(at);
-    end_.push_back(at += each.bytes());
+        {"dtype", each.dtype}, {"shape", each.shape}, {"data_offsets", {next_.back(), end}}};
   }
   std::string text = header.dump();
-  text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+  text.resize((text.size() + 7) / 8 * 8, ' ');
   const std::uint64_t length = text.size();
   file_.write(reinterpret_cast<const char*>(&length), sizeof length);
   file_ << text;
-  for (std::int64_t& each : next_) each += static_cast<std::int64_t>(sizeof length + length);
-  for (std::int64_t& each : end_) each += static_cast<std::int64_t>(sizeof length + length);
+  for (std::vector<std::int64_t>* all : {&next_, &end_}) {
+    for (std::int64_t& each : *all) each += static_cast<std::int64_t>(sizeof length + length);
+  }
 }
 
-void SafetensorsFile::add(std::size_t tensor, std::span<const std::byte> bytes) {
+void SafetensorsFile::write(std::size_t tensor, std::span<const std::byte> bytes) {
   file_.seekp(next_.at(tensor));
   file_.write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
   next_[tensor] += std::ssize(bytes);

@@ -23,24 +23,21 @@ struct TensorEntry {
   std::int64_t bytes() const;
 };
 
-/// Returns the bytes of all tensors together.
-std::int64_t bytes_of(std::span<const TensorEntry> tensors);
-
-/// A file whose tensors are written piece by piece, side by side.
+/// A file whose tensors are written piece by piece, side by side. Throws: RunError(Io).
 class SafetensorsFile {
  public:
-  /// Throws: RunError(Io).
   SafetensorsFile(std::filesystem::path path, const std::vector<TensorEntry>& tensors);
-  /// Writes the next bytes of a tensor, which is given by its position in the list.
-  void add(std::size_t tensor, std::span<const std::byte> bytes);
-  template <typename T>
-  void add(std::size_t tensor, const std::vector<T>& values) {
-    add(tensor, std::as_bytes(std::span(values)));
+  /// Writes the next values of the tensor at this position in the list.
+  template <typename Values>
+  void add(std::size_t tensor, const Values& values) {
+    write(tensor, std::as_bytes(std::span(values)));
   }
-  /// Ends the file. Aborts unless every tensor is complete. Throws: RunError(Io).
+  /// Ends the file. Aborts unless every tensor is complete.
   void close();
 
  private:
+  void write(std::size_t tensor, std::span<const std::byte> bytes);
+
   std::filesystem::path path_;
   std::ofstream file_;
   std::vector<std::int64_t> next_, end_;  ///< by tensor: positions in the file

@@ -12,7 +12,7 @@ from pathlib import Path
 from test_support import PARABOLA, fresh_folder, output_of, record_of, run_tests
 
 SUBCOMMANDS = ("run", "matrix", "report", "compare", "export", "list", "graph", "calibrate",
-               "plan", "doctor")
+               "plan", "dump", "doctor")
 # CLI11 2.1 prints a default as `=1`, CLI11 2.4 as ` [1]`.
 DEFAULT = re.compile(r"--\S+ [A-Z]+(=\S| \[| REQUIRED| Excludes: file)|.*\(default: .+\)$")
 WITHOUT_DEFAULT = {"--author", "--author-email"}  # needed by some formats
