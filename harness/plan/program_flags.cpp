@@ -157,7 +157,11 @@ void declare_program(CLI::App& app, RaceRequest& request) {
             "seconds without an event after which the program has failed",
             system::NumberRange<double>{
                 .least = 0, .most = 1e6, .bound = system::NumberRange<double>::Least::Excluded});
-  app.get_option("--workload")->required(false);
+  app.get_option("--workload")
+      ->required(false)
+      ->description(
+          "what to train (regatta list workloads); only a program with --workload-name "
+          "needs none (default: none)");
   app.final_callback([&app, &request] { complete_program(app, request); });
 }
 
