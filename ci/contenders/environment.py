@@ -5,8 +5,8 @@
     ci/contenders/environment.py torch|tensorflow|jax [--torch pypi|debian]
                                        installs it if missing, checks it
     ci/contenders/environment.py [--torch ...] [--malloc kept|returned] [--device cpu|cuda]
-                                 SCRIPT [OPTION...]
-                                       runs SCRIPT in it; the framework is the head of its name
+                                 [FRAMEWORK] SCRIPT [OPTION...]
+                                       runs SCRIPT in it; FRAMEWORK: default the head of its name
 
 pypi: the packages of FRAMEWORKS from PyPI, installed once by pip into virtual environments of
 /usr/bin/python3 in $XDG_CACHE_HOME/regatta (~/.cache/regatta). debian: python3-torch of
@@ -53,7 +53,7 @@ class Framework(NamedTuple):
 # JAX 0.10.2 is the newest for Debian 12's Python 3.11.
 FRAMEWORKS = {each.name: each for each in (
     Framework("torch", {"torch": "2.15.0", "torchft": "0.2.0", "numpy": "2.4.6"}, "5.4 GB"),
-    Framework("tensorflow", {"tensorflow-cpu": "2.21.0"}, "1.6 GB"),
+    Framework("tensorflow", {"tensorflow-cpu": "2.21.0", "tensorboard": "2.21.0"}, "1.6 GB"),
     Framework("jax", {"jax": "0.10.2", "jaxlib": "0.10.2"}, "0.6 GB"))}
 TORCH = FRAMEWORKS["torch"]
 
@@ -189,16 +189,17 @@ def main() -> int:
     arguments = parser.parse_args()
     name = Path(arguments.script).name.split("_")[0]
     framework = FRAMEWORKS.get(name)
-    if framework is None or (arguments.script != name and not Path(arguments.script).is_file()):
-        fail(f"there is no {arguments.script}; give a script whose name begins with "
-             f"{', '.join(f'{each}_' for each in FRAMEWORKS)}, or one of these names")
+    command = ([] if arguments.script == name else [arguments.script]) + arguments.options
+    if framework is None or (command and not Path(command[0]).is_file()):
+        fail(f"there is no {' '.join(command)}; give a script whose name begins with "
+             f"{', '.join(f'{each}_' for each in FRAMEWORKS)}, or one of these names before it")
     found = SOURCES[arguments.torch]() if framework is TORCH else from_pypi(framework)
-    if arguments.script == name:
+    if not command:
         print(json.dumps(found._asdict()))
         return 0
-    if "--compile" in arguments.options and framework is TORCH:
+    if "--compile" in command and framework is TORCH:
         require_compiler(found)
-    os.execve(found.python, [found.python, arguments.script, *arguments.options],
+    os.execve(found.python, [found.python, *command],
               variables(arguments.malloc, arguments.device))
 
 

@@ -61,7 +61,8 @@ class Training(common.Contender):
         self.data = [self.sharded(each, work.batch) for each in (work.inputs, work.targets)]
         self.tests = [[self.sharded(each[None], min(common.TESTED, work.tested - i * common.TESTED))
                        for each in pair] for i, pair in enumerate(work.tests)]
-        self.train = jax.jit(self.train_step, donate_argnums=0, out_shardings=self.whole)
+        self.train = jax.jit(self.train_step, static_argnums=0, donate_argnums=1,
+                             out_shardings=self.whole)
         self.test = jax.jit(self.metric_of, out_shardings=self.whole)
         self.restore()
 
@@ -84,7 +85,8 @@ class Training(common.Contender):
             self.replicated({name: np.full(shape, float(name.endswith("variance")), np.float32)
                              for name, shape in statistics.items()}))
 
-    def train_step(self, state, index, rate, inputs, targets):
+    def train_step(self, proves: bool, state, index, rate, inputs, targets):
+        """Returns the new state, the loss and, if it proves or clips, the gradient's norm."""
         weights, slots, statistics = state
 
         def loss_of(weights):
@@ -93,8 +95,10 @@ class Training(common.Contender):
             return jnp.sum(losses) / self.work.batch, new
 
         (loss, statistics), gradients = jax.value_and_grad(loss_of, has_aux=True)(weights)
-        norm = jnp.sqrt(sum(jnp.sum(each ** 2) for each in gradients.values()))
-        if clip := self.optimizer["gradient_clip"]:
+        clip, norm = self.optimizer["gradient_clip"], 0.0
+        if clip or proves:
+            norm = jnp.sqrt(sum(jnp.sum(each ** 2) for each in gradients.values()))
+        if clip:
             scale = jnp.minimum(1.0, clip / (norm + 1e-6))
             gradients = {name: each * scale for name, each in gradients.items()}
         new = {name: functional_models.updated(
@@ -109,8 +113,8 @@ class Training(common.Contender):
         return self.model.metric(outputs, targets[0])
 
     def step(self, index: int, proves: bool = False) -> jax.Array:
-        self.state, self.loss, norm = self.train(self.state, np.int32(index),
-                                                 self.work.rate[index], *self.data)
+        self.state, self.loss, norm = self.train(
+            proves and index == 0, self.state, np.int32(index), self.work.rate[index], *self.data)
         if proves and index == 0:
             self.gradient_norm = float(norm)
         return self.loss

@@ -76,6 +76,9 @@ class Coordinator(tensorflow_training.Training):
             self.coordinator.schedule(self.train, (self.iterator,))
         return 0.0
 
+    def total(self, value: float) -> float:
+        return value
+
     def restore(self) -> None:
         self.wait()
         super().restore()

@@ -72,44 +72,54 @@ class Training(tensorflow_training.Training):
             lambda context: tf.constant(
                 parts[context.replica_id_in_sync_group % count][0 if axis == 0 else slice(None)]))
 
-    def train_step(self, index: tf.Tensor, rate: tf.Tensor, inputs, targets) -> tf.Tensor:
-        return self.strategy.reduce("SUM", self.strategy.run(
-            self.replica_step, (index, rate, inputs, targets)), None)
+    def train_step(self, proves: bool, index: tf.Tensor, rate: tf.Tensor, inputs, targets):
+        """Returns the parts of the loss by replica; `proves`: measures the gradient's norm."""
+        return self.strategy.run(self.replica_step, (proves, index, rate, inputs, targets))
 
-    def replica_step(self, index: tf.Tensor, rate: tf.Tensor, inputs, targets) -> tf.Tensor:
+    def replica_step(self, proves: bool, index: tf.Tensor, rate: tf.Tensor, inputs, targets):
         loss, gradients = self.gradients(inputs[index], targets[index])
-        tf.distribute.get_replica_context().merge_call(self.update, [gradients, rate, index])
+        tf.distribute.get_replica_context().merge_call(
+            self.update, [gradients, rate, index], {"proves": proves})
         return loss
 
-    def update(self, strategy: tf.distribute.Strategy, gradients, rate, index) -> None:
+    def update(self, strategy: tf.distribute.Strategy, gradients, rate, index, proves) -> None:
         """Adds the gradients of all replicas by the strategy's own means, and updates."""
         extended, clip = strategy.extended, self.optimizer["gradient_clip"]
         sums = extended.batch_reduce_to("SUM", list(zip(gradients, self.variables)))
         rate, index = (strategy.experimental_local_results(each)[0] for each in (rate, index))
-        extended.update(self.norm, lambda v, *each: v.assign(tf.linalg.global_norm(each)), sums)
+        if clip or proves:
+            extended.update(self.norm, lambda v, *each: v.assign(tf.linalg.global_norm(each)),
+                            sums)
 
         def scale(variable, norm):
-            return variable.assign(tf.minimum(1.0, clip / (norm + 1e-6)) if clip else 1.0)
+            return variable.assign(tf.minimum(1.0, clip / (norm + 1e-6)))
 
-        extended.update(self.scale, scale, [self.norm])
+        if clip:
+            extended.update(self.scale, scale, [self.norm])
         for variable, total, slots, decay in zip(self.variables, sums, self.slots, self.decays):
             def apply(w, g, scale, *slots, decay=decay):
-                new = self.updated(index, rate, decay, w, g * scale, slots)
+                new = self.updated(index, rate, decay, w, g * scale if clip else g, slots)
                 return [each.assign(value) for each, value in zip((w, *slots), new)]
 
             extended.update(variable, apply, [total, self.scale, *slots])
 
-    def step(self, index: int, proves: bool = False) -> tf.Tensor:
-        self.loss = self.train(tf.constant(index), tf.constant(self.work.rate[index]), *self.data)
+    def step(self, index: int, proves: bool = False) -> tf.distribute.DistributedValues:
+        self.loss = self.train(proves and index == 0, tf.constant(index),
+                               tf.constant(self.work.rate[index]), *self.data)
         if proves and index == 0:
             self.gradient_norm = float(self.norm.numpy())
         return self.loss
+
+    def total(self, value: tf.distribute.DistributedValues | float) -> float:
+        is_number = isinstance(value, (int, float))
+        return float(value if is_number else self.strategy.reduce("SUM", value, None))
 
     def evaluate(self) -> float:
         return sum(float(self.test(*pair)) for pair in self.tests) / self.work.tested
 
     def wait(self) -> None:
-        float(self.loss)
+        for each in self.strategy.experimental_local_results(self.loss):
+            each.numpy()
 
 
 if __name__ == "__main__":

@@ -78,9 +78,6 @@ class Training(common.Contender):
     def metric_of(self, inputs: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
         return self.model.metric(self.model.forward(*self.values(), inputs, False)[0], targets)
 
-    def total(self, value: tf.Tensor | float) -> float:
-        return float(value)  # strategy.reduce() has added it
-
     def weights(self) -> common.Arrays:
         return {name: each.numpy() for name, each in zip(self.names, self.variables)}
 
