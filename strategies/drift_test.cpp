@@ -87,8 +87,7 @@ std::vector<Planted> planted_on_images() {
         std::tuple("resnet9_thin", 3, 80, ElementType::BF16),
         std::tuple("airbench94_narrow", 2, 64, ElementType::BF16),
         std::tuple("mobilenet_v2_full_narrow", 3, 40, ElementType::F32),
-        std::tuple("resnet9", 2, 64, ElementType::F32),
-        std::tuple("resnet9", 2, 64, ElementType::BF16)}) {
+        std::tuple("resnet9", 2, 64, ElementType::F32)}) {
     for (const Planted& each : with_each_fault({.workload = workload,
                                .strategy = "all_reduce",
                                .replicas = replicas,
@@ -161,11 +160,8 @@ TEST(Equivalence, OfShardsDriftsNoFurtherThanFirstWeightsOneRoundingApart) {
                 .shards = shards,
                 .global_batch = batch};
   };
-  for (const std::int64_t shards : {2, 3}) {
-    expect_drifts_like_rounding({of("parabola", shards, 50), of("resnet9_thin", shards, 80),
-                                 of("mobilenet_v2_full_narrow", shards, 40)});
-  }
-  expect_drifts_like_rounding({of("resnet9", 2, 64)});
+  expect_drifts_like_rounding(
+      {of("parabola", 3, 50), of("resnet9_thin", 3, 80), of("mobilenet_v2_full_narrow", 3, 40)});
 }
 
 TEST(Equivalence, DriftsNoFurtherThanFirstWeightsOneRoundingApart) {

@@ -165,9 +165,7 @@ TREASURES = {
     "g/" + SIMULATED: b"", "h/records.damaged": b"{\n", "g/trace.json": b"[]\n",
     "g/old.csv": b"a,b\r\n", "notes.txt": b"do not lose me\n", "deep.json": b"[" * 100_000,
     "matrix.toml": b"seeds = 1\n[[race]]\nworkload = 'parabola'\nsteps = [2, 3]\n",
-    "cluster.toml": b'calibration = "nonesuch"\n[[host]]\ncount = 2\n', "bench.json":
-    b'{"context": {"executable": "./bench"}, "benchmarks": [{"name": "BM_Add/1", "run_name": '
-    b'"BM_Add/1", "run_type": "iteration", "real_time": 2.0, "cpu_time": 2.0, "time_unit": "ns"}]}',
+    "cluster.toml": b'calibration = "nonesuch"\n[[host]]\ncount = 2\n',
     f"records_is_a_folder/{RECORDS}/file": b"", f"records_is_zero/{RECORDS}": "/dev/zero",
     "loop": "loop", "link": "g/" + RECORDS, "dangling": "nowhere", "empty/link": RECORDS,
     **{name: f"/dev/{name}" for name in DEVICES}}  # texts: where links lead
