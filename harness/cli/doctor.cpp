@@ -76,12 +76,12 @@ Diagnosis diagnose_mpirun() {
 
 Diagnosis diagnose_python(const std::string& package, const std::string& purpose) {
   const std::string version =
-      system::first_line_of({system::kPython, system::kIsolated, "-c",
+      system::first_line_of({system::python(), system::isolated(), "-c",
                              fmt::format("import {0}; print({0}.__version__)", package)});
   const bool found = !version.empty();
   return {.feature = "python3-" + package,
           .finding = found ? Finding::Ok : Finding::Missing,
-          .detail = found ? version : "not importable by /usr/bin/python3",
+          .detail = found ? version : "not importable by " + system::python(),
           .purpose = purpose,
           .fix = found ? "" : "apt-get install python3-" + package};
 }

@@ -121,6 +121,13 @@ std::string first_line_of(const std::vector<std::string>& words, Deadline deadli
   return first;
 }
 
+std::string python() {
+  const char* of_wheel = std::getenv("REGATTA_PYTHON");
+  return of_wheel == nullptr ? "/usr/bin/python3" : of_wheel;
+}
+
+std::string isolated() { return std::getenv("REGATTA_PYTHON") == nullptr ? "-Es" : "-E"; }
+
 bool is_in_path(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
