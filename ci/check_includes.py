@@ -38,7 +38,7 @@ RULES = (
     Rule("kernels/cuda", STEP, CUDA),
     Rule("kernels/virtual", STEP),
     Rule("kernels/comm", STEP,
-         ("mpi.h", "nccl.h", "grpc/grpc.h", "grpc/support/log.h", "grpcpp/", "google/protobuf/",
+         ("nccl.h", "grpc/grpc.h", "grpc/support/log.h", "grpcpp/", "google/protobuf/",
           "cuda_runtime.h")),
     Rule("workloads", (*GRAPH, "kernels/data"), ("openssl/",)),
     Rule("strategies", (*GRAPH, "kernels/distribute", "kernels/rewrite")),

@@ -15,7 +15,7 @@ readonly kRace='compiler and build: g++ cmake ninja-build pkg-config git
 operations of neural networks on the CPU: libdnnl-dev
 command line, text, JSON and TOML: libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev
 topology of the machine: libhwloc-dev
-ranks that mpirun starts, and all_reduce between them: openmpi-bin libopenmpi-dev
+ranks that mpirun starts, and all_reduce between them: openmpi-bin
 messages between processes: libgrpc++-dev libabsl-dev
 digests of data files: libssl-dev
 compressed records: zlib1g-dev

@@ -10,13 +10,14 @@
 #include <string_view>
 
 #include "harness/cli/doctor_gpu.h"
-#include "harness/ranks/open_mpi.h"
+#include "harness/ranks/mpirun.h"
 #include "harness/run/peak.h"
 #include "harness/system/child.h"
 #include "harness/system/number.h"
 #include "harness/system/process.h"
 #include "harness/system/program_files.h"
 #include "harness/system/terminal.h"
+#include "kernels/comm/mpi/mpi_library.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "workloads/data/cifar10.h"
 #include "workloads/workload.h"
@@ -40,34 +41,50 @@ Diagnosis diagnose_isa(const system::MachineFacts& machine, const std::string& n
           .fix = ""};
 }
 
-Diagnosis diagnose_mpirun(const system::SoftwareFacts& software) {
+Diagnosis diagnose_mpi(const system::SoftwareFacts& software) {
+  const comm::MpiLibrary& library = comm::mpi_library();
+  const bool found = library.table != nullptr;
+  std::string detail = library.problem;
+  if (found) {
+    detail = fmt::format("{}, {}, because {}", software.open_mpi.value_or("unknown"), library.path,
+                         library.reason);
+  }
+  if (!library.others.empty()) detail += fmt::format("; not {}", fmt::join(library.others, ", "));
+  return {.feature = "MPI library",
+          .finding = found ? Finding::Ok : Finding::Missing,
+          .detail = detail,
+          .purpose = "--processes: exchanges between processes",
+          .fix = found ? "" : library.fix};
+}
+
+Diagnosis diagnose_mpirun() {
   const std::string version = ranks::mpirun_version();
-  const std::string foreign = ranks::why_not_open_mpi(version);
+  const std::string foreign = ranks::why_not_mpirun(version, comm::mpi_library().kind);
   Diagnosis row{.feature = "mpirun",
                 .finding = Finding::Missing,
                 .detail = "not in PATH",
                 .purpose = "--processes: all_reduce and parameter servers over processes",
-                .fix = ranks::kGetOpenMpi};
+                .fix = comm::kGetMpi};
   if (version.empty()) return row;
   if (!foreign.empty()) {
     row.detail = foreign;
-    row.fix = ranks::kPreferOpenMpi;
+    row.fix = comm::kPreferMpi;
     return row;
   }
   row.finding = Finding::Ok;
-  row.detail = fmt::format("{}; built with {}", version, software.open_mpi.value_or("no Open MPI"));
+  row.detail = version.starts_with("HYDRA") ? "MPICH's" : version;
   row.fix = "";
   return row;
 }
 
 Diagnosis diagnose_python(const std::string& package, const std::string& purpose) {
   const std::string version =
-      system::first_line_of({system::kPython, system::kIsolated, "-c",
+      system::first_line_of({system::python(), system::isolated(), "-c",
                              fmt::format("import {0}; print({0}.__version__)", package)});
   const bool found = !version.empty();
   return {.feature = "python3-" + package,
           .finding = found ? Finding::Ok : Finding::Missing,
-          .detail = found ? version : "not importable by /usr/bin/python3",
+          .detail = found ? version : "not importable by " + system::python(),
           .purpose = purpose,
           .fix = found ? "" : "apt-get install python3-" + package};
 }
@@ -121,7 +138,8 @@ std::vector<Diagnosis> diagnose(const system::MachineFacts& machine,
           version_row("oneDNN", software.onednn, "every run on the CPU"),
           version_row("gRPC", software.grpc.value_or("none"),
                       "--processes: control of ranks, parameter servers, asynchronous loops"),
-          diagnose_mpirun(software),
+          diagnose_mpi(software),
+          diagnose_mpirun(),
           diagnose_isa(machine, "avx512f", "f32 at full speed"),
           diagnose_isa(machine, "avx512_bf16", "--dtype bf16"),
           diagnose_isa(machine, "amx_bf16",

@@ -98,13 +98,13 @@ void add_notes(Judgement& judgement, const std::vector<std::string>& folders) {
 /// Runs Python and copies its output to that of this program.
 int run_python(std::vector<std::string> arguments) {
   const system::ChildEnd end = system::run_program(
-      system::kPython, std::move(arguments),
+      system::python(), std::move(arguments),
       [](const std::string& line) { fmt::print("{}\n", line); },
       [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
   if (end.exit_code == system::kNoProgram) {
     throw RunError(ErrorKind::Unsupported,
                    fmt::format("cannot start {}, which makes the page; apt-get install python3",
-                               system::kPython));
+                               system::python()));
   }
   if (end.signal != 0) {
     throw RunError(ErrorKind::Io,
@@ -147,7 +147,7 @@ int run_report(const ReportRequest& request) {
   system::create_folder(out);
   const fs::path file = out / "judgement.json";
   system::write_output({.path = file, .if_there = request.if_there}, json);
-  std::vector<std::string> command{system::kPython, system::kIsolated, "-B", page_maker.string()};
+  std::vector<std::string> command{system::python(), system::isolated(), "-B", page_maker.string()};
   if (request.if_there == system::IfThere::Replace) command.emplace_back("--overwrite");
   command.push_back(file.string());
   return run_python(std::move(command));

@@ -43,7 +43,7 @@ bool GrowingFigure::is_due() const {
 std::string GrowingFigure::draw() {
   const Clock::time_point begin = Clock::now();
   const system::ChildEnd end = system::run_program(
-      system::kPython, {system::kPython, system::kIsolated, "-B", script_, "--growing", folder_},
+      system::python(), {system::python(), system::isolated(), "-B", script_, "--growing", folder_},
       [](const std::string&) {});
   last_ = Clock::now();
   cost_ = seconds(last_ - begin);

@@ -10,6 +10,7 @@
 
 #include "harness/plan/device_name.h"
 #include "kernels/base/error.h"
+#include "kernels/comm/mpi/mpi_library.h"
 #include "kernels/graph/collective.h"
 #include "strategies/shared_options.h"
 
@@ -157,7 +158,7 @@ std::string link_between(const Placement& placement) {
   if (placement.by_nccl) return "NCCL";
   const bool exchanges =
       placement.facts.sums_gradients || placement.facts.carries_shares || placement.sends_values;
-  return exchanges ? "Open MPI" : "nothing";
+  return exchanges ? std::string(to_string(comm::mpi_library().kind)) : "nothing";
 }
 
 std::set<int> exchange_peers(const Step& part) {

@@ -159,7 +159,7 @@ class Program(unittest.TestCase):
                            "echo unrecognized argument oversubscribe; exit 255\n")
         foreign.chmod(0o755)
         path = f"{folder}:{os.environ['PATH']}"
-        words = "mpirun in PATH is not Open MPI's: it says 'HYDRA build details:'"
+        words = "is not Open MPI's, which is the MPI library here: it says 'HYDRA build details:'"
         self.assertIn(words, regatta("doctor", PATH=path).stdout)
         done, _ = run_in(REGATTA, "run", *PARABOLA, *TWO_RANKS, PATH=path)
         self.assertEqual(done.returncode, 1)

@@ -82,8 +82,8 @@ void Race::measure_peak() {
 /// virtual time there are none.
 void Race::check_room() {
   if (!request_.cluster.empty()) return simulate::require_virtual(request_, placement_);
-  if (ranks::allocated_processes() == 0 && !system::slurm_job()) return;
   ranks::check_allocation(placement_.processes);
+  if (ranks::allocated_processes() == 0 && !system::slurm_job()) return;
   if (ranks::allocated_processes() == 0) return plan::require_room(request_, placement_);
   members_.emplace(request_.arguments);
 }

@@ -23,6 +23,7 @@ namespace {
 constexpr std::array kTold = {kCoordinatorVariable, kRunIdVariable, kTokenVariable};
 constexpr char kMpirunRank[] = "OMPI_COMM_WORLD_RANK";
 constexpr char kPmixRank[] = "PMIX_RANK";
+constexpr char kMpichRank[] = "PMI_RANK";
 constexpr std::chrono::seconds kFarewell{10};
 constexpr unsigned kJoinSeconds = 180;  // s; rank 0 first loads data and prepares to evaluate
 
@@ -52,7 +53,9 @@ int allocated_processes() {
 }
 
 std::optional<int> rank_in_allocation() {
-  return number_in(is_started_by_srun() ? kPmixRank : kMpirunRank);
+  if (is_started_by_srun()) return number_in(kPmixRank);
+  const auto rank = number_in(kMpirunRank);
+  return rank ? rank : number_in(kMpichRank);
 }
 
 Reach reach_of_ranks() {
@@ -68,6 +71,12 @@ bool is_member_of_allocation() {
 
 void check_allocation(int processes) {
   const int started = allocated_processes();
+  const bool by_mpich = started == 0 && std::getenv("MPI_LOCALRANKID") != nullptr;
+  if (by_mpich && number_in("PMI_SIZE").value_or(1) > 1) {
+    throw RunError(ErrorKind::Usage,
+                   "MPICH's mpirun has started this process; fix: start regatta without it, and "
+                   "regatta --processes calls mpirun");
+  }
   if (started > 0 && started != processes) {
     throw RunError(
         ErrorKind::Usage,
@@ -93,7 +102,7 @@ std::unique_ptr<comm::MpiSession> open_session(int processes) {
   throw RunError(
       ErrorKind::PeerLost,
       fmt::format("MPI knows {} of this run's {} processes; fix: start them by the mpirun "
-                  "of the Open MPI that regatta is linked to, or by srun --mpi=pmix",
+                  "of the library that `regatta doctor` shows, or by srun --mpi=pmix",
                   known, processes));
 }
 

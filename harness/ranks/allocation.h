@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/ranks/open_mpi.h"
+#include "harness/ranks/mpirun.h"
 #include "kernels/comm/mpi/mpi_session.h"
 
 namespace regatta::ranks {

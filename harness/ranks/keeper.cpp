@@ -84,7 +84,7 @@ Received receive() {
 
 void end_run(const Received& received, const std::string& mark) {
   if (received.mpirun && !received.mpirun->ends_within(std::chrono::milliseconds(0))) {
-    const std::vector<ProcessHandle> ranks = handles_of(children_of(received.mpirun_id));
+    const std::vector<ProcessHandle> ranks = handles_of(children_of_mpirun(received.mpirun_id));
     received.mpirun->send(SIGTERM);
     received.mpirun->send(SIGCONT);
     if (!received.mpirun->ends_within(kKindness)) received.mpirun->send(SIGKILL);

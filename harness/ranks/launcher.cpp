@@ -85,7 +85,7 @@ std::vector<std::string> command_of(const LaunchOptions& options) {
     command.insert(command.end(), options.arguments.begin(), options.arguments.end());
     return command;
   }
-  std::vector<std::string> command = mpirun_command(options);
+  std::vector<std::string> command = mpirun_command(options, comm::mpi_library().kind);
   command.push_back(self);
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   return command;
@@ -134,7 +134,7 @@ class Launcher::Impl {
   /// Ends the ranks, and kills those that mpirun leaves: version 5 forgets a stopped one (SIGSTOP).
   void end(std::chrono::milliseconds patience) {
     std::vector<ProcessHandle> ranks;
-    if (start_ == Start::All && pid_ != 0) ranks = handles_of(children_of(pid_));
+    if (start_ == Start::All && pid_ != 0) ranks = handles_of(children_of_mpirun(pid_));
     const std::vector<Presence> who = presence();
     const bool waits_in_vain = std::find(who.begin(), who.end(), Presence::Stopped) != who.end();
     end_started(waits_in_vain ? std::chrono::milliseconds(0) : patience);
@@ -147,7 +147,7 @@ class Launcher::Impl {
     if (await_end(patience)) return;
     terminate(pid_);
     if (await_end(kKindness)) return;
-    kill_all(handles_of(children_of(pid_)));
+    kill_all(handles_of(children_of_mpirun(pid_)));
     if (await_end(kKindness)) return;
     kill(pid_, SIGKILL);
     await_end(kKindness);
@@ -188,9 +188,10 @@ class Launcher::Impl {
 
   void start(const LaunchOptions& options) {
     if (options.start == Start::All) {
-      const std::string foreign = why_not_open_mpi(mpirun_version());
+      comm::require_mpi();
+      const std::string foreign = why_not_mpirun(mpirun_version(), comm::mpi_library().kind);
       if (!foreign.empty()) {
-        throw RunError(ErrorKind::Unsupported, foreign + "; fix: " + kPreferOpenMpi);
+        throw RunError(ErrorKind::Unsupported, foreign + "; fix: " + comm::kPreferMpi);
       }
     }
     std::vector<std::string> command = command_of(options);
@@ -225,7 +226,7 @@ class Launcher::Impl {
     if (error != 0) {
       pid_ = 0;
       throw RunError(ErrorKind::Unsupported, std::string("cannot start mpirun: ") +
-                                                 std::strerror(error) + "; fix: " + kGetOpenMpi);
+                                                 std::strerror(error) + "; fix: " + comm::kGetMpi);
     }
     if (keeper_) keeper_->end(pid_);
     running_mpirun = pid_;

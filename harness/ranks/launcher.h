@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starts the ranks of a run by Open MPI's mpirun. A rank is this program with the same arguments.
+// Starts the ranks of a run by mpirun. A rank is this program with the same arguments.
 // The output of rank k goes to FOLDER/rank<k>.log, that of mpirun itself to FOLDER/mpirun.log; a
 // file is created when its first line arrives. Temporary folders and shared memory of mpirun and
 // the ranks are removed after the run, whichever process is killed (keeper.h). In an existing
@@ -20,7 +20,7 @@
 
 #include "harness/ranks/keeper.h"
 #include "harness/ranks/local_processes.h"
-#include "harness/ranks/open_mpi.h"
+#include "harness/ranks/mpirun.h"
 
 namespace regatta::ranks {
 

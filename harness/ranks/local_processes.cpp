@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/ranks/mpirun.h"
+
 namespace regatta::ranks {
 namespace {
 
@@ -39,10 +41,10 @@ struct Child {
 /// Reads a child's environment: it is empty once the child has ended, and mpirun's own until exec.
 Child child_of_mpirun(pid_t process) {
   std::ifstream file(proc(process, "environ"));
-  const std::string name = "OMPI_COMM_WORLD_RANK=";
   Child child;
   for (std::string entry; std::getline(file, entry, '\0'); child.lives = true) {
-    if (entry.starts_with(name)) child.rank = std::atoi(entry.c_str() + name.size());
+    const auto rank = rank_in_variable(entry);
+    if (rank && (!child.rank || entry.starts_with("OMPI_"))) child.rank = rank;
   }
   return child;
 }
@@ -75,6 +77,15 @@ std::vector<pid_t> children_of(pid_t process) {
   std::vector<pid_t> children;
   for (pid_t child = 0; file >> child;) children.push_back(child);
   return children;
+}
+
+std::vector<pid_t> children_of_mpirun(pid_t mpirun) {
+  std::vector<pid_t> children = children_of(mpirun);
+  if (children.size() != 1) return children;
+  std::ifstream file(proc(children[0], "comm"));
+  std::string name;
+  std::getline(file, name);
+  return name == "hydra_pmi_proxy" ? children_of(children[0]) : children;
 }
 
 std::vector<ProcessHandle> handles_of(const std::vector<pid_t>& processes) {
@@ -110,7 +121,7 @@ std::vector<Presence> presence_of_ranks(pid_t mpirun, int ranks) {
   if (is_stopped(mpirun)) return std::vector<Presence>(count, Presence::Stopped);
   std::vector<Presence> presence(count, Presence::Missing);
   bool may_come = true;  // until a rank is found
-  for (const pid_t process : children_of(mpirun)) {
+  for (const pid_t process : children_of_mpirun(mpirun)) {
     const Child child = child_of_mpirun(process);
     if (child.rank && *child.rank >= 0 && *child.rank < ranks) {
       presence[static_cast<std::size_t>(*child.rank)] =

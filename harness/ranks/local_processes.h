@@ -43,6 +43,8 @@ void kill_all(const std::vector<ProcessHandle>& processes);
 
 /// The children of a process; empty if it has none or has ended.
 std::vector<pid_t> children_of(pid_t process);
+/// The processes that mpirun has started here; MPICH's mpirun starts them by a child of its own.
+std::vector<pid_t> children_of_mpirun(pid_t mpirun);
 std::vector<ProcessHandle> handles_of(const std::vector<pid_t>& processes);
 
 /// The processes that were started with `entry`, such as `NAME=VALUE`, in their environment, and

@@ -12,7 +12,7 @@
 #include "harness/ranks/allocation.h"
 #include "harness/ranks/control_client.h"
 #include "harness/ranks/local_address.h"
-#include "harness/ranks/open_mpi.h"
+#include "harness/ranks/mpirun.h"
 #include "harness/ranks/rank_commands.h"
 #include "harness/ranks/rank_work.h"
 #include "harness/system/process.h"

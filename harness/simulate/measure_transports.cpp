@@ -14,7 +14,7 @@
 
 #include "harness/ranks/launcher.h"
 #include "harness/ranks/local_address.h"
-#include "harness/ranks/open_mpi.h"
+#include "harness/ranks/mpirun.h"
 #include "harness/simulate/transport_sweeps.h"
 #include "kernels/base/error.h"
 #include "kernels/comm/grpc/unix_sockets.h"

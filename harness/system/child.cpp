@@ -140,6 +140,13 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return all;
 }
 
+std::string python() {
+  const char* of_wheel = std::getenv("REGATTA_PYTHON");
+  return of_wheel == nullptr ? "/usr/bin/python3" : of_wheel;
+}
+
+std::string isolated() { return std::getenv("REGATTA_PYTHON") == nullptr ? "-Es" : "-E"; }
+
 bool is_in_path(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);

@@ -32,11 +32,12 @@ class Interrupts {
   std::array<struct sigaction, 2> former_{};
 };
 
-/// The interpreter for the scripts of plots/.
-inline constexpr char kPython[] = "/usr/bin/python3";
-/// Flags for kPython: ignore Python's environment variables (PYTHONPATH, PYTHONHOME, ...) and the
-/// user's own packages.
-inline constexpr char kIsolated[] = "-Es";
+/// Returns the interpreter for the scripts of plots/: /usr/bin/python3, or that of the wheel whose
+/// command has started this program (REGATTA_PYTHON, set by ci/regatta_bench).
+std::string python();
+/// Returns its flags: ignore Python's environment variables (PYTHONPATH, PYTHONHOME, ...) and,
+/// unless a wheel may be among them, the user's own packages.
+std::string isolated();
 
 /// The prefix of lines on stderr that are not errors.
 inline constexpr std::string_view kWarning = "regatta: warning: ";

@@ -105,10 +105,16 @@ std::optional<std::string> nvidia_driver() {
   return version;
 }
 
-/// Returns `Open MPI v4.1.4`, without the package and the dates that follow.
-std::string open_mpi_version() {
+/// Returns `Open MPI v4.1.4` or `MPICH 4.0.2`, without the package and the dates that follow.
+std::optional<std::string> mpi_version() {
   const std::string version = comm::MpiSession::library_version();
-  return version.substr(0, version.find(','));
+  std::istringstream words(version.substr(0, version.find_first_of(",\n")));
+  std::string text;
+  for (std::string word; words >> word;) {
+    if (word != "Version:") text += (text.empty() ? "" : " ") + word;
+  }
+  if (text.empty()) return std::nullopt;
+  return text;
 }
 
 }  // namespace
@@ -185,7 +191,7 @@ MachineFacts machine_facts() {
 SoftwareFacts software_facts() {
   return {.compiler = build_facts::kCompiler,
           .onednn = build_facts::kOnednn,
-          .open_mpi = open_mpi_version(),
+          .open_mpi = mpi_version(),
           .grpc = grpc::Version(),
           .cuda = *build_facts::kCuda == 0 ? std::nullopt
                                            : std::optional<std::string>(build_facts::kCuda),
@@ -199,7 +205,7 @@ std::string version_line(const SoftwareFacts& facts) {
   return fmt::format("regatta {}, commit {}{}; {}; oneDNN {}, {}, gRPC {}, CUDA {}",
                      build_facts::kVersion, facts.git_commit,
                      facts.dirty ? " with uncommitted changes" : "", facts.compiler, facts.onednn,
-                     facts.open_mpi.value_or("no Open MPI"), facts.grpc.value_or("none"),
+                     facts.open_mpi.value_or("no MPI"), facts.grpc.value_or("none"),
                      facts.cuda.value_or("none"));
 }
 

@@ -32,7 +32,7 @@ struct MachineFacts {
 struct SoftwareFacts {
   std::string compiler;  ///< with build type and target instruction set
   std::string onednn;
-  std::optional<std::string> open_mpi;  ///< this and the libraries below: empty if not in the build
+  std::optional<std::string> open_mpi;  ///< or MPICH; this and the libraries below: empty if absent
   std::optional<std::string> grpc;
   std::optional<std::string> cuda;
   std::optional<std::string> cudnn;

@@ -34,7 +34,7 @@ void for_each_field(T& part, Field&& field) {
   field("compiler", part.compiler,
         About{.text = "Name, version, build type and target instruction set."});
   field("onednn", part.onednn, About{.text = "Version of oneDNN."});
-  field("open_mpi", part.open_mpi, About{.text = "Version of Open MPI."});
+  field("open_mpi", part.open_mpi, About{.text = "Version of the MPI library."});
   field("grpc", part.grpc, About{.text = "Version of gRPC."});
   field("cuda", part.cuda, About{.text = "Version of CUDA."});
   field("cudnn", part.cudnn, About{.text = "Version of cuDNN."});

@@ -15,21 +15,21 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kRoundsAtOnce = 4096;
 
 /// Replaces each element by the least value that any rank has there.
-void reduce_to_least(MPI_Comm all, std::span<std::int64_t> values) {
-  mpi_call(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T,
-                         MPI_MIN, all),
-           "MPI_Allreduce");
+void reduce_to_least(MpiComm all, std::span<std::int64_t> values) {
+  mpi_call(
+      mpi().allreduce(values.data(), static_cast<int>(values.size()), MpiReduction::LeastI64, all),
+      "MPI_Allreduce");
 }
 
 /// Error bound of a span between an arrival at this rank and one at another: the other may be the
 /// rank with the least accurate clock.
-std::int64_t uncertainty(MPI_Comm all, std::int64_t own_error_ns) {
+std::int64_t uncertainty(MpiComm all, std::int64_t own_error_ns) {
   int rank = 0;
   int ranks = 1;
-  mpi_call(MPI_Comm_rank(all, &rank), "MPI_Comm_rank");
-  mpi_call(MPI_Comm_size(all, &ranks), "MPI_Comm_size");
+  mpi_call(mpi().comm_rank(all, rank), "MPI_Comm_rank");
+  mpi_call(mpi().comm_size(all, ranks), "MPI_Comm_size");
   std::vector<std::int64_t> errors(static_cast<std::size_t>(ranks));
-  mpi_call(MPI_Allgather(&own_error_ns, 1, MPI_INT64_T, errors.data(), 1, MPI_INT64_T, all),
+  mpi_call(mpi().allgather(&own_error_ns, sizeof(own_error_ns), errors.data(), all),
            "MPI_Allgather");
   errors.erase(errors.begin() + rank);
   return errors.empty() ? 0 : own_error_ns + *std::max_element(errors.begin(), errors.end());
@@ -44,7 +44,7 @@ ArrivalLog& MpiArrivals::log(std::int64_t group, std::int64_t members, ExchangeT
 }
 
 /// Whether all ranks have the same collectives, by a hash of their numbers and members.
-bool MpiArrivals::ranks_agree(MPI_Comm all) const {
+bool MpiArrivals::ranks_agree(MpiComm all) const {
   std::int64_t hash = 1;
   for (const auto& [number, group] : groups_) {
     hash = (hash * 1'000'003 + number * 1009 + group.members) % 1'000'000'007;
@@ -54,12 +54,12 @@ bool MpiArrivals::ranks_agree(MPI_Comm all) const {
   return bounds[0] == -bounds[1];
 }
 
-ClockComparison MpiArrivals::compare_now(MPI_Comm all) const {
+ClockComparison MpiArrivals::compare_now(MpiComm all) const {
   const ClockComparison found = compare_with_rank_0(all, clock_);
   return on_first_host_ ? of_one_host(found) : found;
 }
 
-void MpiArrivals::connect(MPI_Comm all, const MpiSession& session) {
+void MpiArrivals::connect(MpiComm all, const MpiSession& session) {
   on_first_host_ = session.hosts()[static_cast<std::size_t>(session.rank())] == session.hosts()[0];
   comparable_ = ranks_agree(all) && !groups_.empty();
   if (!comparable_) return;
@@ -71,14 +71,14 @@ void MpiArrivals::connect(MPI_Comm all, const MpiSession& session) {
   first_ = last_ = compare_now(all);
 }
 
-void MpiArrivals::settle(MPI_Comm all) {
+void MpiArrivals::settle(MpiComm all) {
   if (!comparable_) return;
   const ClockMap map = compare(all);
   for (auto& [number, group] : groups_) settle(all, map, group);
 }
 
 /// Compares the clocks now; returns the map for the time since the last comparison.
-ClockMap MpiArrivals::compare(MPI_Comm all) {
+ClockMap MpiArrivals::compare(MpiComm all) {
   const ClockComparison now = compare_now(all);
   const ClockMap map(last_, now);
   last_ = now;
@@ -90,7 +90,7 @@ ClockMap MpiArrivals::compare(MPI_Comm all) {
 }
 
 /// Adds lateness for rounds that all have logged: logs are shorter on ranks with several members.
-void MpiArrivals::settle(MPI_Comm all, const ClockMap& map, Group& group) const {
+void MpiArrivals::settle(MpiComm all, const ClockMap& map, Group& group) const {
   std::int64_t noted = kNever;
   for (const ArrivalLog& log : group.logs) noted = std::min(noted, std::ssize(log.stamps()));
   reduce_to_least(all, {&noted, 1});

@@ -41,10 +41,10 @@ class MpiArrivals {
 
   /// Allocates the logs and makes the first comparison of clocks. Called once, by all ranks
   /// together, before the first step. Throws: RunError(PeerLost).
-  void connect(MPI_Comm all, const MpiSession& session);
+  void connect(MpiComm all, const MpiSession& session);
   /// Computes lateness from the logs and clears them. Called by all ranks together, between two
   /// steps of all loops. Throws: RunError(PeerLost).
-  void settle(MPI_Comm all);
+  void settle(MpiComm all);
 
   /// Returns the bound on the error of each lateness, in either direction; 0 before the first
   /// settle(). Units: nanoseconds.
@@ -57,10 +57,10 @@ class MpiArrivals {
     std::int64_t members = 0;
     std::deque<ArrivalLog> logs;
   };
-  bool ranks_agree(MPI_Comm all) const;
-  ClockComparison compare_now(MPI_Comm all) const;
-  ClockMap compare(MPI_Comm all);
-  void settle(MPI_Comm all, const ClockMap& map, Group& group) const;
+  bool ranks_agree(MpiComm all) const;
+  ClockComparison compare_now(MpiComm all) const;
+  ClockMap compare(MpiComm all);
+  void settle(MpiComm all, const ClockMap& map, Group& group) const;
 
   ProcessClock clock_;
   std::size_t arrivals_;

@@ -32,8 +32,7 @@ ProcessClock wrong_clock() {
 
 /// The earliest of all ranks' times by the shared clock.
 std::int64_t first_of(std::int64_t steady_ns) {
-  mpi_call(MPI_Allreduce(MPI_IN_PLACE, &steady_ns, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD),
-           "MPI_Allreduce");
+  mpi_call(mpi().allreduce(&steady_ns, 1, MpiReduction::LeastI64, mpi().world()), "MPI_Allreduce");
   return steady_ns;
 }
 
@@ -43,7 +42,7 @@ TEST(MpiArrivals, TellHowLateARankCameWhateverItsClockShows) {
   MpiArrivals arrivals(wrong_clock());
   ExchangeTimes times;
   ArrivalLog& log = arrivals.log(3, session->size(), times);
-  arrivals.connect(MPI_COMM_WORLD, *session);
+  arrivals.connect(mpi().world(), *session);
   std::int64_t told_ns = 0;
   for (int round = 0; round < 8; ++round) {
     if (round % session->size() == session->rank()) sleep_ms(20);
@@ -51,7 +50,7 @@ TEST(MpiArrivals, TellHowLateARankCameWhateverItsClockShows) {
     log.arrive(arrivals.clock().at(came_ns));
     const std::int64_t late_ns = came_ns - first_of(came_ns);
     sleep_ms(5);  // enough for the clocks to drift apart
-    arrivals.settle(MPI_COMM_WORLD);
+    arrivals.settle(mpi().world());
     EXPECT_LE(std::abs(times.late.sum() - told_ns - late_ns),
               arrivals.uncertainty_ns() + kRoundingNs);
     told_ns = times.late.sum();
@@ -67,14 +66,14 @@ TEST(MpiArrivals, TellOfManyRoundsAtOnceAndOfSeveralMembersOfARank) {
   ExchangeTimes times, later_times;
   ArrivalLog& log = arrivals.log(3, 2 * session->size(), times);
   ArrivalLog& later = arrivals.log(3, 2 * session->size(), later_times);
-  arrivals.connect(MPI_COMM_WORLD, *session);
+  arrivals.connect(mpi().world(), *session);
   std::vector<std::int64_t> came_ns;
   for (int round = 0; round < kRounds; ++round) {
     came_ns.push_back(now_ns());
     log.arrive(arrivals.clock().at(came_ns.back()));
     later.arrive(arrivals.clock().at(came_ns.back() + 1'000));
   }
-  arrivals.settle(MPI_COMM_WORLD);
+  arrivals.settle(mpi().world());
   std::int64_t late_ns = 0;
   for (std::int64_t ns : came_ns) late_ns += ns - first_of(ns);
   const std::int64_t bound_ns = kRounds * (arrivals.uncertainty_ns() + kRoundingNs);
@@ -90,9 +89,9 @@ TEST(MpiArrivals, TellWhatTheClockShowsBesideThatOfRank0) {
   arrivals.log(3, session->size(), times);
   EXPECT_FALSE(arrivals.facts().has_value());
   const std::int64_t begin_ns = now_ns();
-  arrivals.connect(MPI_COMM_WORLD, *session);
+  arrivals.connect(mpi().world(), *session);
   sleep_ms(50);
-  arrivals.settle(MPI_COMM_WORLD);
+  arrivals.settle(mpi().world());
   const auto passed_ns = static_cast<double>(now_ns() - begin_ns);
   ASSERT_TRUE(arrivals.facts().has_value());
   const ClockFacts facts = *arrivals.facts();
@@ -113,8 +112,8 @@ TEST(MpiArrivals, FindThatRanksOfOneHostShareAClock) {
   MpiArrivals arrivals(ProcessClock{});
   ExchangeTimes times;
   arrivals.log(3, session->size(), times);
-  arrivals.connect(MPI_COMM_WORLD, *session);
-  arrivals.settle(MPI_COMM_WORLD);
+  arrivals.connect(mpi().world(), *session);
+  arrivals.settle(mpi().world());
   EXPECT_EQ(arrivals.facts(), ClockFacts{});
   EXPECT_EQ(arrivals.uncertainty_ns(), 0);
 }
@@ -124,12 +123,12 @@ TEST(MpiArrivals, LeaveOutWhatFindsNoRoomAndGoOnAfterTheyWereSettled) {
   ExchangeTimes times;
   ArrivalLog& log = arrivals.log(3, session->size(), times);
   arrivals.log(4, session->size(), times);
-  arrivals.connect(MPI_COMM_WORLD, *session);
+  arrivals.connect(mpi().world(), *session);
   for (int round = 0; round < 5; ++round) log.arrive(arrivals.clock().now());
-  arrivals.settle(MPI_COMM_WORLD);
+  arrivals.settle(mpi().world());
   EXPECT_EQ(times.late.count(), 3);
   log.arrive(arrivals.clock().now());
-  arrivals.settle(MPI_COMM_WORLD);
+  arrivals.settle(mpi().world());
   EXPECT_EQ(times.late.count(), 4);
 }
 
@@ -138,9 +137,9 @@ TEST(MpiArrivals, SayNothingWhereRanksHaveOtherCollectives) {
   MpiArrivals arrivals(ProcessClock{});
   ExchangeTimes times;
   ArrivalLog& log = arrivals.log(session->rank(), session->size(), times);
-  arrivals.connect(MPI_COMM_WORLD, *session);
+  arrivals.connect(mpi().world(), *session);
   log.arrive(now_ns());
-  arrivals.settle(MPI_COMM_WORLD);
+  arrivals.settle(mpi().world());
   EXPECT_EQ(times.late.count(), 0);
   EXPECT_FALSE(arrivals.facts().has_value());
 }

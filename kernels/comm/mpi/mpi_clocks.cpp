@@ -24,27 +24,27 @@ constexpr std::chrono::microseconds kLongestSleep{2000};
 
 enum Word : std::int64_t { kBegin, kAgain, kLast, kAllDone };
 
-void send(MPI_Comm all, int to, std::int64_t word) {
-  mpi_call(MPI_Send(&word, 1, MPI_INT64_T, to, kTag, all), "MPI_Send");
+void send(MpiComm all, int to, std::int64_t word) {
+  mpi_call(mpi().send(&word, sizeof(word), to, kTag, all), "MPI_Send");
 }
 
-std::int64_t receive(MPI_Comm all, int from) {
+std::int64_t receive(MpiComm all, int from) {
   std::int64_t word = 0;
-  mpi_call(MPI_Recv(&word, 1, MPI_INT64_T, from, kTag, all, MPI_STATUS_IGNORE), "MPI_Recv");
+  mpi_call(mpi().recv(&word, sizeof(word), from, kTag, all), "MPI_Recv");
   return word;
 }
 
-std::int64_t receive_asleep(MPI_Comm all, int from) {
-  int came = 0;
+std::int64_t receive_asleep(MpiComm all, int from) {
+  bool came = false;
   for (auto sleep = kShortestSleep;; sleep = std::min(2 * sleep, kLongestSleep)) {
-    mpi_call(MPI_Iprobe(from, kTag, all, &came, MPI_STATUS_IGNORE), "MPI_Iprobe");
-    if (came != 0) return receive(all, from);
+    mpi_call(mpi().iprobe(from, kTag, all, came), "MPI_Iprobe");
+    if (came) return receive(all, from);
     std::this_thread::sleep_for(sleep);
   }
 }
 
 /// Answers each request of `rank` with the time, until its last one.
-void answer(MPI_Comm all, int rank, const ProcessClock& clock) {
+void answer(MpiComm all, int rank, const ProcessClock& clock) {
   send(all, rank, kBegin);
   for (bool last = false; !last;) {
     last = receive(all, rank) == kLast;
@@ -52,7 +52,7 @@ void answer(MPI_Comm all, int rank, const ProcessClock& clock) {
   }
 }
 
-std::vector<RoundTrip> ask(MPI_Comm all, const ProcessClock& clock) {
+std::vector<RoundTrip> ask(MpiComm all, const ProcessClock& clock) {
   std::vector<RoundTrip> trips;
   trips.reserve(kMostTrips);
   receive_asleep(all, 0);
@@ -72,11 +72,11 @@ std::vector<RoundTrip> ask(MPI_Comm all, const ProcessClock& clock) {
 
 }  // namespace
 
-ClockComparison compare_with_rank_0(MPI_Comm all, const ProcessClock& clock) {
+ClockComparison compare_with_rank_0(MpiComm all, const ProcessClock& clock) {
   int rank = 0;
   int ranks = 1;
-  mpi_call(MPI_Comm_rank(all, &rank), "MPI_Comm_rank");
-  mpi_call(MPI_Comm_size(all, &ranks), "MPI_Comm_size");
+  mpi_call(mpi().comm_rank(all, rank), "MPI_Comm_rank");
+  mpi_call(mpi().comm_size(all, ranks), "MPI_Comm_size");
   if (rank != 0) return compare_clocks(ask(all, clock));
   for (int other = 1; other < ranks; ++other) answer(all, other, clock);
   for (int other = 1; other < ranks; ++other) send(all, other, kAllDone);

@@ -14,6 +14,6 @@ namespace regatta::comm {
 
 /// Compares `clock`, which is this rank's, with rank 0's clock; at rank 0, offset and error are 0.
 /// Called by all ranks together, while no lane runs. Throws: RunError(PeerLost).
-ClockComparison compare_with_rank_0(MPI_Comm all, const ProcessClock& clock);
+ClockComparison compare_with_rank_0(MpiComm all, const ProcessClock& clock);
 
 }  // namespace regatta::comm

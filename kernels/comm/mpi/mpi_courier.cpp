@@ -7,16 +7,16 @@
 namespace regatta::comm {
 
 Outgoing::~Outgoing() {
-  for (MPI_Request& request : requests_) {
-    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  for (MpiRequest& request : requests_) {
+    if (request != MpiRequest{}) mpi().request_free(request);
   }
 }
 
 bool Outgoing::look() {
   for (; next_ < requests_.size(); ++next_) {
-    int done = 0;
-    mpi_call(MPI_Test(&requests_[next_], &done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (done == 0) return false;
+    bool done = false;
+    mpi_call(mpi().test(requests_[next_], done), "MPI_Test");
+    if (!done) return false;
   }
   next_ = 0;
   leave();

@@ -20,13 +20,13 @@ namespace regatta::comm {
 class Outgoing {
  public:
   /// `chunks` is the number of the message's chunks, each of which has a request.
-  explicit Outgoing(std::size_t chunks) : requests_(chunks, MPI_REQUEST_NULL) {}
+  explicit Outgoing(std::size_t chunks) : requests_(chunks) {}
   /// Frees the requests of a failed run.
   ~Outgoing();
   Outgoing(const Outgoing&) = delete;
   Outgoing& operator=(const Outgoing&) = delete;
 
-  std::vector<MPI_Request>& requests() { return requests_; }
+  std::vector<MpiRequest>& requests() { return requests_; }
   /// Counts one more start of the message; begun() returns the number of starts. Threads: called
   /// only by the sending lane.
   void begin() { ++begun_; }
@@ -50,7 +50,7 @@ class Outgoing {
  private:
   void leave();
 
-  std::vector<MPI_Request> requests_;
+  std::vector<MpiRequest> requests_;
   std::size_t next_ = 0;  ///< the first chunk that has not left
   std::uint64_t begun_ = 0;
   Counter left_;

@@ -98,21 +98,14 @@ MemberTraffic MpiGroup::traffic_of_roots(std::int64_t member, const TensorType& 
                         own - dealt.begin());
 }
 
-void MpiGroup::connect(MPI_Comm all) {
+void MpiGroup::connect(MpiComm all) {
   if (!by_library()) return;
   std::vector<int> ranks;
   for (const Part& part : parts(part_of_, request_.group)) {
     ranks.push_back(static_cast<int>(request_.processes[static_cast<std::size_t>(part.root)]));
   }
-  MPI_Group everybody = MPI_GROUP_NULL;
-  MPI_Group members = MPI_GROUP_NULL;
-  mpi_call(MPI_Comm_group(all, &everybody), "MPI_Comm_group");
-  mpi_call(MPI_Group_incl(everybody, static_cast<int>(ranks.size()), ranks.data(), &members),
-           "MPI_Group_incl");
-  mpi_call(MPI_Comm_create_group(all, members, static_cast<int>(request_.group), &communicator_),
+  mpi_call(mpi().comm_create_group(all, ranks, static_cast<int>(request_.group), communicator_),
            "MPI_Comm_create_group");
-  MPI_Group_free(&members);
-  MPI_Group_free(&everybody);
 }
 
 }  // namespace regatta::comm

@@ -54,8 +54,8 @@ class MpiGroup {
 
   /// Creates the communicator of the roots if by_library(). Called by the processes of all members
   /// together.
-  void connect(MPI_Comm all);
-  const MPI_Comm& communicator() const { return communicator_; }
+  void connect(MpiComm all);
+  const MpiComm& communicator() const { return communicator_; }
 
  private:
   Request request_;
@@ -63,7 +63,7 @@ class MpiGroup {
   bool between_hosts_ = false;
   std::vector<std::int64_t> part_of_;  ///< by member; members of one part reduce before they send
   std::map<std::pair<std::int64_t, std::int64_t>, LocalChannel> channels_;  ///< keyed by (from, to)
-  MPI_Comm communicator_ = MPI_COMM_NULL;
+  MpiComm communicator_{};
 };
 
 }  // namespace regatta::comm

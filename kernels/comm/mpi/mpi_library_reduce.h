@@ -20,7 +20,7 @@ namespace regatta::comm {
 class MpiLibraryReduce {
  public:
   struct Request {
-    const MPI_Comm& communicator;  ///< created before the first run
+    const MpiComm& communicator;  ///< created before the first run
     void* buffer = nullptr;
     std::int64_t elements = 0;
     ElementType element = ElementType::F32;  ///< or bf16

@@ -37,7 +37,7 @@ std::vector<Chunk> chunks_of(std::span<const Tensor> tensors, std::int64_t chunk
 struct Line {
   int peer = 0;
   int tag = 0;
-  MPI_Comm communicator = MPI_COMM_NULL;
+  MpiComm communicator{};
   Patience patience;
   std::string what;  ///< `message 7 (conv2)`
 
@@ -73,8 +73,8 @@ class SendKernel final : public Kernel {
     }
     outgoing_->begin();
     for (std::size_t i = 0; i < chunks_.size(); ++i) {
-      mpi_call(MPI_Isend(chunks_[i].data, chunks_[i].bytes, MPI_BYTE, line_.peer, line_.tag,
-                         line_.communicator, &outgoing_->requests()[i]),
+      mpi_call(mpi().isend(chunks_[i].data, chunks_[i].bytes, line_.peer, line_.tag,
+                           line_.communicator, outgoing_->requests()[i]),
                "MPI_Isend");
     }
     if (!outgoing_->look()) courier_.take(*outgoing_);
@@ -121,7 +121,7 @@ class ReceiveKernel final : public Kernel {
       : line_(std::move(line)),
         staging_(request.queue, request.outputs),
         chunks_(chunks_of(staging_.tensors(), chunk_bytes)),
-        requests_(chunks_.size(), MPI_REQUEST_NULL),
+        requests_(chunks_.size()),
         traffic_(traffic) {
     if (request.inputs.empty()) return;
     check(request.queue == nullptr, "what is added onto sums is received by the host");
@@ -133,10 +133,10 @@ class ReceiveKernel final : public Kernel {
 
   /// Cancels the requests of a failed run.
   ~ReceiveKernel() override {
-    for (MPI_Request& request : requests_) {
-      if (request == MPI_REQUEST_NULL) continue;
-      MPI_Cancel(&request);
-      MPI_Request_free(&request);
+    for (MpiRequest& request : requests_) {
+      if (request == MpiRequest{}) continue;
+      mpi().cancel(request);
+      mpi().request_free(request);
     }
   }
 
@@ -149,8 +149,8 @@ class ReceiveKernel final : public Kernel {
     }
     context.counters->peer_waits.end(ticks());
     for (std::size_t i = 1; i < chunks_.size(); ++i) {
-      mpi_call(MPI_Irecv(landing(i), chunks_[i].bytes, MPI_BYTE, line_.peer, line_.tag,
-                         line_.communicator, &requests_[i]),
+      mpi_call(mpi().irecv(landing(i), chunks_[i].bytes, line_.peer, line_.tag, line_.communicator,
+                           requests_[i]),
                "MPI_Irecv");
     }
     std::int64_t landed = 0;
@@ -170,23 +170,21 @@ class ReceiveKernel final : public Kernel {
  private:
   /// Starts to receive the first chunk if the peer has sent it.
   bool begins() {
-    int come = 0;
-    MPI_Message message = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    mpi_call(MPI_Improbe(line_.peer, line_.tag, line_.communicator, &come, &message, &status),
-             "MPI_Improbe");
-    if (come == 0) return false;
+    bool came = false;
+    MpiMessage message{};
     int bytes = 0;
-    mpi_call(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+    mpi_call(mpi().improbe(line_.peer, line_.tag, line_.communicator, came, message, bytes),
+             "MPI_Improbe");
+    if (!came) return false;
     check(bytes == chunks_[0].bytes, "both ends of a message agree on its size");
-    mpi_call(MPI_Imrecv(landing(0), bytes, MPI_BYTE, &message, requests_.data()), "MPI_Imrecv");
+    mpi_call(mpi().imrecv(landing(0), bytes, message, requests_[0]), "MPI_Imrecv");
     return true;
   }
 
   bool has_come(std::size_t chunk) {
-    int done = 0;
-    mpi_call(MPI_Test(&requests_[chunk], &done, MPI_STATUS_IGNORE), "MPI_Test");
-    return done != 0;
+    bool done = false;
+    mpi_call(mpi().test(requests_[chunk], done), "MPI_Test");
+    return done;
   }
 
   /// The address that MPI writes a chunk to: its place in the tensors, or in `added_`.
@@ -213,7 +211,7 @@ class ReceiveKernel final : public Kernel {
   Line line_;
   Staging staging_;
   std::vector<Chunk> chunks_;
-  std::vector<MPI_Request> requests_;
+  std::vector<MpiRequest> requests_;
   std::vector<float> added_;  ///< received values to be added; empty if chunks land in place
   MemberTraffic& traffic_;
 };
@@ -222,12 +220,11 @@ class ReceiveKernel final : public Kernel {
 
 MpiMessages::MpiMessages(MpiSession& session, const MpiMessageOptions& options, Accounts& accounts)
     : session_(session), options_(options), accounts_(accounts) {
-  mpi_call(MPI_Comm_dup(MPI_COMM_WORLD, &communicator_), "MPI_Comm_dup");
-  void* highest = nullptr;
-  int found = 0;
-  mpi_call(MPI_Comm_get_attr(communicator_, MPI_TAG_UB, &highest, &found), "MPI_Comm_get_attr");
-  check(found != 0, "MPI knows its highest tag");
-  highest_tag_ = *static_cast<int*>(highest);
+  mpi_call(mpi().comm_dup(mpi().world(), communicator_), "MPI_Comm_dup");
+  int highest = 0;
+  mpi_call(mpi().highest_tag(communicator_, highest), "MPI_Comm_get_attr");
+  check(highest > 0, "MPI knows its highest tag");
+  highest_tag_ = highest;
 }
 
 std::int64_t MpiMessages::chunk_bytes(int peer) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels for send, sent and receive nodes between processes, over Open MPI. A message is sent
+// The kernels for send, sent and receive nodes between processes, over MPI. A message is sent
 // in chunks directly from and to the memory of its tensors. Messages have a communicator of their
 // own, and a message's number is its tag, so messages may arrive in any order. A send kernel only
 // starts the sends; the courier completes them, and a `sent` kernel waits until they are complete.
@@ -45,7 +45,7 @@ class MpiMessages {
   MpiSession& session_;
   MpiMessageOptions options_;
   Accounts& accounts_;
-  MPI_Comm communicator_ = MPI_COMM_NULL;
+  MpiComm communicator_{};
   std::int64_t highest_tag_ = 0;
   std::map<std::int64_t, std::unique_ptr<Outgoing>> outgoing_;  ///< keyed by message
   MpiCourier courier_;                                          // destroyed before them

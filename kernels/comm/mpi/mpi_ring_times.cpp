@@ -107,8 +107,8 @@ class Member {
 
   void run_library(int calls) {
     for (int call = 0; call < calls; ++call) {
-      mpi_call(MPI_Allreduce(MPI_IN_PLACE, buffer_.data(), static_cast<int>(buffer_.size()),
-                             MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD),
+      mpi_call(mpi().allreduce(buffer_.data(), static_cast<int>(buffer_.size()),
+                               MpiReduction::SumF32, mpi().world()),
                "MPI_Allreduce");
     }
   }

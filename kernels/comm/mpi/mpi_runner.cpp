@@ -15,10 +15,10 @@ namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-bool completed(MPI_Request& request) {
-  int done = 0;
-  mpi_call(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-  return done != 0;
+bool completed(MpiRequest& request) {
+  bool done = false;
+  mpi_call(mpi().test(request, done), "MPI_Test");
+  return done;
 }
 
 }  // namespace
@@ -64,9 +64,9 @@ class MpiRunner::Turn {
            receive(posted_).after_sends <= retired_) {
       Transfer& transfer = runner_.receives_[at(posted_)];
       if (remote(transfer)) {
-        mpi_call(MPI_Irecv(runner_.landing(posted_), mpi_bytes_of(receive(posted_).range), MPI_BYTE,
-                           transfer.link->process, transfer.link->receive_tag,
-                           runner_.options_.communicator, &transfer.request),
+        mpi_call(mpi().irecv(runner_.landing(posted_), mpi_bytes_of(receive(posted_).range),
+                             transfer.link->process, transfer.link->receive_tag,
+                             runner_.options_.communicator, transfer.request),
                  "MPI_Irecv");
         ++receives_under_way_;
       }
@@ -84,11 +84,10 @@ class MpiRunner::Turn {
         transfer.link->out->offered.advance_to(total(transfer));
       } else {
         if (sends_under_way_ == runner_.options_.sends_in_flight) break;
-        mpi_call(
-            MPI_Isend(runner_.options_.buffer + runner_.bytes_of(range.begin), mpi_bytes_of(range),
-                      MPI_BYTE, transfer.link->process, transfer.link->send_tag,
-                      runner_.options_.communicator, &transfer.request),
-            "MPI_Isend");
+        mpi_call(mpi().isend(runner_.options_.buffer + runner_.bytes_of(range.begin),
+                             mpi_bytes_of(range), transfer.link->process, transfer.link->send_tag,
+                             runner_.options_.communicator, transfer.request),
+                 "MPI_Isend");
         ++sends_under_way_;
       }
       observer_.traffic->sent += bytes_of(range);
@@ -211,12 +210,12 @@ MpiRunner::MpiRunner(MessageSchedule schedule, std::map<std::int64_t, MpiLink> l
 
 MpiRunner::~MpiRunner() {
   for (Transfer& transfer : receives_) {
-    if (transfer.request == MPI_REQUEST_NULL) continue;
-    MPI_Cancel(&transfer.request);
-    MPI_Request_free(&transfer.request);
+    if (transfer.request == MpiRequest{}) continue;
+    mpi().cancel(transfer.request);
+    mpi().request_free(transfer.request);
   }
   for (Transfer& transfer : sends_) {
-    if (transfer.request != MPI_REQUEST_NULL) MPI_Request_free(&transfer.request);
+    if (transfer.request != MpiRequest{}) mpi().request_free(transfer.request);
   }
 }
 

@@ -42,7 +42,7 @@ struct MpiLink {
 };
 
 struct MpiRunnerOptions {
-  MPI_Comm communicator = MPI_COMM_NULL;
+  MpiComm communicator{};
   std::byte* buffer = nullptr;
   ElementType element = ElementType::F32;  ///< or bf16
   int receives_in_flight = 1;
@@ -75,7 +75,7 @@ class MpiRunner {
     MpiLink* link = nullptr;
     std::uint64_t number = 0;   ///< index among the link's sends (or receives) in one run, from 1
     std::uint64_t per_run = 0;  ///< the link's sends (or receives) in one run
-    MPI_Request request = MPI_REQUEST_NULL;
+    MpiRequest request{};
   };
   class Turn;
 

@@ -14,7 +14,7 @@ namespace regatta::comm {
 class MpiSession {
  public:
   /// Initialises MPI so that any thread may call it. Called from the main thread.
-  /// Throws: RunError(Unsupported) if this MPI cannot be called by several threads.
+  /// Throws: RunError(Unsupported) if there is no MPI, or if several threads cannot call it.
   MpiSession();
   /// Finalizes MPI together with all other ranks, unless abandon() was called.
   ~MpiSession();
@@ -37,8 +37,8 @@ class MpiSession {
   /// Makes the destructor leave MPI without MPI_Finalize.
   void abandon() { abandoned_ = true; }
 
-  /// Returns MPI's version, such as `Open MPI v4.1.4, ...`; it must be the same for all ranks. May
-  /// be called without a session.
+  /// Returns MPI's version, such as `Open MPI v4.1.4, ...`; it must be the same for all ranks.
+  /// Empty if there is no MPI. May be called without a session.
   static std::string library_version();
 
  private:

@@ -66,7 +66,7 @@ class MpiCollectiveKernel final : public Kernel {
 struct MpiTransport::State {
   MpiSession& session;
   MpiTransportOptions options;
-  MPI_Comm communicator = MPI_COMM_NULL;
+  MpiComm communicator{};
   Accounts& accounts;
   std::map<std::int64_t, MpiGroup> groups;
   MpiArrivals arrivals;
@@ -82,7 +82,7 @@ struct MpiTransport::State {
                   .chunk_bytes_between_hosts = the_options.chunk_bytes_between_hosts,
                   .limit_ns = the_options.limit_ns},
                  the_accounts) {
-    mpi_call(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
+    mpi_call(mpi().comm_dup(mpi().world(), communicator), "MPI_Comm_dup");
   }
 
   MpiGroup& group_of(const Node& node) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collectives and messages (mpi_messages.h) between processes, over Open MPI. This transport
+// Collectives and messages (mpi_messages.h) between processes, over MPI. This transport
 // carries collectives that have the attribute `processes`, the MPI rank of each member, and
 // messages that neither come from nor go to a server. A process may hold several members, each on
 // its own lane. The tag of a collective's chunk encodes the collective, the sender and the

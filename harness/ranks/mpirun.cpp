@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/ranks/open_mpi.h"
+#include "harness/ranks/mpirun.h"
 
 #include <unistd.h>
 
@@ -11,6 +11,7 @@
 
 #include "harness/ranks/launcher.h"
 #include "harness/system/child.h"
+#include "kernels/base/error.h"
 
 namespace regatta::ranks {
 namespace {
@@ -53,12 +54,29 @@ std::string mpirun_version() {
   return system::first_line_of({"mpirun", "--version"}, system::Deadline::clock::now() + kLimit);
 }
 
-std::string why_not_open_mpi(const std::string& version) {
-  if (version.empty() || version.find("Open MPI") != version.npos) return "";
-  return "the mpirun in PATH is not Open MPI's: it says '" + version + "'";
+std::string why_not_mpirun(const std::string& version, comm::MpiKind library) {
+  const bool is_open_mpi = version.find("Open MPI") != version.npos;
+  if (version.empty() || is_open_mpi == (library == comm::MpiKind::OpenMpi)) return "";
+  return "the mpirun in PATH is not " + std::string(to_string(library)) +
+         "'s, which is the MPI library here: it says '" + version + "'";
 }
 
-std::vector<std::string> mpirun_command(const LaunchOptions& options) {
+std::optional<int> rank_in_variable(const std::string& entry) {
+  for (const std::string_view name : {"OMPI_COMM_WORLD_RANK=", "PMI_RANK="}) {
+    if (entry.starts_with(name)) return std::atoi(entry.c_str() + name.size());
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> mpirun_command(const LaunchOptions& options, comm::MpiKind kind) {
+  if (kind == comm::MpiKind::Mpich) {
+    if (!options.hosts.empty() || options.on_death == OnDeath::GoOn) {
+      throw RunError(ErrorKind::Unsupported,
+                     "--hosts and --continue-on-loss need Open MPI, and the mpirun in PATH is "
+                     "MPICH's; fix: put Open MPI's first in PATH");
+    }
+    return {"mpirun", "-prepend-rank", "-bind-to", "none", "-n", std::to_string(options.ranks)};
+  }
   std::vector<std::string> command = {"mpirun", "--oversubscribe", "--bind-to", "none",
                                       "--tag-output"};
   if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
@@ -82,7 +100,7 @@ int untag(std::string& text) {
   int length = 0;
   if (std::sscanf(text.c_str(), "[%d,%d]<std%*[a-z]>:%n", &job, &rank, &length) < 2 ||
       length == 0) {
-    return -1;
+    if (std::sscanf(text.c_str(), "[%d]%n", &rank, &length) < 1 || length == 0) return -1;
   }
   text.erase(0, static_cast<std::size_t>(length));
   if (text.starts_with(' ')) text.erase(0, 1);

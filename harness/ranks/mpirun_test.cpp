@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tests with output that mpirun 4.1.4 and 5.0.7 have printed.
-#include "harness/ranks/open_mpi.h"
+#include "harness/ranks/mpirun.h"
 
 #include <gmock/gmock.h>
 
@@ -9,6 +9,7 @@
 
 #include "harness/ranks/launcher.h"
 #include "harness/system/variables_for_test.h"
+#include "kernels/base/error.h"
 
 namespace regatta::ranks {
 namespace {
@@ -30,14 +31,15 @@ void expect_untagged(std::string line, int rank, const std::string& text) {
   EXPECT_EQ(line, text);
 }
 
-TEST(OpenMpi, TagsLinesWithTheirRank) {
+TEST(Mpirun, TagsLinesWithTheirRank) {
   expect_untagged("[1,0]<stdout>:rank 0 says", 0, "rank 0 says");       // 4
   expect_untagged("[1,12]<stderr>: rank 12 says", 12, "rank 12 says");  // 5
   expect_untagged("[1,1]<stderr>: ", 1, "");
+  expect_untagged("[3] rank 3 says", 3, "rank 3 says");  // MPICH
   expect_untagged("[vm:30198] PMIX ERROR: BAD-PARAM", -1, "[vm:30198] PMIX ERROR: BAD-PARAM");
 }
 
-TEST(OpenMpi, TellsADeathInOneLineOrInTwo) {
+TEST(Mpirun, TellsADeathInOneLineOrInTwo) {
   for (const std::vector<std::string>& lines :
        {std::vector<std::string>{
             "-----", "Primary job  terminated normally, but 1 process returned",
@@ -54,7 +56,7 @@ TEST(OpenMpi, TellsADeathInOneLineOrInTwo) {
   }
 }
 
-TEST(OpenMpi, OfAnEndWithoutASignalNamesNoDeath) {
+TEST(Mpirun, OfAnEndWithoutASignalNamesNoDeath) {
   EXPECT_FALSE(
       death_in({"prterun has exited due to process rank 1 with PID 27193 on node vm exiting",
                 "improperly. There are three reasons this could occur:"}));
@@ -71,7 +73,12 @@ std::string btl_chosen(Reach reach, const std::string& by_user = "") {
   return chosen == nullptr ? "" : chosen;
 }
 
-TEST(OpenMpi, UsesMemoryOnThisHostUnlessTheUserChooses) {
+TEST(Mpirun, OfMpichTakesNoHostfile) {
+  EXPECT_EQ(mpirun_command({.ranks = 2}, comm::MpiKind::Mpich).back(), "2");
+  EXPECT_THROW(mpirun_command({.hosts = "hosts"}, comm::MpiKind::Mpich), RunError);
+}
+
+TEST(Mpirun, UsesMemoryOnThisHostUnlessTheUserChooses) {
   EXPECT_EQ(btl_chosen(Reach::ThisHost), "self,vader");
   EXPECT_EQ(btl_chosen(Reach::Hosts), "");
   EXPECT_EQ(btl_chosen(Reach::ThisHost, "self,tcp"), "self,tcp");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line, output and environment variables of Open MPI. Only this file and ci/hosts,
-// which sets the variables of both versions, know the differences between versions 4 and 5.
+// The command lines, output and environment variables of Open MPI's and MPICH's mpirun. Only this
+// file and ci/hosts, which sets the variables of both versions of Open MPI, know the differences
+// between versions 4 and 5.
 // Threads: functions may be called from any thread, a DeathNotice from one.
 #pragma once
 
@@ -9,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "kernels/comm/mpi/mpi_library.h"
 
 namespace regatta::ranks {
 
@@ -22,25 +25,24 @@ enum class Reach : std::uint8_t { ThisHost, Hosts };
 /// choice). Called before MPI_Init.
 void choose_links(Reach reach, const std::string& own_address);
 
-inline constexpr char kGetOpenMpi[] = "apt-get install openmpi-bin";
-inline constexpr char kPreferOpenMpi[] =
-    "put Open MPI's first in PATH (apt-get install openmpi-bin; update-alternatives --set mpirun "
-    "/usr/bin/mpirun.openmpi)";
-
 /// The first line of the version text of the mpirun in PATH; empty if there is none.
 std::string mpirun_version();
-/// Returns the error if mpirun_version() belongs to an MPI other than Open MPI; empty if it belongs
-/// to Open MPI, or if `version` is empty.
-std::string why_not_open_mpi(const std::string& version);
+/// Returns the error if mpirun_version() belongs to another MPI than the library; empty if it fits,
+/// or if `version` is empty.
+std::string why_not_mpirun(const std::string& version, comm::MpiKind library);
 
 /// The command that starts ranks: mpirun and its flags, without the program to start.
-std::vector<std::string> mpirun_command(const LaunchOptions& options);
+/// Throws: RunError(Unsupported) if MPICH's mpirun has no such option.
+std::vector<std::string> mpirun_command(const LaunchOptions& options, comm::MpiKind kind);
 
-/// Removes mpirun's tag `[1,RANK]<stdout>:`, and the blank that version 5 adds, from a line.
-/// Returns the rank, or -1 if there is no tag.
+/// The rank in a variable (`NAME=VALUE`) by which an mpirun tells it to a process.
+std::optional<int> rank_in_variable(const std::string& entry);
+
+/// Removes mpirun's tag from a line: `[1,RANK]<stdout>:`, with a blank after it in version 5; in
+/// MPICH `[RANK] `. Returns the rank, or -1 if there is no tag.
 int untag(std::string& text);
 
-/// The death of a rank, as mpirun reports it.
+/// The death of a rank, as Open MPI's mpirun reports it. MPICH's does not name the rank.
 struct RankDeath {
   int rank = 0;
   std::string words;  ///< `exited on signal 9 (Killed)`
