@@ -153,6 +153,7 @@ workers = 2
         self.assertIn(same.returncode, (0, 4), same.stderr)
         for name in ("csv", "gbench", "bmf", "mllog", "github"):
             out = ("--out", str(folder / name)) if name in ("mllog", "github") else ()
+            out += ("--author", "me") if name == "mllog" else ()
             output_of("export", str(folder / "out"), "--format", name, *out)
         self.assertGreaterEqual(len(list((folder / "mllog").rglob("result_*.txt"))), 9)
 
