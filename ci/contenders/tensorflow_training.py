@@ -87,5 +87,4 @@ class Training(common.Contender):
             for slot in slots:
                 slot.assign(tf.zeros(slot.shape))
         for name, statistic in self.statistics.items():
-            first = tf.fill(statistic.shape, float(name.endswith("variance")))
-            tf.function(lambda: self.strategy.run(statistic.assign, (first,)))()
+            statistic.assign(tf.fill(statistic.shape, float(name.endswith("variance"))))
