@@ -50,10 +50,13 @@ def _sent_for_each(run: Json) -> float | None:
 
 
 def _proof(runs: list[Json]) -> str:
-    proofs = [run["proof"]["loss_difference"] for run in runs if run["proof"]]
+    proofs = [run["proof"] for run in runs if run["proof"]]
     if not proofs:
         return "none"
-    return f"{max(proofs):.1e} in {len(proofs)} of {len(runs)} runs"
+    losses = [one["loss_difference"] for one in proofs if one["loss_difference"] is not None]
+    if losses:
+        return f"{max(losses):.1e} in {len(losses)} of {len(runs)} runs"
+    return f"gradient only: {max(one['gradient_difference'] for one in proofs):.1e}"
 
 
 def _row(judged: Json, cell: Json, label: str, own: Json | None) -> ProgramRow:

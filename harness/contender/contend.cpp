@@ -27,6 +27,7 @@
 #include "harness/system/terminal.h"
 #include "kernels/base/error.h"
 #include "kernels/runtime/measure/clock.h"
+#include "strategies/strategy.h"
 
 namespace regatta::contender {
 namespace {
@@ -56,6 +57,18 @@ void require_dump_of(const plan::ProgramTask& task, const fs::path& folder) {
                                "dump with this run's flags, or leave --work out",
                                folder.string(), name, is_there ? manifest[name].dump() : "unknown",
                                value.dump()));
+  }
+}
+
+/// Whether a program's strategy is to compute what `single` does: also one without a name that
+/// Regatta knows.
+bool is_synchronous(const std::optional<std::string>& strategy) {
+  using strategies::Exchange;
+  try {
+    return !strategy ||
+           strategies::exchange_of(strategies::find_strategies(*strategy)) == Exchange::Synchronous;
+  } catch (const RunError&) {
+    return true;
   }
 }
 
@@ -154,10 +167,17 @@ class Contention {
   std::function<void(const std::string&)> prover() {
     if (!reference_) return {};
     return [this](const std::string& json) {
-      const ProofResult result = compare(*reference_, parse_proof(json));
-      record_.proof = {.gradient_difference = result.gradient_difference,
-                       .loss_difference = result.loss_difference,
-                       .parameter_difference = result.parameter_difference};
+      const Proof proof = parse_proof(json);
+      const ProofResult result = compare(*reference_, proof);
+      record_.proof = {.gradient_difference = result.gradient_difference};
+      if (!proof.losses.empty()) {
+        record_.proof->loss_difference = result.loss_difference;
+        record_.proof->parameter_difference = result.parameter_difference;
+      } else if (is_synchronous(request_.program.strategy)) {
+        throw RunError(ErrorKind::Program,
+                       "its proof has no losses; fix: send them, and parameter_norm. Only a "
+                       "--strategy that is not synchronous may leave them out");
+      }
       if (result.failure.empty()) return;
       throw RunError(ErrorKind::Program, "computed something else: " + result.failure);
     };

@@ -108,6 +108,12 @@ tell("done")
         self.assertAlmostEqual(record["proof"]["loss_difference"], 0.5, places=5)
         self.assertGreater(losses[2], 0)
         self.assertRegex(results["0"][0]["failure"]["text"], "gave no proof before `ready`")
+        train = train.replace("FACTOR", "1").replace(
+            "**proof", '**{name: proof[name] for name in ("weights", "order", "gradient_norm")}')
+        record, left = race(programs.script(train), *claim)
+        self.assertRegex(record["failure"]["text"], "^its proof has no losses; fix: ")
+        record, left = race(programs.script(train), *claim, "--strategy", "diloco")
+        self.assertEqual((record["failure"], record["proof"]["loss_difference"]), (None, None))
         done = regatta("run", "--program", "true", *claim, "--work", str(work), "--seed", "2")
         self.assertRegex(done.stderr, "--work .* is of another run: its seed is 1, not 2; fix: ")
 

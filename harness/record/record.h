@@ -233,11 +233,12 @@ struct ProgramRecord {
   std::map<std::string, std::string> notes;
 };
 
-/// Relative differences of another program from `single`, over its first steps.
+/// Relative differences of another program from `single`, over its first steps. Only the gradient's
+/// is known of a strategy that is not synchronous.
 struct ProofRecord {
   double gradient_difference = 0;
-  double loss_difference = 0;
-  double parameter_difference = 0;
+  std::optional<double> loss_difference;
+  std::optional<double> parameter_difference;
 };
 
 struct Record {

@@ -248,9 +248,11 @@ void for_each_field(T& part, Field&& field) {
   field("gradient_difference", part.gradient_difference,
         About{.text = "Difference of the norm of the first gradient.", .unit = "none"});
   field("loss_difference", part.loss_difference,
-        About{.text = "Greatest difference of a loss.", .unit = "none"});
+        About{.text = "Greatest difference of a loss; null if its strategy is not synchronous.",
+              .unit = "none"});
   field("parameter_difference", part.parameter_difference,
-        About{.text = "Difference of the norm of all parameters behind these steps.",
+        About{.text = "Difference of the norm of all parameters behind these steps; null like "
+                      "loss_difference.",
               .unit = "none"});
 }
 
