@@ -19,7 +19,7 @@ class ProgramRow:
 
     workload: str
     label: str
-    framework: str  # and its versions, and what it told of its set-up
+    framework: str  # its versions, and notes on its set-up
     time: str  # to the target
     own: str  # Regatta's
     times: str  # how many times as long as Regatta's

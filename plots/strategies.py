@@ -47,8 +47,8 @@ def table() -> dict[str, Strategy]:
 
 
 def strategies_text(names: Iterable[str]) -> str:
-    """`16 strategies`, or `3 strategies, 1 other program`. Counts names of the table; each part of a
-    composition counts, but only once. All pages and figures count strategies in this way."""
+    """`16 strategies`, or `3 strategies, 1 other program`. Counts names of the table; each part of
+    a composition counts, but only once. All pages and figures count strategies in this way."""
     split = [split_program(name) for name in names]
     count = len({part for _, own in split for part in own.split("+") if part})
     programs = len({program for program, _ in split if program})

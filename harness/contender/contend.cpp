@@ -60,7 +60,7 @@ void require_dump_of(const plan::ProgramTask& task, const fs::path& folder) {
   }
 }
 
-/// Whether a program's strategy is to compute what `single` does: also one without a name that
+/// Whether a program's strategy is to compute the same as `single`: also one without a name that
 /// Regatta knows.
 bool is_synchronous(const std::optional<std::string>& strategy) {
   using strategies::Exchange;

@@ -25,15 +25,15 @@ Proof proof_of(const Json& json) {
   return proof;
 }
 
-/// Calls `read` with the parsed text. Its errors become those of `what`.
+/// Calls `read` with the parsed text. Its errors name `subject`.
 template <typename Read>
-auto parsed(const std::string& text, const std::string& what, Read read) {
+auto parsed(const std::string& text, const std::string& subject, Read read) {
   try {
     return read(Json::parse(text));
   } catch (const Json::exception& error) {
     throw RunError(
         ErrorKind::Data,
-        what + " has weights, order, gradient_norm, losses and parameter_norm: " + error.what());
+        subject + " has weights, order, gradient_norm, losses and parameter_norm: " + error.what());
   }
 }
 

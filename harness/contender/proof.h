@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The proof that another program computes what `single` computes: before its time counts, it
+// The proof that another program computes the same as `single`: before its time counts, it
 // returns digests of the weights and of the order that it read, the norm of its first gradient, its
 // first losses, and the norm of all parameters behind these steps. They are held against the
 // reference in a dump (dump.h). Digests are SHA-256 of bytes, in hexadecimal digits. Each bound is

@@ -403,7 +403,7 @@ void for_each_field(T& part, Field&& field) {
                       "never ready.",
               .since = 16});
   field("proof", part.proof,
-        About{.text = "Proof that another program computes what `single` does: differences, as "
+        About{.text = "Proof that another program computes the same as `single`: differences, as "
                       "shares, over its first steps; null without a proof.",
               .since = 16});
 }
