@@ -35,7 +35,7 @@ static inline void regatta_ready(const char* framework, const char* library, con
                framework, library, version);
 }
 
-/* `examples`: in total since regatta_ready(). A loss that is not finite ends the run as diverged. */
+/* `examples`: in total since regatta_ready(). A loss that is not finite ends the run. */
 static inline void regatta_step(long long examples, double loss) {
   regatta_tell("{\"event\": \"step\", \"examples\": %lld, \"loss\": %.17g}\n", examples, loss);
 }

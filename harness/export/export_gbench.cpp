@@ -55,7 +55,8 @@ void add_error(Json& entry, const record::Record& run) {
 }
 
 void add_times(Json& entry, const record::Record& run) {
-  const auto batch = static_cast<double>(run.cell.global_batch);
+  // Of a program's own task, whose batch is not known, the time is that of an example.
+  const auto batch = static_cast<double>(std::max<std::int64_t>(1, run.cell.global_batch));
   const double step_ns = 1e9 * batch / run.examples_per_s;
   const double steps = std::max(1.0, std::round(static_cast<double>(run.training_ns) / step_ns));
   std::int64_t busy_ns = 0;
@@ -97,7 +98,7 @@ Json entry_of(const judge::CellRuns& cell, const Repetition& repetition) {
 
 bool is_measured(const record::Record& run) {
   return run.status == record::Status::Failed ||
-         (run.examples_per_s > 0 && run.cell.global_batch > 0);
+         (run.examples_per_s > 0 && (run.cell.global_batch > 0 || run.cell.program));
 }
 
 }  // namespace
