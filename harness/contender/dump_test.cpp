@@ -141,6 +141,22 @@ TEST_F(Dump, OfTheSameWorkIsTheSameAgain) {
   EXPECT_EQ(bytes_of(folder_ / "reference.json"), first);
 }
 
+/// A small step of plain SGD lowers the loss of its batch by rate |g|².
+TEST_F(Dump, HasTheNormOfTheFirstGradientBeforeClipping) {
+  const auto reference = [&](Words words) {
+    words.insert(words.end(), {"--seed", "5", "--steps", "2", "--threads", "1"});
+    dump(plan::parse_run(words), folder_);
+    return read_reference(folder_).expected;
+  };
+  const Proof slow = reference({"--workload", "parabola", "--rate-scale", "0.01"});
+  const double squared = slow.gradient_norm * slow.gradient_norm;
+  EXPECT_NEAR((slow.losses[0] - slow.losses[1]) / 1e-4, squared, 0.01 * squared);
+  const Proof clipped = reference({"--workload", "gpt_thin"});
+  const Proof whole = reference({"--workload", "gpt_thin", "--optimizer", "sgd"});
+  EXPECT_GT(clipped.gradient_norm, 1);
+  EXPECT_EQ(clipped.gradient_norm, whole.gradient_norm);
+}
+
 TEST_F(Dump, InBf16HoldsRoundedInputs) {
   if (const std::string why = cpu::why_cpu_lacks(ElementType::BF16); !why.empty())
     GTEST_SKIP() << why;
