@@ -123,7 +123,9 @@ void complete_program(const CLI::App& app, RaceRequest& request) {
   require_name("--program-name", program.name);
   if (is_given("--strategy")) {
     program.strategy = request.strategy;
-    require_name("--strategy of a program", request.strategy);
+    std::string name = request.strategy;  // or a composition, such as all_reduce+powersgd
+    std::replace(name.begin(), name.end(), '+', '_');
+    require_name("--strategy of a program", name);
   }
   request.strategy = contestant_name(program);
   const auto own = strategies::all_strategies();
