@@ -192,6 +192,13 @@ def _speed_interval(seconds: Json | None) -> tuple[float, float]:
     return (1 / low if low else math.nan), (1 / high if high else math.nan)
 
 
+def _field_text(value: Any) -> str:
+    """A value of a cell's field; of another program its digest's first digits."""
+    if isinstance(value, dict) and "digest" in value:
+        return str(value["digest"])[:6]
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def variant_of(cell: Json) -> Variant:
     length = next((f"{unit} {cell[unit]:g}" for unit in ("steps", "epochs")
                    if cell[unit] is not None), "")
@@ -199,8 +206,8 @@ def variant_of(cell: Json) -> Variant:
         "options": tuple(sorted(cell["options"].items())), "length": length,
         "straggler": ",".join(f"{one['worker']}:{one['factor']:g}" for one in cell["straggler"]),
         "shared_gpus": cell["gpus"] if cell["shared_gpu"] else None,
-        "others": tuple((name, value if isinstance(value, str) else json.dumps(value))
-                        for name, value in cell.items() if name not in MEMBERS and value is not None
+        "others": tuple((name, _field_text(value)) for name, value in cell.items()
+                        if name not in MEMBERS and value is not None
                         and (name not in cell_fields() or cell_fields()[name].varies))}
     return Variant(**{name: cell[name] for name in MEMBERS - converted.keys()}, **converted)
 
