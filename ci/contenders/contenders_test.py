@@ -52,9 +52,10 @@ def race(*options: str) -> dict:
         return json.loads(records.read_text())
 
 
-def contend(script: str, *options: str, workload: str = "parabola", workers: int = 2) -> dict:
+def contend(script: str, strategy: str, *options: str, workload: str = "parabola",
+            workers: int = 2) -> dict:
     command = ["ci/contenders/environment.py", f"ci/contenders/{script}", *options]
-    return race("--program", " ".join(command), "--workload", workload,
+    return race("--program", " ".join(command), "--strategy", strategy, "--workload", workload,
                 "--workers", str(workers))
 
 
@@ -70,7 +71,7 @@ class Adapters(unittest.TestCase):
         for (script, name), options in SYNCHRONOUS.items():
             with self.subTest(script=script, name=name):
                 require(self, script)
-                record = contend(script, *options)
+                record = contend(script, name, *options)
                 self.assertIsNone(record["failure"])
                 self.assertLess(record["proof"]["loss_difference"], 1e-5)
                 self.assertAlmostEqual(record["evaluations"][-1]["metric"] / metric, 1, places=4)
@@ -79,7 +80,7 @@ class Adapters(unittest.TestCase):
         for (script, name), options in OTHERS.items():
             with self.subTest(script=script, name=name):
                 require(self, script)
-                record = contend(script, *options)
+                record = contend(script, name, *options)
                 self.assertIsNone(record["failure"])
                 self.assertLess(record["proof"]["gradient_difference"], 1e-5)
 
@@ -88,7 +89,7 @@ class PlantedFaults(unittest.TestCase):
     def named(self, fault: str, words: str, workload: str = "parabola", workers: int = 2) -> None:
         with self.subTest(fault=fault):
             require(self, "torch_ddp.py")
-            failure = contend("torch_ddp.py", "--plant", fault, workload=workload,
+            failure = contend("torch_ddp.py", "all_reduce", "--plant", fault, workload=workload,
                               workers=workers)["failure"]
             self.assertIsNotNone(failure)
             self.assertIn("computed something else", json.dumps(failure))

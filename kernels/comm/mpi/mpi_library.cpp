@@ -132,7 +132,7 @@ std::string path_of(void* library, const std::string& otherwise) {
   return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : otherwise;
 }
 
-void load(const Found& found, MpiLibrary& library) {
+void open_library(const Found& found, MpiLibrary& library) {
   void* opened = dlopen(found.path.c_str(), RTLD_NOW | RTLD_GLOBAL);  // for Open MPI's plug-ins
   if (opened == nullptr) {
     library.problem = std::string("cannot load MPI: ") + dlerror();
@@ -165,7 +165,7 @@ MpiLibrary find() {
     const bool is_file = found.path.find('/') != found.path.npos;
     const bool fits = library.path.empty() && (!wish.kind || *wish.kind == found.kind);
     if (fits && library.problem.empty() && (is_file || dlopen(found.path.c_str(), RTLD_LAZY))) {
-      load(found, library);
+      open_library(found, library);
     } else if (is_file) {
       library.others.push_back(found.path);
     }
