@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -105,6 +107,31 @@ Diagnosis diagnose_cifar10(const std::string& folder) {
           .fix = ok ? "" : system::callable("ci/fetch_cifar10") + " " + folder};
 }
 
+/// The environments that ci/contenders/environment.py has made.
+Diagnosis diagnose_frameworks() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  const std::filesystem::path folder =
+      (cache ? std::filesystem::path(cache)
+             : std::filesystem::path(home ? home : "/nonexistent") / ".cache") /
+      "regatta";
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename();
+    for (const char* framework : {"torch-", "tensorflow-", "jax-"}) {
+      if (name.starts_with(framework)) found.push_back(name);
+    }
+  }
+  std::ranges::sort(found);
+  return {.feature = "frameworks",
+          .finding = found.empty() ? Finding::Missing : Finding::Ok,
+          .detail = found.empty() ? "none in " + folder.string()
+                                  : fmt::format("{}", fmt::join(found, ", ")),
+          .purpose = "races beside PyTorch, TensorFlow and JAX (ci/contenders)",
+          .fix = found.empty() ? "ci/contenders/environment.py torch, in a checkout" : ""};
+}
+
 constexpr std::size_t kMarkColumns = 11;
 
 std::string_view mark(Finding finding) {
@@ -148,7 +175,8 @@ std::vector<Diagnosis> diagnose(const system::MachineFacts& machine,
           diagnose_python("jinja2", "regatta report"),
           diagnose_cifar10(data_dir.empty()
                                ? std::string(workloads::find_data_source("cifar10")->folder)
-                               : data_dir)};
+                               : data_dir),
+          diagnose_frameworks()};
 }
 
 std::string verdict_of(std::span<const Diagnosis> rows) {
