@@ -15,7 +15,8 @@ Json = dict[str, Any]
 
 @dataclass
 class ProgramRow:
-    """A cell of another program beside Regatta's cell of the same strategy, if there is one."""
+    """A cell of another program beside Regatta's cell of the same strategy, if there is one: the
+    one with the most processes, because frameworks have one for each worker."""
 
     workload: str
     label: str
@@ -80,8 +81,9 @@ def programs_of(judgement: Json, labels_of: Any) -> list[ProgramRow]:
     rows = []
     for judged in judgement["workloads"]:
         cells = judged["cells"]
-        ours = {cell["cell"]["strategy"]: cell for cell in reversed(cells)
-                if not cell["cell"]["program"]}  # the fastest of each strategy
+        ours = {cell["cell"]["strategy"]: cell for cell in sorted(
+            reversed(cells), key=lambda cell: cell["cell"]["processes"])  # the fastest of the most
+                if not cell["cell"]["program"]}
         rows += [_row(judged, cell, label,
                       ours.get(split_program(cell["cell"]["strategy"])[1]))
                  for cell, label in zip(cells, labels_of(judged)) if cell["cell"]["program"]]

@@ -5,8 +5,9 @@
 usage: plots/verdicts.py [--check]
 
 Replaces the text between `<!-- made by plots/verdicts.py: NAME -->` and `<!-- end -->`: the race
-picture with its caption, the count of claims, and their table. --check writes no file; if a README
-differs from the program's verdicts on the records, it prints the difference and exits with 1.
+picture with its caption, the count of claims and their table, and tables of other programs. --check
+writes no file; if a README differs from the program's verdicts on the records, it prints the
+difference and exits with 1.
 """
 
 import difflib
@@ -18,6 +19,7 @@ from collections import Counter
 from headline import headline_of
 from page import cell_labels
 from page_claims import VERDICTS, decided_text
+from page_programs import programs_of
 from program import ROOT, Json, judge
 from strategies import PlotsError
 from wording import listed, plural
@@ -30,6 +32,9 @@ CLAIMS = {"two Xeon cores": ("results/xeon-2-cores/claims",
                               "results/epyc-zen3-2-cores/exchanges"),
           "a GPT on two Zen 4 cores": ("results/epyc-zen4-2-cores/claims",)}
 TAUGHT = "results/claims.md"
+PROGRAMS = "results/epyc-zen4-2-cores/contenders"
+TELLING = ("gpt_tiny", ("pytorch single", "pytorch all_reduce", "tensorflow all_reduce",
+                        "jax all_reduce"))  # rows of the root README
 
 WIDTH = 118
 SHORT_STEP = 1e-3  # seconds; in shorter steps exchanges cost more than computing
@@ -137,6 +142,19 @@ def claims_text(machines: list[list[Json]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
+def programs_text(judgement: Json, telling: bool) -> str:
+    """The table of other programs; `telling`: only the rows of TELLING."""
+    rows = programs_of(judgement, cell_labels)
+    if telling:
+        rows = [row for row in rows if row.workload == TELLING[0] and row.label in TELLING[1]]
+    heads = ["workload", "program", "time to target", "Regatta, same strategy", "times as long",
+             "examples", "set-up", "proof: greatest difference of a loss"]
+    table = [heads, ["---"] * len(heads)]
+    table += [[row.workload, row.label, row.time, row.own, row.times, row.speed, row.setup,
+               row.proof] for row in rows]
+    return "".join(f"| {' | '.join(row)} |\n" for row in table)
+
+
 def with_block(text: str, name: str, made: str) -> str:
     """The README `text` with `made` as its block `name`. Throws: PlotsError if it has no such
     block."""
@@ -152,11 +170,14 @@ def main(arguments: list[str]) -> int:
         print(__doc__.strip(), file=sys.stderr)
         return int(arguments not in (["--help"], ["-h"]))
     machines = [[judge([ROOT / one]) for one in folders] for folders in CLAIMS.values()]
-    race = judge([ROOT / RACE])
+    race, programs = judge([ROOT / RACE]), judge([ROOT / PROGRAMS])
     differs = False
     for readme, name, made in (("README.md", "race", race_text(race)),
                                ("README.md", "claims", count_text(machines)),
-                               ("results/claims.md", "claims", claims_text(machines))):
+                               ("README.md", "programs", programs_text(programs, True)),
+                               ("results/claims.md", "claims", claims_text(machines)),
+                               ("results/contenders.md", "programs",
+                                programs_text(programs, False))):
         before = (ROOT / readme).read_text()
         after = with_block(before, name, made)
         differs |= before != after
