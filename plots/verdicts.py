@@ -33,8 +33,6 @@ CLAIMS = {"two Xeon cores": ("results/xeon-2-cores/claims",
           "a GPT on two Zen 4 cores": ("results/epyc-zen4-2-cores/claims",)}
 TAUGHT = "results/claims.md"
 PROGRAMS = "results/epyc-zen4-2-cores/contenders"
-TELLING = ("gpt_tiny", ("pytorch single", "pytorch all_reduce", "tensorflow all_reduce",
-                        "jax all_reduce"))  # rows of the root README
 
 WIDTH = 118
 SHORT_STEP = 1e-3  # seconds; in shorter steps exchanges cost more than computing
@@ -142,11 +140,9 @@ def claims_text(machines: list[list[Json]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def programs_text(judgement: Json, telling: bool) -> str:
-    """The table of other programs; `telling`: only the rows of TELLING."""
+def programs_text(judgement: Json) -> str:
+    """The table of other programs."""
     rows = programs_of(judgement, cell_labels)
-    if telling:
-        rows = [row for row in rows if row.workload == TELLING[0] and row.label in TELLING[1]]
     heads = ["workload", "program", "time to target", "Regatta, same strategy", "times as long",
              "examples", "set-up", "proof: greatest difference of a loss"]
     table = [heads, ["---"] * len(heads)]
@@ -174,10 +170,9 @@ def main(arguments: list[str]) -> int:
     differs = False
     for readme, name, made in (("README.md", "race", race_text(race)),
                                ("README.md", "claims", count_text(machines)),
-                               ("README.md", "programs", programs_text(programs, True)),
+                               ("README.md", "programs", programs_text(programs)),
                                ("results/claims.md", "claims", claims_text(machines)),
-                               ("results/contenders.md", "programs",
-                                programs_text(programs, False))):
+                               ("results/contenders.md", "programs", programs_text(programs))):
         before = (ROOT / readme).read_text()
         after = with_block(before, name, made)
         differs |= before != after
