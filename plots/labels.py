@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from judgement import MEMBERS, Cell, Variant
-from strategies import cell_fields
+from strategies import cell_fields, table
 from wording import counts_text, plural
 
 MOST_GROUPS = 3  # groups of cells with equal workers and threads that workers_text() names
@@ -26,14 +26,14 @@ def _difference(words: tuple[str, ...], value: Any) -> str:
 
 def _options(variant: Variant, same: list[Variant]) -> list[str]:
     """`ring`, `servers 2`, `recompute full`: options in which variants of a strategy differ. One
-    that is not given has no words; an algorithm of sums needs no name."""
+    that is not given has no words; an option named like a strategy, an algorithm, needs no name."""
     names = sorted({name for other in same for name, _ in other.options})
     parts = []
     for name in names:
         if len({other.option(name) for other in same}) == 1:
             continue
         if (value := variant.option(name)) is not None:
-            words = "" if name == "all_reduce" else name.replace("_", " ") + " "
+            words = "" if name in table() else name.replace("_", " ") + " "
             parts.append(f"{words}{value}")
     return parts
 

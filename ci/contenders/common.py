@@ -249,7 +249,7 @@ def race(contender: Contender) -> None:
         regatta_contender.proof(**proof)
         regatta_contender.ready(framework=contender.framework, notes=contender.notes,
                                 **contender.versions)
-    contender.total(0)  # nobody begins before the clock does
+    contender.total(0)  # no worker begins before the clock
     reported, metrics = time.monotonic(), {}
     due = next_evaluation(work.manifest, metrics, 0)
     for index in range(work.steps):

@@ -55,7 +55,7 @@ void add_error(Json& entry, const record::Record& run) {
 }
 
 void add_times(Json& entry, const record::Record& run) {
-  // Of a program's own task, whose batch is not known, the time is that of an example.
+  // A program's own task has no known batch, so its time is that of an example.
   const auto batch = static_cast<double>(std::max<std::int64_t>(1, run.cell.global_batch));
   const double step_ns = 1e9 * batch / run.examples_per_s;
   const double steps = std::max(1.0, std::round(static_cast<double>(run.training_ns) / step_ns));
