@@ -16,7 +16,7 @@ import environment as environments
 
 FOLDER = Path(__file__).resolve().parent
 REGATTA = str(Path(sys.argv.pop()).resolve()) if len(sys.argv) > 1 else ""
-RUN = ("--threads", "1", "--seed", "1", "--steps", "40")
+RUN = ("--cores", "1", "--seed", "1", "--steps", "40")
 MISSING = {name: problem for name, each in environments.FRAMEWORKS.items()
            if (problem := environments.installed(each)[1])}
 

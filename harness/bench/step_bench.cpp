@@ -126,7 +126,7 @@ std::unique_ptr<Subject> subject_of(const Options& options) {
   plan::set_data_weights(placement, workloads::data_weights_of(workload, train));
   subject->batch = placement.recipe.global_batch;
   subject->part = placement.placed->parts.front();
-  subject->cores = system::available_cores(request.threads);
+  subject->cores = system::available_cores(request.cores);
   return subject;
 }
 
@@ -245,7 +245,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--winograd", request.winograd)->capture_default_str();
   app.add_option("--device", request.device, "cpu or cuda")->capture_default_str();
   app.add_option("--cudnn-engine", request.cudnn_engine, "timed or heuristic (default: timed)");
-  app.add_option("--threads", request.threads)->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--threads", request.cores)->capture_default_str()->check(CLI::PositiveNumber);
   app.add_option("--dataset", request.dataset, "default: shapes where the workload takes it");
   app.add_option("--data-dir", request.data_dir)->capture_default_str();
   app.add_option("--rounds", options.rounds)->capture_default_str()->check(CLI::PositiveNumber);
@@ -264,7 +264,7 @@ void declare(CLI::App& app, Options& options) {
 
 int run(int argc, char** argv) {
   Options options;
-  options.request.threads = 2;
+  options.request.cores = 2;
   CLI::App app{"Where the time of a training step goes."};
   declare(app, options);
   CLI11_PARSE(app, argc, argv);

@@ -56,7 +56,7 @@ std::vector<T> tensor(const fs::path& path, const std::string& name) {
 /// A run of three steps of eight examples.
 plan::RaceRequest small(const workloads::Workload& workload, Words words = {}) {
   words.insert(words.end(), {"--workload", std::string(workload.name), "--steps", "3",
-                             "--global-batch", "8", "--seed", "5", "--threads", "1"});
+                             "--global-batch", "8", "--seed", "5", "--cores", "1"});
   if (workload.metric == workloads::Metric::Accuracy)
     words.insert(words.end(), {"--dataset", "shapes", "--normalization-group", "8"});
   return plan::parse_run(words);
@@ -144,7 +144,7 @@ TEST_F(Dump, OfTheSameWorkIsTheSameAgain) {
 /// A small step of plain SGD lowers the loss of its batch by rate |g|².
 TEST_F(Dump, HasTheNormOfTheFirstGradientBeforeClipping) {
   const auto reference = [&](Words words) {
-    words.insert(words.end(), {"--seed", "5", "--steps", "2", "--threads", "1"});
+    words.insert(words.end(), {"--seed", "5", "--steps", "2", "--cores", "1"});
     dump(plan::parse_run(words), folder_);
     return read_reference(folder_).expected;
   };

@@ -99,7 +99,7 @@ Reference reference_of(const plan::RaceRequest& request, const plan::Placement& 
                        const DataSet& train_data) {
   const std::int64_t batch = placement.recipe.global_batch;
   ExecutorOptions options = plan::executor_options(request, placement, train_data, 0);
-  options.cores = system::available_cores(request.threads);
+  options.cores = system::available_cores(request.cores);
   options.threads_per_worker = static_cast<int>(options.cores.size());
   options.max_examples = std::min(placement.recipe.total_examples, kProvenSteps * batch);
   const std::unique_ptr<run::Backend> backend = run::make_backend(request.device);

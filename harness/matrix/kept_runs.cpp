@@ -12,14 +12,14 @@ KeptRuns::KeptRuns(const MatrixPlan& plan, std::filesystem::path folder)
       new_records_(folder_),
       runs_(judge::finished_runs(folder_).runs) {}
 
-// Cells with and without --threads may share a key.
+// Cells with and without --cores may share a key.
 const judge::FinishedRun* KeptRuns::record_of(const PlannedRun& run) const {
   const MatrixCell& cell = plan_.cells[run.cell];
   const auto has_cores = [&](const judge::FinishedRun& each) {
-    if (cell.threads > 0) return each.cores == cell.threads;
+    if (cell.cores > 0) return each.cores == cell.cores;
     return each.has_all_cores ||
            std::none_of(plan_.cells.begin(), plan_.cells.end(), [&](const MatrixCell& other) {
-             return other.key == cell.key && other.threads == each.cores;
+             return other.key == cell.key && other.cores == each.cores;
            });
   };
   const auto found = std::find_if(runs_.rbegin(), runs_.rend(), [&](const auto& each) {

@@ -39,7 +39,7 @@ struct MatrixCell {
   std::vector<std::string> settings;  ///< `2 workers`, `steps=100`
   std::string name;                   ///< `parabola all_reduce (2 workers, steps=100)`
   std::string key = {};               ///< request_key() of its runs; identify() sets it
-  std::int64_t threads = 0;           ///< number of cores of its runs; 0: all available
+  std::int64_t cores = 0;             ///< number of cores of its runs; 0: all available
   bool is_program = false;            ///< another program (--program) trains
   bool operator==(const MatrixCell& other) const { return arguments == other.arguments; }
 };

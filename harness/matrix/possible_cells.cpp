@@ -35,7 +35,7 @@ void identify(MatrixCell& cell, const std::string& data_dir) {
     run.target.value = placement.target;
   }
   cell.key = judge::request_key(run);
-  cell.threads = request.threads;
+  cell.cores = request.cores;
 }
 
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan, const std::string& data_dir) {

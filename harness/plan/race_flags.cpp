@@ -135,9 +135,9 @@ void declare_compute(CLI::App& app, RaceRequest& request) {
             "has no part in a step");
 }
 
-void declare_threads(CLI::App& app, RaceRequest& request) {
+void declare_cores(CLI::App& app, RaceRequest& request) {
   begin_group(app, kCompute);
-  add_value(app, "--threads", request.threads, "cores that the run owns; 0: all available");
+  add_value(app, "--cores", request.cores, "that all workers of the run share; 0: all available");
 }
 
 void declare_data(CLI::App& app, RaceRequest& request) {
@@ -284,7 +284,7 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   add_value(app, "--target", request.target,
             "value of the metric that has to be reached; the workload's options do not change it "
             "(default: the workload's)");
-  declare_threads(app, request);
+  declare_cores(app, request);
   add_value(
       app, "--straggler", texts.stragglers,
       "WORKER:FACTOR[,...]: delays a worker, so that computing takes it FACTOR times as long, such "
@@ -298,7 +298,7 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
 void declare_dump(CLI::App& app, RaceRequest& request) {
   declare_cell(app, request);
   declare_fields(app, request, record::CellFlag::Of::Runs);
-  declare_threads(app, request);
+  declare_cores(app, request);
   declare_data(app, request);
   begin_group(app, kOwn);
 }

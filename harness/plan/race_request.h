@@ -49,7 +49,7 @@ struct RaceRequest : record::Cell {
   std::int64_t seeds = 1;  ///< number of consecutive seeds from `seed`, one run each
   std::optional<std::int64_t> global_batch;
   std::optional<double> target;
-  std::int64_t threads = 0;          ///< number of cores for the run; 0: all available
+  std::int64_t cores = 0;            ///< number of cores for the run; 0: all available
   std::map<int, double> stragglers;  ///< slowdown factor of each slow worker
   std::string trace;                 ///< file for the trace; empty: none
   system::IfThere if_there = system::IfThere::Refuse;  ///< whether to replace a trace that exists

@@ -10,7 +10,7 @@ void require_room(const RaceRequest& request, const Placement& placement) {
   const std::optional<system::SlurmJob> job = system::slurm_job();
   if (!job || !request.hosts.empty()) return;
   const std::string why =
-      system::why_no_room_in(*job, {.processes = placement.processes, .cores = request.threads});
+      system::why_no_room_in(*job, {.processes = placement.processes, .cores = request.cores});
   if (!why.empty()) throw RunError(ErrorKind::Usage, why);
 }
 

@@ -14,7 +14,7 @@ BATCH = 32
 STEPS = 14
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", str(BATCH),
         "--steps", str(STEPS))
-THIN_TO_THE_END = (*THIN, "--evaluate", "end", "--threads", "1")  # spinning takes half the time
+THIN_TO_THE_END = (*THIN, "--evaluate", "end", "--cores", "1")  # spinning takes half the time
 EVERY = 2
 POINTS = 50
 PARABOLA_STEPS = 20_000

@@ -23,7 +23,7 @@ from test_support import fresh_folder, records_in, regatta, run_tests, soon
 
 # One thread evaluates, and stragglers sleep, so that each phase is long enough to be hit.
 SHORT_STEPS = 4
-SHORT = ("--steps", str(SHORT_STEPS), "--threads", "1", "--straggler", "0:20,1:20")
+SHORT = ("--steps", str(SHORT_STEPS), "--cores", "1", "--straggler", "0:20,1:20")
 SLEEPY_STEPS = 20
 SLEEPY = ("--steps", str(SLEEPY_STEPS), "--straggler", "0:15,1:15")
 

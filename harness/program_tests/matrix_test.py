@@ -110,7 +110,7 @@ class Matrix(unittest.TestCase):
             self.assertIn(f"\n{left} runs left", folder.run("--dry-run").stdout)
 
     def test_resumed_it_tells_cells_apart_by_their_cores(self) -> None:
-        folder = Folder('seeds = 1\n[[race]]\nworkload = "parabola"\nsteps = 20\nthreads = 1\n')
+        folder = Folder('seeds = 1\n[[race]]\nworkload = "parabola"\nsteps = 20\ncores = 1\n')
         self.assertEqual(folder.run().returncode, 0)
         self.assertIn("\n0 runs left", folder.run("--dry-run").stdout)
         lines = [json.loads(line) for line in
@@ -118,7 +118,7 @@ class Matrix(unittest.TestCase):
         lines[0]["machine"].update(cores_used=2, cores_available=4, cpu_quota=None)
         (folder.out / "records.jsonl").write_text(json.dumps(lines[0]) + "\n")
         self.assertIn("\n1 runs left", folder.run("--dry-run").stdout)
-        folder.file.write_text(folder.file.read_text().replace("threads = 1\n", ""))
+        folder.file.write_text(folder.file.read_text().replace("cores = 1\n", ""))
         self.assertIn("\n0 runs left", folder.run("--dry-run").stdout)
 
     def test_resumed_it_does_not_count_runs_of_another_recipe(self) -> None:

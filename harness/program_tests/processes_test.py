@@ -60,7 +60,7 @@ class Processes(unittest.TestCase):
 
     def test_train_a_language_model_like_single(self) -> None:
         cell = ("--workload", "gpt_thin", "--layers", "2", "--width", "24", "--heads", "3",
-                "--context", "8", "--global-batch", "11", "--steps", "4", "--threads", "1")
+                "--context", "8", "--global-batch", "11", "--steps", "4", "--cores", "1")
         single = [point["loss"] for point in record_of(*cell)["losses"]]
         for strategy, processes in ((("all_reduce",), 2), (("sharded", "--shard", "parameters"), 3),
                                     (("parameter_server", "--servers", "2"), 2),

@@ -266,7 +266,7 @@ class BadInput(unittest.TestCase):
         self.refused(cluster(), r"--trace", "--trace", str(fresh_folder() / "trace.json"))
         self.refused(cluster(), r"--checkpoint-every", "--checkpoint-every", "5")
         self.refused(cluster(), r"give --steps", "--epochs", "2")
-        self.refused(cluster(), r"leave --threads out", "--threads", "1")
+        self.refused(cluster(), r"leave --cores out", "--cores", "1")
         self.refused(cluster(), r"no process is started", "--listen", "127.0.0.1")
         self.refused(cluster(), r"--cluster: .*leave --device out", "--device", "cuda")
         self.refused(cluster(), r"--continue-on-loss is for", "--continue-on-loss")
@@ -274,7 +274,7 @@ class BadInput(unittest.TestCase):
         self.refused(cluster(), r"--all-reduce ring", *train, "--all-reduce", "mpi")
         self.refused(cluster(), r"--cluster: .*leave --device out", *train, "--device", "cuda")
         self.refused(cluster(), r"has no checkpoints", *train, "--checkpoint-every", "5")
-        self.refused(cluster(), r"leave --threads out", *train, "--threads", "1")
+        self.refused(cluster(), r"leave --cores out", *train, "--cores", "1")
         self.refused(cluster(), r"unknown virtual 'trian'; did you mean 'train'", "--virtual",
                      "trian")
 

@@ -76,7 +76,7 @@ def in_shell(first: str) -> tuple[str, ...]:
 class OpenMp(unittest.TestCase):
     def test_teams_are_whole(self) -> None:
         """A kernel with a smaller team than it was built for hangs, or computes something else."""
-        run = (REGATTA, "run", *IMAGES, "--threads", "2")
+        run = (REGATTA, "run", *IMAGES, "--cores", "2")
         losses = losses_of(record_in(*run))
         for name, value in (("OMP_DYNAMIC", "true"), ("OMP_MAX_ACTIVE_LEVELS", "0")):
             with self.subTest(name=name):
@@ -85,7 +85,7 @@ class OpenMp(unittest.TestCase):
                 self.assertEqual(record["environment"][name], value)
 
     def test_a_limit_of_threads_is_refused(self) -> None:
-        run = (REGATTA, "run", *IMAGES, "--threads")
+        run = (REGATTA, "run", *IMAGES, "--cores")
         done, _ = run_in(*run, "2", OMP_THREAD_LIMIT="1")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, "gives a worker 1 of its 2 threads because OMP_THREAD_LIMIT")

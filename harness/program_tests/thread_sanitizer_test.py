@@ -19,7 +19,7 @@ skip_without_mpirun()
 REPORTS = 66  # exit code of a process that met a data race
 # Milliseconds of training. One thread per worker, because the sanitizer sees no order in OpenMP's
 # teams.
-PARABOLA = ("--workload", "parabola", "--steps", "20", "--threads", "1")
+PARABOLA = ("--workload", "parabola", "--steps", "20", "--cores", "1")
 
 
 def start(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -31,7 +31,7 @@ Race::Race(const plan::RaceRequest& request, const RaceHooks& hooks)
   const workloads::Workload& workload = workloads::find_workload(request.workload);
   strategies::find_strategies(request.strategy);  // reject unknown names before measuring
   const std::string dataset = plan::dataset_of(request, workload);
-  cores_ = system::available_cores(request.threads);
+  cores_ = system::available_cores(request.cores);
   if (request.cluster.empty()) record_.load = load_before();
   cores_used_ = std::ssize(cores_);
   placement_ = plan::place_without_data(request);

@@ -62,7 +62,7 @@ void require_virtual(const plan::RaceRequest& request, const plan::Placement& pl
   if (request.checkpoint_every || !request.resume.empty()) {
     refuse("virtual time has no checkpoints; leave --checkpoint-every and --resume out");
   }
-  if (request.threads != 0) refuse("threads_per_worker is the file's; leave --threads out");
+  if (request.cores != 0) refuse("threads_per_worker is the file's; leave --cores out");
   if (!request.listen.empty() || !request.tls.empty()) {
     refuse("no process is started; leave --listen and --tls out");
   }

@@ -26,7 +26,7 @@ std::vector<int> available_cores(std::int64_t wanted) {
   cpu_set_t set;
   CPU_ZERO(&set);
   std::vector<int> cores;
-  if (wanted < 0) throw RunError(ErrorKind::Usage, "--threads is 0 or more");
+  if (wanted < 0) throw RunError(ErrorKind::Usage, "--cores is 0 or more");
   if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(core, &set)) cores.push_back(core);
@@ -38,7 +38,7 @@ std::vector<int> available_cores(std::int64_t wanted) {
     because = fmt::format(" (the CPU limit of its control group is {:g})", *quota);
   }
   if (wanted > std::ssize(cores)) {
-    throw RunError(ErrorKind::Usage, fmt::format("--threads is {}; this process may use {} cores{}",
+    throw RunError(ErrorKind::Usage, fmt::format("--cores is {}; this process may use {} cores{}",
                                                  wanted, cores.size(), because));
   }
   if (wanted > 0) cores.resize(static_cast<std::size_t>(wanted));

@@ -149,7 +149,7 @@ std::string why_no_room_in(const SlurmJob& job, const RoomWanted& wanted) {
   const std::int64_t least = *std::min_element(job.cores.begin(), job.cores.end());
   if (wanted.cores <= least) return "";
   return fmt::format(
-      "--threads is {}, but Slurm's job {} has {} of a host; fix: --cpus-per-task={} "
+      "--cores is {}, but Slurm's job {} has {} of a host; fix: --cpus-per-task={} "
       "for sbatch or salloc",
       wanted.cores, job.id, plural(least, "core"), wanted.cores);
 }

@@ -73,7 +73,7 @@ TEST(SlurmJob, HasRoomForAsManyProcessesAsTasksAndAsManyCoresAsItsSmallestHost) 
   EXPECT_THAT(why_no_room_in(job, {.processes = 5}),
               HasSubstr("it has 5 processes, but Slurm's job 7 has room for 4; fix: --ntasks=5"));
   EXPECT_THAT(why_no_room_in(job, {.processes = 1, .cores = 5}),
-              HasSubstr("--threads is 5, but Slurm's job 7 has 4 cores of a host"));
+              HasSubstr("--cores is 5, but Slurm's job 7 has 4 cores of a host"));
   EXPECT_EQ(why_no_room_in({.id = "7", .hosts = {}, .cores = {}}, {.processes = 9, .cores = 9}),
             "");
 }

@@ -24,7 +24,7 @@ void require_team(int threads) {
   throw RunError(ErrorKind::Unsupported,
                  "OpenMP gives a worker " + std::to_string(size) + " of its " +
                      std::to_string(threads) + " threads" + because +
-                     "; fix: unset the variables OMP_*, or fewer --threads");
+                     "; fix: unset the variables OMP_*, or fewer --cores");
 }
 
 WorkerCores::WorkerCores(const Plan& plan, std::vector<int> cores, int threads_per_worker)
