@@ -138,7 +138,7 @@ class Contention {
   bool claims() const { return request_.program.workload_name.empty(); }
 
   void describe() {
-    cores_ = system::available_cores(request_.threads);
+    cores_ = system::available_cores(request_.cores);
     task_ = plan::program_task(request_, static_cast<int>(cores_.size()));
     record_.run_id = system::random_hexadecimal(system::kRunIdBytes);
     record_.timestamp = system::utc_timestamp();

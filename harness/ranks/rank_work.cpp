@@ -39,7 +39,7 @@ void RankWork::join() {
   control::FromRank message;
   message.mutable_join()->set_exchange_address(open_exchange());
   message.mutable_join()->set_cores(
-      static_cast<int>(system::available_cores(request_.threads).size()));
+      static_cast<int>(system::available_cores(request_.cores).size()));
   set_fingerprint(*message.mutable_join(),
                   plan::fingerprint_of(request_, placement_, placement_.placed->step, data_.train,
                                        system::software_facts()));
@@ -65,7 +65,7 @@ std::string RankWork::open_exchange() {
 }
 
 void RankWork::start(const control::Start& start) {
-  const std::vector<int> all = system::available_cores(request_.threads);
+  const std::vector<int> all = system::available_cores(request_.cores);
   ExecutorOptions options = plan::executor_options(request_, placement_, data_.train, rank_);
   const plan::CoreShare share{.first_worker = start.first_worker(),
                               .workers = plan::workers_in(placement_, rank_),
