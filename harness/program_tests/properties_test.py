@@ -20,7 +20,7 @@ from hypothesis import strategies as st  # properties_support skips where it is 
 
 FULL = "/dev/full"
 RUN = "run --workload parabola --steps 3 --out g"
-# Each was once taken badly; hostile_test.py and hostile_outputs_test.py have more.
+# Each was once taken badly; hostile_test.py has more.
 KNOWN = (f"{RUN} --trace= notes.txt", f"{RUN} --processes ''", f"{RUN} --resume loop/x",
          f"{RUN} --strategy async_shared --workers 2 --staleness-bound " + "9" * 40,
          f"{RUN} --strategy pipeline --workers 4294967296",  # gigabytes
