@@ -27,30 +27,13 @@ from test_trend import history
 
 STRATEGIES = ("single", "in_graph", "all_reduce", "async_shared", "independent",
               "local_sgd")
-SECONDS = (r"\(((micro|milli)?seconds|minutes|hours)(, log scale)?"
-           r"(; axis not from 0)?\)")
-LOSS = r"loss( in evaluation)?( \(log scale\))?"
-RATIO = r"times as long as \w+(, [\w: ]+)*( \(log scale\))?(; ○ missed)?(; × failed)?"
-NAMES = None  # no label: the ticks are names of strategies
-
-# Labels of the horizontal and vertical axes, by figure. The unit of a count is the counted thing.
-LABELS: dict[str, tuple[str, str | None]] = {
-    "figure_race": (r"training time " + SECONDS, rf"accuracy \(%\)|{LOSS}"),
-    "figure_forest": (RATIO, NAMES),
-    "figure_time_split": (r"a worker's step \((micro|milli)?seconds\)|share of .* \(%\)", NAMES),
-    "figure_scaling": (r"workers", r"examples per second"),
-    "figure_straggler": (r"share of its speed that it keeps \(1 = .+\)", NAMES),
-    "figure_jitter": (r"examples seen", LOSS),
-    "figure_staleness": (r"update staleness \(versions missed\)", r"% of updates"),
-    "figure_memory": (r"planned for a worker's step", NAMES),
-    "figure_bytes": (r"sent in a step, all places\n\(.+\)|workers", r"sent in a step"),
-    "figure_exchanges": (r"sent in a step, all workers \(log scale\)",
-                         r"accuracy at the end \(%\)|loss at the end"),
-    "figure_graph_size": (r"workers", r"nodes"),
-    "figure_trend": (r"commit, by its date", r".*\b(s|examples|examples/s)\b.*"),
-    "race": (rf"training time {SECONDS}|{RATIO}", rf"accuracy \(%\)|{LOSS}"),
-    "curves": (r"epoch", rf"accuracy \(%\)|{LOSS}"),
-}
+# An axis says its unit: in brackets, or by the thing that it counts. Ticks with units of their own
+# and names of strategies need none.
+UNIT = (r"\((micro|milli)?(seconds|minutes|hours)|\(%\)|^(workers|nodes|epoch|examples seen|loss)"
+        r"|^sent in a step|per second|% of updates|^commit, by its date|examples/s|times as long"
+        r"|^planned for|\(1 = |\(versions missed\)|\bs\b|accuracy at the end|loss at the end")
+FIGURES = sorted({path.stem for path in Path(__file__).resolve().parent.glob("figure_*.py")}
+                 - {"figure_files"}) + ["race", "curves"]
 
 
 def some_records(workload: str) -> list[dict[str, Any]]:
@@ -116,24 +99,13 @@ class Figures(unittest.TestCase):
         self.assertNotIn(None, figures)
         return [axes for figure in figures if figure for axes in figure.axes if axes.get_visible()]
 
-    def test_are_all_here(self) -> None:
-        plots = Path(__file__).resolve().parent
-        on_disk = {path.stem for path in plots.glob("figure_*.py")} - {"figure_files"}
-        self.assertEqual(set(LABELS) - {"race", "curves"}, on_disk)
-
     def test_say_what_each_axis_shows_and_its_unit(self) -> None:
-        for name, (across, upward) in LABELS.items():
+        for name in FIGURES:
             for axes in self.panels(name):
                 with self.subTest(figure=name):
-                    self.assertRegex(label(axes, "x"), rf"^({across})$")
-                    if upward is not NAMES and not rows_are_names(axes):
-                        self.assertRegex(label(axes, "y"), rf"^({upward})$")
-
-    def test_name_each_row_where_rows_are_strategies(self) -> None:
-        for name in (name for name, (_, upward) in LABELS.items() if upward is NAMES):
-            for axes in self.panels(name):
-                with self.subTest(figure=name):
-                    self.assertTrue(rows_are_names(axes), axes.texts)
+                    self.assertRegex(label(axes, "x"), UNIT)
+                    if not rows_are_names(axes):
+                        self.assertRegex(label(axes, "y"), UNIT)
 
     def test_of_bytes_have_their_unit_at_the_ticks(self) -> None:
         panels = self.panels("figure_bytes")
@@ -144,7 +116,7 @@ class Figures(unittest.TestCase):
             self.assertTrue(any(re.search(r"^[1-9].*B$", text) for text in numbers), numbers)
 
     def test_have_titles(self) -> None:
-        for name in LABELS:
+        for name in FIGURES:
             for figure in drawn(name):
                 with self.subTest(figure=name):
                     titles = [axes.get_title(loc="left") for axes in figure.axes]

@@ -23,10 +23,9 @@ from curves import draw_curves
 from headline import factors_text, headline_of, standing_text, why_of
 from inline_svg import colour_rules, dark_of, inline_svg
 from made_up import made_up_judgement, made_up_record, made_up_runs, made_up_simulated
-from palette import styles_of
-from judgement import Run, group_runs
+from judgement import Run
 from judgement import runs_of as judged_runs
-from selection import MOST_LINES, MOST_ROWS, fitting
+from selection import MOST_ROWS, fitting
 from wording import bytes_text, counts_text, time_text
 
 MODULES = (figure_race, figure_forest, figure_time_split)
@@ -109,15 +108,6 @@ class Figures(unittest.TestCase):
                          [400, 400, 100, 100, 150, 150, 300, 4200, 50, 150])
         self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()],
                          ["parameters", "slots", "gradients", "activations", "others"])
-
-    def test_leave_servers_and_the_host_out_of_a_workers_step(self) -> None:
-        record = made_up_record("parabola", "parameter_server", 1, workers=[
-            {"place": "replica0", "compute_ns": 8 * 10**6, "wait_ns": 2 * 10**6, "steps": 10},
-            {"place": "server0.replica1", "wait_ns": 9 * 10**6, "steps": 10},
-            {"place": "host", "wait_ns": 9 * 10**6, "steps": 10}])
-        parts = runs_of(record)[0].cell.step_seconds
-        self.assertAlmostEqual(parts["compute"], 8e-4)
-        self.assertAlmostEqual(parts["wait"], 2e-4)
 
     def test_scale_against_an_ideal_line_and_name_the_ceiling(self) -> None:
         runs = runs_of(with_workers("single", 1, 90.0), with_workers("independent", 2, 99.0),
@@ -251,12 +241,6 @@ class ThousandCells(unittest.TestCase):
         for most in (4, 1):  # one cell for each strategy
             self.assertEqual(fitting(runs, most), (runs, ""))
         self.assertEqual(figure_forest.draw(runs).texts, [])
-
-    def test_look_apart_where_they_have_lines(self) -> None:
-        shown, _ = fitting((run for run in self.runs if run.variant.strategy == "all_reduce"),
-                           MOST_LINES)
-        looks = styles_of(cell.variant.strategy for cell in group_runs(shown))
-        self.assertEqual(len(set(looks)), MOST_LINES)
 
 
 def judged(certainty: str, *cells: tuple[str, float | None, float]) -> Any:

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 import curves
 import race
 from figure_race import draw_race, footer
-from judgement import group_runs, ranked, variant_of
+from judgement import group_runs, variant_of
 from judgement import runs_of as runs_of_workloads
 from labels import cell_labels, labels, workers_text
 from made_up import made_up_failure, made_up_judgement, made_up_record, made_up_runs
@@ -58,14 +58,6 @@ class Reader(InFolder):
             self.assertEqual(len(self.read()), 1)
         self.assertRegex(said.getvalue(), "records.jsonl:2: no record: .* cut short; skipped")
 
-    def test_refuses_in_the_words_of_the_program(self) -> None:
-        with self.assertRaisesRegex(PlotsError, "^cannot read .*No such file"):
-            self.read()
-        self.write(line("parabola", "single", 1, schema=99))
-        with self.assertRaisesRegex(
-                PlotsError, ":1: schema 99, but this program knows 1 to [0-9]+; use"):
-            self.read()
-
     def test_does_without_fields_that_are_missing(self) -> None:
         self.write('{"cell": {"workload": "parabola", "strategy": "single"}, "status": "missed"}\n')
         (run,) = self.read()
@@ -87,31 +79,6 @@ def runs_of(*records: dict[str, Any]) -> list[Any]:
 
 
 class Statistics(unittest.TestCase):
-    def test_counts_a_missed_run_as_infinite(self) -> None:
-        good = [made_up_record("parabola", "single", seed) for seed in (1, 2)]
-        bad = made_up_failure("parabola", "single", 3, 2)
-        self.assertTrue(math.isfinite(runs_of(*good, bad)[0].cell.seconds_to_target))
-        self.assertTrue(math.isinf(runs_of(*good, bad, bad)[0].cell.seconds_to_target))
-
-    def test_makes_no_claim_for_independent(self) -> None:
-        runs = runs_of(made_up_record("parabola", "independent", 1))
-        self.assertTrue(math.isinf(runs[0].cell.seconds_to_target))
-
-    def test_ranks_the_first_to_the_target_first(self) -> None:
-        runs = runs_of(made_up_record("parabola", "independent", 1, pace=0.1),
-                       made_up_failure("parabola", "in_graph", 1, 2),
-                       made_up_record("parabola", "single", 1, pace=3),
-                       made_up_record("parabola", "all_reduce", 1, pace=1))
-        order = [cell.variant.strategy for cell, _ in ranked(runs)]
-        self.assertEqual(order, ["all_reduce", "single", "in_graph", "independent"])
-
-    def test_draws_the_median(self) -> None:
-        records = [made_up_record("parabola", "single", seed) for seed in (1, 2, 3)]
-        runs = runs_of(*records, made_up_failure("parabola", "single", 4, 2))
-        curve = runs[0].cell.curve
-        _, middle, _ = sorted(record["evaluations"][-1]["metric"] for record in records)
-        self.assertEqual((len(curve), curve[-1].metric), (13, middle))
-
     def test_words_workers_and_strategies_in_one_way(self) -> None:
         self.assertEqual(workers_text([("a", 2, 1)]), "2 workers × 1 thread")
         self.assertEqual(workers_text(("a", n, 8 // n) for n in (1, 2, 4, 8)),
@@ -223,13 +190,6 @@ class Outputs(InFolder):
                             for text in said))
         self.assertIn(f"Who reaches the target first? {len(styles())} strategies", said)
         self.assertRegex(render_table(self.read()), r"\nsingle +1 x 2 ")
-
-    def test_writes_the_same_bytes_from_the_same_records(self) -> None:
-        self.write(line("parabola", "single", 1))
-        self.run_race(str(self.folder))
-        first = (self.folder / "race.svg").read_bytes()
-        self.run_race(str(self.folder))
-        self.assertEqual((self.folder / "race.svg").read_bytes(), first)
 
     def test_draws_a_figure_that_grows_and_nothing_else(self) -> None:
         self.write(line("parabola", "single", 1))

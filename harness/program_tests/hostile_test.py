@@ -1,25 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile command lines and files must not end the program by a signal, keep it busy for long, or
-make it do other work than requested with exit code 0.
+"""Hostile command lines, files and disks: the program ends by no signal, says what is wrong, and
+replaces no record, and another file only on request.
 
 usage: hostile_test.py REGATTA SCHEMA [unittest arguments]
 """
 
-import json
 import os
-import re
-import shlex
 import subprocess
 import unittest
 from pathlib import Path
-from typing import Any
 
-from hostile_support import AT_ONCE_S, SHORT, Hostile, folder_of_runs
-from test_support import (CIFAR_FILES, REGATTA, fresh_folder, output_of, records_in, regatta,
-                          run_tests, start_unprivileged, unprivileged_folder,
+from test_support import (REGATTA, fresh_folder, output_of, records_in, regatta, run_tests,
+                          small_disk, soon, start_unprivileged, unprivileged_folder,
                           write_sparse_cifar10)
 
-GENUINE = Path("../shared/data/cifar-10-batches-bin").resolve()
+SHORT = ("--workload", "parabola", "--steps", "5")
+TWO_RANKS = ("--strategy", "all_reduce", "--workers", "2", "--processes", "2")
+AT_ONCE_S = 10
+
+
+def folder_of_runs() -> Path:
+    folder = fresh_folder()
+    output_of("run", *SHORT, "--out", str(folder))
+    return folder
+
+
+class Hostile(unittest.TestCase):
+    def assert_refused(self, *arguments: str, says: str) -> None:
+        """Checks for exit code 1 at once, with `says` in the last line."""
+        with self.subTest(arguments=" ".join(arguments)[:200]):
+            done = subprocess.run([REGATTA, *arguments], capture_output=True, text=True,
+                                  timeout=AT_ONCE_S)
+            self.assertEqual(done.returncode, 1, done.stderr[:2000])
+            self.assertRegex(done.stderr, rf"(?m)^regatta: .*{says}.*\n\Z")
 
 
 class ControlCharacters(Hostile):
@@ -65,123 +78,34 @@ class Values(Hostile):
         for looks, wrong in (("0", "0"), ("3,3", "3"), ("3,,4", ""), ("a", "a"), ("3 4", "3 4")):
             self.assert_refused("compare", "a", "b", "--looks", looks, says=f"'{wrong}' is")
 
-    def test_stand_in_the_record_as_a_shell_reads_them(self) -> None:
-        folder = fresh_folder() / "it's a $folder"
-        arguments = ["run", *SHORT, "--trace", f"{folder}/a trace \"1\".json", "--out", str(folder)]
-        folder.mkdir()
-        output_of(*arguments)
-        (record,) = records_in(folder)
-        self.assertEqual(shlex.split(record["command"]), ["regatta", *arguments])
-
-    def test_of_a_matrix_may_have_spaces(self) -> None:
-        folder = fresh_folder() / "a folder"
-        folder.mkdir()
-        file = folder / "a matrix.toml"
-        file.write_text("seeds = 2\n[[race]]\nworkload = 'parabola'\nsteps = 5\n")
-        output_of("matrix", str(file), "--out", str(folder))
-        done = output_of("matrix", str(file), "--out", str(folder), "--resume")
-        self.assertIn("2 runs are there already", done)
-        self.assertEqual(len(records_in(folder)), 2)
-
 
 class Data(Hostile):
-    CIFAR = ("run", "--workload", "resnet9_thin", "--dataset", "cifar10", "--global-batch", "32",
-             "--steps", "1")
-
     def test_other_than_the_published_are_used_only_where_that_was_asked_for(self) -> None:
         data = fresh_folder() / "cifar"
         write_sparse_cifar10(data)
-        command = (*self.CIFAR, "--data-dir", str(data))
+        command = ("run", "--workload", "resnet9_thin", "--dataset", "cifar10", "--global-batch",
+                   "32", "--steps", "1", "--data-dir", str(data))
         self.assert_refused(*command, says="data_batch_1.bin is another file .*--data unverified")
-        record = self.record_of_cifar(data, "--data", "unverified")
+        out = fresh_folder()
+        output_of(*command, "--data", "unverified", "--out", str(out))
+        (record,) = records_in(out)
         self.assertRegex(record["checksums"]["data"], "^[0-9a-f]{32}$")
         self.assertEqual(record["cell"]["unverified_data"], record["checksums"]["data"])
         doctor = regatta("doctor", "--data-dir", str(data)).stdout
         self.assertRegex(doctor, r"(?m)^.*CIFAR-10.*missing.*6 of 6 files, 0 genuine")
 
-    @unittest.skipUnless(GENUINE.exists(), f"no CIFAR-10 in {GENUINE}")
-    def test_for_training_do_not_pass_for_those_of_the_test(self) -> None:
-        data = fresh_folder() / "cifar"
-        data.mkdir()
-        for name in CIFAR_FILES:
-            (data / name).symlink_to(GENUINE / name)
-        (data / "test_batch.bin").unlink()
-        (data / "test_batch.bin").symlink_to(GENUINE / "data_batch_1.bin")
-        command = (*self.CIFAR, "--data-dir", str(data))
-        self.assert_refused(*command, says="test_batch.bin is another file .*--data unverified")
-        (right, wrong) = (self.record_of_cifar(folder, "--data", "unverified")
-                          for folder in (GENUINE, data))
-        self.assertIsNone(right["cell"]["unverified_data"])
-        self.assertEqual(wrong["cell"]["unverified_data"], wrong["checksums"]["data"])
-        self.assertNotEqual(wrong["checksums"]["data"], right["checksums"]["data"])
-
-    def record_of_cifar(self, data: Path, *more: str) -> dict[str, Any]:
-        out = fresh_folder()
-        output_of(*self.CIFAR, "--data-dir", str(data), *more, "--out", str(out))
-        (record,) = records_in(out)
-        return record
-
-    def test_of_the_program_itself_are_verified_without_a_word(self) -> None:
-        (record,) = records_in(folder_of_runs())
-        self.assertIsNone(record["cell"]["unverified_data"])
-        self.assertRegex(record["checksums"]["data"], "^[0-9a-f]{32}$")
-        self.assert_refused("run", *SHORT, "--data", "unverified", says="curve is made by the prog")
-
 
 class Records(Hostile):
-    def lines_of(self, folder: Path) -> list[str]:
-        return (folder / "records.jsonl").read_text().splitlines(keepends=True)
-
-    def write(self, lines: list[str]) -> Path:
-        folder = fresh_folder()
-        (folder / "records.jsonl").write_text("".join(lines))
-        return folder
-
-    def test_that_are_there_twice_count_once(self) -> None:
-        lines = self.lines_of(folder_of_runs(seeds=3))
-        nameless = [re.sub(r'"run_id":"\w+",', "", line) for line in lines]
-        for once in (lines, nameless):
-            folder, thrice = str(self.write(once)), str(self.write(once * 3))
-            for count, *command in (
-                    (lambda said: json.loads(said)[0]["head_runs"],
-                     "compare", folder, thrice, "--format", "json"),
-                    (lambda said: said.count("\n") - 1, "export", thrice, "--format", "csv"),
-                    (lambda said: json.loads(said)["measurements"][0]["cells"][0]["count"],
-                     "report", folder, thrice, "--format", "json")):
-                with self.subTest(command=command[0], named=once is lines):
-                    done = regatta(*command)
-                    self.assertIn("records.jsonl:4: the same run as line 1; skipped", done.stderr)
-                    self.assertEqual(count(done.stdout), 3)
-
-    def test_of_another_schema_end_a_comparison(self) -> None:
-        folder = folder_of_runs(seeds=2)
-        first, second = self.lines_of(folder)
-        other = self.write([first, re.sub(r'"schema":\d+', '"schema":99', second)])
-        self.assert_refused("compare", str(folder), str(other), says="records.jsonl:2: schema 99")
-
     def test_are_lines_that_have_an_end(self) -> None:
         folder = folder_of_runs()
         os.truncate(folder / "records.jsonl", 1 << 30)
-        for command in (("report", "--format", "json"), ("export", "--format", "csv"),
-                        ("compare", str(folder)),
-                        ("matrix", "--tier", "quick", "--dry-run", "--out")):
+        for command in (("report", "--format", "json"), ("matrix", "--tier", "quick", "--dry-run",
+                                                         "--out")):
             self.assert_refused(*command, str(folder), says="records.jsonl:2: the line has more "
                                                             "than the 67108864 bytes that are read")
-        child = subprocess.Popen([REGATTA, "report", folder, "--format", "json"],
-                                 stderr=subprocess.DEVNULL)
-        _, _, used = os.wait4(child.pid, 0)
-        child.returncode = 0  # already waited for
-        self.assertLess(used.ru_maxrss << 10, 512 << 20)
 
 
 class Paths(Hostile):
-    def commands_with(self, path: str) -> list[tuple[str, ...]]:
-        return [("export", path, "--format", "csv"), ("report", path), ("compare", path, path),
-                ("matrix", path, "--dry-run"),
-                ("run", *SHORT, "--resume", path),
-                ("run", *SHORT, "--strategy", "all_reduce", "--workers", "2", "--processes", "2",
-                 "--tls", path)]
-
     def test_that_may_not_be_read_are_named(self) -> None:
         folder = unprivileged_folder()
         (folder / "closed").mkdir(mode=0)
@@ -189,13 +113,106 @@ class Paths(Hostile):
         (folder / "records" / "records.jsonl").touch(mode=0)
         (folder / "file").touch(mode=0)
         for name in ("closed", "closed/below", "records", "file"):
-            for command in (*self.commands_with(str(folder / name)),
-                            ("run", *SHORT, "--out", str(folder / name)),
-                            ("run", *SHORT, "--trace", str(folder / name))):
+            path = str(folder / name)
+            for command in (("export", path, "--format", "csv"), ("compare", path, path),
+                            ("matrix", path, "--dry-run"), ("run", *SHORT, "--resume", path),
+                            ("run", *SHORT, *TWO_RANKS, "--tls", path),
+                            ("run", *SHORT, "--out", path), ("run", *SHORT, "--trace", path)):
                 with self.subTest(command=command), start_unprivileged(*command) as process:
                     _, errors = process.communicate(timeout=AT_ONCE_S)
                     self.assertEqual(process.returncode, 1, errors)
                     self.assertRegex(errors, rf"(?m)^regatta: .*{folder}.*\n\Z")
+
+
+class Outputs(Hostile):
+    def test_of_all_commands_never_have_the_name_of_records(self) -> None:
+        folder, here = str(folder_of_runs()), fresh_folder()
+        (here / "link").symlink_to("records.jsonl")
+        matrix = fresh_folder() / "matrix.toml"
+        matrix.write_text("[[race]]\nworkload = 'parabola'\nsteps = 5\n")
+        commands = (("run", *SHORT, "--out", str(here), "--trace"), ("run", *SHORT, "--out"),
+                    ("matrix", str(matrix), "--seeds", "1", "--out"), ("report", folder, "--out"),
+                    ("export", folder, "--format", "csv", "--out"),
+                    ("export", folder, "--format", "github", "--out"),
+                    ("calibrate", *SHORT[:2], "--out"),
+                    ("graph", *SHORT[:2], "--format", "chakra", "--out"))
+        for command in commands:
+            for name in ("records.jsonl", "link"):
+                self.assert_refused(*command, str(here / name),
+                                    says="is the name of a file of records")
+        self.assertEqual([path.name for path in here.iterdir()], ["link"])
+
+    def test_take_the_place_of_another_file_only_where_that_was_asked_for(self) -> None:
+        folder = folder_of_runs()
+        file = folder / "mine.txt"
+        for command in (("export", str(folder), "--format", "csv", "--out", str(file)),
+                        ("run", *SHORT, "--out", str(folder), "--trace", str(file))):
+            file.write_text("mine")
+            self.assert_refused(*command, says=f"{file} exists; replace it with --overwrite, or ")
+            self.assertEqual(file.read_text(), "mine")
+            output_of(*command, "--overwrite")
+            self.assertNotEqual(file.read_text(), "mine")
+            self.assertEqual(sorted(path.name for path in folder.iterdir()),
+                             ["mine.txt", "records.jsonl"])
+
+    def test_that_are_none_cannot_be_replaced(self) -> None:
+        folder = str(folder_of_runs())
+        for more in (("csv",), ("github", "--out", folder)):
+            self.assert_refused("export", folder, "--overwrite", "--format", *more,
+                                says="--overwrite replaces the one file of --out")
+        self.assert_refused("report", folder, "--format", "json", "--overwrite",
+                            says="--overwrite replaces a page, and --format json writes none")
+
+    def test_of_a_report_spare_the_page_of_another(self) -> None:
+        folder, page = folder_of_runs(), fresh_folder()
+        (page / "index.html").write_text("mine")
+        self.assert_refused("report", str(folder), "--out", str(page),
+                            says="index.html exists; replace it with --overwrite")
+        self.assertEqual([path.name for path in page.iterdir()], ["index.html"])
+
+    def test_to_a_full_device_fail_the_command(self) -> None:
+        folder = folder_of_runs()
+        file = fresh_folder() / "matrix.toml"
+        file.write_text("[[race]]\nworkload = 'parabola'\nsteps = 5\n")
+        for command in (("list",), ("doctor",), ("--help",), ("graph", *SHORT[:2]),
+                        ("compare", str(folder), str(folder)), ("matrix", str(file), "--dry-run"),
+                        ("export", str(folder), "--format", "csv"),
+                        ("report", str(folder), "--format", "json")):
+            with self.subTest(command=command), open("/dev/full", "w") as full:
+                done = subprocess.run([REGATTA, *command], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, cwd=fresh_folder())
+                self.assertNotEqual(done.returncode, 0)
+                self.assertRegex(done.stderr, "^regatta: cannot write to ")
+
+    def test_of_a_matrix_whose_disk_is_full_end_it(self) -> None:
+        file = fresh_folder() / "matrix.toml"
+        file.write_text("seeds = 40\n[[race]]\nworkload = 'parabola'\nsteps = 5\n")
+        with small_disk("64k") as disk:
+            done = regatta("matrix", str(file), "--out", str(disk))
+            kept = len(records_in(disk))
+            self.assertLess(kept, 40)
+            self.assert_ended(done, disk, f"cannot append .*; {kept} of 40 runs are kept")
+
+    def assert_ended(self, done: subprocess.CompletedProcess[str], out: Path, says: str) -> None:
+        """Checks that a matrix has ended with the command to go on."""
+        self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, rf"(?m)^regatta: .*{says}\. To go on: regatta matrix .*"
+                                      rf"--out {out} --resume\n\Z")
+
+    def test_of_a_matrix_whose_folder_is_removed_end_it(self) -> None:
+        folder = fresh_folder()
+        file, out = folder / "matrix.toml", folder / "out"
+        file.write_text("seeds = 40\n[[race]]\nworkload = 'parabola'\nsteps = 2000\n")
+        with subprocess.Popen([REGATTA, "matrix", str(file), "--out", str(out)], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as matrix:
+            self.assertTrue(soon(lambda: (out / "records.jsonl").exists() and
+                                 records_in(out) != [], AT_ONCE_S))
+            out.rename(out.with_name("gone"))
+            output, errors = matrix.communicate(timeout=AT_ONCE_S)
+        self.assert_ended(subprocess.CompletedProcess(matrix.args, matrix.returncode, output,
+                                                      errors), out,
+                          "out was removed or replaced, with the records in it; [01] of 40 runs "
+                          "are kept")
 
 
 if __name__ == "__main__":

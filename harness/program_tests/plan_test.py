@@ -164,8 +164,6 @@ class BadInput(unittest.TestCase):
                 (rf"--memory 1kB: the least that a worker needs is {re.escape(need)}, with "
                  "--strategy .*fix: ", *usual, "--memory", "1kB"),
                 (r"--memory '80': write a number above 0 and its unit", *usual, "--memory", "80"),
-                (r"--memory '-1GB': ", *usual, "--memory=-1GB"),
-                (r"--memory '1e300TB': ", *usual, "--memory", "1e300TB"),
                 (r"unknown workload 'gpt_tinny'; did you mean 'gpt_tiny'", "--workload",
                  "gpt_tinny", "--workers", "4", *file),
                 (r"--workers is 1; fix: give 2 or more", *cell(1), *file),

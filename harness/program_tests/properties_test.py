@@ -20,7 +20,7 @@ from hypothesis import strategies as st  # properties_support skips where it is 
 
 FULL = "/dev/full"
 RUN = "run --workload parabola --steps 3 --out g"
-# Each was once taken badly; hostile_test.py and hostile_outputs_test.py have more.
+# Each was once taken badly; hostile_test.py has more.
 KNOWN = (f"{RUN} --trace= notes.txt", f"{RUN} --processes ''", f"{RUN} --resume loop/x",
          f"{RUN} --strategy async_shared --workers 2 --staleness-bound " + "9" * 40,
          f"{RUN} --strategy pipeline --workers 4294967296",  # gigabytes
@@ -36,7 +36,7 @@ KNOWN = (f"{RUN} --trace= notes.txt", f"{RUN} --processes ''", f"{RUN} --resume 
 
 class Lines(Property):
     def check(self, words: list[str], stdout: str) -> Done:
-        done = self.tried(words, stdout=stdout)
+        done = self.tried(words, stdout)
         self.assertEqual([], wrong_work(words, done, stdout))
         asked = read(words)
         if asked.subcommand == "run" and not asked.is_help and done.code in (0, RUN_FAILED):
