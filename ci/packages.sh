@@ -26,6 +26,7 @@ page of the report: python3-jinja2
 pictures of graphs: graphviz'
 readonly kTest='check of records against their schema: python3-jsonschema
 statistics to hold ours against, for a test: python3-scipy
+records as DataFrames: python3-pandas
 inputs that are drawn, for tests of properties: python3-hypothesis
 formatting and lint: clang-format-14 pyflakes3 shellcheck
 hosts made of network namespaces, for a test: iproute2
