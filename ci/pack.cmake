@@ -11,5 +11,5 @@ foreach(tool file dpkg-shlibdeps)
 endforeach()
 if(CPACK_REGATTA_ARCH STREQUAL "native")
   message(WARNING "the program is built for this machine's processor (REGATTA_ARCH=native); "
-    "for others: cmake --preset release -D REGATTA_ARCH=x86-64-v3, then build it again")
+    "for others: cmake --preset release -D REGATTA_ARCH=any, then build it again")
 endif()

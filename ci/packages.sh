@@ -32,6 +32,7 @@ formatting and lint: clang-format-14 pyflakes3 shellcheck
 hosts made of network namespaces, for a test: iproute2
 certificates for a test of TLS: openssl
 a Debian package, for a test: dpkg-dev file
+old processors, for a test: qemu-user
 browser for a test of the page of the report: chromium'
 # Both Debian 12 and 13 have this version. Since version 16 clang compiles g++'s library as C++20.
 readonly kFuzz='compiler with libFuzzer: clang-19 libclang-rt-19-dev libomp-19-dev

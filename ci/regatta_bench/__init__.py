@@ -8,12 +8,10 @@ from pathlib import Path
 
 def main() -> None:
     """Never returns. The program draws by this interpreter, and finds the mpirun of a wheel beside
-    it if PATH has no other."""
-    if "avx2" not in Path("/proc/cpuinfo").read_text(encoding="utf-8"):
-        sys.exit("regatta: this wheel needs a processor with AVX2; fix: make one for this "
-                 "processor, from a checkout, by ci/wheel out/wheel -D REGATTA_ARCH=native")
+    it if PATH has no other, and NVIDIA's wheels if no virtual environment is active."""
     program = str(Path(__file__).parent / "bin/regatta")
     os.environ["REGATTA_PYTHON"] = sys.executable
+    os.environ.setdefault("VIRTUAL_ENV", sys.prefix)
     os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath),
                                           str(Path(sys.executable).parent)])
     os.execv(program, ["regatta", *sys.argv[1:]])

@@ -20,6 +20,7 @@
 #include "harness/system/program_files.h"
 #include "harness/system/terminal.h"
 #include "kernels/comm/mpi/mpi_library.h"
+#include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "workloads/data/cifar10.h"
 #include "workloads/workload.h"
@@ -159,10 +160,13 @@ std::vector<Diagnosis> diagnose(const system::MachineFacts& machine,
                                 const system::SoftwareFacts& software,
                                 const std::string& data_dir) {
   std::ifstream os_release("/etc/os-release");
+  const std::string kernels = chosen_cpu_kernels();
   return {version_row("distribution", distribution_in(os_release),
                       "what ci/packages.sh installs, on Debian 12, 13 and Ubuntu 24.04"),
           version_row("compiler", software.compiler, "this program"),
           version_row("oneDNN", software.onednn, "every run on the CPU"),
+          version_row("CPU kernels", kernels.empty() ? "as the program" : "for " + kernels,
+                      "every run on the CPU; ONEDNN_MAX_CPU_ISA limits oneDNN and them"),
           version_row("gRPC", software.grpc.value_or("none"),
                       "--processes: control of ranks, parameter servers, asynchronous loops"),
           diagnose_mpi(software),

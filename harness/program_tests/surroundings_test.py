@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Surroundings in which a run is correct, or which it refuses: variables of OpenMP, a limit of CPU
-time, a replaced program file, process 1, a foreign mpirun, no ssh, a closed standard output.
+time, a replaced program file, process 1, a foreign mpirun, no ssh, an old processor, a closed
+standard output.
 
 usage: surroundings_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun is not installed.
@@ -170,6 +171,13 @@ class Program(unittest.TestCase):
         (folder / "mpirun").symlink_to(shutil.which("mpirun") or "")
         record = record_in(REGATTA, "run", *PARABOLA, *TWO_RANKS, PATH=str(folder))
         self.assertNotEqual(record["status"], "failed")
+
+    @unittest.skipIf(shutil.which("qemu-x86_64") is None, "qemu-user is not installed")
+    def test_says_which_instructions_a_processor_lacks(self) -> None:
+        done = subprocess.run(["qemu-x86_64", "-cpu", "core2duo", REGATTA, "--version"],
+                              capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, r"^regatta: .*, which this processor lacks; fix: .*\n$")
 
     def test_says_that_its_output_is_closed(self) -> None:
         done, folder = run_in("sh", "-c", 'exec "$0" "$@" >&-', REGATTA, "run", *PARABOLA,

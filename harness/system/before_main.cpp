@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdio>
+#include <initializer_list>
 
 namespace regatta::system {
 namespace {
@@ -58,7 +60,34 @@ std::size_t hidden = 0;
   for (char** variable = variables; *variable != nullptr; ++variable) hide(*variable);
 }
 
-[[gnu::section(".preinit_array"), gnu::used]] void (*const kLook)(int, char**, char**) = look;
+[[noreturn]] void refuse(const char* instructions) {
+  dprintf(STDERR_FILENO,
+          "regatta: this program is compiled for %s, which this processor lacks; fix: compile it "
+          "on this machine\n",
+          instructions);
+  _exit(1);
+}
+
+/// Inspects the processor by instructions that each one has.
+[[gnu::target("general-regs-only,no-bmi,no-bmi2"), gnu::no_sanitize("address", "thread")]] void
+refuse_other_processors(int, char**, char**) {
+  __builtin_cpu_init();
+#ifdef __AVX512BF16__
+  if (!__builtin_cpu_supports("avx512bf16")) refuse("AVX512-BF16");
+#endif
+#ifdef __AVX512F__
+  if (!__builtin_cpu_supports("x86-64-v4")) refuse("x86-64-v4 (AVX-512)");
+#endif
+#ifdef __AVX2__
+  if (!__builtin_cpu_supports("x86-64-v3")) refuse("x86-64-v3 (AVX2)");
+#endif
+#ifdef __SSE4_2__
+  if (!__builtin_cpu_supports("x86-64-v2")) refuse("x86-64-v2 (SSE4.2)");
+#endif
+}
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kBeforeAll[])(int, char**, char**) = {
+    refuse_other_processors, look};
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 // first thread to one core, which the program would then take for the whole machine. Regatta sets
 // each thread's core and each team's size itself, so it hides these variables from libgomp, but not
 // from records and child processes.
+// A processor that the program is not compiled for would end it by SIGILL: it ends with a message.
 #pragma once
 
 namespace regatta::system {

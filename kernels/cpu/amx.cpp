@@ -4,6 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kernels/cpu/onednn.h"
+#include "kernels/runtime/devices.h"
+
 namespace regatta::cpu {
 namespace {
 
@@ -31,10 +34,7 @@ bool detect() {
 
 }  // namespace
 
-bool has_avx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-}
+bool has_avx512() { return onednn::uses(dnnl::cpu_isa::avx512_core); }
 
 bool has_amx_bf16() {
   static const bool available = detect();
@@ -42,3 +42,7 @@ bool has_amx_bf16() {
 }
 
 }  // namespace regatta::cpu
+
+bool regatta::cpu_favours_direct_convolutions(ElementType element) {
+  return element == ElementType::BF16 && cpu::has_amx_bf16();
+}

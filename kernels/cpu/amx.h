@@ -19,7 +19,7 @@ inline constexpr std::size_t kTileBytes = 1024;
 /// (checked once). True implies has_avx512() and AVX-512's conversions to bf16.
 bool has_amx_bf16();
 
-/// Whether the processor has AVX-512 with BW, VL and DQ, which oneDNN needs for bf16.
+/// Whether oneDNN uses AVX-512 with BW, VL and DQ, which it needs for bf16.
 bool has_avx512();
 
 }  // namespace regatta::cpu

@@ -120,6 +120,11 @@ Choice choose_convolution(const Convolution& c) {
 
 }  // namespace
 
+bool uses(dnnl::cpu_isa instructions) {
+  const auto needed = static_cast<unsigned>(instructions);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & needed) == needed;
+}
+
 Descriptor describe(const dnnl::memory::dims& dims, ElementType element, Format format,
                     std::source_location where) {
   return checked(where, [&] { return Descriptor(dims, type_of(element), format); });

@@ -20,6 +20,10 @@ namespace regatta::cpu::onednn {
 using Descriptor = dnnl::memory::desc;
 using Format = dnnl::memory::format_tag;
 
+/// Whether the processor has these instructions and ONEDNN_MAX_CPU_ISA, if set, allows them; it
+/// limits our own kernels, too.
+bool uses(dnnl::cpu_isa instructions);
+
 /// Describes a tensor: dimensions in oneDNN's logical order (images NCHW, weights OIHW, matrices
 /// rows first), elements laid out by `format`.
 Descriptor describe(const dnnl::memory::dims& dims, ElementType element, Format format,

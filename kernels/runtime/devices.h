@@ -18,6 +18,10 @@ namespace regatta {
 /// Adds the CPU's kernels of all ops that compute. Defined in kernels/cpu.
 void add_cpu_kernels(KernelTable& table);
 
+/// Returns the instruction set that the CPU's kernels in use are compiled for, `x86-64-v3`, in a
+/// build for any processor, which has several; otherwise empty. Defined in kernels/cpu.
+std::string chosen_cpu_kernels();
+
 /// Whether, on this processor and for `element`, a direct convolution is faster than Winograd's
 /// algorithm for every shape. True for bf16 on processors with AMX, which multiplies bf16 many
 /// times faster.
