@@ -70,7 +70,7 @@ constexpr ProductRule kProductRules[] = {
     {Op::DenseBackwardWeights, Portion::Channels, Portion::Whole, Portion::Rows},
     {Op::DenseBackwardWeights, Portion::Whole, Portion::Channels, Portion::Channels},
 };
-/// The same for channels that are filtered one by one.
+/// The rules for products with `groups`, which filter each channel by itself.
 constexpr ProductRule kDepthwiseRules[] = {
     {Op::Dense, Portion::Channels, Portion::Rows, Portion::Channels},
     {Op::DenseBackwardData, Portion::Channels, Portion::Rows, Portion::Channels},

@@ -8,7 +8,7 @@
 // pooling, normalisation, depthwise convolution; or each head, which then is never divided:
 // attention. Weights [P, O, I], such as those of queries, keys and values, are divided in each of
 // their P matrices. A head whose weights are the table of the embedding is divided by its rows, the
-// tokens of the vocabulary, and the loss behind it takes divided logits. Source: Shoeybi et al.,
+// tokens of the vocabulary, and the loss after it takes divided logits. Source: Shoeybi et al.,
 // arXiv:1909.08053, section 3.
 #pragma once
 

@@ -5,7 +5,7 @@
 // parameter, and w, one number that starts at 1; the half that it keeps and the half that arrives
 // add up. z = x / w is the parameter with which it computes gradients; the optimizer moves x. After
 // L steps without gradients every z is the mean of all replicas, exactly if n is a power of two. A
-// replica sends M + 4 bytes a step, for M bytes of parameters, whatever n is. A gradient is n times
+// replica sends M + 4 bytes per step, for M bytes of parameters and any n. A gradient is n times
 // a replica's part of the global batch's gradient, so that the mean of all x moves as under a
 // synchronous strategy if the optimizer is linear. If every half arrives in its step, each replica
 // receives as many halves as it sends, and w stays 1. With an overlap of a step they travel in

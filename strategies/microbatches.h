@@ -3,7 +3,7 @@
 // Cuts each worker's share of the batch into m microbatches, in whole normalisation groups. The
 // nodes that compute on examples exist once for each microbatch; the gradients and losses of
 // microbatches are added up in their order, each as soon as it exists, gradients in the memory of
-// the first microbatch's gradient. Exchanges of parameters come behind the computation of all
+// the first microbatch's gradient. Exchanges of parameters come after the computation of all
 // replicas in the source. All are divided by the global batch, so that the sums are means over
 // examples, however uneven the microbatches are. Microbatches update running statistics one by one.
 // With shares w_k of the batch and momentum a, microbatch k has momentum a w_k / (1 - a (w_k+1 +
@@ -30,10 +30,10 @@ class Microbatches {
 
   /// Whether the source's node exists once for each microbatch.
   bool has(NodeId id) const { return part(id) == Part::Microbatch; }
-  /// Appends such a node of one microbatch, which is behind the nodes that it depends on, and
-  /// behind the same node of earlier microbatches.
+  /// Appends one microbatch's copy of the node. Called after the copies that this one reads, and
+  /// after the node's copies for earlier microbatches.
   void add(NodeId id, std::int64_t microbatch);
-  /// Appends the nodes that come behind all microbatches.
+  /// Appends the nodes that come after all microbatches.
   Step finish();
 
  private:

@@ -31,8 +31,8 @@ Steps one(Step step) {
   return steps;
 }
 
-/// Moves those that cut stages behind the last that makes shards, in whichever order they were
-/// given: the sums over shards then belong to the stages, and each microbatch has its own.
+/// Moves strategies that cut stages to after the last one that makes shards, whatever the given
+/// order: the sums over shards then belong to the stages, and each microbatch has its own.
 std::vector<const Strategy*> in_order(std::vector<const Strategy*> strategies) {
   const auto makes = [](WorkersAre workers) {
     return [=](const Strategy* each) { return each->workers == workers; };

@@ -25,7 +25,7 @@ namespace regatta::strategies {
 ShardDivision divide_sequence(const Graph& graph, ShardDivision division, std::int64_t shards,
                               const std::string& what);
 
-/// Exchanges the rows of such a division.
+/// Exchanges the rows of a divide_sequence() division.
 class TokenExchange {
  public:
   explicit TokenExchange(ShardedStep& step);

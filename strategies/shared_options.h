@@ -17,8 +17,8 @@ inline constexpr Option kBucketBytes = {
     .unit = "bytes",
     .type = Count{.default_value = 4 * 1024 * 1024}};
 
-/// For every strategy: the pass `accumulate` reads it, unless the strategy declares it and has a
-/// schedule of its own.
+/// Option of every strategy. The pass `accumulate` reads it, unless the strategy declares it and
+/// has a schedule of its own.
 inline constexpr Option kMicrobatches = {
     .name = "microbatches",
     .help =
@@ -30,7 +30,7 @@ inline constexpr Option kMicrobatches = {
 
 inline constexpr std::string_view kFull = "full";
 inline constexpr std::array<std::string_view, 3> kRecomputations = {"none", "selective", kFull};
-/// For every strategy: the pass `recompute` reads it.
+/// Option of every strategy. The pass `recompute` reads it.
 inline constexpr Option kRecompute = {
     .name = "recompute",
     .help =
@@ -57,7 +57,7 @@ inline constexpr Option kServers = {
     .unit = "",
     .type = Count{.default_value = 1, .least = 1, .most = 1024}};
 
-/// For strategies with shards. The harness uses it to deal the workers of a composition.
+/// Option of strategies with shards. The harness uses it to deal the workers of a composition.
 inline constexpr Option kShardCount = {
     .name = "shards",
     .help =
@@ -66,7 +66,7 @@ inline constexpr Option kShardCount = {
     .unit = "",
     .type = Count{.default_value = std::nullopt, .least = 1}};
 
-/// For strategies with stages or shards. The harness uses it to assign these to processes.
+/// Option of strategies with stages or shards. The harness uses it to place them.
 inline constexpr Option kStagesPerProcess = {
     .name = "stages_per_process",
     .help =
@@ -75,7 +75,7 @@ inline constexpr Option kStagesPerProcess = {
     .unit = "",
     .type = Count{.default_value = std::nullopt, .least = 1}};
 
-/// For strategies that divide the model.
+/// Option of strategies that divide the model.
 inline constexpr Option kStageParts = {
     .name = "stage_parts",
     .help =
@@ -84,7 +84,7 @@ inline constexpr Option kStageParts = {
     .unit = "",
     .type = Counts{}};
 
-/// For strategies with workers that do not wait for each other.
+/// Option of strategies with workers that do not wait for each other.
 inline constexpr Option kStalenessBound = {
     .name = "staleness_bound",
     .help = "steps that an asynchronous worker may lead the slowest by",

@@ -90,7 +90,7 @@ struct Strategy {
 
 std::span<const Strategy* const> all_strategies();
 
-/// Whether any of the strategies has such workers.
+/// Whether any of the strategies has workers of the kind `workers`.
 bool any_has(std::span<const Strategy* const> strategies, WorkersAre workers);
 
 /// Returns the name under which the strategy can run by itself: its own name, or `all_reduce+` and

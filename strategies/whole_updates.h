@@ -14,11 +14,11 @@ namespace regatta::strategies {
 /// Whether an update of the trainable cannot be divided by elements.
 bool updates_whole(const Graph& graph, const Trainable& trainable);
 
-/// Whether there are marked sums (shares.h) of gradients for such updates.
+/// Whether a marked sum (shares.h) adds up gradients of a trainable that updates_whole().
 bool has_whole_updates_to_deal(const Step& step);
 
-/// Returns the step with these updates dealt to the places that have the sums. Call it before
-/// bucket(), which would put the sums into buckets with others.
+/// Deals the whole updates to the places that have the sums, and returns the new step. Call it
+/// before bucket(), which would put the sums into buckets with others.
 Step deal_whole_updates(const Step& step);
 
 }  // namespace regatta::strategies

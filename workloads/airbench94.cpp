@@ -85,7 +85,7 @@ std::vector<float> whitening(const DataSet& train) {
   return whitening_filters(train, augmentation(Mode::Evaluation), kWhitening);
 }
 
-/// Without data, for example to inspect the graph, the filters have no values.
+/// Whitening filters from the data. Without data, as when printing the graph, they are empty.
 Initializer whitened(const Recipe& recipe) {
   return {
       .kind = Initializer::Kind::Given, .scale = 1, .source = {}, .values = recipe.data_weights};
@@ -134,7 +134,7 @@ Schedule learning_rate(double peak, const Recipe& recipe) {
   return {{0, after(kPeakAt, recipe), total}, {kFirstRate * peak, peak, kLastRate * peak}};
 }
 
-/// The same, until the bias of the first layer is fixed; in a run of a few steps it never is.
+/// learning_rate() until the bias of the first layer is fixed, then 0; short runs never fix it.
 Schedule whiten_bias_rate(double peak, const Recipe& recipe) {
   const Schedule whole = learning_rate(peak, recipe);
   const double turn = whole.examples[1];
@@ -173,7 +173,7 @@ LookaheadOptions lookahead(const Recipe& recipe) {
   return options;
 }
 
-/// From `peak` to 0 after a fraction of the run.
+/// A rate that falls from `peak` to 0 over a fraction of the run.
 Schedule falling_rate(double peak, double share, const Recipe& recipe) {
   return {{0, after(share, recipe)}, {recipe.rate_scale * peak, 0}};
 }

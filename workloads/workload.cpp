@@ -78,7 +78,7 @@ const DataSource& source_of(const Workload& workload, const std::string& name) {
   return *source;
 }
 
-/// Replaces what is empty by the defaults of the data set and the workload.
+/// Fills empty fields with the defaults of the data set and the workload.
 DataFiles complete(DataFiles files, const DataSource& source, const Workload& workload) {
   if (files.folder.empty()) files.folder = source.folder;
   files.options = chosen_options(workload, files.options.given);

@@ -183,7 +183,7 @@ class Contention {
     };
   }
 
-  /// The values that are put into the command, and stand in its environment.
+  /// The values substituted in the command and set in its environment.
   std::map<std::string, std::string> values() const {
     return {{"seed", std::to_string(request_.seed)},
             {"workers", std::to_string(request_.workers)},

@@ -22,7 +22,7 @@ struct Proof {
   double gradient_norm = 0;    ///< of the first step's mean over the batch, before clipping
   std::vector<double> losses;  ///< of each proven step, before its update; none: a program whose
                                ///< steps are not `single`'s, such as a compressed exchange
-  double parameter_norm = 0;   ///< of all parameters behind the last proven step; with losses only
+  double parameter_norm = 0;   ///< of all parameters after the last proven step; with losses only
 };
 
 /// Greatest permitted differences, relative to the reference's values.

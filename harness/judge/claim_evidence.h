@@ -52,10 +52,10 @@ OptionValues options_under(const std::string& strategy, const Contestant& contes
 
 using Runs = std::vector<const record::Record*>;
 
-/// Runs that may be compared: they share all settings, the machine, the compiler and the commit,
-/// and differ only in the contestant and the seed.
+/// Runs that may be compared: they differ only in the contestant and the seed, not in any other
+/// setting, the machine, the compiler or the commit.
 struct Field {
-  std::string name;  ///< the workload, then the settings in which its fields differ
+  std::string name;  ///< the workload, then the settings in which the workload's fields differ
   std::map<Contestant, Runs> runs;
 };
 

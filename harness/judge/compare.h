@@ -84,7 +84,7 @@ struct Measurements {
 std::vector<CellComparison> compare(const Measurements& base, const Measurements& head,
                                     const CompareOptions& options);
 
-/// The same at one look at all data, which spends the whole of `options.alpha`.
+/// Compares base and head in a single look at all data, which spends all of `options.alpha`.
 std::vector<CellComparison> compare_once(const Measurements& base, const Measurements& head,
                                          const CompareOptions& options);
 

@@ -47,7 +47,7 @@ struct LastWorker {
   double uncertainty_seconds = 0;  ///< bound on the error of clocks compared across processes
 };
 
-/// How long workers waited for others at a collective.
+/// Time that workers waited for others at a collective.
 struct ExchangeWait {
   double mean_seconds = 0;
   double p99_seconds = 0;  ///< the largest p99 of any worker and run
@@ -136,7 +136,7 @@ struct CellJudgement {
   AgainstFirst against_first;
   std::optional<LeftOut> left_out;
   std::optional<AgainstSingle> against_single;  ///< empty without `single`, or if a run missed
-  /// Parts of a step, as in kStepParts: means over the steps of all workers and runs.
+  /// Mean seconds of each of kStepParts, over the steps of all workers and runs.
   std::array<double, kStepParts.size()> step_seconds{};
   double bytes_per_step_computed = 0;         ///< from the graph
   double bytes_per_step_counted = 0;          ///< at the transports, median over the runs

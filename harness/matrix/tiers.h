@@ -11,7 +11,7 @@
 
 namespace regatta::matrix {
 
-/// Lists the names of the tiers, the shortest matrix first.
+/// Returns the names of the tiers, the shortest matrix first.
 std::vector<std::string> tier_names();
 
 /// Describes the purpose of a tier. `name` must be one of tier_names().

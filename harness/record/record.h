@@ -124,7 +124,7 @@ struct WorkerRecord {
   std::optional<PushRecord> pushes;
 };
 
-/// The clock of a process compared with that of process 0, so that lateness can be computed.
+/// Offset and drift of a process's clock from process 0's, for computing lateness.
 struct ClockRecord {
   std::int64_t rank = 0;
   std::int64_t offset_ns = 0;

@@ -222,7 +222,7 @@ struct Where {
   int line = 0;
 };
 
-/// Adds the records of one file. `seen`: where each run stands, by run ID.
+/// Adds the records of one file. `seen`: where each run was found, by run ID.
 void read_file(const std::filesystem::path& path, std::map<std::string, Where>& seen,
                ReadRecords& result) {
   Lines lines(path);

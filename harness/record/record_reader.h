@@ -44,7 +44,7 @@ ReadRecords read_all_records(const std::filesystem::path& folder);
 /// Reads the records that are appended to a folder of real runs.
 class NewRecords {
  public:
-  /// Begins behind the last record that is there.
+  /// Starts after the last existing record.
   explicit NewRecords(const std::filesystem::path& folder);
 
   /// Reads the records since the last call. A line that is no record, or not whole yet, is left

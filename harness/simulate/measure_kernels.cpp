@@ -59,7 +59,7 @@ std::unique_ptr<Kernel> silent_kernel(const KernelRequest& request) {
   });
 }
 
-/// Gathers the own value in place of each member's: a loss of several parts stays finite.
+/// Gathers this member's value in place of every member's: a loss in parts stays finite.
 std::unique_ptr<Kernel> silent_gather(const KernelRequest& request) {
   if (!request.node.attributes.has("evenly")) return silent_kernel(request);
   const Tensor own = request.inputs[0], all = request.outputs[0];

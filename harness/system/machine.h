@@ -66,7 +66,7 @@ std::optional<double> others_from_loadavg(std::string_view text);
 /// The bytes that all network interfaces of this host, lo included, have sent since it started.
 /// Empty if the kernel does not report them.
 std::optional<std::int64_t> bytes_sent_by_interfaces();
-/// The same from the text of /proc/net/dev.
+/// The bytes that all network interfaces have sent, from the text of /proc/net/dev.
 std::optional<std::int64_t> sent_from_net_dev(std::string_view text);
 
 /// The recorded instruction set extensions, in this program's spelling, from the `flags` line of

@@ -52,7 +52,8 @@ bool is_name_of_records(const fs::path& name) {
   return is(kRealRecords) || is(kSimulatedRecords) || is(kDamagedRecords);
 }
 
-/// Whether a part of the path, or of its target over at most `links` links, has such a name.
+/// Whether is_name_of_records() holds for a part of the path, or of its target through at most
+/// `links` links.
 bool leads_to_records(const fs::path& path, int& links) {
   const fs::path plain = path.lexically_normal();
   if (std::any_of(plain.begin(), plain.end(), is_name_of_records)) return true;

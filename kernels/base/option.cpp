@@ -45,7 +45,7 @@ void check_choice(const Option& option, const Choice& choice, const std::string&
   throw unknown_name(std::string(option.name), word, words);
 }
 
-/// Empty if the text is not the canonical form of such sides: `04x2` is not.
+/// Parses sides such as `4x2`. Empty if the text is not in canonical form: `04x2` is not.
 std::optional<std::pair<std::int64_t, std::int64_t>> sides_of(const std::string& text) {
   std::int64_t columns = 1, rows = 1;
   const char* const end = text.data() + text.size();

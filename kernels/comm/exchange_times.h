@@ -28,7 +28,7 @@ struct ExchangeTimes {
   std::optional<std::int64_t> pushes;
 };
 
-/// A process's clock compared with that of process 0.
+/// Offset and drift of a process's clock from process 0's.
 struct ClockFacts {
   std::int64_t offset_ns = 0;  ///< process 0's clock minus this one, before the first step
   std::int64_t drift_ppb = 0;  ///< growth of that offset since then. Units: parts per billion

@@ -18,7 +18,7 @@
 
 namespace regatta::cpu::heads {
 
-/// Which keys of a chunk the queries of another one see.
+/// The keys of a chunk that the queries of another chunk see.
 enum class Sight : std::uint8_t { None, Causal, All };
 
 /// Shapes: x [batch, tokens, 3, heads, channels], y [batch, tokens, heads, channels], and those of

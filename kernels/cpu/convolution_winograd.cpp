@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions by Winograd's algorithm F(4 x 4, 3 x 3), for marked nodes
-// (kernels/rewrite/winograd.h): 36 products of matrices for every 16 results, by oneDNN, where a
+// Convolutions with Winograd's algorithm F(4 x 4, 3 x 3), for marked nodes
+// (kernels/rewrite/winograd.h): oneDNN computes 36 matrix products for every 16 results, where a
 // direct sum takes 144. Images are cut into tiles of 4 x 4 pixels. Each thread processes its share
 // of all tiles in blocks: it transforms a block to its points (winograd_tiles.h), multiplies, and
 // transforms the products back. Intermediate values are f32 in memory that the lane's kernels use

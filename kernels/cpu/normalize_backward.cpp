@@ -185,7 +185,7 @@ class NormalizeBackward {
     }
   }
 
-  /// With a pool before: writes derivatives to the picked pixels and zero to the others.
+  /// Writes derivatives to the pixels that a preceding pool picked, and zero to the others.
   void hand_on(std::int64_t group, std::int64_t example) const {
     const std::int64_t base = example * windows_.pooled_image();
     T* dx = dx_ + example * windows_.image();
@@ -201,7 +201,7 @@ class NormalizeBackward {
     windows_.for_each_rest([&](auto at, auto count) { std::fill_n(dx + at, count, T{}); });
   }
 
-  /// With a pool after: writes dx of every pixel, of which only the picked one has a nonzero dz.
+  /// Writes dx of every pixel when a pool follows; only the picked pixels have a nonzero dz.
   void spread(std::int64_t group, std::int64_t example) const {
     const std::int64_t base = example * windows_.pooled_image();
     const T* x = x_ + example * windows_.image();

@@ -31,7 +31,7 @@ class Copier {
   NodeId copy(NodeId id, Graph& target);
   /// Copies all variables unchanged to `target`, which must have none.
   void copy_variables(Graph& target);
-  /// Replaces the values, variables and updates of the source by their copies in the losses and
+  /// Replaces the source's values, variables and updates with their copies, in the losses and
   /// trainables of `step`, which must be a copy of the source's step.
   void rename(Step& step) const;
   /// Maps all outputs of a source node to those of a target node.

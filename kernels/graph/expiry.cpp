@@ -27,7 +27,7 @@ bool learns(const Node& node) { return op_info(node.op).learns; }
 /// A tensor of a bucket that members divide: the collective's group and the tensor's number.
 using BucketTensor = std::pair<std::int64_t, std::size_t>;
 
-/// Until when the sums of each tensor are needed, over all members that have pieces of it.
+/// The number of examples after which no member needs its piece of a tensor's sums, by tensor.
 std::map<BucketTensor, std::int64_t> scattered(const Graph& graph) {
   std::map<Value, std::int64_t> read;
   for (const Node& node : graph.nodes()) {

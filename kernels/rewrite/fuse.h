@@ -8,13 +8,12 @@
 
 namespace regatta {
 
-/// Replaces every match of these patterns by a fused node, larger patterns first. All nodes of a
-/// match are at one place, and no node outside the match and its backward nodes uses the values
-/// between them:
+/// Replaces every match of a pattern with a fused node, larger patterns first. All nodes of a match
+/// are at one place, and only the match and its backward nodes use its intermediate values:
 ///   [max_pool] normalize [relu | gelu] [max_pool | add]    with its backward nodes, if any
 ///   [max_pool] normalize_inference [relu | gelu] [max_pool | add]
 ///   bias (relu | gelu)                                     with its backward nodes, if any
-/// The windows of such a max_pool do not overlap and are not padded. The result differs from the
+/// Windows of a fused max_pool do not overlap and are not padded. The result differs from the
 /// original step only by rounding between the ops (ops/fused.cpp). Strategies may be applied to a
 /// fused step.
 Step fuse(const Step& step);

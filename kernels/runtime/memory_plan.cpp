@@ -70,7 +70,7 @@ class Knowledge {
     int index = 0;
   };
 
-  /// For each lane, the first instruction after which it is known that the node has run.
+  /// Returns the first instruction of each lane after which the node is known to have run.
   std::vector<int> all_knowing(NodeId id) const {
     std::vector<int> first(waits_.size(), kForever);
     std::vector<std::size_t> told{static_cast<std::size_t>(plan_.lane_of(id))};
@@ -152,7 +152,7 @@ Lives lives_of(const Graph& graph, const Plan& plan) {
   return lives;
 }
 
-/// The bucket of an all_gather's outputs, which lie one behind the other.
+/// The bucket of an all_gather's outputs, which are contiguous.
 Block gathered(const Graph& graph, const Plan& plan, NodeId id, Lives& lives) {
   const bool kept = lives.kept.contains({id, 0});
   Block bucket{
@@ -166,7 +166,7 @@ Block gathered(const Graph& graph, const Plan& plan, NodeId id, Lives& lives) {
   return bucket;
 }
 
-/// Greedy by size: each block goes to the lowest offset where no block that lives with it lies.
+/// Assigns offsets, largest block first: the lowest that overlaps no block alive at the same time.
 std::int64_t assign_offsets(std::vector<Block>& blocks) {
   std::vector<Block*> order;
   for (Block& block : blocks) order.push_back(&block);
@@ -191,7 +191,7 @@ std::int64_t assign_offsets(std::vector<Block>& blocks) {
   return arena;
 }
 
-/// For each node, whether it computes a gradient; other nodes of the backward pass compute
+/// Returns whether each node computes a gradient; other nodes of the backward pass compute
 /// activations again, and have the place, layer and op of a forward node.
 std::vector<bool> gradient_nodes(const Graph& graph) {
   std::set<std::tuple<Place, std::string, Op>> forward;
@@ -255,7 +255,7 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
   std::map<Value, int>& dead = lives.dead;
   std::map<Value, int> readers = reader_counts(graph);
   std::vector<std::vector<Block>> blocks(plan.lanes().size());
-  // Buckets first: their values lie one after the other, without gaps.
+  // Buckets first: their values are contiguous.
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
     if (node.op == Op::AllGather) blocks[lane_at(id)].push_back(gathered(graph, plan, id, lives));

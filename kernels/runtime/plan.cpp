@@ -150,8 +150,8 @@ void Plan::deal_to_lanes(const Step& step, const PlanOptions& options) {
   }
 }
 
-/// Moves casts of variables, unless the variable is assigned before them, behind the first such
-/// cast.
+/// Moves the lane's casts of variables together, to the first of them. A cast of a variable that is
+/// assigned before it stays.
 void Plan::gather_casts(const Graph& graph, LanePlan& lane) {
   std::map<VariableId, NodeId> first_assignment;
   for (NodeId id = static_cast<NodeId>(graph.nodes().size()) - 1; id >= 0; --id) {

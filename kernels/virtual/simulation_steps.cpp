@@ -114,7 +114,7 @@ bool Simulation::bound_holds(int l) {
 
 /// Whether the lane's step may begin under a quorum. The first server decides; its lanes lead the
 /// loops. A leader waits while its last push is pending, a lane of another server until the version
-/// that the step reads is there.
+/// that the step reads has arrived.
 bool Simulation::quorum_lets_begin(int l) {
   if (!is_at_server(l)) return true;
   Server& server = server_of(l);

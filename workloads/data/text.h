@@ -19,13 +19,13 @@
 
 namespace regatta::workloads {
 
-/// Reads both parts. Takes 12 bytes of memory a token. Throws: RunError(Data) if the folder or a
-/// file is missing, empty or damaged, a part is shorter than a block, or a token is not below the
-/// vocabulary.
+/// Reads the training and validation parts. Takes 12 bytes of memory per token. Throws:
+/// RunError(Data) if the folder or a file is missing, empty or damaged, a part is shorter than a
+/// block, or a token is not below the vocabulary.
 DataSets load_text(const std::filesystem::path& folder, const Sequences& sequences);
 
 /// Returns the numbers of blocks, from the sizes of files and their headers. Throws: RunError(Data)
-/// as load_text(), save for tokens, which it does not read.
+/// like load_text(), but does not check tokens.
 DataSetSizes sizes_of_text(const std::filesystem::path& folder, const Sequences& sequences);
 
 }  // namespace regatta::workloads

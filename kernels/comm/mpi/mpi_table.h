@@ -23,7 +23,7 @@ class MpiTable {
  public:
   virtual ~MpiTable() = default;
 
-  /// Calls MPI_Init_thread for calls from several threads; `allowed` is whether it permits them.
+  /// Calls MPI_Init_thread with MPI_THREAD_MULTIPLE. Sets `allowed` to whether MPI grants it.
   virtual int init(bool& allowed) = 0;
   virtual int finalize() = 0;
   virtual std::string error_text(int code) = 0;

@@ -83,10 +83,10 @@ class NcclCommunicator {
   void run(const NcclExchange& exchange, cudaStream_t stream, const Patience& patience);
 
   /// Enqueues the exchange in a stream, which may be capturing. Returns when it is enqueued, before
-  /// the result is there. Throws: like is_settled(), RunError(Timeout), Aborted.
+  /// the result is ready. Throws: like is_settled(), RunError(Timeout), Aborted.
   void enqueue(const NcclExchange& exchange, cudaStream_t stream, const Patience& patience);
 
-  /// Checks that the other members are still there. Called while a captured step runs; `waited_ns`
+  /// Checks that the other members are still alive. Called while a captured step runs; `waited_ns`
   /// is the time waited so far. Throws: like is_settled(), RunError(Timeout).
   void look(std::int64_t waited_ns, const Patience& patience);
 

@@ -29,8 +29,8 @@ class NcclTransport final : public Transport {
  public:
   /// Throws: RunError(Unsupported) if NCCL is not installed.
   explicit NcclTransport(std::unique_ptr<Rendezvous> rendezvous);
-  /// Closes the communicators together with the other members. Aborts them if one has failed or
-  /// does not close within 10 s.
+  /// Closes the communicators together with the other members. Aborts all communicators if one has
+  /// failed or does not close within 10 s.
   ~NcclTransport() override;
 
   /// Adds kernels of the collectives; other nodes keep the kernels that the table already has.

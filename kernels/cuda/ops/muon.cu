@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// muon: direction and polynomial by our own loops, everything else by kernels of other ops
+// muon: loops for the direction and the polynomial; kernels of other ops compute the rest
 // (kernels/runtime/muon.h).
 #include "kernels/runtime/muon.h"
 

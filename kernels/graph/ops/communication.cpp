@@ -5,8 +5,8 @@
 // members have the same types. A reduce_scatter yields the pieces of these sums that are in the
 // member's share (collective.h); an all_gather takes such pieces and yields the bucket. An
 // all_gather with the attribute `evenly` takes one value of any shape from each member, all alike,
-// and lays them one behind the other in the slowest dimension, whose rows become sequences if there
-// is an attribute `length`; a reduce_scatter with it yields the rows of a member's share. An
+// and concatenates them along the slowest dimension, whose rows become sequences if there is
+// an attribute `length`; a reduce_scatter with it yields the rows of a member's share. An
 // all_gather only waits for its further inputs; with the attribute `frees` its bucket is freed
 // after its last use. A message of send and receive also holds k values, in turn and without gaps.
 // A receive with inputs adds the values of its message onto them, in place.

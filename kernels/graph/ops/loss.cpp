@@ -6,7 +6,7 @@
 // If classes are divided among n shards, a shard has those from `offset` on. For T labels,
 // softmax_part yields 3 T numbers: for each label the largest of the shard's logits x, then for
 // each the sum of exp(x - largest), then the label's logit, or 0 if another shard has it.
-// cross_entropy_of_parts takes the parts of all shards, one behind the other, and yields the loss
+// cross_entropy_of_parts takes the parts of all shards, concatenated, and yields the loss
 // without smoothing, sum of (s - label's logit) / divisor, and all s = log of the sum of exp(x)
 // over all classes. softmax_part_backward: dx = (exp(x - s) - [k + offset = label]) / divisor.
 // Source: Shoeybi et al., arXiv:1909.08053, section 3.

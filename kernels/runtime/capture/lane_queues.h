@@ -28,8 +28,8 @@ class LaneQueues {
   /// Returns the queue that copies from the memory of `source` to that of the lane's device. Null
   /// if the lane reads that memory itself: both are one device's memory, or both are host memory.
   LaneQueue* carrier(std::size_t lane, Device& source);
-  /// Returns the device memory that all queues and their kernels hold in addition to the planned
-  /// blocks (memory.h). Units: bytes.
+  /// Returns the bytes of device memory that all queues and their kernels hold beyond the planned
+  /// blocks (memory.h).
   std::int64_t held_bytes() const;
   /// Returns the device of all lanes; a captured step requires that they have a single one.
   /// Throws: RunError(Unsupported) that names two places whose lanes are on different devices.

@@ -19,9 +19,9 @@ bool Lane::is_finite(const Tensor& tensor) const {
 }
 
 /// Throws the error of a diverged run. It names the first tensor that is not finite: a variable
-/// that the step began with or, when the kernels behind the loss run again, the first output that
-/// is not finite. Shared variables are checked in their readers' copies; received values are still
-/// there (loss_evidence.h). No tensor is named if gathered parameters were freed, or after a
+/// that the step began with or, when the kernels after the loss run again, the first output that
+/// is not finite. Shared variables are checked in their readers' copies; received values still
+/// exist (loss_evidence.h). No tensor is named if gathered parameters were freed, or after a
 /// captured step, which has run to its end.
 void Lane::diverged(const LossProbe& probe) {
   const std::string loss = "the loss is not finite at step " + std::to_string(step_) + " on " +

@@ -22,8 +22,8 @@ Ticket StepRule::claim(const Patience& patience) {
   return ticket;
 }
 
-/// If the worker is lost, the ticket ends the loop also at the other servers, which otherwise would
-/// wait for a verdict.
+/// Returns the next ticket. If the worker is lost, the ticket ends the loop, also at the other
+/// servers, which would otherwise wait for a verdict.
 Ticket StepRule::next(const Patience& patience) {
   if (parts_.quorums.empty()) return parts_.count.claim(parts_.examples);
   if (absence_ != nullptr && absence_->noted()) return {.ends = true};
