@@ -16,6 +16,7 @@ BADGES = {"sure": "sure", "level": "less than 3 % apart",
           "not_reached": "not reached"}
 MOST_NAMED = 6  # cells named in a group
 MOST_SLOWER = 3  # slower cells listed by name
+LEAST_TOLD = 1.05  # a bound below it is not told
 WIDEST = 100.0  # an interval with at least this ratio of its ends is useless and not shown
 
 
@@ -115,7 +116,7 @@ def _surely_slower(judged: Json, names: list[str]) -> str:
     who = (listed([name for name, _ in slower]) if len(slower) <= MOST_SLOWER
            else f"{len(slower)} {'strategies' if several else 'cells'}")
     takes, is_ = ("takes", "is") if len(slower) == 1 else ("take", "are")
-    if not all(bounds):
+    if not all(bounds) or min(bounds) < LEAST_TOLD:
         return f"{who} {is_} certainly slower"
     return f"{who} certainly {takes} at least {least_text(min(bounds))} times as long as {names[0]}"
 

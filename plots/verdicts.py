@@ -67,7 +67,7 @@ def _is_short(judged: Json) -> bool:
 
 
 def _verdict(judged: Json) -> str:
-    """Text: the first strategies on a workload, the certainty, and those that missed the target."""
+    """Text: the first strategies on a workload, the certainty, and how many missed the target."""
     names, target = cell_labels(judged), judged["target"]
     headline = headline_of(judged, names)
     text = f"**{judged['workload']}** to {target['metric']} {target['value']:g}"
@@ -75,10 +75,10 @@ def _verdict(judged: Json) -> str:
     if _is_short(judged):
         text += " (a step takes microseconds, so this shows the overhead of strategies)"
     text += f": {headline.lead} ({headline.badge})."
-    missed = [f"{name} in {cell['count'] - cell['reached']} of {cell['count']} runs"
-              for name, cell in zip(names, judged["cells"])
-              if cell["claims_time"] and cell["reached"] < cell["count"]]
-    return text + (f" The target was missed by {listed(missed)}." if missed else "")
+    missed = sum(cell["claims_time"] and cell["reached"] < cell["count"]
+                 for cell in judged["cells"])
+    some = "1 strategy" if missed == 1 else f"{missed} strategies"
+    return text + f" {some} missed the target in some runs." * bool(missed)
 
 
 def race_text(judgement: Json) -> str:
@@ -87,13 +87,10 @@ def race_text(judgement: Json) -> str:
     workloads = sorted(judgement["workloads"], key=_is_short)
     cells = [cell["cell"] for one in workloads for cell in one["cells"]]
     raced = {cell["strategy"] for cell in cells}
-    alone = {one["name"] for one in judgement["strategies"] if one["exchange"] != "compressed"}
-    others = sorted(raced - alone)
-    which = (f"all {len(alone)} strategies that can run alone" + f" and {listed(others)}"
-             * bool(others) if alone <= raced else ", ".join(sorted(raced)))
     names = listed([one["workload"] for one in workloads])
     return f"![Who reaches the target first on {names}]({RACE}/race.png)\n\n" + _filled(
-        f"The race of {which} on {_machine(judgement)} ([records]({RACE})): {_threads(cells)}. "
+        f"{len(raced)} strategies raced on {_machine(judgement)} ([records]({RACE})): "
+        f"{_threads(cells)}. "
         + " ".join(map(_verdict, workloads)))
 
 

@@ -20,7 +20,7 @@ const std::vector<std::string> kOnlyOfPrograms = {"--program-name", "--workload-
                                                   "--work", "--silence"};
 const std::vector<std::string> kOfPrograms = {
     "--program", "--program-name", "--workload-name", "--metric",  "--silence",
-    "--target",  "--strategy",     "--workers",       "--cores", "--seed",
+    "--target",  "--strategy",     "--workers",       "--cores",   "--seed",
     "--seeds",   "--round",        "--out",           "--data-dir"};
 const std::vector<std::string> kOfClaims = {"--workload",
                                             "--work",

@@ -21,10 +21,10 @@ void require_team(int threads) {
   const int limit = omp_get_thread_limit();
   const std::string because =
       limit < threads ? " because OMP_THREAD_LIMIT is " + std::to_string(limit) : "";
-  throw RunError(ErrorKind::Unsupported,
-                 "OpenMP gives a worker " + std::to_string(size) + " of its " +
-                     std::to_string(threads) + " threads" + because +
-                     "; fix: unset the variables OMP_*, or fewer --cores");
+  throw RunError(ErrorKind::Unsupported, "OpenMP gives a worker " + std::to_string(size) +
+                                             " of its " + std::to_string(threads) + " threads" +
+                                             because +
+                                             "; fix: unset the variables OMP_*, or fewer --cores");
 }
 
 WorkerCores::WorkerCores(const Plan& plan, std::vector<int> cores, int threads_per_worker)
