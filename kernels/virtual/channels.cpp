@@ -52,9 +52,9 @@ int Channels::channel_of(int from, int to, const Posted& message) {
   if (sender != receiver) {
     channel.latency_ns = cluster_.latency_ns;
     const int in = in_[shares.into_own_host ? sender : receiver];
-    for (const auto& [link, messages] :
-         {std::pair(out_[sender], shares.out), std::pair(core_, shares.across),
-          std::pair(in, shares.in)}) {
+    const std::array hops = {std::pair(out_[sender], shares.out), std::pair(core_, shares.across),
+                             std::pair(in, shares.in)};
+    for (const auto& [link, messages] : hops) {
       if (link >= 0) channel.route.add(link, messages);
     }
   }
