@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The oracle of the property tests: one run of the program with limits, findings that hold for
+"""The oracle of properties_test: one run of the program with limits, findings that hold for
 every input, and a folder of files that no input may cost. A sound program has no finding.
 
 REGATTA_EXAMPLES=TIMES gives each property as many times its examples.
@@ -12,7 +12,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import threading
 import unittest
 import uuid
@@ -45,8 +44,6 @@ RECORDS, SIMULATED = "records.jsonl", "simulated.jsonl"
 KEPT = (RECORDS, SIMULATED, "records.damaged")  # files that grow, and are never replaced
 DEVICES = ("zero", "full", "null")
 TIMES = int(os.environ.get("REGATTA_EXAMPLES", "1"))
-INSERTS = (b"\0", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"[[race]]\n",
-           *(b"%c" % c for c in b"\r\n\t\"'\\{}[],:#=0-"), b"\\u0000", b"\\ud800", b"1e999")
 
 
 def checked(count: int, known: Sequence[tuple[Any, ...]],
@@ -63,17 +60,6 @@ def checked(count: int, known: Sequence[tuple[Any, ...]],
                 checks.too_slow, checks.data_too_large, checks.filter_too_much,
                 checks.large_base_example))(test)
     return decorated
-
-
-@st.composite
-def damaged(draw: Draw, content: bytes) -> bytes:
-    """The bytes with one to three changes."""
-    for _ in range(draw(st.integers(1, 3))):
-        at = draw(st.integers(0, len(content)))
-        end = min(len(content), at + draw(st.sampled_from((0, 1, 2, 8, 100))))
-        new = draw(st.sampled_from((b"", content[at:end] * 2, *INSERTS)) | st.binary(max_size=2))
-        content = content[:at] + new + content[end:]
-    return content
 
 
 class Done(NamedTuple):
@@ -180,9 +166,9 @@ class Property(unittest.TestCase):
     before: State = {}
     after: State = {}
 
-    def fill(self, files: dict[str, bytes]) -> None:
+    def fill(self) -> None:
         shutil.rmtree(self.root, ignore_errors=True)
-        for name, content in (TREASURES | files).items():
+        for name, content in TREASURES.items():
             path = self.here / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.symlink_to(content) if isinstance(content, str) else path.write_bytes(content)
@@ -196,9 +182,9 @@ class Property(unittest.TestCase):
         before, after = (state.get(name, (0, b""))[1] for state in (self.before, self.after))
         return after.removeprefix(before).splitlines()
 
-    def tried(self, words: Sequence[str], files: dict[str, bytes] = {}, stdout: str = "") -> Done:
+    def tried(self, words: Sequence[str], stdout: str) -> Done:
         """The end of the program, which is sound and has cost no file."""
-        self.fill(files)
+        self.fill()
         self.before = state_of(self.root)
         done = run(words, self.here, stdout)
         self.after = state_of(self.root)
@@ -212,5 +198,4 @@ resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 if b"__asan_init" not in Path(REGATTA).read_bytes():
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_BYTES, hard))
-sys.set_int_max_str_digits(0)  # of numbers in records
 hypothesis.configuration.set_hypothesis_home_dir(SCRATCH.name)

@@ -36,7 +36,7 @@ KNOWN = (f"{RUN} --trace= notes.txt", f"{RUN} --processes ''", f"{RUN} --resume 
 
 class Lines(Property):
     def check(self, words: list[str], stdout: str) -> Done:
-        done = self.tried(words, stdout=stdout)
+        done = self.tried(words, stdout)
         self.assertEqual([], wrong_work(words, done, stdout))
         asked = read(words)
         if asked.subcommand == "run" and not asked.is_help and done.code in (0, RUN_FAILED):
