@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races over several processes whose loops do not wait for one another: staleness, bytes sent, and
-the cost of a slow loop.
+"""Races over several processes whose loops do not wait for one another, or for all: staleness,
+bytes sent, the cost of a slow loop, and backup workers.
 
 usage: asynchronous_processes_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
@@ -8,6 +8,7 @@ Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
 
 import itertools
 import unittest
+from typing import Any
 
 from test_support import PARABOLA, record_of, record_validator, run_tests, skip_without_mpirun
 
@@ -83,6 +84,41 @@ class AsynchronousServers(unittest.TestCase):
                 # A worker's clock is its current step: one more than it has completed.
                 self.assertLessEqual(abs(steps[0] - steps[1]), bound + 1)
                 self.assertEqual(bounded["cell"]["options"]["staleness_bound"], bound)
+
+
+UNEVEN = ("--workload", "parabola", "--global-batch", "31", "--steps", "300", "--strategy",
+          "parameter_server", "--workers", "2", "--backup-workers", "1")
+SHARES = {"replica0": 16, "replica1": 15, "replica2": 16}
+
+
+def pushes(record: dict[str, Any]) -> dict[str, tuple[int, int, int]]:
+    """Steps, applied updates and dropped updates of each worker."""
+    steps = {one["place"]: one["steps"] for one in record["workers"]}
+    return {f"replica{one['replica']}": (steps.get(f"replica{one['replica']}", one["steps"]),
+                                         one["updates_applied"], one["updates_dropped"])
+            for one in record["workers"] if one["place"].split(".")[0] == "server0"}
+
+
+class BackupWorkers(unittest.TestCase):
+    def test_count_the_examples_of_who_came_first_where_shares_are_uneven(self) -> None:
+        for more in (("--servers", "2"), ("--processes", "1")):
+            record = record_of(*UNEVEN, *more)
+            with self.subTest(more=more):
+                self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
+                examples = record["evaluations"][-1]["examples"]
+                self.assertIn(examples - 300 * 31, range(32))
+                counted = pushes(record)
+                self.assertEqual(examples, sum(applied * SHARES[worker]
+                                               for worker, (_, applied, _) in counted.items()))
+                self.assertEqual(sorted(counted), sorted(SHARES))
+                for worker, (taken, applied, dropped) in counted.items():
+                    self.assertEqual(taken, applied + dropped, worker)
+                steps, half = divmod(sum(applied for _, applied, _ in counted.values()), 2)
+                self.assertEqual(half, 0)
+                self.assertEqual((record["step_examples"]["count"], record["step_examples"]["sum"]),
+                                 (steps, examples))
+                self.assertLessEqual({record["step_examples"][end] for end in ("min", "max")},
+                                     {31, 32})
 
 
 if __name__ == "__main__":

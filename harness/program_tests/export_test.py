@@ -11,15 +11,14 @@ import csv
 import datetime
 import io
 import json
-import statistics
 import sys
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from export_support import (AUTHOR, QUICK, cells_of, changed, exported, exported_folder, failed,
-                            folder_of, lines_in, parsed, seconds_to_target)
+from export_support import (QUICK, cells_of, changed, exported, exported_folder, failed,
+                            folder_of, lines_in, parsed)
 from test_support import fresh_folder, records_in, regatta, run_tests
 
 SCHEMA: dict[str, Any] = json.loads(Path(sys.argv[2]).read_text())
@@ -58,14 +57,6 @@ class GoogleBenchmark(unittest.TestCase):
                 self.assertAlmostEqual(entry["real_time"] / 1e9 * run["examples_per_s"],
                                        run["cell"]["global_batch"])
 
-    def test_a_failed_run_is_an_error_of_its_reporter(self) -> None:
-        line = lines_in(QUICK)[0]
-        good, bad = parsed(exported(folder_of(line, failed(line)), "gbench"))["benchmarks"]
-        self.assertNotIn("error_occurred", good)
-        self.assertIs(bad["error_occurred"], True)
-        self.assertIn("diverged", bad["error_message"])
-        self.assertEqual((bad["iterations"], bad["real_time"], bad["cpu_time"]), (0, 0, 0))
-
 
 class GithubActionBenchmark(unittest.TestCase):
     def test_has_name_unit_and_value_for_each_cell(self) -> None:
@@ -86,17 +77,6 @@ class GithubActionBenchmark(unittest.TestCase):
                 self.assertIsInstance(entry["range"], str)
                 self.assertIsInstance(entry["extra"], str)
 
-    def test_an_infinite_median_is_left_out_and_told(self) -> None:
-        line = lines_in(QUICK)[0]
-        out = fresh_folder() / "out"
-        folder = folder_of(line, failed(line), failed(line))
-        done = regatta("export", str(folder), "--format", "github", "--out", str(out))
-        self.assertEqual(done.returncode, 0)
-        self.assertIn("parabola single (1 worker): 1 of 3 runs reached the target", done.stderr)
-        self.assertIn("2 of 3 runs failed", done.stderr)
-        self.assertEqual(parsed((out / "smaller_is_better.json").read_text()), [])
-        self.assertEqual(len(parsed((out / "bigger_is_better.json").read_text())), 1)
-
 
 class BencherMetricFormat(unittest.TestCase):
     def test_follows_its_schema(self) -> None:
@@ -109,22 +89,6 @@ class BencherMetricFormat(unittest.TestCase):
                 self.assertLessEqual(set(metric), {"value", "lower_value", "upper_value"})
                 for value in metric.values():
                     self.assertIs(type(value), float)
-
-    def test_holds_medians_within_their_intervals(self) -> None:
-        benchmarks = parsed(exported(QUICK, "bmf"))
-        for cell, runs in cells_of(records_in(QUICK)).items():
-            (measures,) = [measures for name, measures in benchmarks.items()
-                           if name.startswith(f"{cell[0]} {cell[1]} (")]
-            speeds = [run["examples_per_s"] for run in runs]
-            self.assertEqual(measures["throughput"],
-                             {"value": statistics.median(speeds), "lower_value": min(speeds),
-                              "upper_value": max(speeds)})
-            if cell[1] == "independent":
-                self.assertEqual(list(measures), ["throughput"])
-                continue
-            times = [seconds_to_target(run) for run in runs]
-            self.assertAlmostEqual(measures["training-time-to-target-s"]["value"],
-                                   statistics.median(times))
 
 
 # Fields that only records of earlier versions have.
@@ -180,16 +144,6 @@ class Csv(unittest.TestCase):
 
 
 class Inputs(unittest.TestCase):
-    def test_damaged_lines_cost_a_warning_each(self) -> None:
-        lines = lines_in(QUICK)
-        folder = folder_of(lines[0], "[]\n", lines[1], lines[2][:300])
-        for form in ("csv", "bmf", "gbench"):
-            done = regatta("export", str(folder), "--format", form)
-            self.assertEqual(done.returncode, 0)
-            self.assertIn("records.jsonl:2: ", done.stderr)
-            self.assertIn("records.jsonl:4: ", done.stderr)
-        self.assertEqual(len(parsed(exported(folder, "gbench"))["benchmarks"]), 2)
-
     def test_a_record_that_lacks_most_fields_is_no_made_up_number(self) -> None:
         record = json.loads(lines_in(QUICK)[0])
         bare = {"cell": {"workload": "parabola", "strategy": "single"}, "status": "missed",
@@ -222,27 +176,13 @@ class Outputs(unittest.TestCase):
     def test_that_cannot_be_written_are_errors(self) -> None:
         taken = fresh_folder()
         (taken / "old.txt").write_text("mine")
-        for form, out, why in (("csv", "/dev/full", "No space left"),
-                               ("csv", str(taken), "it is a directory"),
-                               ("csv", str(taken / "no" / "file"), "No such file"),
-                               ("github", str(taken), "the folder is not empty"),
-                               ("github", str(taken / "old.txt"), "Not a directory")):
-            done = regatta("export", str(QUICK), "--format", form, "--out", out)
-            self.assertEqual(done.returncode, 1, (form, out))
+        for out, why in ((taken, "the folder is not empty"),
+                         (taken / "old.txt", "Not a directory")):
+            done = regatta("export", str(QUICK), "--format", "github", "--out", str(out))
+            self.assertEqual(done.returncode, 1, out)
             self.assertIn(why, done.stderr)
             self.assertRegex(done.stderr, "choose another .*--out")
         self.assertEqual([path.name for path in taken.iterdir()], ["old.txt"])
-
-    def test_flags_that_a_format_has_no_place_for_are_errors(self) -> None:
-        for flags, why in ((("--format", "xml"), "unknown format 'xml'"),
-                           ((), "--format is required"),
-                           (("--format", "csv", *AUTHOR), "no place for --author"),
-                           (("--format", "mllog", "--out", "x"), "needs --author"),
-                           (("--format", "mllog", *AUTHOR), "name a new folder with --out"),
-                           (("--format", "dawnbench", *AUTHOR), "needs --author-email")):
-            done = regatta("export", str(QUICK), *flags)
-            self.assertEqual((done.returncode, done.stdout), (1, ""), flags)
-            self.assertIn(why, done.stderr)
 
 
 if __name__ == "__main__":

@@ -109,29 +109,6 @@ class Matrix(unittest.TestCase):
             shutil.copytree(first.out, folder.out)
             self.assertIn(f"\n{left} runs left", folder.run("--dry-run").stdout)
 
-    def test_resumed_it_tells_cells_apart_by_their_cores(self) -> None:
-        folder = Folder('seeds = 1\n[[race]]\nworkload = "parabola"\nsteps = 20\nthreads = 1\n')
-        self.assertEqual(folder.run().returncode, 0)
-        self.assertIn("\n0 runs left", folder.run("--dry-run").stdout)
-        lines = [json.loads(line) for line in
-                 (folder.out / "records.jsonl").read_text().splitlines()]
-        lines[0]["machine"].update(cores_used=2, cores_available=4, cpu_quota=None)
-        (folder.out / "records.jsonl").write_text(json.dumps(lines[0]) + "\n")
-        self.assertIn("\n1 runs left", folder.run("--dry-run").stdout)
-        folder.file.write_text(folder.file.read_text().replace("threads = 1\n", ""))
-        self.assertIn("\n0 runs left", folder.run("--dry-run").stdout)
-
-    def test_resumed_it_does_not_count_runs_of_another_recipe(self) -> None:
-        first, folder = raced()[0], Folder()
-        file = folder.out / "records.jsonl"
-        shutil.copytree(first.out, folder.out)
-        self.assertIn("0 runs left", folder.run("--dry-run").stdout)
-        lines = [json.loads(line) for line in file.read_text().splitlines()]
-        for record in lines[:2]:
-            record["cell"]["recipe"] += 1
-        file.write_text("".join(json.dumps(record) + "\n" for record in lines))
-        self.assertIn("2 runs left", folder.run("--dry-run").stdout)
-
     def test_resumed_while_ranks_outlive_their_launcher_it_has_every_record_once(self) -> None:
         folder = Folder(OVER_PROCESSES)
         generator = random.Random(5)

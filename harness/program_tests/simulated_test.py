@@ -204,24 +204,13 @@ class BadInput(unittest.TestCase):
                 ("", r"there is no host"),
                 ("[[host]]\ncount = 2\n", r"no room for process 2 of 4.*more hosts"),
                 ("[[host]]\ncount = 4\ngbit_per_s = 0\n", r"gbit_per_s is 0"),
-                ("[[host]]\ncores = 0\n", r"cores is a whole number from 1"),
                 ("[[host]]\ncoers = 2\n", r"did you mean 'cores'"),
-                ("machine_cores = 0\n" + HOSTS, r"machine_cores is a whole number from 1"),
                 ("machine_cores = 2\n[[host]]\ncount = 4\ncores = 2\n",
                  r"with machine_cores a host has one core"),
-                ("latency_us = -1\n" + HOSTS, r"latency_us is a number from 0"),
                 ('[compute_times]\nkind = "gama"\n' + HOSTS, r"did you mean 'gamma'"),
                 ('[compute_times]\nkind = "samples"\n' + HOSTS, r"samples belong to"),
-                ("[compute_times]\nkind = 3\n" + HOSTS, r"kind is a word"),
                 ('[compute_times]\nkind = "gamma"\nspread = 1e160\n' + HOSTS, r"from 0 to 10"),
-                ('[compute_times]\nkind = "gamma"\nspread = 1e-200\n' + HOSTS, r"is 0, or from"),
                 ('[compute_times]\nsamples = 5\n' + HOSTS, r"samples are a list"),
-                ('[compute_times]\nkind = "samples"\nsamples = [1, 1e308]\n' + HOSTS,
-                 r"one of samples is a number from"),
-                ("latency_us = 1e306\n" + HOSTS, r"latency_us is a number from 0 to"),
-                ("latency_us = true\n" + HOSTS, r"latency_us is a number from 0 to"),
-                ("core_gbit_per_s = 1e-320\n" + HOSTS, r"core_gbit_per_s is a number from"),
-                ("queue_kb = -1\n" + HOSTS, r"queue_kb is a number from 0 to 1000000000"),
                 ("[[host]]\ngbit_per_s = 1\nin_gbit_per_s = 2\n", r"gbit_per_s or in_gbit_per_s"),
                 ("[[host]\n", r"line 2: ")):
             with self.subTest(text=text):
@@ -232,22 +221,15 @@ class BadInput(unittest.TestCase):
         slow = made["transports"] | {"open_mpi": made["transports"]["open_mpi"]
                                      | {"adding_bytes_per_ns": 0}}
 
-        def with_points(points: Any) -> dict[str, Any]:
-            changed = json.loads(calibration())["transports"]
-            changed["grpc"]["on_host"]["points"] = points
-            return changed
-
+        falling = json.loads(calibration())["transports"]
+        falling["grpc"]["on_host"]["points"] = [[10, 1e9], [20, 1e8]]
         for changes, says in (
                 ({"cpu": "another"}, r"of the processor 'another'.*regatta calibrate anew"),
                 ({"git_commit": "0" * 40}, r"of commit '0+'.*regatta calibrate anew"),
                 ({"kernels": {}}, r"lacks \d+ kernels of this cell, such as '.*regatta calibrate"),
                 ({"calibration": 2}, r"no calibration of format 1"),
                 ({"transports": slow}, r"adding_bytes_per_ns is 0"),
-                ({"transports": with_points([[10, 1e9], [20, 1e8]])}, r"points do not rise"),
-                ({"transports": with_points([[0, 1e9]])}, r"bytes of points is 0, and 1 to"),
-                ({"transports": with_points([10, 1e9])}, r"one of points is no pair"),
-                ({"transports": with_points(3)}, r"points is no list"),
-                ({"kernels": {"dense": "long"}}, r"dense is no number")):
+                ({"transports": falling}, r"points do not rise")):
             with self.subTest(changes=list(changes)):
                 self.refused(cluster(**changes), says)
         transports = made["transports"].copy()
