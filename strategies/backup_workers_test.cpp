@@ -18,10 +18,10 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::add_parameters;
 using testing_support::curve_by_adam;
 using testing_support::data_of;
 using testing_support::training_of;
+using testing_support::Trial;
 using testing_support::TrialOptions;
 using Parameters = std::map<std::string, std::vector<float>>;
 
@@ -35,40 +35,44 @@ Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps
   return curve_by_adam(batch, lookahead);
 }
 
-/// An executor of a placed step, all in one process.
+/// A trial of a placed step that has not run yet.
 class Training {
  public:
   /// `held_back`: a replica with losses that wait until the others have finished; -1: none.
   Training(const Step& placed, const DataSet& data, const TrialOptions& options, int held_back = -1)
-      : part_(partitioned(placed, Binding{}).front()),
-        examples_(options.steps * placed.global_batch) {
-    add_cpu_kernels(kernels_);
-    transport_.add_kernels(kernels_);
-    for (Op op : {Op::MeanSquaredError, Op::SoftmaxCrossEntropy}) hold_back(op, held_back);
-    executor_ = std::make_unique<Executor>(
-        part_, kernels_, testing_support::executor_options(data, options, examples_));
-    looks_at_ = executor_.get();
+      : examples_(options.steps * placed.global_batch),
+        trial_(placed, data, waiting(options, held_back)) {
+    looks_at_ = &trial_.executor();
   }
 
-  Executor& executor() { return *executor_; }
-  void run_all() { executor_->run(examples_); }
-  Parameters parameters() {
-    Parameters all;
-    add_parameters(*executor_, all);
-    return all;
-  }
+  Executor& executor() { return trial_.executor(); }
+  void run_all() { executor().run(examples_); }
+  Parameters parameters() { return trial_.parameters(); }
   /// Reports of applied and dropped pushes, by worker.
-  std::vector<WorkerReport> pushes() const {
+  std::vector<WorkerReport> pushes() {
     std::vector<WorkerReport> all;
-    for (const WorkerReport& worker : executor_->workers()) {
+    for (const WorkerReport& worker : executor().workers()) {
       if (worker.place.role == Role::Server && worker.place.stage == 0) all.push_back(worker);
     }
     return all;
   }
 
  private:
-  void hold_back(Op op, int replica) {
-    kernels_.add(op, [this, replica, real = kernels_.factory(op)](const KernelRequest& request) {
+  /// The step is placed already.
+  TrialOptions waiting(TrialOptions options, int held_back) {
+    options.strategy = "single";
+    options.options = {};
+    options.most_steps = std::exchange(options.steps, 0);
+    options.change = [this, held_back](Step&, KernelTable& kernels) {
+      for (Op op : {Op::MeanSquaredError, Op::SoftmaxCrossEntropy}) {
+        hold_back(kernels, op, held_back);
+      }
+    };
+    return options;
+  }
+
+  void hold_back(KernelTable& kernels, Op op, int replica) {
+    kernels.add(op, [this, replica, real = kernels.factory(op)](const KernelRequest& request) {
       std::shared_ptr<Kernel> kernel = real(request);
       const bool waits = request.node.place.replica == replica;
       return make_kernel([this, waits, kernel](const StepContext& context) {
@@ -78,12 +82,9 @@ class Training {
     });
   }
 
-  KernelTable kernels_{"cpu"};
-  comm::InProcessTransport transport_;
-  Step part_;
   std::int64_t examples_;
   std::atomic<const Executor*> looks_at_{nullptr};
-  std::unique_ptr<Executor> executor_;
+  Trial trial_;
 };
 
 TrialOptions with_backups(std::int64_t workers, std::int64_t backups, std::int64_t steps) {
@@ -216,31 +217,6 @@ TEST(BackupWorkers, WithoutAnyTheGraphIsThatOfTheParameterServer) {
   const Step step = step_of("parabola", 32, 1);
   const Step without = placed(step, with_backups(2, 0, 1));
   for (const Node& node : without.graph.nodes()) EXPECT_NE(node.op, Op::Quorum);
-}
-
-/// Every step is an advance_to() of its own, as between evaluations.
-TEST(BackupWorkers, EveryPushIsAppliedOrDroppedWhereverTheRunStops) {
-  for (std::int64_t servers : {1, 2}) {
-    TrialOptions options = with_backups(2, 2, 400);
-    options.options.given["servers"] = servers;
-    Training run(placed(step_of("parabola", 20, options.steps), options), data_of("parabola"),
-                 options);
-    for (std::int64_t step = 0; step < options.steps;) {
-      step += 1 + step % 3;
-      step = std::min(step, options.steps);
-      run.executor().run(step * 20);
-      ASSERT_EQ(run.executor().examples_seen(), step * 20);
-    }
-    const std::vector<LoopReport> loops = run.executor().loops();
-    std::int64_t applied = 0;
-    for (const WorkerReport& push : run.pushes()) {
-      applied += push.updates_applied;
-      EXPECT_EQ(push.updates_applied + push.updates_dropped,
-                loops.at(static_cast<std::size_t>(push.place.replica)).steps);
-    }
-    EXPECT_EQ(applied, 2 * options.steps);
-    EXPECT_EQ(run.executor().lost_updates(), 0);
-  }
 }
 
 /// The second executor starts with the first's variables and positions; late pushes are forgotten.

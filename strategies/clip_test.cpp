@@ -10,6 +10,7 @@ namespace regatta::strategies {
 namespace {
 
 using testing_support::Case;
+using testing_support::case_of;
 
 Step placed(const Case& test) {
   return apply(find_strategies(test.strategy), step_of(test), options_of(test).options);
@@ -29,36 +30,25 @@ std::int64_t exchanges(const Case& test) {
 }
 
 TEST(Clipping, SendsOneNumberWherePlacesApplyDifferentGradients) {
-  const auto of = [](const char* strategy, std::int64_t replicas, std::int64_t stages,
-                     std::int64_t shards = 1) {
-    return exchanges({.workload = "parabola_clipped",
-                      .strategy = strategy,
-                      .replicas = replicas,
-                      .stages = stages,
-                      .shards = shards,
-                      .global_batch = 50});
-  };
-  EXPECT_EQ(of("single", 1, 1), 0);
-  EXPECT_EQ(of("all_reduce", 3, 1), 0);
-  EXPECT_EQ(of("local_sgd", 3, 1), 0);
-  EXPECT_EQ(of("sharded", 3, 1), 3);
-  EXPECT_EQ(of("model_parallel", 1, 2), 2);
-  EXPECT_EQ(of("all_reduce+tensor_parallel", 2, 1, 2), 4);
-  EXPECT_EQ(of("all_reduce+pipeline+tensor_parallel", 2, 2, 2), 8);
+  for (const auto& [strategy, expected] :
+       {std::pair("single", 0), std::pair("all_reduce 3", 0), std::pair("local_sgd 3", 0),
+        std::pair("sharded 3", 3), std::pair("model_parallel 1x2", 2),
+        std::pair("all_reduce+tensor_parallel 2x1x2", 4),
+        std::pair("all_reduce+pipeline+tensor_parallel 2x2x2", 8)}) {
+    EXPECT_EQ(exchanges(case_of("parabola_clipped 50 " + std::string(strategy))), expected)
+        << strategy;
+  }
 }
 
 TEST(Clipping, MovesTheParabolaFurtherThanTheBound) {
-  Case test{.workload = "parabola_clipped", .strategy = "single", .global_batch = 50};
+  Case test = case_of("parabola_clipped 50 single");
   const testing_support::Result& clipped = result_of(test);
   test.workload = "parabola";
   EXPECT_GT(deviation_from_single(test, clipped).parameters, 1000 * bounds_of(test).parameters);
 }
 
 TEST(Clipping, LimitsTheMeanGradientOfAShareThatIsAppliedAlone) {
-  const Step step = placed({.workload = "parabola_clipped",
-                            .strategy = "async_shared",
-                            .replicas = 2,
-                            .global_batch = 50});
+  const Step step = placed(case_of("parabola_clipped 50 async_shared 2"));
   int divisors = 0;
   for (const Node& node : step.graph.nodes()) {
     if (node.op != Op::ClipDivisor) continue;
@@ -69,11 +59,7 @@ TEST(Clipping, LimitsTheMeanGradientOfAShareThatIsAppliedAlone) {
 }
 
 TEST(Clipping, RefusesServersThatDoNotWaitForEachOther) {
-  Case test{.workload = "parabola_clipped",
-            .strategy = "parameter_server",
-            .replicas = 2,
-            .global_batch = 50,
-            .options = {{"backup_workers", 1}, {"servers", 1}}};
+  Case test = case_of("parabola_clipped 50 parameter_server 2 backup_workers=1 servers=1");
   EXPECT_NO_THROW((void)placed(test));
   test.options["servers"] = 2;
   EXPECT_THROW((void)placed(test), RunError);

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <iostream>
-#include <tuple>
 
 #include "kernels/cpu/lacks_for_test.h"
 #include "strategies/equivalence_for_test.h"
@@ -17,6 +16,7 @@ namespace {
 
 using testing_support::bounds_of;
 using testing_support::Case;
+using testing_support::cases_of;
 using testing_support::Deviation;
 using testing_support::deviation_from_single;
 using testing_support::Result;
@@ -80,21 +80,10 @@ std::vector<Planted> with_each_fault(const Case& test) {
   return {{test, Fault::ByWorkers}, {test, Fault::Halved}};
 }
 
-std::vector<Planted> planted_on_images() {
+std::vector<Planted> planted_in(const std::vector<std::string>& texts) {
   std::vector<Planted> all;
-  for (const auto& [workload, replicas, batch, element] :
-       {std::tuple("resnet9_thin", 3, 80, ElementType::F32),
-        std::tuple("resnet9_thin", 3, 80, ElementType::BF16),
-        std::tuple("airbench94_narrow", 2, 64, ElementType::BF16),
-        std::tuple("mobilenet_v2_full_narrow", 3, 40, ElementType::F32),
-        std::tuple("resnet9", 2, 64, ElementType::F32)}) {
-    for (const Planted& each : with_each_fault({.workload = workload,
-                               .strategy = "all_reduce",
-                               .replicas = replicas,
-                               .global_batch = batch,
-                               .element = element})) {
-      all.push_back(each);
-    }
+  for (const Case& test : cases_of("", texts)) {
+    for (const Planted& each : with_each_fault(test)) all.push_back(each);
   }
   return all;
 }
@@ -105,42 +94,29 @@ std::string test_name(const testing::TestParamInfo<Planted>& planted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Parabola, PlantedFault,
-                         testing::ValuesIn(with_each_fault({.workload = "parabola",
-                                                            .strategy = "all_reduce",
-                                                            .replicas = 3,
-                                                            .global_batch = 50})),
+                         testing::ValuesIn(planted_in({"parabola 50 all_reduce 3"})), test_name);
+INSTANTIATE_TEST_SUITE_P(Images, PlantedFault,
+                         testing::ValuesIn(planted_in({"resnet9_thin 80 all_reduce 3{, bf16}",
+                                                       "airbench94_narrow 64 all_reduce 2 bf16",
+                                                       "mobilenet_v2_full_narrow 40 all_reduce 3",
+                                                       "resnet9 64 all_reduce 2"})),
                          test_name);
-INSTANTIATE_TEST_SUITE_P(Images, PlantedFault, testing::ValuesIn(planted_on_images()), test_name);
 
 /// A mean of the workers' or the microbatches' means over tokens, with AdamW, Muon and clipping,
 /// which hide a wrong scale, and with SGD.
 std::vector<Planted> planted_on_language() {
-  std::vector<Planted> all;
-  for (const char* workload : {"gpt_narrow", "gpt_narrow_muon", "gpt_narrow_sgd"}) {
-    for (const Planted& each : with_each_fault(
-             {.workload = workload, .strategy = "all_reduce", .replicas = 3, .global_batch = 11})) {
-      all.push_back(each);
-    }
-    all.push_back({{.workload = workload,
-                    .strategy = "single",
-                    .global_batch = 11,
-                    .options = {{"microbatches", 3}}},
-                   Fault::ByWorkers});
-  }
-  for (const Planted& each : with_each_fault({.workload = "llama_narrow",
-                             .strategy = "all_reduce",
-                             .replicas = 3,
-                             .global_batch = 11,
-                             .element = ElementType::BF16})) {
-    all.push_back(each);
+  std::vector<Planted> all =
+      planted_in({"gpt_narrow{,_muon,_sgd} 11 all_reduce 3", "llama_narrow 11 all_reduce 3 bf16"});
+  for (const Case& test : cases_of("", {"gpt_narrow{,_muon,_sgd} 11 single microbatches=3"})) {
+    all.push_back({test, Fault::ByWorkers});
   }
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Language, PlantedFault, testing::ValuesIn(planted_on_language()),
                          test_name);
 
-void expect_drifts_like_rounding(const std::vector<Case>& cases) {
-  for (const Case& test : cases) {
+void expect_drifts_like_rounding(const std::vector<std::string>& texts) {
+  for (const Case& test : cases_of("", texts)) {
     TrialOptions rounded = options_of(single_of(test));
     rounded.rounding = 0x1p-23;
     const Deviation drift = deviation_from_single(test, result_of(test));
@@ -154,50 +130,23 @@ void expect_drifts_like_rounding(const std::vector<Case>& cases) {
 
 /// Sums of forward also have another order, and rounding leads as far as other weights would.
 TEST(Equivalence, OfShardsDriftsNoFurtherThanFirstWeightsOneRoundingApart) {
-  const auto of = [](const char* workload, std::int64_t shards, std::int64_t batch) {
-    return Case{.workload = workload,
-                .strategy = "tensor_parallel",
-                .shards = shards,
-                .global_batch = batch};
-  };
-  expect_drifts_like_rounding(
-      {of("parabola", 3, 50), of("resnet9_thin", 3, 80), of("mobilenet_v2_full_narrow", 3, 40)});
+  expect_drifts_like_rounding({"parabola 50 tensor_parallel 1x1x3",
+                               "resnet9_thin 80 tensor_parallel 1x1x3",
+                               "mobilenet_v2_full_narrow 40 tensor_parallel 1x1x3"});
 }
 
 TEST(Equivalence, DriftsNoFurtherThanFirstWeightsOneRoundingApart) {
-  expect_drifts_like_rounding(
-      {{.workload = "parabola", .strategy = "all_reduce", .replicas = 5, .global_batch = 50},
-       {.workload = "resnet9_thin", .strategy = "all_reduce", .replicas = 5, .global_batch = 80},
-       {.workload = "mobilenet_v2_full_narrow",
-        .strategy = "all_reduce",
-        .replicas = 5,
-        .global_batch = 40},
-       {.workload = "resnet9", .strategy = "all_reduce", .replicas = 2, .global_batch = 64}});
+  expect_drifts_like_rounding({"parabola 50 all_reduce 5", "resnet9_thin 80 all_reduce 5",
+                               "mobilenet_v2_full_narrow 40 all_reduce 5",
+                               "resnet9 64 all_reduce 2"});
 }
 
 TEST(Equivalence, DriftsNoFurtherInBf16) {
   if (const std::string why = cpu::why_cpu_lacks(ElementType::BF16); !why.empty())
     GTEST_SKIP() << why;
-  expect_drifts_like_rounding({{.workload = "resnet9_thin",
-                                .strategy = "all_reduce",
-                                .replicas = 5,
-                                .global_batch = 80,
-                                .element = ElementType::BF16},
-                               {.workload = "airbench94_narrow",
-                                .strategy = "all_reduce",
-                                .replicas = 2,
-                                .global_batch = 64,
-                                .element = ElementType::BF16},
-                               {.workload = "resnet9_thin",
-                                .strategy = "tensor_parallel",
-                                .shards = 2,
-                                .global_batch = 80,
-                                .element = ElementType::BF16},
-                               {.workload = "airbench94_narrow",
-                                .strategy = "tensor_parallel",
-                                .shards = 2,
-                                .global_batch = 64,
-                                .element = ElementType::BF16}});
+  expect_drifts_like_rounding(
+      {"resnet9_thin 80 all_reduce 5 bf16", "airbench94_narrow 64 all_reduce 2 bf16",
+       "{resnet9_thin 80,airbench94_narrow 64} tensor_parallel 1x1x2 bf16"});
 }
 
 }  // namespace

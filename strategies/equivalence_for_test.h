@@ -5,6 +5,9 @@
 #pragma once
 
 #include <ostream>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "kernels/cpu/amx.h"
 #include "strategies/test_support.h"
@@ -33,6 +36,64 @@ inline std::string name_of(const Case& test) {
          (test.steps == 0 ? "" : "_steps_" + std::to_string(test.steps));
 }
 
+/// Returns an option's value: a whole number, one with a point, or a text.
+inline OptionValue option_value_of(const std::string& text) {
+  if (text.find_first_not_of("0123456789.") != text.npos) return text;
+  if (text.find('.') != text.npos) return std::stod(text);
+  return OptionValue(std::int64_t{std::stoll(text)});
+}
+
+/// Parses `WORKLOAD BATCH STRATEGY` and, in any order, `RxSxT` (replicas, stages, shards; the last
+/// may be left out), `bf16`, `steps=N` and options.
+inline Case case_of(const std::string& text) {
+  std::istringstream words(text);
+  Case test;
+  words >> test.workload >> test.global_batch >> test.strategy;
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    if (word == "bf16") {
+      test.element = ElementType::BF16;
+    } else if (equals == word.npos) {
+      char x = 0;
+      std::istringstream(word) >> test.replicas >> x >> test.stages >> x >> test.shards;
+    } else if (word.starts_with("steps=")) {
+      test.steps = std::stoll(word.substr(equals + 1));
+    } else {
+      test.options[word.substr(0, equals)] = option_value_of(word.substr(equals + 1));
+    }
+  }
+  return test;
+}
+
+/// Returns the text with each choice of each `{a,b}`, as a shell does.
+inline std::vector<std::string> expanded(const std::string& text) {
+  const std::size_t begin = text.find('{'), end = text.find('}');
+  if (begin == text.npos) return {text};
+  std::vector<std::string> all;
+  for (std::size_t at = begin; at < end;) {
+    const std::size_t next = std::min(text.find(',', at + 1), end);
+    const std::string choice = text.substr(at + 1, next - at - 1);
+    for (std::string& each : expanded(text.substr(0, begin) + choice + text.substr(end + 1))) {
+      all.push_back(std::move(each));
+    }
+    at = next;
+  }
+  return all;
+}
+
+/// Returns the expanded cases of `begin` and each text.
+inline std::vector<Case> cases_of(const std::string& begin, const std::vector<std::string>& texts) {
+  std::vector<Case> cases;
+  for (const std::string& text : texts) {
+    for (const std::string& each : expanded(begin + text)) cases.push_back(case_of(each));
+  }
+  return cases;
+}
+
+inline void append(const std::vector<Case>& more, std::vector<Case>& cases) {
+  cases.insert(cases.end(), more.begin(), more.end());
+}
+
 /// Few steps for models of images: rounding grows with each step, but a wrong gradient is visible
 /// after the first step (drift_test.cpp).
 inline std::int64_t steps_of(const Case& test) {
@@ -55,6 +116,11 @@ inline TrialOptions options_of(const Case& test) {
   run.options.given = test.options;
   run.steps = steps_of(test);
   return run;
+}
+
+/// Returns the options of `STRATEGY` and the words of case_of() behind it.
+inline TrialOptions trial_of(const std::string& text) {
+  return options_of(case_of("parabola 50 " + text));
 }
 
 inline Case single_of(Case test) {

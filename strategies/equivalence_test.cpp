@@ -45,13 +45,15 @@
 
 #include "kernels/cpu/lacks_for_test.h"
 #include "strategies/equivalence_for_test.h"
-#include "strategies/language_cases_for_test.h"
 
 namespace regatta::strategies {
 namespace {
 
+using testing_support::append;
 using testing_support::bounds_of;
 using testing_support::Case;
+using testing_support::case_of;
+using testing_support::cases_of;
 using testing_support::Deviation;
 using testing_support::deviation_from_single;
 using testing_support::Result;
@@ -85,197 +87,24 @@ TEST_P(Synchronous, GivesTheSameBitsTwice) {
   EXPECT_EQ(first.parameters, second.parameters);
 }
 
-std::vector<Case> parabola_cases(const char* workload) {
-  std::vector<Case> cases;
-  for (std::int64_t batch : {50, 49}) {
-    for (std::int64_t n : {1, 2, 3, 5}) {
-      for (const char* strategy : {"in_graph", "central_storage", "all_reduce", "sharded"}) {
-        cases.push_back({.workload = workload,
-                         .strategy = strategy,
-                         .replicas = n,
-                         .stages = 1,
-                         .global_batch = batch});
-      }
-      cases.push_back({.workload = workload,
-                       .strategy = "local_sgd",
-                       .replicas = n,
-                       .global_batch = batch,
-                       .options = {{"sync_every", 1}}});
-      for (const char* algorithm : {"reduce_to_one", "hierarchical_copy", "double_tree", "torus"}) {
-        cases.push_back({.workload = workload,
-                         .strategy = "all_reduce",
-                         .replicas = n,
-                         .stages = 1,
-                         .global_batch = batch,
-                         .options = {{"all_reduce", algorithm}}});
-      }
-    }
-    for (std::int64_t servers : {1, 2, 3}) {
-      cases.push_back({.workload = workload,
-                       .strategy = "parameter_server",
-                       .replicas = 3,
-                       .global_batch = batch,
-                       .options = {{"servers", servers}}});
-    }
-    for (const char* schedule : {"gpipe", "1f1b", "zero_bubble"}) {
-      for (const char* strategy : {"pipeline", "all_reduce+pipeline", "in_graph+pipeline"}) {
-        const bool alone = std::string(strategy) == "pipeline";
-        cases.push_back({.workload = workload,
-                         .strategy = strategy,
-                         .replicas = alone ? 1 : 3,
-                         .stages = 3,
-                         .global_batch = batch,
-                         .options = {{"schedule", schedule}, {"microbatches", 5}}});
-      }
-    }
-    for (std::int64_t stages : {1, 2, 3}) {
-      cases.push_back({.workload = workload,
-                       .strategy = "model_parallel",
-                       .replicas = 1,
-                       .stages = stages,
-                       .global_batch = batch});
-      cases.push_back({.workload = workload,
-                       .strategy = "all_reduce+model_parallel",
-                       .replicas = 3,
-                       .stages = stages,
-                       .global_batch = batch});
-    }
-    // The hidden layer has five channels.
-    for (std::int64_t shards : {2, 3, 5}) {
-      for (const char* strategy :
-           {"tensor_parallel", "all_reduce+tensor_parallel", "in_graph+tensor_parallel"}) {
-        cases.push_back({.workload = workload,
-                         .strategy = strategy,
-                         .replicas = std::string(strategy) == "tensor_parallel" ? 1 : 3,
-                         .shards = shards,
-                         .global_batch = batch});
-      }
-    }
-    for (const char* schedule : {"gpipe", "1f1b", "zero_bubble"}) {
-      Case test{.workload = workload,
-                .strategy = "all_reduce+pipeline+tensor_parallel",
-                .replicas = 2,
-                .stages = 2,
-                .shards = 2,
-                .global_batch = batch,
-                .options = {{"schedule", schedule}, {"microbatches", 5}}};
-      cases.push_back(test);
-      test.strategy = "tensor_parallel+pipeline";
-      test.replicas = 1;
-      cases.push_back(test);
-    }
-  }
-  return cases;
-}
-
-/// Groups of 16 examples: 5 groups over 2 and 3 workers are uneven shares.
-std::vector<Case> image_cases() {
-  std::vector<Case> cases;
-  for (std::int64_t n : {2, 3, 5}) {
-    for (const char* strategy : {"in_graph", "central_storage", "all_reduce", "sharded"}) {
-      cases.push_back({.workload = "resnet9_thin",
-                       .strategy = strategy,
-                       .replicas = n,
-                       .stages = 1,
-                       .global_batch = 80});
-    }
-  }
-  cases.push_back({.workload = "resnet9_thin",
-                   .strategy = "all_reduce",
-                   .replicas = 3,
-                   .stages = 1,
-                   .global_batch = 80,
-                   .options = {{"all_reduce", "hierarchical_copy"}}});
-  cases.push_back({.workload = "resnet9_thin",
-                   .strategy = "local_sgd",
-                   .replicas = 3,
-                   .global_batch = 80,
-                   .options = {{"sync_every", 1}}});
-  cases.push_back({.workload = "resnet9_thin",
-                   .strategy = "model_parallel",
-                   .replicas = 1,
-                   .stages = 3,
-                   .global_batch = 80});
-  cases.push_back({.workload = "resnet9_thin",
-                   .strategy = "all_reduce+model_parallel",
-                   .replicas = 2,
-                   .stages = 2,
-                   .global_batch = 80});
-  for (const char* strategy : {"in_graph", "central_storage", "all_reduce", "model_parallel"}) {
-    const bool stages = std::string(strategy) == "model_parallel";
-    cases.push_back({.workload = "resnet9_thin",
-                     .strategy = strategy,
-                     .replicas = stages ? 1 : 3,
-                     .stages = stages ? 3 : 1,
-                     .global_batch = 80,
-                     .element = ElementType::BF16});
-  }
-  for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
-    cases.push_back({.workload = "resnet9_thin",
-                     .strategy = "pipeline",
-                     .replicas = 1,
-                     .stages = 2,
-                     .global_batch = 80,
-                     .options = {{"schedule", schedule}, {"microbatches", 4}}});
-  }
-  for (const char* strategy : {"pipeline", "all_reduce+pipeline", "central_storage+pipeline"}) {
-    const bool alone = std::string(strategy) == "pipeline";
-    cases.push_back({.workload = "resnet9_thin",
-                     .strategy = strategy,
-                     .replicas = alone ? 1 : 2,
-                     .stages = 2,
-                     .global_batch = 80,
-                     .element = ElementType::BF16,
-                     .options = {{"microbatches", 3}, {"schedule", "zero_bubble"}}});
-  }
-  for (const char* strategy : {"in_graph", "all_reduce"}) {
-    cases.push_back({.workload = "airbench94_narrow",
-                     .strategy = strategy,
-                     .replicas = 2,
-                     .stages = 1,
-                     .global_batch = 64,
-                     .element = ElementType::BF16});
-  }
-  for (const std::int64_t shards : {2, 3, 4}) {
-    cases.push_back({.workload = "resnet9_thin",
-                     .strategy = "tensor_parallel",
-                     .shards = shards,
-                     .global_batch = 80});
-  }
-  cases.push_back({.workload = "resnet9_thin",
-                   .strategy = "all_reduce+tensor_parallel",
-                   .replicas = 2,
-                   .shards = 2,
-                   .global_batch = 80});
-  cases.push_back({.workload = "airbench94_narrow",
-                   .strategy = "tensor_parallel",
-                   .shards = 2,
-                   .global_batch = 64});
-  for (const char* strategy : {"all_reduce", "sharded", "parameter_server"}) {
-    cases.push_back({.workload = "airbench94_muon_narrow",
-                     .strategy = strategy,
-                     .replicas = 2,
-                     .stages = 1,
-                     .global_batch = 64});
-  }
-  add_shards_of_stages({.workload = "resnet9_thin", .global_batch = 80}, cases);
-  for (std::int64_t servers : {1, 2, 3}) {  // with parameters that are cut
-    cases.push_back({.workload = "resnet9_thin",
-                     .strategy = "parameter_server",
-                     .replicas = 3,
-                     .global_batch = 80,
-                     .options = {{"servers", servers}}});
-  }
-  // The full width costs a second a step: one case, in groups of 32.
-  for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
-    cases.push_back({.workload = "resnet9",
-                     .strategy = "all_reduce",
-                     .replicas = 2,
-                     .stages = 1,
-                     .global_batch = 64,
-                     .element = element});
-  }
-  return cases;
+/// The hidden layer has five channels.
+std::vector<Case> parabola_cases(const std::string& workload) {
+  return cases_of(
+      workload + " {50,49} ",
+      {"{in_graph,central_storage,all_reduce,sharded} {1,2,3,5}",
+       "local_sgd {1,2,3,5} sync_every=1",
+       "all_reduce {1,2,3,5} "
+       "all_reduce={reduce_to_one,hierarchical_copy,double_tree,torus}",
+       "parameter_server 3 servers={1,2,3}",
+       "pipeline 1x3 schedule={gpipe,1f1b,zero_bubble} microbatches=5",
+       "{all_reduce,in_graph}+pipeline 3x3 schedule={gpipe,1f1b,zero_bubble} "
+       "microbatches=5",
+       "model_parallel 1x{1,2,3}", "all_reduce+model_parallel 3x{1,2,3}",
+       "tensor_parallel 1x1x{2,3,5}", "{all_reduce,in_graph}+tensor_parallel 3x1x{2,3,5}",
+       "all_reduce+pipeline+tensor_parallel 2x2x2 schedule={gpipe,1f1b,zero_bubble} "
+       "microbatches=5",
+       "tensor_parallel+pipeline 1x2x2 schedule={gpipe,1f1b,zero_bubble} "
+       "microbatches=5"});
 }
 
 /// All but local_sgd, whose replicas clip their own gradients.
@@ -285,33 +114,102 @@ std::vector<Case> clipped_cases() {
   return cases;
 }
 
-/// Depthwise convolutions and shortcuts; 5 groups of 8 over 2, 3 and 5 workers.
+/// Replicas of stages of shards: the pairs with four places and the triple with eight.
+const std::vector<std::string> kShardsOfStages = {
+    "model_parallel+tensor_parallel 1x2x2", "pipeline+tensor_parallel 1x2x2 microbatches=2",
+    "all_reduce+model_parallel+tensor_parallel 2x2x2",
+    "all_reduce+pipeline+tensor_parallel 2x2x2 microbatches=2"};
+
+/// Groups of 16 examples: 5 groups over 2 and 3 workers are uneven shares. Three servers cut
+/// parameters. The full width costs a second a step: one case, in groups of 32.
+std::vector<Case> image_cases() {
+  std::vector<Case> cases = cases_of(
+      "resnet9_thin 80 ",
+      {"{in_graph,central_storage,all_reduce,sharded} {2,3,5}",
+       "all_reduce 3 all_reduce=hierarchical_copy", "local_sgd 3 sync_every=1",
+       "model_parallel 1x3", "all_reduce+model_parallel 2x2",
+       "{in_graph,central_storage,all_reduce} 3 bf16", "model_parallel 1x3 bf16",
+       "pipeline 1x2 schedule={gpipe,1f1b,interleaved,zero_bubble} microbatches=4",
+       "pipeline 1x2 bf16 microbatches=3 schedule=zero_bubble",
+       "{all_reduce,central_storage}+pipeline 2x2 bf16 microbatches=3 schedule=zero_bubble",
+       "tensor_parallel 1x1x{2,3,4}", "all_reduce+tensor_parallel 2x1x2",
+       "parameter_server 3 servers={1,2,3}"});
+  append(cases_of("resnet9_thin 80 ", kShardsOfStages), cases);
+  append(
+      cases_of("airbench94_narrow 64 ", {"{in_graph,all_reduce} 2 bf16", "tensor_parallel 1x1x2"}),
+      cases);
+  append(cases_of("", {"airbench94_muon_narrow 64 {all_reduce,sharded,parameter_server} 2",
+                       "resnet9 64 all_reduce 2{, bf16}"}),
+         cases);
+  return cases;
+}
+
+/// Depthwise convolutions and shortcuts; 5 groups of 8 over 2, 3 and 5 workers. Forward sums of
+/// shards have another order, too; drift_test.cpp covers the effect of two steps.
 std::vector<Case> depthwise_cases() {
-  std::vector<Case> cases;
-  for (std::int64_t n : {2, 3, 5}) {
-    for (const char* strategy : {"in_graph", "central_storage", "all_reduce"}) {
-      if (n != 3 && std::string(strategy) != "all_reduce") continue;
-      cases.push_back({.workload = "mobilenet_v2_full_narrow",
-                       .strategy = strategy,
-                       .replicas = n,
-                       .stages = 1,
-                       .global_batch = 40});
-    }
+  return cases_of("mobilenet_v2_full_narrow 40 ",
+                  {"all_reduce {2,3,5}", "{in_graph,central_storage} 3", "model_parallel 1x3",
+                   "tensor_parallel 1x1x{2,3} steps=1"});
+}
+
+/// 11 sequences are uneven shares; the three heads are uneven among two shards. In eight stages
+/// some shards hold no gradient of their own to clip.
+std::vector<Case> language_cases() {
+  std::vector<Case> cases =
+      cases_of("gpt_narrow {12,11} ",
+               {"{in_graph,central_storage,all_reduce,sharded,parameter_server} {2,3,4,8}",
+                "model_parallel 1x{2,3}", "pipeline 1x{2,3} microbatches=3"});
+  append(cases_of("{gpt,llama}_narrow {12,11} ",
+                  {"tensor_parallel 1x1x{2,3}", "all_reduce+tensor_parallel 2x1x{2,3}"}),
+         cases);
+  append(cases_of("{gpt,llama}_narrow 11 ", kShardsOfStages), cases);
+  append(cases_of("", {"{gpt,llama}_narrow 11 pipeline+tensor_parallel 1x8x2 microbatches=2",
+                       "gpt_narrow 11 tensor_parallel 1x1x{2,3} microbatches=2 "
+                       "recompute={selective,full}",
+                       "llama_narrow 11 tensor_parallel 1x1x{2,3} bf16",
+                       "gpt_narrow 11 pipeline+tensor_parallel 1x3x2 microbatches=3 "
+                       "schedule={gpipe,zero_bubble}"}),
+         cases);
+  for (const Case& with_whole_values : std::vector<Case>(cases)) {  // for two shards of 8 tokens
+    if (with_whole_values.shards != 2) continue;
+    cases.push_back(with_whole_values);
+    cases.back().options["sequence_parallel"] = "yes";
   }
-  cases.push_back({.workload = "mobilenet_v2_full_narrow",
-                   .strategy = "model_parallel",
-                   .replicas = 1,
-                   .stages = 3,
-                   .global_batch = 40});
-  // Forward sums have another order, too; drift_test.cpp covers the effect of two steps.
-  for (const std::int64_t shards : {2, 3}) {
-    cases.push_back({.workload = "mobilenet_v2_full_narrow",
-                     .strategy = "tensor_parallel",
-                     .shards = shards,
-                     .global_batch = 40,
-                     .steps = 1});
+  append(cases_of("", {"gpt_context 11 tensor_parallel 1x1x{3,4} sequence_parallel=yes",  // of 24
+                       "gpt_narrow 11 sharded 3 shard={gradients,parameters}",
+                       "gpt_narrow_sgd 11 {all_reduce,parameter_server,sharded} 3",
+                       "gpt_narrow_sgd 11 tensor_parallel 1x1x3",
+                       "llama_narrow 11 {all_reduce,parameter_server,sharded} 3 bf16"}),
+         cases);
+  return cases;
+}
+
+/// Shares of tokens, of which 12 shards have one in each chunk: of the blocks of GPT and Llama,
+/// with replicas, microbatches and stages.
+std::vector<Case> context_cases() {
+  std::vector<Case> cases =
+      cases_of("{gpt,llama}_context 11 ", {"tensor_parallel 1x1x8 sequence_parallel={no,yes}"});
+  for (const char* exchange : {"ring", "ulysses"}) {
+    std::vector<Case> by = cases_of(
+        "{gpt,llama}_context 11 ",
+        {"context_parallel 1x1x{2,3,4,12}", "context_parallel 1x1x{2,3,4} bf16",
+         "context_parallel 1x1x2 all_reduce=reduce_to_one", "context_parallel 1x1x3 microbatches=2",
+         "context_parallel 1x1x3 recompute={selective,full}", "all_reduce+context_parallel 2x1x3",
+         "in_graph+context_parallel 3x1x2",
+         "all_reduce+context_parallel 3x1x2 microbatches=2 recompute=full",
+         "model_parallel+context_parallel 1x3x2", "pipeline+context_parallel 1x2x2 microbatches=3",
+         "all_reduce+pipeline+context_parallel 2x2x2 microbatches=2"});
+    for (Case& each : by) each.options["context_exchange"] = exchange;
+    append(by, cases);
   }
   return cases;
+}
+
+/// Matrices that are updated as a whole: dealt to workers and to servers, some to several stages.
+std::vector<Case> muon_cases() {
+  return cases_of("gpt_narrow_muon 11 ", {"{in_graph,all_reduce,sharded} {2,3,4}{, bf16}",
+                                          "parameter_server 3 servers=2{, bf16}",
+                                          "sharded+pipeline 2x2 microbatches=3{, bf16}"});
 }
 
 /// Clipping needs the norm of all gradients wherever they are: at servers, shares, stages, shards.
@@ -325,8 +223,7 @@ INSTANTIATE_TEST_SUITE_P(Images, Synchronous, testing::ValuesIn(image_cases()), 
 INSTANTIATE_TEST_SUITE_P(Depthwise, Synchronous, testing::ValuesIn(depthwise_cases()), test_name);
 
 TEST(ParameterServer, ComputesTheBitsOfCentralStorageHoweverManyServersThereAre) {
-  Case test{
-      .workload = "resnet9_thin", .strategy = "central_storage", .replicas = 2, .global_batch = 80};
+  Case test = case_of("resnet9_thin 80 central_storage 2");
   const Result& central = result_of(test);
   test.strategy = "parameter_server";
   for (std::int64_t servers : {1, 3}) {
@@ -341,24 +238,15 @@ TEST(ParameterServer, ComputesTheBitsOfCentralStorageHoweverManyServersThereAre)
 TEST(ParameterServer, OfOneWorkerComputesTheBitsOfSingleInBf16) {
   if (const std::string why = cpu::why_cpu_lacks(ElementType::BF16); !why.empty())
     GTEST_SKIP() << why;
-  Case test{.workload = "resnet9_thin",
-            .strategy = "parameter_server",
-            .global_batch = 80,
-            .element = ElementType::BF16,
-            .options = {{"servers", 3}}};
-  const Case alone = single_of(test);
-  const Result& single = result_of(alone);
+  const Case test = case_of("resnet9_thin 80 parameter_server bf16 servers=3");
+  const Result& single = result_of(single_of(test));
   const Result& run = result_of(test);
   EXPECT_EQ(run.losses, single.losses);
   EXPECT_EQ(run.parameters, single.parameters);
 }
 
 TEST(Equivalence, HoldsWithAStraggler) {
-  const Case test{.workload = "parabola",
-                  .strategy = "all_reduce",
-                  .replicas = 2,
-                  .stages = 1,
-                  .global_batch = 50};
+  const Case test = case_of("parabola 50 all_reduce 2");
   testing_support::TrialOptions slow = options_of(test);
   slow.stragglers[1] = 3;
   EXPECT_EQ(result_of(step_of(test), test, slow).losses, result_of(test).losses);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fuse() on the workloads' steps: the ops that remain, that a fused step follows the original step,
-// and that it may be divided among replicas and stages like any other. Fusing changes roundings
-// like another order of additions.
+// fuse() and by_winograd() on the workloads' steps: the ops that remain, that the step follows the
+// original one, and that it may be divided among replicas and stages like any other. Fusing changes
+// roundings like another order of additions; Winograd's algorithm has larger roundings
+// (kernels/cpu/convolution_winograd_test.cpp).
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/rewrite/fuse.h"
+#include "kernels/rewrite/winograd.h"
 #include "strategies/test_support.h"
 
 namespace regatta::strategies {
@@ -16,6 +18,7 @@ namespace {
 
 using testing_support::data_of;
 using testing_support::relative_difference;
+using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 using testing_support::workload_of;
@@ -114,6 +117,34 @@ TEST_P(Fused, LetsStrategiesDealOutTheBatchAndTheLayers) {
 INSTANTIATE_TEST_SUITE_P(Images, Fused, testing::ValuesIn(kCases), [](const auto& test) {
   return test.param.workload + "_" + std::string(to_string(test.param.element));
 });
+
+std::int64_t marked_nodes(const std::string& workload, std::int64_t batch = 512) {
+  const Step step = by_winograd(training_of(workload, batch, 2328));
+  const auto& nodes = step.graph.nodes();
+  return std::count_if(nodes.begin(), nodes.end(), is_by_winograd);
+}
+
+TEST(Winograd, IsForWorkloadsOfWideWindows) {
+  EXPECT_EQ(marked_nodes("resnet9"), 3 * 7);
+  EXPECT_EQ(marked_nodes("resnet9_thin"), 3 * 7);
+  EXPECT_EQ(marked_nodes("airbench94"), 3 * 6);
+  for (const char* workload : {"mobilenet_v2", "mobilenet_v2_full"}) {
+    EXPECT_EQ(marked_nodes(workload), 0) << workload;
+  }
+  EXPECT_EQ(marked_nodes("parabola", 50), 0);
+}
+
+TEST(Winograd, FollowsDirectConvolutionsAndLetsStrategiesDealOutTheBatch) {
+  const double bound = 8 * kCases[0].bound;  // eight times that for fusing, as its errors are
+  const Step direct = training_of("resnet9_thin", 80, 2328), step = by_winograd(direct);
+  Trial by_direct = run(direct, "single", 1, 1), single = run(step, "single", 1, 1);
+  expect_follows(single, by_direct, bound, "single");
+  EXPECT_GT(relative_difference(single.parameters(), by_direct.parameters()), 0) << "the same way";
+  for (const char* strategy : {"in_graph", "all_reduce"}) {  // uneven shares of five groups
+    Trial dealt = run(step, strategy, 3, 1);
+    expect_follows(dealt, single, bound, strategy);
+  }
+}
 
 }  // namespace
 }  // namespace regatta::strategies

@@ -91,11 +91,6 @@ TEST(LocalSgd, ThenHasTheirMeanAtEveryReplica) {
   EXPECT_EQ(parameters_of(local, 1), expected);
 }
 
-TEST(LocalSgd, GoesApartAgainBehindAnAverage) {
-  Trial local = trial(parabola(), "local_sgd", 9, {{"sync_every", 7}});
-  EXPECT_GT(distance(parameters_of(local, 0), parameters_of(local, 1)), 0);
-}
-
 TEST(LocalSgd, AveragesInEveryStepAtTheStartWhereAskedTo) {
   const OptionValues late = {{"sync_every", 7}, {"sync_from", 5}};
   Trial together = trial(parabola(), "local_sgd", 5, late);
@@ -104,24 +99,6 @@ TEST(LocalSgd, AveragesInEveryStepAtTheStartWhereAskedTo) {
   EXPECT_NE(parameters_of(apart, 0), parameters_of(apart, 1));
   Trial again = trial(parabola(), "local_sgd", 12, late);
   EXPECT_EQ(parameters_of(again, 0), parameters_of(again, 1));
-}
-
-TEST(LocalSgd, OfOneWorkerIsSingle) {
-  TrialOptions run;
-  run.steps = 20;
-  Trial single(parabola(), data_of("parabola"), run);
-  run.strategy = "local_sgd";
-  Trial local(parabola(), data_of("parabola"), run);
-  EXPECT_EQ(local.losses(), single.losses());
-  EXPECT_EQ(local.parameters(), single.parameters());
-}
-
-TEST(Diloco, TrainsReplicasApartUntilTheFirstExchange) {
-  Trial inner = trial(parabola(), "diloco", 6, {{"sync_every", 7}});
-  Trial apart = trial(at_twice_the_rate(), "independent", 6);
-  for (int replica : {0, 1}) {
-    EXPECT_EQ(parameters_of(inner, replica), parameters_of(apart, replica)) << replica;
-  }
 }
 
 /// The first outer step with Nesterov momentum m and rate r moves by r (1 + m) of the distance.

@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 
+#include "kernels/base/error_for_test.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/rewrite/fuse.h"
 #include "kernels/runtime/memory_plan.h"
@@ -20,7 +21,10 @@
 namespace regatta::strategies {
 namespace {
 
+using regatta::testing_support::error_of;
+using testing_support::append;
 using testing_support::Case;
+using testing_support::cases_of;
 using testing_support::count;
 using testing_support::Deviation;
 using testing_support::result_of;
@@ -60,12 +64,7 @@ TEST(Microbatches, FollowEachOther) {
 
 TEST(Microbatches, AreAsManyAsTheSmallestShareAllows) {
   const auto why = [](const char* strategy, std::int64_t microbatches) {
-    try {
-      rewritten(strategy, options_of(microbatches, 3));
-    } catch (const RunError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return error_of([&] { rewritten(strategy, options_of(microbatches, 3)); });
   };
   for (const char* strategy : {"all_reduce", "in_graph", "parameter_server"}) {
     EXPECT_EQ(why(strategy, 17),
@@ -97,53 +96,34 @@ TEST_P(WithMicrobatches, FollowsTheSameStrategyWithout) {
 }
 
 /// Shares of 11 are 4, 4 and 3 sequences, of 49 are 17, 16 and 16 points: microbatches are uneven.
+/// Several workers of an asynchronous strategy differ from run to run.
 std::vector<Case> cases() {
+  const std::string of_points = "{parabola,parabola_clipped} 49 ";
+  const std::vector<std::string> strategies = {
+      "all_reduce 3", "all_reduce+model_parallel 2x2", "parameter_server 3 servers=2",
+      "sharded 3 shard={optimizer,gradients,parameters} bucket_bytes=1000"};
+  const std::vector<std::string> others = {"{in_graph,central_storage,local_sgd,independent} 3",
+                                           "sharded+model_parallel 3x2",
+                                           "diloco 3 sync_every=2 delay=1",
+                                           "gossip 3 overlap={0,1}",
+                                           "{async_shared,parameter_server_async,ad_psgd}",
+                                           "tensor_parallel 1x1x2",
+                                           "all_reduce+tensor_parallel 2x1x2",
+                                           "all_reduce+powersgd 3"};
   std::vector<Case> all;
-  for (const auto& [workload, batch] : std::map<std::string, std::int64_t>{
-           {"parabola", 49}, {"parabola_clipped", 49}, {"gpt_narrow", 11}, {"resnet9_thin", 80}}) {
-    const std::int64_t microbatches = workload.starts_with("parabola") ? 5 : 3;
-    const auto add = [&](const char* strategy, std::int64_t replicas, std::int64_t parts,
-                         OptionValues options = {}) {
-      const bool shards = std::string(strategy).ends_with("tensor_parallel");
-      options["microbatches"] = workload == "resnet9_thin" && replicas > 1 ? 2 : microbatches;
-      all.push_back({.workload = workload,
-                     .strategy = strategy,
-                     .replicas = replicas,
-                     .stages = shards ? 1 : parts,
-                     .shards = shards ? parts : 1,
-                     .global_batch = batch,
-                     .options = options});
-    };
-    add("single", 1, 1);
-    add("all_reduce", 3, 1);
-    add("all_reduce+model_parallel", 2, 2);
-    add("parameter_server", 3, 1, {{"servers", 2}});
-    for (const char* shard : {"optimizer", "gradients", "parameters"}) {
-      add("sharded", 3, 1, {{"shard", shard}, {"bucket_bytes", 1000}});
+  for (const auto& [begin, microbatches] :
+       {std::pair(of_points, " microbatches=5"),
+        std::pair(std::string("gpt_narrow 11 "), " microbatches=3"),
+        std::pair(std::string("resnet9_thin 80 "), " microbatches=2")}) {
+    const bool is_images = begin.starts_with("resnet9");
+    for (const auto& list : {strategies, is_images ? std::vector<std::string>() : others}) {
+      for (const std::string& each : list) append(cases_of(begin, {each + microbatches}), all);
     }
-    if (workload == "resnet9_thin")
-      continue;  // the other strategies have no more to do with images
-    for (const char* strategy :
-         {"in_graph", "central_storage", "local_sgd", "independent", "sharded+model_parallel"}) {
-      add(strategy, 3, std::string(strategy).find('+') != std::string::npos ? 2 : 1);
-    }
-    add("diloco", 3, 1, {{"sync_every", 2}, {"delay", 1}});
-    for (const std::int64_t overlap : {0, 1}) add("gossip", 3, 1, {{"overlap", overlap}});
-    for (const char* strategy : {"async_shared", "parameter_server_async", "ad_psgd"}) {
-      add(strategy, 1, 1);  // several workers differ from run to run
-    }
-    add("tensor_parallel", 1, 2);
-    add("all_reduce+tensor_parallel", 2, 2);
-    add("all_reduce+powersgd", 3, 1);
   }
-  for (const char* shard : {"optimizer", "parameters"}) {
-    all.push_back({.workload = "gpt_narrow",
-                   .strategy = "sharded",
-                   .replicas = 3,
-                   .global_batch = 11,
-                   .element = ElementType::BF16,
-                   .options = {{"shard", shard}, {"microbatches", 3}}});
-  }
+  append(cases_of("", {of_points + "single microbatches=5",
+                       "{gpt_narrow 11,resnet9_thin 80} single microbatches=3",
+                       "gpt_narrow 11 sharded 3 shard={optimizer,parameters} microbatches=3 bf16"}),
+         all);
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Strategies, WithMicrobatches, testing::ValuesIn(cases()),

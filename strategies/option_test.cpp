@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/distribute/partition.h"
 #include "strategies/passes.h"
 #include "strategies/shared_options.h"
@@ -20,17 +20,12 @@
 namespace regatta::strategies {
 namespace {
 
+using regatta::testing_support::error_of;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 std::string refusal(const std::string& strategy, const OptionValues& given) {
-  try {
-    check_options(strategy, given);
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    return error.what();
-  }
-  return "";
+  return error_of([&] { check_options(strategy, given); }, ErrorKind::Usage);
 }
 
 const Option& option_named(const std::string& name) {

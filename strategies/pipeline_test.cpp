@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <iostream>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@ namespace regatta::strategies {
 namespace {
 
 using testing_support::Case;
+using testing_support::cases_of;
 using testing_support::data_of;
 using testing_support::options_of;
 using testing_support::Result;
@@ -24,58 +24,39 @@ using testing_support::single_of;
 using testing_support::step_of;
 using testing_support::Trial;
 
-/// At most two replicas: the sum of more depends on which gradients share a bucket.
-struct Shape {
-  std::string workload;
-  std::int64_t global_batch;
-  std::int64_t stages;
-  std::int64_t microbatches;
-  std::int64_t replicas = 1;
-};
-
-void PrintTo(const Shape& shape, std::ostream* out) {
-  *out << shape.workload << ", " << shape.stages << " stages, " << shape.microbatches
-       << " microbatches";
+/// A case with another schedule.
+Case with_schedule(Case test, const char* schedule) {
+  test.options["schedule"] = schedule;
+  return test;
 }
 
-Case case_of(const Shape& shape, std::string_view schedule) {
-  const std::string strategy = shape.replicas > 1 ? "all_reduce+pipeline" : "pipeline";
-  return {.workload = shape.workload,
-          .strategy = strategy,
-          .replicas = shape.replicas,
-          .stages = shape.stages,
-          .global_batch = shape.global_batch,
-          .options = {{"schedule", std::string(schedule)}, {"microbatches", shape.microbatches}}};
-}
-
-class Pipeline : public testing::TestWithParam<Shape> {};
+class Pipeline : public testing::TestWithParam<Case> {};
 
 TEST_P(Pipeline, ComputesTheBitsOfAccumulationUnderEverySchedule) {
-  Case in_turn = case_of(GetParam(), "gpipe");
-  in_turn.strategy = GetParam().replicas > 1 ? "all_reduce" : "single";
+  Case in_turn = GetParam();
+  in_turn.strategy = in_turn.replicas > 1 ? "all_reduce" : "single";
   in_turn.stages = 1;
-  in_turn.options.erase("schedule");
   const Result& accumulated = result_of(in_turn);
+  const auto microbatches = std::get<std::int64_t>(in_turn.options.at("microbatches"));
   for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
     const bool interleaves = std::string(schedule) == "interleaved";
-    if (interleaves && GetParam().microbatches % GetParam().stages != 0) continue;
-    const Case staged = case_of(GetParam(), schedule);
-    const Result& run = result_of(staged);
+    if (interleaves && microbatches % GetParam().stages != 0) continue;
+    const Result& run = result_of(with_schedule(GetParam(), schedule));
     EXPECT_EQ(run.losses, accumulated.losses) << schedule;
     EXPECT_EQ(run.parameters, accumulated.parameters) << schedule;
   }
 }
 
+/// At most two replicas: the sum of more depends on which gradients share a bucket.
 INSTANTIATE_TEST_SUITE_P(
     All, Pipeline,
-    testing::Values(Shape{"parabola", 50, 2, 5}, Shape{"parabola", 49, 3, 4},
-                    Shape{"parabola", 50, 2, 7, 2}, Shape{"resnet9_thin", 80, 2, 4},
-                    Shape{"resnet9_thin", 80, 3, 3}, Shape{"resnet9_thin", 80, 2, 2, 2}),
-    [](const auto& test) {
-      return test.param.workload + "_" + std::to_string(test.param.global_batch) + "_" +
-             std::to_string(test.param.replicas) + "x" + std::to_string(test.param.stages) +
-             "_of_" + std::to_string(test.param.microbatches);
-    });
+    testing::ValuesIn(cases_of("", {"parabola 50 pipeline 1x2 microbatches=5",
+                                    "parabola 49 pipeline 1x3 microbatches=4",
+                                    "parabola 50 all_reduce+pipeline 2x2 microbatches=7",
+                                    "resnet9_thin 80 pipeline 1x2 microbatches=4",
+                                    "resnet9_thin 80 pipeline 1x3 microbatches=3",
+                                    "resnet9_thin 80 all_reduce+pipeline 2x2 microbatches=2"})),
+    [](const auto& test) { return name_of(test.param); });
 
 /// Running means and variances, by name.
 std::map<std::string, std::vector<float>> statistics(const Case& test) {
@@ -91,12 +72,12 @@ std::map<std::string, std::vector<float>> statistics(const Case& test) {
 }
 
 TEST(Pipeline, TakesRunningStatisticsOfTheWholeBatch) {
-  for (const std::int64_t microbatches : {2, 3}) {  // ten groups: shares of 4, 3 and 3
-    const Case test = case_of({"resnet9_thin", 80, 2, microbatches}, "1f1b");
+  for (const Case& test : cases_of(  // ten groups: shares of 4, 3 and 3
+           "resnet9_thin 80 ", {"pipeline 1x2 schedule=1f1b microbatches={2,3}"})) {
     Case in_turn = single_of(test);
     const auto expected = statistics(in_turn);
     ASSERT_FALSE(expected.empty());
-    in_turn.options["microbatches"] = microbatches;
+    in_turn.options["microbatches"] = test.options.at("microbatches");
     for (const Case& each : {test, in_turn}) {
       const auto found = statistics(each);
       for (const auto& [name, values] : expected) {
@@ -106,19 +87,6 @@ TEST(Pipeline, TakesRunningStatisticsOfTheWholeBatch) {
       }
     }
   }
-}
-
-TEST(Pipeline, KeepsFewerActivationsUnder1f1bThanUnderGpipe) {
-  const auto planned = [](const char* schedule) {
-    const Case test = case_of({"resnet9_thin", 256, 2, 16}, schedule);
-    auto options = options_of(test);
-    options.steps = 1;
-    return Trial(step_of(test), data_of(test.workload), options).executor().planned_bytes();
-  };
-  const std::int64_t gpipe = planned("gpipe"), one = planned("1f1b");
-  EXPECT_LT(2 * one, gpipe);
-  std::cout << "gpipe " << gpipe << " bytes, 1f1b " << one << ", zero_bubble "
-            << planned("zero_bubble") << '\n';
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <map>
 
+#include "kernels/base/error_for_test.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/rewrite/fuse.h"
 #include "kernels/runtime/memory_plan.h"
@@ -18,7 +19,10 @@
 namespace regatta::strategies {
 namespace {
 
+using regatta::testing_support::error_of;
+using testing_support::append;
 using testing_support::Case;
+using testing_support::cases_of;
 using testing_support::count;
 using testing_support::data_of;
 using testing_support::step_of;
@@ -92,15 +96,11 @@ TEST(Recompute, SendsNothingAgain) {
 TEST(Recompute, IsRefusedWhereThereIsNothingToGain) {
   const Step step = testing_support::parabola();
   EXPECT_NO_THROW(placed(step, "single", options_of("none")));
-  try {
-    placed(step, "single", options_of("full"));
-    FAIL();
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    EXPECT_STREQ(error.what(),
-                 "--recompute: no activation of this model can be recomputed to save memory; leave "
-                 "it out");
-  }
+  const std::string error =
+      error_of([&] { placed(step, "single", options_of("full")); }, ErrorKind::Usage);
+  EXPECT_EQ(error,
+            "--recompute: no activation of this model can be recomputed to save memory; leave "
+            "it out");
 }
 
 class WithRecomputation : public testing::TestWithParam<Case> {};
@@ -135,59 +135,31 @@ TEST_P(WithRecomputation, HasTheBitsOfTheStepWithout) {
   }
 }
 
-bool divides_layers(const std::string& strategy) {
-  return strategy.ends_with("tensor_parallel") || strategy.ends_with("context_parallel");
-}
-
+/// Several workers of an asynchronous strategy differ from run to run; other strategies than these
+/// have no more to do with images.
 std::vector<Case> cases() {
-  std::vector<Case> all;
-  for (const auto& [workload, batch] :
-       std::map<std::string, std::int64_t>{{"gpt_narrow", 11},
-                                           {"llama_narrow", 12},
-                                           {"resnet9_thin", 80},
-                                           {"mobilenet_v2_narrow", 32},
-                                           {"airbench94_narrow", 128}}) {
-    const bool is_language = workload == "gpt_narrow";
-    const auto add = [&](const char* strategy, std::int64_t replicas, std::int64_t stages,
-                         OptionValues options = {}, ElementType element = ElementType::F32) {
-      all.push_back({.workload = workload,
-                     .strategy = strategy,
-                     .replicas = replicas,
-                     .stages = stages,
-                     .shards = divides_layers(strategy) ? 2 : 1,
-                     .global_batch = batch,
-                     .element = element,
-                     .options = options,
-                     .steps = 3});
-    };
-    add("single", 1, 1);
-    add("single", 1, 1, {}, ElementType::BF16);
-    add("single", 1, 1, {{"microbatches", 3}});
-    if (!is_language && workload != "resnet9_thin") continue;
-    for (const std::int64_t workers : {2, 3}) add("all_reduce", workers, 1);
-    add("all_reduce", 2, 1, {{"microbatches", 2}}, ElementType::BF16);
-    add("tensor_parallel", 1, 1);
-    add("sharded", 3, 1, {{"shard", "parameters"}, {"bucket_bytes", 1000}});
-    add("pipeline", 1, 2, {{"schedule", "1f1b"}, {"microbatches", 4}});
-    if (!is_language) continue;  // the other strategies have no more to do with images
-    add("tensor_parallel", 1, 1, {{"sequence_parallel", "yes"}});
-    add("context_parallel", 1, 1);
-    for (const char* shard : {"optimizer", "gradients"}) {
-      add("sharded", 3, 1, {{"shard", shard}, {"bucket_bytes", 1000}});
-    }
-    add("sharded", 2, 1, {{"shard", "parameters"}, {"microbatches", 2}});
-    for (const char* schedule : {"gpipe", "interleaved", "zero_bubble"}) {
-      add("pipeline", 1, 2, {{"schedule", schedule}, {"microbatches", 4}});
-    }
-    add("all_reduce+model_parallel", 2, 2);
-    add("all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}});
-    add("in_graph", 3, 1);
-    add("parameter_server", 2, 1, {{"servers", 2}});
-    add("local_sgd", 2, 1, {{"sync_every", 2}});
-    for (const char* strategy : {"async_shared", "parameter_server_async"}) {
-      add(strategy, 1, 1);  // several workers differ from run to run
-    }
-  }
+  std::vector<Case> all = cases_of(
+      "{gpt_narrow 11,llama_narrow 12,resnet9_thin 80,mobilenet_v2_narrow 32,airbench94_narrow "
+      "128}",
+      {" single steps=3{, bf16, microbatches=3}"});
+  append(cases_of("{gpt_narrow 11,resnet9_thin 80} ",
+                  {"all_reduce {2,3} steps=3", "all_reduce 2 microbatches=2 bf16 steps=3",
+                   "tensor_parallel 1x1x2 steps=3",
+                   "sharded 3 shard=parameters bucket_bytes=1000 steps=3",
+                   "pipeline 1x2 schedule=1f1b microbatches=4 steps=3"}),
+         all);
+  append(
+      cases_of(
+          "gpt_narrow 11 ",
+          {"tensor_parallel 1x1x2 sequence_parallel=yes steps=3", "context_parallel 1x1x2 steps=3",
+           "sharded 3 shard={optimizer,gradients} bucket_bytes=1000 steps=3",
+           "sharded 2 shard=parameters microbatches=2 steps=3",
+           "pipeline 1x2 schedule={gpipe,interleaved,zero_bubble} microbatches=4 steps=3",
+           "all_reduce+model_parallel 2x2 steps=3",
+           "all_reduce+pipeline+tensor_parallel 2x2x2 microbatches=2 steps=3", "in_graph 3 steps=3",
+           "parameter_server 2 servers=2 steps=3", "local_sgd 2 sync_every=2 steps=3",
+           "{async_shared,parameter_server_async} steps=3"}),
+      all);
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Strategies, WithRecomputation, testing::ValuesIn(cases()),

@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "strategies/rewritten_for_test.h"
 
 namespace regatta::strategies {
 namespace {
 
+using regatta::testing_support::error_of;
 using testing_support::count;
 
 /// gpt_tiny: 2 layers, 4 heads, sequences of 16 tokens.
@@ -42,13 +43,7 @@ std::vector<Step> parts_of(const Step& step, int shards) {
 std::string refusal_of(std::int64_t shards, const OptionValues& given,
                        const std::string& workload = "gpt_tiny",
                        const std::string& strategy = "context_parallel") {
-  try {
-    tokens_of(shards, given, workload, strategy);
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    return error.what();
-  }
-  return "";
+  return error_of([&] { tokens_of(shards, given, workload, strategy); }, ErrorKind::Usage);
 }
 
 const OptionValues kByHeads{{"context_exchange", "ulysses"}};

@@ -5,43 +5,25 @@
 // covers processes. Where buckets end with blocks, the ring's do, too.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
 
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/runtime/memory_plan.h"
 #include "strategies/curve_by_adam_for_test.h"
+#include "strategies/equivalence_for_test.h"
 #include "strategies/shares.h"
-#include "strategies/test_support.h"
 
 namespace regatta::strategies {
 namespace {
 
+using testing_support::Case;
+using testing_support::case_of;
+using testing_support::cases_of;
 using testing_support::curve_by_adam;
 using testing_support::data_of;
-using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
-
-struct Case {
-  std::string workload = "parabola";
-  std::int64_t replicas = 2;
-  std::int64_t global_batch = 49;
-  std::int64_t steps = 20;
-  std::int64_t bucket_bytes = 0;
-  ElementType element = ElementType::F32;
-};
-
-TrialOptions options_of(const Case& test, const std::string& strategy) {
-  TrialOptions options;
-  options.strategy = strategy;
-  options.options.replicas = test.replicas;
-  options.options.given["bucket_bytes"] = test.bucket_bytes;
-  options.steps = test.steps;
-  return options;
-}
 
 /// Values of `--shard` and `--reshard-after-forward`.
 struct Shard {
@@ -54,10 +36,15 @@ const std::vector<Shard> kShards = {
 void PrintTo(const Shard& shard, std::ostream* out) { *out << shard.shard << ' ' << shard.reshard; }
 
 TrialOptions sharded(const Case& test, const Shard& shard) {
-  TrialOptions options = options_of(test, "sharded");
+  TrialOptions options = options_of(test);
   options.options.given["shard"] = shard.shard;
   options.options.given["reshard_after_forward"] = shard.reshard;
   return options;
+}
+
+TrialOptions all_reduce(Case test) {
+  test.strategy = "all_reduce";
+  return options_of(test);
 }
 
 /// The same with all_reduce, in the buckets of `shard`.
@@ -77,13 +64,11 @@ TrialOptions ring_like(TrialOptions options, const Shard& shard) {
 }
 
 /// Runs a case under each way to shard, and under the ring in its buckets.
-void expect_bits_of_the_ring(const Step& step, const Case& test,
-                             const std::function<void(TrialOptions&)>& change = {}) {
+void expect_bits_of_the_ring(const Step& step, const Case& test) {
   std::map<bool, std::unique_ptr<Trial>> rings;  // by whether buckets end with blocks
   for (const Shard& shard : kShards) {
     SCOPED_TRACE(testing::PrintToString(shard));
-    TrialOptions options = sharded(test, shard);
-    if (change) change(options);
+    const TrialOptions options = sharded(test, shard);
     std::unique_ptr<Trial>& ring = rings[shard.by_blocks()];
     if (!ring) {
       ring = std::make_unique<Trial>(step, data_of(test.workload), ring_like(options, shard));
@@ -92,10 +77,6 @@ void expect_bits_of_the_ring(const Step& step, const Case& test,
     EXPECT_EQ(shares.losses(), ring->losses());
     EXPECT_EQ(shares.parameters(), ring->parameters());
   }
-}
-
-Step step_of(const Case& test) {
-  return training_of(test.workload, test.global_batch, 2328, test.element);
 }
 
 class Sharded : public testing::TestWithParam<Case> {};
@@ -108,104 +89,43 @@ TEST_P(Sharded, GivesTheBitsOfAllReduce) {
 
 /// Uneven shares of examples; buckets with fewer elements than workers, buckets that end within a
 /// variable, and one that holds all; statistics, lookahead and frozen filters.
-std::vector<Case> cases() {
-  std::vector<Case> cases;
-  for (const std::int64_t n : {1, 2, 3, 5}) {
-    for (const std::int64_t bucket_bytes : {0, 24, 1 << 22}) {
-      cases.push_back({.replicas = n, .bucket_bytes = bucket_bytes});
-    }
-    for (const std::int64_t bucket_bytes : {0, 16 << 10, 1 << 22}) {
-      cases.push_back({.workload = "resnet9_narrow",
-                       .replicas = n,
-                       .global_batch = 20,
-                       .steps = 3,
-                       .bucket_bytes = bucket_bytes});
-    }
-  }
-  for (const std::int64_t n : {2, 3, 4}) {
-    cases.push_back({.workload = "gpt_narrow",
-                     .replicas = n,
-                     .global_batch = 12,
-                     .steps = 4,
-                     .bucket_bytes = 1 << 20});
-  }
-  cases.push_back({.workload = "resnet9_narrow",
-                   .replicas = 3,
-                   .global_batch = 20,
-                   .steps = 3,
-                   .bucket_bytes = 1 << 18,
-                   .element = ElementType::BF16});
-  cases.push_back({.workload = "airbench94_narrow",
-                   .replicas = 3,
-                   .global_batch = 96,
-                   .steps = 6,
-                   .bucket_bytes = 64 << 10,
-                   .element = ElementType::BF16});
-  return cases;
-}
-
-std::vector<Case> cases_of(const std::string& workload) {
-  std::vector<Case> all = cases();
-  std::erase_if(all, [&](const Case& test) { return test.workload != workload; });
-  return all;
-}
-
-std::string name_of(const testing::TestParamInfo<Case>& test) {
-  return test.param.workload + "_" + std::string(to_string(test.param.element)) + "_" +
-         std::to_string(test.param.replicas) + "_workers_buckets_of_" +
-         std::to_string(test.param.bucket_bytes);
-}
-
-INSTANTIATE_TEST_SUITE_P(Parabola, Sharded, testing::ValuesIn(cases_of("parabola")), name_of);
-INSTANTIATE_TEST_SUITE_P(Narrow, Sharded, testing::ValuesIn(cases_of("resnet9_narrow")), name_of);
-INSTANTIATE_TEST_SUITE_P(Gpt, Sharded, testing::ValuesIn(cases_of("gpt_narrow")), name_of);
-INSTANTIATE_TEST_SUITE_P(Airbench94, Sharded, testing::ValuesIn(cases_of("airbench94_narrow")),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    All, Sharded,
+    testing::ValuesIn(
+        cases_of("", {"parabola 49 sharded {1,2,3,5} bucket_bytes={0,24,4194304}",
+                      "resnet9_narrow 20 sharded {1,2,3,5} bucket_bytes={0,16384,4194304} steps=3",
+                      "gpt_narrow 12 sharded {2,3,4} bucket_bytes=1048576 steps=4",
+                      "resnet9_narrow 20 sharded 3 bucket_bytes=262144 steps=3 bf16",
+                      "airbench94_narrow 96 sharded 3 bucket_bytes=65536 steps=6 bf16"})),
+    [](const auto& test) { return name_of(test.param); });
 
 /// In replicas of several stages, microbatches add up before the sums are scattered.
 TEST(ShardedStages, GiveTheBitsOfAllReduce) {
-  for (const Case& test : {Case{.replicas = 3, .bucket_bytes = 24}, Case{.workload = "resnet9_thin",
-                                                                    .global_batch = 80,
-                                                                    .steps = 3,
-                                                                    .bucket_bytes = 64 << 10}}) {
-    for (const std::string staged : {"pipeline gpipe", "pipeline 1f1b", "pipeline interleaved",
-                                     "pipeline zero_bubble", "model_parallel"}) {
-      const std::size_t space = std::min(staged.find(' '), staged.size());
-      const auto change = [&](TrialOptions& options) {
-        options.strategy += "+" + staged.substr(0, space);
-        options.options.stages = 2;
-        if (space < staged.size()) {
-          options.options.given["schedule"] = staged.substr(space + 1);
-          options.options.given["microbatches"] = std::int64_t{4};
-        }
-        if (staged.ends_with("interleaved")) options.options.given["chunks"] = std::int64_t{1};
-      };
-      SCOPED_TRACE(test.workload + ", " + staged);
-      expect_bits_of_the_ring(step_of(test), test, change);
-    }
+  const std::string staged =
+      "sharded+{model_parallel,pipeline microbatches=4 schedule=gpipe,"
+      "pipeline microbatches=4 schedule=1f1b,pipeline microbatches=4 schedule=zero_bubble,"
+      "pipeline microbatches=4 schedule=interleaved chunks=1}";
+  for (const Case& test :
+       cases_of("", {"parabola 49 " + staged + " 3x2 bucket_bytes=24",
+                     "resnet9_thin 80 " + staged + " 2x2 bucket_bytes=65536 steps=3"})) {
+    SCOPED_TRACE(name_of(test));
+    expect_bits_of_the_ring(step_of(test), test);
   }
 }
 
 /// The model is a clipped GPT with tied weights.
 TEST(ShardedBlocks, GiveTheBitsOfTheRingWithMicrobatchesAndRecomputation) {
-  const Case test{.workload = "gpt_narrow",
-                  .replicas = 3,
-                  .global_batch = 12,
-                  .steps = 4,
-                  .bucket_bytes = 1 << 20};
-  EXPECT_GT(step_of(test).gradient_clip, 0);
-  for (const char* recompute : {"none", "selective", "full"}) {
-    SCOPED_TRACE(recompute);
-    expect_bits_of_the_ring(step_of(test), test, [&](TrialOptions& options) {
-      options.options.given["microbatches"] = 2;
-      options.options.given["recompute"] = recompute;
-    });
+  for (const Case& test : cases_of("", {"gpt_narrow 12 sharded 3 bucket_bytes=1048576 steps=4 "
+                                        "microbatches=2 recompute={none,selective,full}"})) {
+    SCOPED_TRACE(name_of(test));
+    EXPECT_GT(step_of(test).gradient_clip, 0);
+    expect_bits_of_the_ring(step_of(test), test);
   }
 }
 
 /// The blocks that replica 0 gathers, in `()`, and those that it then computes with.
 std::string gathers_of(const std::string& reshard) {
-  const Case test{.workload = "gpt_narrow", .global_batch = 12, .bucket_bytes = 1 << 20};
+  const Case test = case_of("gpt_narrow 12 sharded 2 bucket_bytes=1048576");
   const Step step = apply(find_strategies("sharded"), step_of(test),
                           sharded(test, {"parameters", reshard}).options);
   std::string text, latest;
@@ -233,7 +153,7 @@ TEST(ShardedBlocks, AreGatheredWhileTheOneBeforeIsUsed) {
 
 TEST(ShardedAdam, GivesTheBitsOfAllReduce) {
   constexpr std::int64_t kPoints = 50;
-  const Case test{.replicas = 3, .bucket_bytes = 40};
+  const Case test = case_of("parabola 49 sharded 3 bucket_bytes=40");
   expect_bits_of_the_ring(curve_by_adam(kPoints), test);
 }
 
@@ -249,12 +169,12 @@ std::map<int, std::int64_t> state_bytes(const Graph& graph) {
 
 TEST(ShardedMemory, HasTheStateOfAWorkerOnce) {
   for (const std::int64_t n : {2, 3, 5}) {
-    const Case test{
-        .workload = "resnet9_thin", .replicas = n, .global_batch = 80, .bucket_bytes = 64 << 10};
+    Case test = case_of("resnet9_thin 80 sharded bucket_bytes=65536");
+    test.replicas = n;
     const auto graph_of = [&](const TrialOptions& options) {
       return apply(find_strategies(options.strategy), step_of(test), options.options).graph;
     };
-    const std::int64_t whole = state_bytes(graph_of(options_of(test, "all_reduce"))).at(0);
+    const std::int64_t whole = state_bytes(graph_of(all_reduce(test))).at(0);
     std::int64_t sum = 0;
     for (const auto& [worker, bytes] : state_bytes(graph_of(sharded(test, {"optimizer"})))) {
       // Shares of a bucket differ by at most one element, of a parameter and a slot.
@@ -281,7 +201,7 @@ struct Planned {
     for (const auto& [name, values] : testing_support::first_parameters(step_of(test))) {
       parameters += 4 * static_cast<std::int64_t>(values.size());
     }
-    ring = planned(test, options_of(test, "all_reduce"));
+    ring = planned(test, all_reduce(test));
     kept = planned(test, sharded(test, {"optimizer"}));
     freed = planned(test, sharded(test, {"gradients"}));
     stay = planned(test, sharded(test, {"parameters", "no"}));
@@ -297,7 +217,7 @@ struct Planned {
 /// Memory for two buckets at a time. The two largest, which are neighbours, are 71 % of this model:
 /// the gradients and gathered parameters of all others are freed by then.
 TEST(ShardedMemory, OfGradientsAndGatheredParametersIsThatOfAFewBuckets) {
-  const Planned found({.workload = "resnet9_thin", .global_batch = 32, .bucket_bytes = 100'000});
+  const Planned found(case_of("resnet9_thin 32 sharded 2 bucket_bytes=100000"));
   EXPECT_LT(found.freed, found.kept - found.parameters / 5);
   EXPECT_LT(found.gathered, found.freed - found.parameters / 10);
   EXPECT_LT(found.kept, found.ring);
@@ -305,8 +225,7 @@ TEST(ShardedMemory, OfGradientsAndGatheredParametersIsThatOfAFewBuckets) {
 
 /// Two of four equal blocks, which are 97 % of this model, are gathered at a time.
 TEST(ShardedMemory, OfGatheredBlocksIsThatOfTwo) {
-  const Planned found(
-      {.workload = "gpt_small", .replicas = 4, .global_batch = 32, .bucket_bytes = 4 << 20});
+  const Planned found(case_of("gpt_small 32 sharded 4 bucket_bytes=4194304"));
   EXPECT_NEAR(static_cast<double>(found.stay - found.gathered),
               static_cast<double>(found.parameters) / 2,
               0.05 * static_cast<double>(found.parameters));

@@ -16,6 +16,7 @@ namespace {
 
 using testing_support::bounds_of;
 using testing_support::Case;
+using testing_support::case_of;
 using testing_support::Deviation;
 using testing_support::deviation;
 using testing_support::first_parameters;
@@ -49,11 +50,7 @@ Step without_sum(const Step& placed, std::int64_t round) {
 
 /// One step suffices: the first update already differs.
 TEST(TensorParallel, LeavesNoSumOutUnseen) {
-  const Case test{.workload = "resnet9_thin",
-                  .strategy = "tensor_parallel",
-                  .shards = 2,
-                  .global_batch = 80,
-                  .steps = 1};
+  const Case test = case_of("resnet9_thin 80 tensor_parallel 1x1x2 steps=1");
   const Step step = step_of(test);
   const auto first = first_parameters(step);
   const TrialOptions alone = options_of(single_of(test));

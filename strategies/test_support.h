@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -87,7 +88,11 @@ struct TrialOptions {
   OnLoss loss = OnLoss::End;
   PlanOptions plan = {};
   KernelWatch* watch = nullptr;  ///< outlives the executors; null: none
-  double rounding = 0;  ///< initial weights are multiplied by 1 + this and 1 - this, in turn
+  double rounding = 0;       ///< initial weights are multiplied by 1 + this and 1 - this, in turn
+  Device* device = nullptr;  ///< null: the CPU
+  std::function<void(KernelTable&)> add_kernels = add_cpu_kernels;
+  std::function<void(Step&, KernelTable&)> change = {};  ///< of the part and the kernels
+  LaunchSteps launch = LaunchSteps::ByKernel;
 };
 
 inline constexpr std::uint64_t kSeed = 11;
@@ -104,6 +109,7 @@ inline ExecutorOptions executor_options(const DataSet& data, const TrialOptions&
   options.trace_events = run.trace_events;
   options.rules.loss = run.loss;
   options.plan = run.plan;
+  options.launch = run.launch;
   return options;
 }
 
@@ -159,23 +165,27 @@ inline double mean_staleness(const std::vector<WorkerReport>& workers) {
 /// A step that is rewritten by a strategy and run for a number of global batches.
 class Trial {
  public:
-  Trial(const Step& step, const DataSet& data, const TrialOptions& run)
-      : kernels_("cpu"), global_batch_(step.global_batch) {
+  Trial(const Step& step, const DataSet& data, const TrialOptions& run) : kernels_("cpu") {
     const auto strategies = run.own.empty() ? strategies::find_strategies(run.strategy) : run.own;
     part_ = strategies::partitioned(strategies::apply(strategies, step, run.options), Binding{})
                 .front();
-    add_cpu_kernels(kernels_);
+    run.add_kernels(kernels_);
     transport_.add_kernels(kernels_);
+    if (run.change) run.change(part_, kernels_);
     if (run.watch != nullptr) run.watch->attach(kernels_);
     const std::int64_t examples = run.steps * step.global_batch;
     const std::int64_t most = std::max(run.steps, run.most_steps) * step.global_batch;
-    executor_ = std::make_unique<Executor>(part_, kernels_, executor_options(data, run, most));
+    Device& device = run.device == nullptr ? cpu_device() : *run.device;
+    executor_ = std::make_unique<Executor>(part_, PlacedDevices(kernels_, device),
+                                           executor_options(data, run, most));
     if (run.rounding != 0) perturb(static_cast<float>(run.rounding));
+    executor_->prepare();
     executor_->run(examples);
   }
 
   Executor& executor() { return *executor_; }
   const Graph& graph() const { return part_.graph; }
+  const comm::InProcessTransport& transport() const { return transport_; }
   TrafficByPlace counted() const { return transport_.traffic(); }
 
   /// Losses by step, summed over replicas. Only for synchronous runs.
@@ -202,7 +212,6 @@ class Trial {
   KernelTable kernels_;
   comm::InProcessTransport transport_;
   Step part_;
-  std::int64_t global_batch_;
   std::unique_ptr<Executor> executor_;
 };
 

@@ -5,38 +5,34 @@
 #include <gtest/gtest.h>
 
 #include "kernels/distribute/traffic.h"
-#include "strategies/test_support.h"
+#include "strategies/equivalence_for_test.h"
 
 namespace regatta::strategies {
 namespace {
 
+using testing_support::append;
+using testing_support::Case;
+using testing_support::case_of;
+using testing_support::cases_of;
 using testing_support::data_of;
-using testing_support::identifier_of;
+using testing_support::options_of;
 using testing_support::training_of;
 using testing_support::Trial;
-using testing_support::TrialOptions;
-
-struct Case {
-  std::string strategy;
-  std::int64_t replicas = 2;
-  std::int64_t stages = 1;
-  OptionValues options = {};
-  std::int64_t shards = 1;
-  std::string workload = "resnet9_narrow";
-};
 
 constexpr std::int64_t kSteps = 3;
 constexpr std::int64_t kBatch = 40;
 
-Trial run_case(const Case& test) {
-  TrialOptions options;
-  options.strategy = test.strategy;
-  options.options.replicas = test.replicas;
-  options.options.stages = test.stages;
-  options.options.shards = test.shards;
-  options.options.given = test.options;
-  options.steps = kSteps;
-  return {training_of(test.workload, kBatch, kSteps), data_of(test.workload), options};
+Trial run_case(Case test) {
+  test.steps = kSteps;
+  return {training_of(test.workload, test.global_batch, kSteps), data_of(test.workload),
+          options_of(test)};
+}
+
+/// Runs a case of resnet9_narrow with replicas.
+Trial run_case(const std::string& strategy, std::int64_t replicas,
+               const std::string& options = "") {
+  return run_case(
+      case_of("resnet9_narrow 40 " + strategy + " " + std::to_string(replicas) + " " + options));
 }
 
 /// M: bytes of all parameters.
@@ -87,60 +83,57 @@ TEST_P(Traffic, CountedEqualsComputedAtEveryPlace) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Strategies, Traffic,
-    testing::Values(
-        Case{"in_graph", 3}, Case{"central_storage", 3}, Case{"all_reduce", 2},
-        Case{"all_reduce", 3}, Case{"all_reduce", 3, 1, {{"all_reduce", "reduce_to_one"}}},
-        Case{"all_reduce", 5, 1, {{"all_reduce", "hierarchical_copy"}}},
-        Case{"all_reduce", 4, 1, {{"all_reduce", "double_tree"}}},
-        Case{"all_reduce", 4, 1, {{"all_reduce", "torus"}}},
-        Case{"all_reduce", 4, 1, {{"all_reduce", "torus"}, {"torus", "1x4"}}},
-        Case{"all_reduce+quantized", 3}, Case{"diloco+quantized", 2, 1, {{"bits", 4}}},
-        Case{"all_reduce+bf16_compress", 3},
-        Case{"all_reduce+bf16_compress", 5, 1, {{"all_reduce", "hierarchical_copy"}}},
-        Case{"all_reduce+bf16_compress", 4, 1, {{"all_reduce", "torus"}}}, Case{"sharded", 2},
-        Case{"sharded", 3, 1, {{"bucket_bytes", 25'000}}},
-        Case{"sharded", 5, 1, {{"shard", "gradients"}}},
-        Case{"sharded", 3, 1, {{"shard", "parameters"}, {"bucket_bytes", 25'000}}},
-        Case{"sharded", 3, 1, {{"microbatches", 2}, {"shard", "parameters"}}},
-        Case{"all_reduce+tensor_parallel", 2, 1, {{"microbatches", 2}}, 2},
-        Case{"model_parallel", 1, 3}, Case{"all_reduce+model_parallel", 2, 2},
-        Case{"local_sgd", 3, 1, {{"sync_every", 2}}}, Case{"diloco", 3, 1, {{"sync_every", 2}}},
-        Case{"diloco", 2, 1, {{"sync_every", 2}, {"fragments", 2}}},
-        Case{"diloco", 3, 1, {{"sync_every", 2}, {"delay", 1}}},
-        Case{"local_sgd", 2, 1, {{"sync_every", 5}, {"sync_from", 2}}}, Case{"gossip", 3},
-        Case{"gossip", 4, 1, {{"overlap", 1}}}, Case{"pipeline", 1, 3, {{"microbatches", 3}}},
-        Case{"all_reduce+pipeline", 2, 2, {{"schedule", "zero_bubble"}}},
-        Case{"tensor_parallel", 1, 1, {}, 2}, Case{"tensor_parallel", 1, 1, {}, 3},
-        Case{"tensor_parallel", 1, 1, {{"all_reduce", "double_tree"}}, 4},
-        Case{"all_reduce+tensor_parallel", 2, 1, {{"bucket_bytes", 25'000}}, 2},
-        Case{"model_parallel+tensor_parallel", 1, 2, {}, 2},
-        Case{"all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}}, 2},
-        Case{"tensor_parallel", 1, 1, {}, 3, "gpt_narrow"},
-        Case{"all_reduce+pipeline+tensor_parallel", 2, 2, {{"microbatches", 2}}, 2, "gpt_narrow"},
-        Case{"tensor_parallel", 1, 1, {{"sequence_parallel", "yes"}}, 2, "gpt_narrow"},
-        Case{"all_reduce+pipeline+tensor_parallel",
-             2,
-             2,
-             {{"microbatches", 2}, {"sequence_parallel", "yes"}},
-             2,
-             "gpt_narrow"},
-        Case{"context_parallel", 1, 1, {}, 3, "gpt_context"},
-        Case{"context_parallel", 1, 1, {{"context_exchange", "ulysses"}}, 4, "gpt_context"},
-        Case{"all_reduce+context_parallel", 2, 1, {{"microbatches", 2}}, 2, "gpt_context"}),
-    [](const auto& test) {
-      std::string options;
-      for (const auto& [name, value] : test.param.options) options += "_" + to_text(value);
-      const bool is_language = testing_support::is_language(test.param.workload);
-      return (is_language ? "language_" : "") + identifier_of(test.param.strategy) + options + "_" +
-             std::to_string(test.param.replicas) + "x" + std::to_string(test.param.stages) +
-             (test.param.shards == 1 ? "" : "x" + std::to_string(test.param.shards));
-    });
+std::vector<Case> cases() {
+  std::vector<Case> all = cases_of(
+      "resnet9_narrow 40 ", {"{in_graph,central_storage} 3",
+                             "all_reduce {2,3}",
+                             "all_reduce 3 all_reduce=reduce_to_one",
+                             "all_reduce 5 all_reduce=hierarchical_copy",
+                             "all_reduce 4 all_reduce={double_tree,torus}",
+                             "all_reduce 4 all_reduce=torus torus=1x4",
+                             "all_reduce+quantized 3",
+                             "diloco+quantized 2 bits=4",
+                             "all_reduce+bf16_compress 3",
+                             "all_reduce+bf16_compress 5 all_reduce=hierarchical_copy",
+                             "all_reduce+bf16_compress 4 all_reduce=torus",
+                             "sharded 2",
+                             "sharded 3 bucket_bytes=25000",
+                             "sharded 5 shard=gradients",
+                             "sharded 3 shard=parameters {bucket_bytes=25000,microbatches=2}",
+                             "all_reduce+tensor_parallel 2x1x2 {microbatches=2,bucket_bytes=25000}",
+                             "model_parallel 1x3",
+                             "all_reduce+model_parallel 2x2",
+                             "{local_sgd,diloco} 3 sync_every=2",
+                             "diloco 2 sync_every=2 fragments=2",
+                             "diloco 3 sync_every=2 delay=1",
+                             "local_sgd 2 sync_every=5 sync_from=2",
+                             "gossip 3",
+                             "gossip 4 overlap=1",
+                             "pipeline 1x3 microbatches=3",
+                             "all_reduce+pipeline 2x2 schedule=zero_bubble",
+                             "tensor_parallel 1x1x{2,3}",
+                             "tensor_parallel 1x1x4 all_reduce=double_tree",
+                             "model_parallel+tensor_parallel 1x2x2"});
+  append(cases_of("{resnet9_narrow,gpt_narrow} 40 ",
+                  {"all_reduce+pipeline+tensor_parallel 2x2x2 microbatches=2"}),
+         all);
+  append(cases_of("gpt_narrow 40 ",
+                  {"tensor_parallel 1x1x3", "tensor_parallel 1x1x2 sequence_parallel=yes",
+                   "all_reduce+pipeline+tensor_parallel 2x2x2 microbatches=2 "
+                   "sequence_parallel=yes"}),
+         all);
+  append(cases_of("gpt_context 40 ",
+                  {"context_parallel 1x1x3", "context_parallel 1x1x4 context_exchange=ulysses",
+                   "all_reduce+context_parallel 2x1x2 microbatches=2"}),
+         all);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Strategies, Traffic, testing::ValuesIn(cases()),
+                         [](const auto& test) { return name_of(test.param); });
 
 TEST(TrafficFormula, RingMovesTwoTimesNMinusOneOverNOfTheGradient) {
   for (const int n : {2, 3, 5}) {
-    Trial run = run_case({"all_reduce", n});
+    Trial run = run_case("all_reduce", n);
     const std::int64_t m = parameter_bytes(run);
     std::int64_t sent = 0;
     for (int r = 0; r < n; ++r) {
@@ -158,13 +151,12 @@ TEST(TrafficFormula, RingMovesTwoTimesNMinusOneOverNOfTheGradient) {
 TEST(TrafficFormula, ContextParallelSendsKeysAndValuesOrHeads) {
   constexpr std::int64_t kTokens = kBatch * 24, kWidth = 24, kLayers = 2;
   for (const std::int64_t c : {2, 3, 4}) {
-    for (const char* exchange : {"ring", "ulysses"}) {
-      Trial run = run_case(
-          {"context_parallel", 1, 1, {{"context_exchange", exchange}}, c, "llama_context"});
+    for (const std::string exchange : {"ring", "ulysses"}) {
+      Trial run = run_case(case_of("llama_context 40 context_parallel 1x1x" + std::to_string(c) +
+                                   " context_exchange=" + exchange));
       const std::int64_t share = kTokens / c * kWidth * 4;  // bytes of a shard's activations
-      const std::int64_t exchanged = std::string(exchange) == "ring"
-                                         ? kLayers * 3 * (c - 1) * 2 * share
-                                         : kLayers * 8 * (c - 1) * share / c;
+      const std::int64_t exchanged = exchange == "ring" ? kLayers * 3 * (c - 1) * 2 * share
+                                                        : kLayers * 8 * (c - 1) * share / c;
       std::int64_t sent = 0;
       for (int s = 0; s < c; ++s) {
         sent += run.counted().at({.replica = 0, .stage = 0, .shard = s}).sent;
@@ -185,7 +177,7 @@ TEST(TrafficFormula, ContextParallelSendsKeysAndValuesOrHeads) {
 
 TEST(TrafficFormula, Bf16CompressSendsHalfOfAllReduce) {
   for (const char* algorithm : {"ring", "reduce_to_one", "hierarchical_copy", "double_tree"}) {
-    Trial run = run_case({"all_reduce+bf16_compress", 3, 1, {{"all_reduce", algorithm}}});
+    Trial run = run_case("all_reduce+bf16_compress", 3, std::string("all_reduce=") + algorithm);
     std::int64_t sent = 0;
     for (int r = 0; r < 3; ++r) sent += run.counted().at(worker(r)).sent;
     EXPECT_EQ(2 * sent, kSteps * 2 * 2 * parameter_bytes(run)) << algorithm;
@@ -198,12 +190,8 @@ TEST(TrafficFormula, Bf16CompressSendsHalfOfAllReduce) {
 TEST(TrafficFormula, SharedBlocksAreGatheredTwiceUnlessTheyStay) {
   for (const int n : {2, 3, 4}) {
     for (const std::string reshard : {"yes", "no"}) {
-      TrialOptions options;
-      options.strategy = "sharded";
-      options.options.replicas = n;
-      options.options.given = {{"shard", "parameters"}, {"reshard_after_forward", reshard}};
-      options.steps = kSteps;
-      Trial run(training_of("gpt_narrow", 12, kSteps), data_of("gpt_narrow"), options);
+      Trial run = run_case(case_of("gpt_narrow 12 sharded " + std::to_string(n) +
+                                   " shard=parameters reshard_after_forward=" + reshard));
       std::int64_t sent = 0, again = 0;
       for (int r = 0; r < n; ++r) sent += run.counted().at(worker(r)).sent;
       for (const auto& [name, values] : run.parameters()) {
@@ -217,7 +205,7 @@ TEST(TrafficFormula, SharedBlocksAreGatheredTwiceUnlessTheyStay) {
 
 TEST(TrafficFormula, GossipSendsTheModelAndItsWeightToOnePeer) {
   for (const int n : {2, 3, 5}) {
-    Trial run = run_case({"gossip", n});
+    Trial run = run_case("gossip", n);
     for (int r = 0; r < n; ++r) {
       EXPECT_EQ(run.counted().at(worker(r)).sent, kSteps * (parameter_bytes(run) + 4)) << n;
       EXPECT_EQ(run.counted().at(worker(r)).received, kSteps * (parameter_bytes(run) + 4)) << n;
@@ -226,7 +214,7 @@ TEST(TrafficFormula, GossipSendsTheModelAndItsWeightToOnePeer) {
 }
 
 TEST(TrafficFormula, ReduceToOneLoadsTheRootWithNMinusOneGradients) {
-  Trial run = run_case({"all_reduce", 3, 1, {{"all_reduce", "reduce_to_one"}}});
+  Trial run = run_case("all_reduce", 3, "all_reduce=reduce_to_one");
   const std::int64_t m = parameter_bytes(run);
   EXPECT_EQ(run.counted().at(worker(0)).received, kSteps * 2 * m);
   EXPECT_EQ(run.counted().at(worker(0)).sent, kSteps * 2 * m);
@@ -235,7 +223,7 @@ TEST(TrafficFormula, ReduceToOneLoadsTheRootWithNMinusOneGradients) {
 
 TEST(TrafficFormula, HierarchicalCopyMovesTwoTimesNMinusOneGradientsForOddNToo) {
   for (const int n : {3, 4, 5}) {
-    Trial run = run_case({"all_reduce", n, 1, {{"all_reduce", "hierarchical_copy"}}});
+    Trial run = run_case("all_reduce", n, "all_reduce=hierarchical_copy");
     std::int64_t sent = 0;
     for (int r = 0; r < n; ++r) {
       sent += run.counted().at(worker(r)).sent;
@@ -246,7 +234,7 @@ TEST(TrafficFormula, HierarchicalCopyMovesTwoTimesNMinusOneGradientsForOddNToo) 
 }
 
 TEST(TrafficFormula, CentralStorageSendsEveryReplicaTheModelAndItsInput) {
-  Trial run = run_case({"central_storage", 3});
+  Trial run = run_case("central_storage", 3);
   const std::int64_t m = parameter_bytes(run);
   const std::int64_t input = kBatch * (32 * 32 * 3 * 4 + 4);
   const Place host{.replica = 0, .stage = 0, .role = Role::Host};
@@ -255,7 +243,7 @@ TEST(TrafficFormula, CentralStorageSendsEveryReplicaTheModelAndItsInput) {
 }
 
 TEST(TrafficFormula, InGraphSparesReplicaZeroItsOwnCopy) {
-  Trial run = run_case({"in_graph", 5});
+  Trial run = run_case("in_graph", 5);
   const std::int64_t m = parameter_bytes(run);
   const std::int64_t input = kBatch / 5 * 4 * (32 * 32 * 3 * 4 + 4);
   EXPECT_EQ(run.counted().at(worker(0)).sent, kSteps * (4 * m + input));

@@ -6,13 +6,14 @@
 
 #include <map>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/distribute/traffic.h"
 #include "strategies/rewritten_for_test.h"
 
 namespace regatta::strategies {
 namespace {
 
+using regatta::testing_support::error_of;
 using testing_support::count;
 using testing_support::part;
 using testing_support::replicas;
@@ -85,12 +86,7 @@ TEST(WholeUpdates, StayWholeOnServers) {
 }
 
 std::string refusal(const std::string& strategies, const StrategyOptions& options) {
-  try {
-    (void)placed(strategies, options);
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { (void)placed(strategies, options); });
 }
 
 TEST(WholeUpdates, AreRefusedWhereAWorkerHasAPart) {

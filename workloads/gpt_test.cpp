@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/error_for_test.h"
 #include "kernels/base/random.h"
 #include "kernels/distribute/traffic.h"
 #include "kernels/graph/builder.h"
@@ -23,6 +24,7 @@
 namespace regatta::workloads {
 namespace {
 
+using regatta::testing_support::error_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
@@ -160,12 +162,8 @@ TEST(Gpt, RefusesHeadsThatDoNotDivideTheWidth) {
   Recipe recipe;
   recipe.global_batch = 2;
   recipe.options.given["heads"] = 3;
-  try {
-    (void)gpt_thin().training(recipe);
-    FAIL() << "3 heads of 128 channels";
-  } catch (const RunError& error) {
-    EXPECT_STREQ(error.what(), "--heads is 3: heads divide the width, which is 128");
-  }
+  const std::string error = error_of([&] { (void)gpt_thin().training(recipe); });
+  EXPECT_EQ(error, "--heads is 3: heads divide the width, which is 128");
 }
 
 TEST(Gpt, RefusesHeadsOfAnOddWidthThatRotate) {

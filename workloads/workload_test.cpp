@@ -9,13 +9,15 @@
 #include <string>
 
 #include "harness/system/folder_for_test.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/distribute/traffic.h"
 #include "kernels/runtime/schedule.h"
 #include "workloads/shared_options.h"
 
 namespace regatta::workloads {
 namespace {
+
+using regatta::testing_support::error_of;
 
 TEST(Workloads, KnowTheSizesOfDataSetsThatTheyCanMake) {
   for (const std::string name : {"curve", "shapes"}) {
@@ -111,14 +113,11 @@ TEST(Workloads, NormaliseOverTheGroupsOfTheRecipe) {
 }
 
 TEST(Workloads, RefuseGroupsThatABatchHasNoWholeNumberOf) {
-  try {
-    (void)find_workload("resnet9").training(recipe_in_groups(24));
-    FAIL() << "64 examples in groups of 24";
-  } catch (const RunError& error) {
-    EXPECT_STREQ(error.what(),
-                 "--global-batch is 64; this workload normalises over groups of 24 examples "
-                 "(--normalization-group), so it is a multiple of 24");
-  }
+  const std::string error =
+      error_of([&] { (void)find_workload("resnet9").training(recipe_in_groups(24)); });
+  EXPECT_EQ(error,
+            "--global-batch is 64; this workload normalises over groups of 24 examples "
+            "(--normalization-group), so it is a multiple of 24");
 }
 
 TEST(Workloads, RefuseGroupsWhereNothingIsNormalised) {
@@ -161,13 +160,8 @@ TEST(WorkloadOptions, HaveValidDefaultsAndOneDeclarationAName) {
 
 TEST(WorkloadOptions, AreRefusedByNameWhereTheyAreNoneOrOutOfRange) {
   const auto refusal = [](const std::string& workload, const OptionValues& given) -> std::string {
-    try {
-      (void)chosen_options(find_workload(workload), given);
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::Usage);
-      return error.what();
-    }
-    return "";
+    return error_of([&] { (void)chosen_options(find_workload(workload), given); },
+                    ErrorKind::Usage);
   };
   EXPECT_EQ(
       refusal("parabola", {{"width", 12}}),

@@ -17,11 +17,13 @@
 #include "harness/checkpoint/checkpoint_folder.h"
 #include "harness/run/merge_reports.h"
 #include "harness/system/bytes.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/base/random.h"
 
 namespace regatta::checkpoint {
 namespace {
+
+using regatta::testing_support::error_of;
 
 namespace fs = std::filesystem;
 
@@ -93,15 +95,9 @@ std::string text_of(const Checkpoint& checkpoint) {
   return text;
 }
 
-/// The error of decoding a file of this text; "no error" if it is valid.
+/// The error of decoding a file of this text; empty if it is valid.
 std::string error_of(const std::string& text) {
-  try {
-    decode({text.begin(), text.end()}, "FILE");
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Data);
-    return error.what();
-  }
-  return "no error";
+  return error_of([&] { decode({text.begin(), text.end()}, "FILE"); }, ErrorKind::Data);
 }
 
 std::string word(std::uint64_t value) {
@@ -161,9 +157,9 @@ TEST(Checkpoint, TellsWhereLoopsStand) {
 TEST(Checkpoint, IsRefusedCutAnywhere) {
   const std::string text = text_of(sample());
   for (std::size_t size = 0; size < text.size(); ++size) {
-    EXPECT_NE(error_of(text.substr(0, size)), "no error") << size;
+    EXPECT_NE(error_of(text.substr(0, size)), "") << size;
   }
-  EXPECT_NE(error_of(text + "x"), "no error");
+  EXPECT_NE(error_of(text + "x"), "");
   EXPECT_NE(error_of(text.substr(0, 36)).find("cut short"), std::string::npos);
 }
 
@@ -172,7 +168,7 @@ TEST(Checkpoint, IsRefusedWithAnyBitFlipped) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     std::string damaged = text;
     damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
-    EXPECT_NE(error_of(damaged), "no error") << i;
+    EXPECT_NE(error_of(damaged), "") << i;
   }
   std::string late = text;
   late[text.size() - 9] ^= 1;
@@ -225,7 +221,7 @@ TEST(Checkpoint, IsReadWhateverItsHeaderIs) {
   for (int round = 0; round < 20'000; ++round) {
     std::string changed = header;
     for (int i = 0; i < 2; ++i) changed[chance() % header.size()] = static_cast<char>(chance());
-    understood += error_of(file_of(changed, payload)) == "no error" ? 1 : 0;
+    understood += error_of(file_of(changed, payload)) == "" ? 1 : 0;
   }
   EXPECT_GT(understood, 0);
 }
@@ -257,15 +253,6 @@ class CheckpointFolders : public testing::Test {
   }
   void TearDown() override { fs::remove_all(scratch_); }
 
-  static std::string error_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const RunError& error) {
-      return error.what();
-    }
-    return "no error";
-  }
-
   fs::path scratch_;
 };
 
@@ -291,7 +278,7 @@ TEST_F(CheckpointFolders, IsOfOneRunAtATime) {
     EXPECT_NE(error_of([&] { CheckpointFolder(scratch_ / "run"); }).find("another run writes"),
               std::string::npos);
   }
-  EXPECT_EQ(error_of([&] { CheckpointFolder(scratch_ / "run"); }), "no error");
+  EXPECT_EQ(error_of([&] { CheckpointFolder(scratch_ / "run"); }), "");
 }
 
 TEST_F(CheckpointFolders, SaysWhatItCannotRead) {
@@ -314,7 +301,7 @@ TEST_F(CheckpointFolders, KeepsTheFormerOneWhereTheDiskIsFull) {
     CheckpointFolder folder(scratch_ / "run");
     Checkpoint checkpoint = sample();
     folder.write(checkpoint);
-    EXPECT_EQ(error_of([&] { folder.require_room(); }), "no error");
+    EXPECT_EQ(error_of([&] { folder.require_room(); }), "");
     const std::string large(100'000, 'x');
     checkpoint.variables[0].memory = large;
     const std::string error = error_of([&] { folder.write(checkpoint); });

@@ -16,12 +16,14 @@
 #include "harness/plan/race_flags.h"
 #include "harness/plan/training_options.h"
 #include "harness/race/race.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "workloads/data/digest.h"
 
 namespace regatta::contender {
 namespace {
+
+using regatta::testing_support::error_of;
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
@@ -63,12 +65,7 @@ plan::RaceRequest small(const workloads::Workload& workload, Words words = {}) {
 }
 
 std::string refusal(const plan::RaceRequest& request, const fs::path& folder) {
-  try {
-    dump(request, folder);
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { dump(request, folder); });
 }
 
 TEST(SafetensorsFile, HoldsTensorsThatAreWrittenSideBySide) {

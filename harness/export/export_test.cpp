@@ -10,10 +10,12 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/record/sample_record.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 
 namespace regatta::exports {
 namespace {
+
+using regatta::testing_support::error_of;
 
 using Json = nlohmann::json;
 
@@ -106,13 +108,7 @@ std::vector<std::string> rows_of(const std::string& text, const std::string& end
 }
 
 std::string usage_error(const ExportRequest& request) {
-  try {
-    run_export(request);
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    return error.what();
-  }
-  return "";
+  return error_of([&] { run_export(request); }, ErrorKind::Usage);
 }
 
 TEST(CellMeasures, CountMissedAndFailedRunsAsInfinite) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/judge/compare.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -136,6 +137,20 @@ TEST(Compare, ForgivesWhatRoundingExplains) {
   auto one_torn = synchronous_runs(1, 0);
   one_torn[2] = synchronous_runs(0.75, 0)[2];
   EXPECT_EQ(compared(synchronous_runs(1, 0), one_torn).convergence.verdict, Verdict::Unchanged);
+}
+
+TEST(Compare, TellsAWrongWeightDecayByTheNormThatLossesNeedNotShow) {
+  const auto verdict = [](double norm) {
+    auto base = synchronous_runs(1, 0);
+    auto head = base;
+    for (FinishedRun& run : base) run.evaluations = {{.examples = 64 * 12, .parameter_norm = 10}};
+    for (FinishedRun& run : head) run.evaluations = {{.examples = 64 * 12, .parameter_norm = norm}};
+    return compared(base, head).convergence;
+  };
+  EXPECT_EQ(verdict(10.01).verdict, Verdict::Regressed);
+  EXPECT_THAT(verdict(10.01).note, testing::HasSubstr("step 12: norm of the parameters 10 became"));
+  EXPECT_EQ(verdict(10.004).verdict, Verdict::Unchanged);  // reordered sums explain that
+  EXPECT_EQ(verdict(0).verdict, Verdict::Unchanged);       // older records have no norms
 }
 
 TEST(Compare, HoldsNothingTogetherThatNeedNotBeEqual) {

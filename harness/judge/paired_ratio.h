@@ -11,7 +11,7 @@
 // Intervals and verdicts come from one test: Student's t of the logarithms, or the studentized
 // range where the two cells were picked from several by rank. A few pairs give a poor estimate of
 // their spread, so it is moderated by that of the other ratios of the table (borrow_spread).
-// judge_study_test.cpp measures the test's error rate and the differences that it finds.
+// results/verdicts.md has the test's error rate and the differences that it finds.
 //
 // Synchronous strategies learn alike by construction, so in a matrix that decides they are compared
 // by their speed alone: rounding makes one of them need more examples with a seed, and another with

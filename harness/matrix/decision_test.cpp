@@ -7,10 +7,13 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
+#include <random>
+#include <vector>
 
+#include "harness/judge/cell_identity.h"
 #include "harness/judge/first_place_test.h"
 #include "harness/judge/paired_ratio.h"
-#include "harness/matrix/decided_race_for_test.h"
 #include "harness/matrix/resume_command.h"
 #include "kernels/base/error.h"
 
@@ -19,6 +22,42 @@ namespace {
 
 using judge::Standing;
 using testing::HasSubstr;
+
+/// Returns the record of a run of a cell, an index, with a seed.
+using MakeRun = std::function<record::Record(std::size_t cell, std::uint64_t seed)>;
+
+struct DecidedRace {
+  judge::WorkloadJudgement race;  ///< points into `records`
+  std::vector<record::Record> records;
+};
+
+/// Races `cells` cells for up to `seeds` seeds, round after round, as MatrixLeg does.
+DecidedRace race_until_decided(std::size_t cells, std::size_t seeds, const MakeRun& make) {
+  MatrixPlan plan;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) plan.seeds.push_back(seed);
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    plan.cells.push_back({.key = judge::request_key(make(cell, 1))});
+  }
+  DecidedRace result;
+  Decision decision(plan, seeds, 0.05, {});
+  std::vector<std::size_t> runs(cells);
+  for (std::size_t ordinal = 1; ordinal <= seeds; ++ordinal) {
+    std::vector<record::Record> round;
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      while (runs[cell] < ordinal && decision.needs_more(plan.cells[cell], runs[cell])) {
+        record::Record& run = round.emplace_back(make(cell, ++runs[cell]));
+        run.round = {.number = static_cast<std::int64_t>(judge::round_of(runs[cell])),
+                     .precision = 0.05};
+      }
+    }
+    if (round.empty()) break;
+    result.records.insert(result.records.end(), round.begin(), round.end());
+    if (ordinal < seeds && judge::round_of(ordinal) == judge::round_of(ordinal + 1)) continue;
+    decision = Decision(plan, seeds, 0.05, result.records);
+  }
+  result.race = judge::judge_races(result.records).workloads.front();
+  return result;
+}
 
 /// Runs whose times are `each`, one factor a cell, with `noise`. Equal calls return equal runs.
 MakeRun runs_of(const std::vector<double>& each, double noise) {
@@ -31,8 +70,7 @@ MakeRun runs_of(const std::vector<double>& each, double noise) {
 }
 
 DecidedRace race_of(const std::vector<double>& each, double noise, std::size_t seeds = 20) {
-  return race_until_decided(each.size(), seeds, runs_of(each, noise),
-                            [](const judge::WorkloadJudgement&) { return false; });
+  return race_until_decided(each.size(), seeds, runs_of(each, noise));
 }
 
 std::size_t runs_of_cell(const DecidedRace& decided, const std::string& strategy) {
@@ -83,8 +121,7 @@ TEST(Decision, LeavesOutACellThatMissesItsTarget) {
     run.examples_to_target = {};
     return run;
   };
-  const auto fine = [](const judge::WorkloadJudgement&) { return false; };
-  const DecidedRace decided = race_until_decided(3, 20, misses, fine);
+  const DecidedRace decided = race_until_decided(3, 20, misses);
   EXPECT_TRUE(decided.race.rounds->is_decided);
   EXPECT_LE(runs_of_cell(decided, "s2"), 9U);  // the end of the round in which it is certain
   const Standing standing = cell_of(decided, "s2").against_first.standing;
@@ -108,8 +145,7 @@ TEST(Decision, ComparesStrategiesThatLearnAlikeByTheirSpeed) {
     }
     return run;
   };
-  const DecidedRace decided =
-      race_until_decided(3, 6, make, [](const judge::WorkloadJudgement&) { return false; });
+  const DecidedRace decided = race_until_decided(3, 6, make);
   EXPECT_TRUE(decided.race.rounds->is_decided);
   EXPECT_EQ(decided.race.cells.front().runs.front()->cell.strategy, "all_reduce");
   for (const char* slower : {"single", "in_graph"}) {

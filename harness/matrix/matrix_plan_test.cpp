@@ -6,7 +6,7 @@
 
 #include "harness/matrix/tiers.h"
 #include "harness/system/variables_for_test.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "strategies/strategy.h"
 
 namespace regatta::matrix {
@@ -22,12 +22,7 @@ std::vector<std::string> names_of(const MatrixPlan& plan) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    parse_matrix(text, "m.toml");
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return "";
+  return regatta::testing_support::error_of([&] { parse_matrix(text, "m.toml"); });
 }
 
 TEST(MatrixPlan, CrossesTheAxesOfEachBlockAndLeavesOutWhatIsExcluded) {

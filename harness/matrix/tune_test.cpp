@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 
 namespace regatta::matrix {
 namespace {
@@ -85,12 +85,8 @@ TEST(Tuning, KeepsWhatACellSaysItselfAndLeavesMeasurementsAlone) {
 
 TEST(Tuning, RefusesABlockWithoutCellsAndOneThatCostsTooMuch) {
   const auto error_of = [](const std::string& tune) -> std::string {
-    try {
-      parse_matrix("[[race]]\nworkload = 'parabola'\n" + tune, "m.toml");
-    } catch (const RunError& error) {
-      return error.what();
-    }
-    return "";
+    return regatta::testing_support::error_of(
+        [&] { parse_matrix("[[race]]\nworkload = 'parabola'\n" + tune, "m.toml"); });
   };
   EXPECT_THAT(error_of("[[tune]]\nstrategy = 'diloco'\nrate_scale = 2"),
               HasSubstr("[[tune]] number 1: no cell has its strategy and workload"));

@@ -15,11 +15,13 @@
 #include <vector>
 
 #include "harness/plan/placement.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "strategies/equivalence_for_test.h"
 
 namespace regatta::plan {
 namespace {
+
+using regatta::testing_support::error_of;
 
 constexpr const char* kReadme = "strategies/compositions.md";
 constexpr const char* kBegin = "<!-- made by compositions_test -->\n";
@@ -101,13 +103,7 @@ RaceRequest request_of(const Composition& pair) {
 
 /// Why a pair is refused; empty if it is allowed.
 std::string why_refused(const Composition& pair) {
-  try {
-    place(request_of(pair), kExamples);
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Usage) << pair.name() << ": " << error.what();
-    return error.what();
-  }
-  return "";
+  return error_of([&] { place(request_of(pair), kExamples); }, ErrorKind::Usage);
 }
 
 const std::map<std::string, std::string>& refusals() {

@@ -7,7 +7,7 @@
 
 #include "harness/judge/cell_runs.h"
 #include "harness/plan/cell.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 
 namespace regatta::plan {
 namespace {
@@ -27,13 +27,7 @@ record::Record record_of(const RaceRequest& request) {
 }
 
 std::string error_of(const RaceRequest& request) {
-  try {
-    place(request, 50);
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    return error.what();
-  }
-  return "";
+  return regatta::testing_support::error_of([&] { place(request, 50); }, ErrorKind::Usage);
 }
 
 TEST(EngineRule, IsTimedUnlessARunAsksForTheHeuristics) {

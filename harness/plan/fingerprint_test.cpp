@@ -8,11 +8,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
-#include "kernels/runtime/devices.h"
+#include "harness/plan/race_flags.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"
 
@@ -21,6 +24,39 @@ namespace {
 
 using Lines = std::set<std::string>;
 
+/// The flags of a run, by name.
+using Flags = std::map<std::string, std::string>;
+
+/// The flags with those of `words`, in place of equal ones; `none` leaves a flag out.
+Flags with(Flags flags, const std::string& words) {
+  std::istringstream stream(words);
+  for (std::string flag, value; stream >> flag >> value;) {
+    if (value == "none") flags.erase(flag);
+    if (value != "none") flags[flag] = value;
+  }
+  return flags;
+}
+
+/// The flags of runs that are compared. Winograd is off for some images, because with AMX bf16 runs
+/// without it, and its line would differ, too. `without_nccl`: sums by no library, also on GPUs.
+Flags flags_of(const std::string& run) {
+  const Flags images =
+      with({},
+           "--workload resnet9_thin --strategy all_reduce --workers 2 --processes 2 "
+           "--global-batch 64 --steps 10");
+  const Flags points = with(images, "--workload parabola --global-batch 50");
+  return std::map<std::string, Flags>{
+      {"images", images},
+      {"direct_images", with(images, "--winograd off")},
+      {"wide_images", with(images, "--workload resnet9")},
+      {"servers", with(images, "--strategy parameter_server")},
+      {"points", points},
+      {"on_gpus", with(points, "--device cuda")},
+      {"without_nccl", with(points, "--all-reduce reduce_to_one")},
+      {"stages", with(points, "--strategy all_reduce+model_parallel --workers 4 --stages 2")}}
+      .at(run);
+}
+
 /// The inputs of a rank's fingerprint.
 struct Side {
   RaceRequest request;
@@ -28,59 +64,16 @@ struct Side {
   system::SoftwareFacts software;
 };
 
-Side images() {
-  static const DataSet data = workloads::make_shapes(20, workloads::Split::Train, 128);
-  RaceRequest request;
-  request.workload = "resnet9_thin";
-  request.strategy = "all_reduce";
-  request.workers = 2;
-  request.processes = 2;
-  request.global_batch = 64;
-  request.steps = 10;
-  return {.request = request, .data = data, .software = system::software_facts()};
+Side side_of(const Flags& flags) {
+  static const DataSet images = workloads::make_shapes(20, workloads::Split::Train, 128);
+  std::vector<std::string> arguments;
+  for (const auto& [flag, value] : flags) arguments.insert(arguments.end(), {flag, value});
+  return {.request = parse_run(arguments),
+          .data = flags.at("--workload") == "parabola" ? workloads::make_curve() : images,
+          .software = system::software_facts()};
 }
 
-/// Winograd is off, because with AMX bf16 runs without it, and its line would differ, too.
-Side direct_images() {
-  Side side = images();
-  side.request.winograd = "off";
-  return side;
-}
-
-Side points() {
-  Side side = images();
-  side.request.workload = "parabola";
-  side.request.global_batch = 50;
-  side.data = workloads::make_curve();
-  return side;
-}
-
-Side on_gpus() {
-  Side side = points();
-  side.request.device = "cuda";
-  return side;
-}
-
-Side servers() {
-  Side side = images();
-  side.request.strategy = "parameter_server";
-  return side;
-}
-
-/// Its sums are by no library, also on GPUs.
-Side without_nccl() {
-  Side side = points();
-  side.request.options["all_reduce"] = "reduce_to_one";
-  return side;
-}
-
-Side stages() {
-  Side side = points();
-  side.request.strategy = "all_reduce+model_parallel";
-  side.request.workers = 4;
-  side.request.stages = 2;
-  return side;
-}
+Side points() { return side_of(flags_of("points")); }
 
 Fingerprint fingerprint_of(const Side& side) {
   Placement placement = place(side.request, side.data.count);
@@ -104,151 +97,69 @@ Lines lines_that_differ(const Fingerprint& a, const Fingerprint& b) {
   return names;
 }
 
-/// One thing in which another rank may differ.
+/// One thing in which another rank may differ: its flags or another input.
 struct Difference {
-  std::string what;
-  Side side;  ///< of both ranks, before the change
-  std::function<void(Side&)> change;
-  Lines lines;  ///< that differ by the change
+  std::string run;    ///< of both ranks, before the change
+  std::string words;  ///< of the other rank
+  std::string lines;  ///< that differ by the change
+  std::function<void(Side&)> change = {};
 };
 
-std::vector<Difference> differences_of_requests() {
-  return {
-      {"another seed", points(), [](Side& s) { s.request.seed = 2; }, {"seed"}},
-      {"the other dtype",
-       direct_images(),
-       [](Side& s) { s.request.dtype = "bf16"; },
-       {"dtype", "graph"}},
-      {"no fusion", images(), [](Side& s) { s.request.fusion = "off"; }, {"fusion", "graph"}},
-      {"another rate",
-       points(),
-       [](Side& s) { s.request.rate_scale = 2; },
-       {"rate_scale", "graph"}},
-      {"another normalisation group",
-       images(),
-       [](Side& s) { s.request.normalization_group = 16; },
-       {"normalization_group", "graph"}},
-      {"another schedule", images(), [](Side& s) { s.request.steps = 20; }, {"steps", "graph"}},
-      {"as many steps in epochs",
-       points(),
-       [](Side& s) {
-         s.request.epochs = 9.5 * 50 / static_cast<double>(s.data.count);  // rounded up
-         s.request.steps.reset();
-       },
-       {"steps", "epochs"}},
-      {"evaluated at the end", points(), [](Side& s) { s.request.evaluate = "end"; }, {"evaluate"}},
-      {"a straggler", points(), [](Side& s) { s.request.stragglers[1] = 2; }, {"straggler"}},
-      {"two more workers", points(), [](Side& s) { s.request.workers = 4; }, {"workers", "graph"}},
-      {"stages of replicas",
-       stages(),
-       [](Side& s) { s.request.stages = 1; },
-       {"stages", "buckets", "graph"}},
-      {"a GPU",
-       without_nccl(),
-       [](Side& s) { s.request.device = "cuda"; },
-       {"device", "cuda_graph", "cudnn_engine"}},
-      {"another batch",
-       points(),
-       [](Side& s) { s.request.global_batch = 40; },
-       {"global_batch", "graph"}},
-      {"smaller buckets",
-       images(),
-       [](Side& s) { s.request.options["bucket_bytes"] = 65536; },
-       {"options", "buckets", "graph"}},
-      {"larger buckets, of which there is one in any case",
-       points(),
-       [](Side& s) { s.request.options["bucket_bytes"] = 8 << 20; },
-       {"options"}},
-      {"kernels one by one",
-       on_gpus(),
-       [](Side& s) { s.request.cuda_graph = "off"; },
-       {"cuda_graph"}},
-      {"another way to choose engines",
-       on_gpus(),
-       [](Side& s) { s.request.cudnn_engine = "heuristic"; },
-       {"cudnn_engine"}},
-      {"another algorithm",
-       points(),
-       [](Side& s) { s.request.options["all_reduce"] = "reduce_to_one"; },
-       {"options", "graph"}},
-      {"another strategy",
-       points(),
-       [](Side& s) { s.request.strategy = "independent"; },
-       {"strategy", "options", "buckets", "graph"}},
-      {"another model",
-       images(),
-       [](Side& s) { s.request.workload = "resnet9"; },
-       {"workload", "options", "buckets", "graph"}},
-      {"a model with another recipe",
-       direct_images(),
-       [](Side& s) { s.request.workload = "mobilenet_v2"; },
-       {"workload", "options", "recipe", "buckets", "graph"}},
-      {"fewer processes", points(), [](Side& s) { s.request.processes = 1; }, {"processes"}},
-      {"another server",
-       servers(),
-       [](Side& s) { s.request.options["servers"] = 2; },
-       {"processes", "options", "graph"}},
-      {"a backup worker",
-       servers(),
-       [](Side& s) { s.request.options["backup_workers"] = 1; },
-       {"options", "graph"}},
-  };
-}
+const std::vector<Difference> kDifferences = {
+    {"points", "--seed 2", "seed"},
+    {"direct_images", "--dtype bf16", "dtype graph"},
+    {"images", "--fusion off", "fusion graph"},
+    {"points", "--rate-scale 2", "rate_scale graph"},
+    {"images", "--normalization-group 16", "normalization_group graph"},
+    {"images", "--steps 20", "steps graph"},
+    {"points", "--steps none --epochs 9.5", "steps epochs"},  // rounded up
+    {"points", "--evaluate end", "evaluate"},
+    {"points", "--straggler 1:2", "straggler"},
+    {"points", "--workers 4", "workers graph"},
+    {"stages", "--stages 1 --strategy all_reduce+model_parallel", "stages buckets graph"},
+    {"without_nccl", "--device cuda", "device cuda_graph cudnn_engine"},
+    {"points", "--global-batch 40", "global_batch graph"},
+    {"images", "--bucket-bytes 65536", "options buckets graph"},
+    {"points", "--bucket-bytes 8388608", "options"},  // one bucket in any case
+    {"on_gpus", "--cuda-graph off", "cuda_graph"},
+    {"on_gpus", "--cudnn-engine heuristic", "cudnn_engine"},
+    {"points", "--all-reduce reduce_to_one", "options graph"},
+    {"points", "--strategy independent", "strategy options buckets graph"},
+    {"images", "--workload resnet9", "workload options buckets graph"},
+    {"direct_images", "--workload mobilenet_v2", "workload options recipe buckets graph"},
+    {"points", "--processes 1", "processes"},
+    {"servers", "--servers 2", "processes options graph"},
+    {"servers", "--backup-workers 1", "options graph"},
+    {"wide_images", "--winograd off", "winograd graph"},
+    {"images", "", "data", [](Side& s) { s.data.digest += "0"; }},
+    {"points", "", "dataset data", [](Side& s) { s.data.name = "line"; }},
+    {"points", "", "regatta", [](Side& s) { s.software.git_commit += "0"; }},
+    {"points", "", "regatta", [](Side& s) { s.software.dirty = !s.software.dirty; }},
+    {"points", "", "compiler", [](Side& s) { s.software.compiler += "0"; }},
+    {"points", "", "oneDNN", [](Side& s) { s.software.onednn += "0"; }},
+    {"points", "", "gRPC", [](Side& s) { s.software.grpc = "0.1"; }},
+    {"points", "", "Open MPI", [](Side& s) { s.software.open_mpi.reset(); }}};
 
-std::vector<Difference> differences_of_data() {
-  return {
-      {"other bytes", images(), [](Side& s) { s.data.digest += "0"; }, {"data"}},
-      {"another name", points(), [](Side& s) { s.data.name = "line"; }, {"dataset", "data"}},
-  };
-}
-
-std::vector<Difference> differences_of_software() {
-  return {
-      {"another commit", points(), [](Side& s) { s.software.git_commit += "0"; }, {"regatta"}},
-      {"changed sources",
-       points(),
-       [](Side& s) { s.software.dirty = !s.software.dirty; },
-       {"regatta"}},
-      {"another compiler", points(), [](Side& s) { s.software.compiler += "0"; }, {"compiler"}},
-      {"another oneDNN", points(), [](Side& s) { s.software.onednn += "0"; }, {"oneDNN"}},
-      {"another gRPC", points(), [](Side& s) { s.software.grpc = "0.1"; }, {"gRPC"}},
-      {"no Open MPI", points(), [](Side& s) { s.software.open_mpi.reset(); }, {"Open MPI"}},
-  };
-}
-
-std::vector<Difference> differences_of_kernels() {
-  Side wide = images();
-  wide.request.workload = "resnet9";
-  return {{"direct convolutions",
-           wide,
-           [](Side& s) { s.request.winograd = "off"; },
-           {"winograd", "graph"}}};
-}
-
-std::vector<Difference> all_differences() {
-  std::vector<Difference> all = differences_of_requests();
-  for (const auto& more :
-       {differences_of_data(), differences_of_software(), differences_of_kernels()}) {
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  return all;
+Lines lines_of(const Difference& difference) {
+  if (difference.lines == "Open MPI") return {difference.lines};
+  std::istringstream stream(difference.lines);
+  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 TEST(Fingerprint, TellsEachDifferenceByItsOwnLines) {
-  for (const Difference& difference : all_differences()) {
-    Side other = difference.side;
-    difference.change(other);
-    EXPECT_EQ(lines_that_differ(fingerprint_of(difference.side), fingerprint_of(other)),
-              difference.lines)
-        << difference.what;
+  for (const Difference& difference : kDifferences) {
+    const Flags flags = flags_of(difference.run);
+    Side other = side_of(with(flags, difference.words));
+    if (difference.change) difference.change(other);
+    EXPECT_EQ(lines_that_differ(fingerprint_of(side_of(flags)), fingerprint_of(other)),
+              lines_of(difference))
+        << difference.run << ' ' << difference.words;
   }
 }
 
 TEST(Fingerprint, HasNoLineThatTellsNothing) {
   Lines telling = {"protocol", "program"};  // one version; and no rank is another program
-  for (const Difference& difference : all_differences()) {
-    telling.insert(difference.lines.begin(), difference.lines.end());
-  }
+  for (const Difference& difference : kDifferences) telling.merge(lines_of(difference));
   EXPECT_EQ(lines_of(fingerprint_of(points())), telling);
 }
 

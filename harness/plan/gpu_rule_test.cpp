@@ -11,7 +11,7 @@
 
 #include "harness/plan/capture_rule.h"
 #include "harness/plan/cell.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "strategies/passes.h"
 #include "workloads/workload.h"
@@ -172,13 +172,8 @@ TEST(GpuRule, CapturesNoStepThatIsOnSeveralGpusOrOnTheHost) {
   EXPECT_EQ(launch_of_steps(request, placement), LaunchSteps::AsOne);
   placement.gpus = 2;
   const auto error_of = [&](const Placement& refused) -> std::string {
-    try {
-      launch_of_steps(request, refused);
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::Usage);
-      return error.what();
-    }
-    return "";
+    return regatta::testing_support::error_of([&] { launch_of_steps(request, refused); },
+                                              ErrorKind::Usage);
   };
   EXPECT_EQ(
       error_of(placement),

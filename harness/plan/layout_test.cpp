@@ -7,10 +7,12 @@
 
 #include "harness/plan/cell.h"
 #include "harness/run/merge_reports.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 
 namespace regatta::plan {
 namespace {
+
+using regatta::testing_support::error_of;
 
 Placement placement_of(std::int64_t replicas, int servers, int worker_processes,
                        std::int64_t stages = 1) {
@@ -78,12 +80,7 @@ TEST(Layout, DealsReplicasToTeamsThatHoldSoManyStagesEach) {
 }
 
 std::string refusal_of(const Placement& placement) {
-  try {
-    check_deal(placement);
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { check_deal(placement); });
 }
 
 TEST(Layout, SaysHowManyProcessesThereCanBe) {

@@ -4,13 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "harness/plan/cell.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/rewrite/winograd.h"
 #include "kernels/runtime/devices.h"
 
 namespace regatta::plan {
 namespace {
+
+using regatta::testing_support::error_of;
 
 RaceRequest wide() {
   RaceRequest request;
@@ -28,12 +30,7 @@ std::string cell_says(const RaceRequest& request) {
 /// The error text of `--winograd on`.
 std::string refusal_of(RaceRequest request) {
   request.winograd = "on";
-  try {
-    placement_of(request);
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { placement_of(request); });
 }
 
 TEST(WinogradRule, IsWhatAutoDoesAndWhatTheCellSays) {

@@ -7,7 +7,7 @@
 
 #include "harness/ranks/control_protocol.h"
 #include "harness/system/variables_for_test.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 
 namespace regatta::ranks {
 namespace {
@@ -16,13 +16,7 @@ using testing::HasSubstr;
 using testing_support::Variables;
 
 std::string error_of(int processes) {
-  try {
-    check_allocation(processes);
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    return error.what();
-  }
-  return "no error";
+  return regatta::testing_support::error_of([&] { check_allocation(processes); }, ErrorKind::Usage);
 }
 
 TEST(Allocation, IsMpiruns) {
@@ -63,7 +57,7 @@ TEST(Allocation, IsNoneInTheShellOfAJob) {
   const Variables of_job{{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "7"}};
   EXPECT_EQ(allocated_processes(), 0);
   EXPECT_EQ(rank_in_allocation(), std::nullopt);
-  EXPECT_EQ(error_of(4), "no error");
+  EXPECT_EQ(error_of(4), "");
 }
 
 TEST(Allocation, IsNoneOfWhatACoordinatorHasStarted) {
@@ -76,14 +70,14 @@ TEST(Allocation, IsNoneOfWhatACoordinatorHasStarted) {
 
 TEST(Allocation, HasAsManyProcessesAsTheRun) {
   const Variables of_srun{{"PMIX_RANK", "0"}, {"SLURM_NTASKS", "4"}};
-  EXPECT_EQ(error_of(4), "no error");
+  EXPECT_EQ(error_of(4), "");
   EXPECT_THAT(error_of(2), HasSubstr("srun has started 4 processes, but this run has 2; fix: "));
 }
 
 TEST(Allocation, WantsPmixOfSrun) {
   const Variables of_srun{{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_NTASKS", "2"}};
   EXPECT_THAT(error_of(2), HasSubstr("fix: srun --mpi=pmix"));
-  EXPECT_EQ(error_of(1), "no error");  // several races of one process, if wanted
+  EXPECT_EQ(error_of(1), "");  // several races of one process, if wanted
 }
 
 }  // namespace

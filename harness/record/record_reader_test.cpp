@@ -9,10 +9,12 @@
 
 #include "harness/record/sample_record.h"
 #include "harness/system/folder_for_test.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 
 namespace regatta::record {
 namespace {
+
+using regatta::testing_support::error_of;
 
 namespace fs = std::filesystem;
 
@@ -24,13 +26,7 @@ fs::path folder_with(const std::string& text) {
 }
 
 std::string error_of_reading(const fs::path& folder) {
-  try {
-    read_records(folder);
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Data);
-    return error.what();
-  }
-  return "no error";
+  return error_of([&] { read_records(folder); }, ErrorKind::Data);
 }
 
 /// The sample as JSON with fields that a test can change.

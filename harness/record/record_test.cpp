@@ -7,19 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/record/sample_record.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 
 namespace regatta::record {
 namespace {
 
 std::string error_of(const Record& record) {
-  try {
-    to_json_line(record);
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Diverged);
-    return error.what();
-  }
-  return "no error";
+  return regatta::testing_support::error_of([&] { to_json_line(record); }, ErrorKind::Diverged);
 }
 
 TEST(Record, IsOneLineThatStartsWithItsSchema) {

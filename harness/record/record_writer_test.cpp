@@ -13,7 +13,7 @@
 #include "harness/record/record_reader.h"
 #include "harness/record/sample_record.h"
 #include "harness/system/folder_for_test.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 
 namespace regatta::record {
 namespace {
@@ -31,13 +31,8 @@ class RecordWriter : public testing::Test {
     std::ofstream(path, std::ios::binary) << text;
   }
   static std::string error_of(const fs::path& folder) {
-    try {
-      append_record(folder, sample_record());
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::Io);
-      return error.what();
-    }
-    return "no error";
+    return regatta::testing_support::error_of([&] { append_record(folder, sample_record()); },
+                                              ErrorKind::Io);
   }
 
   const testing_support::ScratchFolder scratch_;

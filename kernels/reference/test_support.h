@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,43 @@ inline std::vector<float> elements(const reference::Interpreter& interpreter, Va
   const Tensor& tensor = interpreter.tensor(value);
   return {tensor.f32(), tensor.f32() + tensor.elements()};
 }
+
+/// A graph of leaves whose elements are given with them; the first result asked for runs it.
+class Net {
+ public:
+  Graph graph;
+  Builder builder{graph};
+
+  Value leaf(Dims dims, std::vector<float> elements) {
+    const std::string name = "leaf" + std::to_string(initial_.size());
+    initial_[name] = std::move(elements);
+    return test::leaf(builder, name, std::move(dims));
+  }
+  /// The labels of the only input.
+  Value labels(std::vector<std::int32_t> elements) {
+    label_elements_ = std::move(elements);
+    return labels_ = test::labels(builder, static_cast<std::int64_t>(label_elements_.size()));
+  }
+
+  const Tensor& tensor(Value value) {
+    if (!interpreter_) {
+      interpreter_.emplace(graph, 0, initial_);
+      if (labels_.exists()) interpreter_->set(labels_, label_elements_);
+      interpreter_->run_all({});
+    }
+    return interpreter_->tensor(value);
+  }
+  std::vector<float> elements(Value value) {
+    const Tensor& found = tensor(value);
+    return {found.f32(), found.f32() + found.elements()};
+  }
+
+ private:
+  reference::InitialValues initial_;
+  Value labels_;
+  std::vector<std::int32_t> label_elements_;
+  std::optional<reference::Interpreter> interpreter_;
+};
 
 inline void expect_near(const std::vector<float>& actual, const std::vector<float>& expected,
                         float tolerance = 1e-6F) {

@@ -8,15 +8,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
+#include "kernels/runtime/deferred_for_test.h"
 #include "kernels/runtime/test_support.h"
-#include "strategies/test_support.h"
+#include "strategies/equivalence_for_test.h"
 
 namespace regatta {
 namespace {
@@ -25,31 +25,25 @@ using testing_support::curve;
 using testing_support::parabola;
 using testing_support::shapes;
 using testing_support::Trial;
+using testing_support::trial_of;
 using testing_support::TrialOptions;
 
 constexpr std::int64_t kNoStep = -1;
 constexpr std::chrono::microseconds kLate{100};
 
 /// Keeps work until finish(), and logs the calls.
-class LateQueue final : public LaneQueue {
+class LateQueue final : public testing_support::DeferringQueue {
  public:
   explicit LateQueue(std::int64_t breaks_at) : breaks_at_(breaks_at) {}
 
   void set_step(const StepContext& context) override {
     EXPECT_TRUE(work_.empty()) << "the step before was not finished";
-    step_ = context.step;
-    calls_.push_back("set_step " + std::to_string(step_));
-  }
-  void put(std::function<void()> work) {
-    if (calls_.back() != "put") calls_.emplace_back("put");
-    work_.push_back(std::move(work));
-  }
-  void copy(void* to, const void* from, std::int64_t bytes) override {
-    put([=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
+    DeferringQueue::set_step(context);
+    calls_.push_back("set_step " + std::to_string(context.step));
   }
   void finish() override {
     calls_.emplace_back("finish");
-    if (step_ == breaks_at_) throw RunError(ErrorKind::Device, "the late device is on fire");
+    if (context().step == breaks_at_) throw RunError(ErrorKind::Device, "the device is on fire");
     std::this_thread::sleep_for(kLate);  // a reader that does not wait sees old values
     for (const auto& work : work_) work();
     work_.clear();
@@ -57,8 +51,12 @@ class LateQueue final : public LaneQueue {
   const std::vector<std::string>& calls() const { return calls_; }
 
  private:
+  void start(std::function<void()> work) override {
+    if (calls_.back() != "put") calls_.emplace_back("put");
+    work_.push_back(std::move(work));
+  }
+
   std::int64_t breaks_at_;
-  std::int64_t step_ = kNoStep;
   std::vector<std::function<void()>> work_;
   std::vector<std::string> calls_;
 };
@@ -103,63 +101,26 @@ class LateDevice final : public Device {
   std::vector<LateQueue*> queues_;
 };
 
-class LateKernel final : public Kernel {
- public:
-  LateKernel(std::unique_ptr<Kernel> kernel, LaneQueue* queue)
-      : kernel_(std::move(kernel)), queue_(dynamic_cast<LateQueue&>(*queue)) {}
-  void run(const StepContext& context) override {
-    queue_.put([this, context] { kernel_->run(context); });
-  }
+/// A trial with the CPU's kernels on the device; communication happens at once.
+TrialOptions on(LateDevice& device, TrialOptions options = {}) {
+  options.device = &device;
+  options.add_kernels = [](KernelTable& kernels) {
+    add_cpu_kernels(kernels);
+    testing_support::defer_kernels(kernels);
+  };
+  return options;
+}
 
- private:
-  std::unique_ptr<Kernel> kernel_;
-  LateQueue& queue_;
-};
-
-/// Runs a step with late CPU kernels; communication happens at once.
-class LateRun {
- public:
-  LateRun(const Step& step, const DataSet& data, const TrialOptions& run, Device& device)
-      : examples_(run.steps * step.global_batch) {
-    KernelTable at_once("cpu");
-    add_cpu_kernels(at_once);
-    for (const OpInfo& info : all_ops()) {
-      if (!at_once.has(info.op)) continue;
-      kernels_.add(info.op, [build = at_once.factory(info.op)](const KernelRequest& request) {
-        return std::make_unique<LateKernel>(build(request), request.queue);
-      });
-    }
-    transport_.add_kernels(kernels_);
-    part_ = strategies::partitioned(
-                strategies::apply(strategies::find_strategies(run.strategy), step, run.options),
-                Binding{})
-                .front();
-    executor_ = std::make_unique<Executor>(part_, PlacedDevices(kernels_, device),
-                                           testing_support::executor_options(data, run, examples_));
-  }
-  void run() { executor_->run(examples_); }
-  Executor& executor() { return *executor_; }
-  std::vector<float> losses() const { return executor_->loops().at(0).losses; }
-  std::map<std::string, std::vector<float>> parameters() {
-    std::map<std::string, std::vector<float>> all;
-    testing_support::add_parameters(*executor_, all);
-    return all;
-  }
-
- private:
-  std::int64_t examples_;
-  KernelTable kernels_{"late"};
-  comm::InProcessTransport transport_;
-  Step part_;
-  std::unique_ptr<Executor> executor_;
-};
+/// Runs a trial that fails.
+std::string error_of(const Step& step, const DataSet& data, const TrialOptions& options) {
+  return regatta::testing_support::error_of([&] { Trial(step, data, options); });
+}
 
 TEST(Device, StepsBeginBeforeTheirWorkAndEndFinished) {
   TrialOptions options;
   options.steps = 2;
   LateDevice device;
-  LateRun run(parabola(2), curve(), options, device);
-  run.run();
+  const Trial run(parabola(2), curve(), on(device, options));
   ASSERT_EQ(device.queues().size(), 1U);
   const std::vector<std::string>& calls = device.queues()[0]->calls();
   EXPECT_EQ(calls.front(), "set_step 0");
@@ -181,8 +142,7 @@ TEST(Device, LossesAndOtherLanesSeeFinishedWorkOnly) {
     options.steps = 20;
     Trial on_cpu(parabola(20), curve(), options);
     LateDevice device;
-    LateRun late(parabola(20), curve(), options, device);
-    late.run();
+    Trial late(parabola(20), curve(), on(device, options));
     EXPECT_EQ(late.losses(), on_cpu.losses()) << strategy;
     EXPECT_EQ(late.parameters(), on_cpu.parameters()) << strategy;
   }
@@ -198,57 +158,42 @@ TEST(Device, LanesOfOneDeviceSeeFinishedWorkOnly) {
     options.steps = 2;
     Trial on_cpu(testing_support::thin(64, 2), shapes(), options);
     LateDevice device;
-    LateRun late(testing_support::thin(64, 2), shapes(), options, device);
-    late.run();
+    Trial late(testing_support::thin(64, 2), shapes(), on(device, options));
     EXPECT_EQ(late.losses(), on_cpu.losses()) << strategy;
     EXPECT_EQ(late.parameters(), on_cpu.parameters()) << strategy;
   }
 }
 
 TEST(Device, AFailureOfTheDeviceEndsTheRunWithItsWords) {
-  TrialOptions options;
-  options.strategy = "all_reduce";
-  options.options.replicas = 2;
+  TrialOptions options = trial_of("all_reduce 2");
   LateDevice device(3);
-  LateRun run(parabola(20), curve(), options, device);
-  try {
-    run.run();
-    FAIL() << "a failure of the device went unnoticed";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Device);
-    const std::string text = error.what();
-    EXPECT_EQ(text.find("step 3 on replica"), 0U) << text;
-    EXPECT_NE(text.find("the late device is on fire"), std::string::npos) << text;
-  }
+  const std::string text = error_of(parabola(20), curve(), on(device, options));
+  EXPECT_EQ(text.find("step 3 on replica"), 0U) << text;
+  EXPECT_NE(text.find("the device is on fire"), std::string::npos) << text;
 }
 
 TEST(Device, DivergenceIsExplainedFromFinishedWork) {
   DataSet broken = curve();
   broken.targets.as<float>()[7] = 3e38F;  // its square is not finite
   LateDevice device;
-  LateRun run(parabola(20), broken, {}, device);
-  try {
-    run.run();
-    FAIL() << "a loss that is not finite went unnoticed";
-  } catch (const RunError& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "the loss is not finite at step 0 on replica0; the first tensor that is not finite: "
-              "the output of mean_squared_error in layer loss");
-  }
+  EXPECT_EQ(error_of(parabola(20), broken, on(device)),
+            "the loss is not finite at step 0 on replica0; the first tensor that is not finite: "
+            "the output of mean_squared_error in layer loss");
 }
 
 TEST(Device, HasItsVariablesReadOnceAfterStepsAndWrittenWhenTheHostSaysSo) {
   TrialOptions options;
-  options.steps = 2;
+  options.steps = 0;
+  options.most_steps = 2;
   LateDevice device;
-  LateRun run(parabola(2), curve(), options, device);
+  Trial run(parabola(2), curve(), on(device, options));
   EXPECT_EQ(device.writes(), 1) << "the initial values of all variables together";
-  const int before = device.reads();
   Executor& executor = run.executor();
-  const Tensor weights = executor.variable(0).tensor;
+  const float initial = *executor.variable(0).tensor.f32();
+  const int before = device.reads();
+  EXPECT_EQ(*executor.variable(0).tensor.f32(), initial);
   EXPECT_EQ(device.reads(), before) << "nothing has changed";
-  const float initial = *weights.f32();
-  run.run();
+  executor.run(2 * 50);
   const float trained = *executor.variable(0).tensor.f32();
   EXPECT_NE(trained, initial);
   EXPECT_EQ(executor.variable(1).tensor.type, executor.step().graph.variable(1).type);
@@ -261,7 +206,7 @@ TEST(Device, HasItsVariablesReadOnceAfterStepsAndWrittenWhenTheHostSaysSo) {
 TEST(Device, GetsAllItsMemoryBack) {
   LateDevice device;
   {
-    LateRun run(parabola(1), curve(), {}, device);
+    const Trial run(parabola(20), curve(), on(device));
     EXPECT_EQ(device.held(), 1) << "one block, laid out by the plan";
   }
   EXPECT_EQ(device.held(), 0);

@@ -6,34 +6,32 @@
 
 #include <limits>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/guard/finite.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/chain_for_test.h"
-#include "strategies/test_support.h"
+#include "strategies/equivalence_for_test.h"
 
 namespace regatta {
 namespace {
 
+using regatta::testing_support::error_of;
 using testing_support::curve;
 using testing_support::parabola;
 using testing_support::Trial;
+using testing_support::trial_of;
 using testing_support::TrialOptions;
 
 TEST(Executor, NamesStepAndFirstTensorWhenTheLossIsNotFinite) {
   DataSet broken = curve();
   broken.targets.as<float>()[7] = 3e38F;  // its square is not finite
   TrialOptions options;
-  try {
-    Trial run(parabola(20), broken, options);
-    FAIL() << "a loss that is not finite went unnoticed";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Diverged);
-    EXPECT_EQ(std::string(error.what()),
-              "the loss is not finite at step 0 on replica0; the first tensor that is not finite: "
-              "the output of mean_squared_error in layer loss");
-  }
+  const std::string error =
+      error_of([&] { Trial run(parabola(20), broken, options); }, ErrorKind::Diverged);
+  EXPECT_EQ(error,
+            "the loss is not finite at step 0 on replica0; the first tensor that is not finite: "
+            "the output of mean_squared_error in layer loss");
 }
 
 /// An infinite point: the hidden units saturate, so the loss is finite, and the gradient of their
@@ -54,41 +52,27 @@ TEST(Executor, NamesTheReplicaWhoseGradientIsNotFiniteThoughItsLossIs) {
     options.options.replicas = std::string(strategy) == "single" ? 1 : 3;
     options.steps = 200'000;  // enough for every asynchronous replica to get its turn
     const std::string place = std::string(strategy) == "single" ? "replica0" : "replica2";
-    try {
-      Trial run(parabola(200'000), broken, options);
-      FAIL() << strategy;
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::Diverged);
-      EXPECT_EQ(std::string(error.what()),
-                "a gradient is not finite at step 0 on " + place +
-                    ": the output of dense_backward_weights in layer hidden")
-          << strategy;
-    }
+    const std::string error =
+        error_of([&] { Trial run(parabola(200'000), broken, options); }, ErrorKind::Diverged);
+    EXPECT_EQ(error, "a gradient is not finite at step 0 on " + place +
+                         ": the output of dense_backward_weights in layer hidden")
+        << strategy;
   }
 }
 
 TEST(Executor, LetsNoGradientThatIsNotFiniteSpread) {
   const DataSet broken = curve_with_an_infinite_point(49);
   for (const char* strategy : {"all_reduce", "sharded", "in_graph", "async_shared", "ad_psgd"}) {
-    strategies::StrategyOptions options;
-    options.replicas = 3;
-    KernelTable kernels("cpu");
-    comm::InProcessTransport transport;
-    add_cpu_kernels(kernels);
-    transport.add_kernels(kernels);
-    const Step part =
-        strategies::partitioned(
-            strategies::apply(strategies::find_strategies(strategy), parabola(20), options),
-            Binding{})
-            .front();
-    ExecutorOptions executor_options;
-    executor_options.data = &broken;
-    executor_options.max_examples = 200'000 * 50;
-    Executor executor(part, kernels, executor_options);
-    EXPECT_THROW(executor.run(executor_options.max_examples), RunError) << strategy;
-    for (VariableId v = 0; v < static_cast<VariableId>(part.graph.variables().size()); ++v) {
-      EXPECT_TRUE(all_finite(executor.variable(v).tensor))
-          << strategy << ": " << part.graph.variable(v).name;
+    TrialOptions options;
+    options.strategy = strategy;
+    options.options.replicas = 3;
+    options.steps = 0;
+    options.most_steps = 200'000;
+    Trial run(parabola(20), broken, options);
+    EXPECT_THROW(run.executor().run(options.most_steps * 50), RunError) << strategy;
+    for (VariableId v = 0; v < std::ssize(run.graph().variables()); ++v) {
+      EXPECT_TRUE(all_finite(run.executor().variable(v).tensor))
+          << strategy << ": " << run.graph().variable(v).name;
     }
   }
 }
@@ -104,20 +88,15 @@ TEST(Executor, NamesTheFirstTensorOfAnyMicrobatch) {
       DataSet far{
           .name = "far", .count = std::ssize(ones), .inputs = {{1}, ones}, .targets = {{1}, ones}};
       far.inputs.as<float>()[static_cast<std::size_t>(k * kRows + 5)] = 1e30F;
-      TrialOptions options;
-      options.strategy = "pipeline";
-      options.options.stages = 3;
+      TrialOptions options = trial_of("pipeline 1x3");
       options.options.given = {{"schedule", std::string(schedule)},
                                {"microbatches", kMicrobatches}};
-      try {
-        Trial run(testing_support::chain(128, far.count), far, options);
-        FAIL() << "a loss that is not finite went unnoticed";
-      } catch (const RunError& error) {
-        EXPECT_EQ(std::string(error.what()),
-                  "the loss is not finite at step 0 on replica0.stage2; the first tensor that is "
-                  "not finite: the output of mean_squared_error in layer loss")
-            << schedule << ", microbatch " << k;
-      }
+      const std::string error =
+          error_of([&] { Trial run(testing_support::chain(128, far.count), far, options); });
+      EXPECT_EQ(error,
+                "the loss is not finite at step 0 on replica0.stage2; the first tensor that is "
+                "not finite: the output of mean_squared_error in layer loss")
+          << schedule << ", microbatch " << k;
     }
   }
 }
@@ -132,14 +111,9 @@ TEST(Executor, NamesTheVariableThatDiverged) {
   }
   wild.graph = graph;
   TrialOptions options;
-  try {
-    Trial run(wild, curve(), options);
-    FAIL();
-  } catch (const RunError& error) {
-    EXPECT_NE(std::string(error.what()).find("the first tensor that is not finite: "),
-              std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("at step 1"), std::string::npos) << error.what();
-  }
+  const std::string error = error_of([&] { Trial run(wild, curve(), options); });
+  EXPECT_NE(error.find("the first tensor that is not finite: "), std::string::npos);
+  EXPECT_NE(error.find("at step 1"), std::string::npos) << error;
 }
 
 }  // namespace

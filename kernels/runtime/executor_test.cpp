@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/builder.h"
 #include "kernels/rewrite/winograd.h"
@@ -24,6 +24,7 @@
 namespace regatta {
 namespace {
 
+using regatta::testing_support::error_of;
 using testing_support::airbench94_narrow;
 using testing_support::curve;
 using testing_support::parabola;
@@ -170,38 +171,27 @@ TEST(Executor, AFailureOnOneReplicaEndsTheOthers) {
     options.strategy = strategy;
     options.options.replicas = 3;
     options.steps = 200'000;  // enough for every asynchronous replica to get its turn
-    try {
-      Trial run(parabola(200'000), broken, options);
-      FAIL() << strategy;
-    } catch (const RunError& error) {
-      EXPECT_NE(std::string(error.what()).find("on replica2"), std::string::npos) << error.what();
-    }
+    const std::string error = error_of([&] { Trial run(parabola(200'000), broken, options); });
+    EXPECT_NE(error.find("on replica2"), std::string::npos) << error;
   }
 }
 
-Step placed(const Step& step, const std::string& strategy) {
-  strategies::StrategyOptions options;
-  const strategies::Strategy& named = *strategies::find_strategies(strategy).front();
-  options.replicas = named.workers == strategies::WorkersAre::Replicas ? 2 : 1;
-  options.stages = options.shards = strategies::share_a_replica(named.workers) ? 2 : 1;
-  if (strategy == "pipeline") options.given = {{"microbatches", 2}};
-  return strategies::apply(strategies::find_strategies(strategy), step, options);
-}
-
 /// The number of allocations in the given number of steps, after some to warm up.
-std::int64_t allocations_of(const Step& step, const DataSet& data, std::int64_t steps) {
-  KernelTable kernels("cpu");
-  comm::InProcessTransport transport;
-  add_cpu_kernels(kernels);
-  transport.add_kernels(kernels);
-  const Step part = strategies::partitioned(step, Binding{}).front();
-  ExecutorOptions executor_options;
-  executor_options.data = &data;
-  executor_options.max_examples = 10'000 * step.global_batch;
-  Executor executor(part, kernels, executor_options);
-  executor.run(3 * step.global_batch);
+std::int64_t allocations_of(const Step& step, const DataSet& data, const std::string& strategy,
+                            std::int64_t steps) {
+  const strategies::Strategy& named = *strategies::find_strategies(strategy).front();
+  TrialOptions options;
+  options.strategy = strategy;
+  options.options.replicas = named.workers == strategies::WorkersAre::Replicas ? 2 : 1;
+  options.options.stages = strategies::share_a_replica(named.workers) ? 2 : 1;
+  options.options.shards = options.options.stages;
+  if (strategy == "pipeline") options.options.given = {{"microbatches", 2}};
+  options.change = [](Step& part, KernelTable&) { part = by_winograd(part); };
+  options.steps = 3;
+  options.most_steps = 10'000;
+  Trial run(step, data, options);
   const std::int64_t before = allocation_count();
-  executor.run((3 + steps) * step.global_batch);
+  run.executor().run((3 + steps) * step.global_batch);
   return allocation_count() - before;
 }
 
@@ -209,27 +199,16 @@ std::int64_t allocations_of(const Step& step, const DataSet& data, std::int64_t 
 TEST(Executor, StepsAllocateNothing) {
   for (const strategies::Strategy* each : strategies::all_strategies()) {
     const std::string strategy = strategies::runnable_name(*each);
+    SCOPED_TRACE(strategy);
     if (each->trains == strategies::Trains::Sequences) {
       const Step step = testing_support::training_of("gpt_narrow", 6, 10);
-      EXPECT_EQ(allocations_of(placed(step, strategy), testing_support::data_of("gpt_narrow"), 4),
-                0)
-          << strategy;
+      EXPECT_EQ(allocations_of(step, testing_support::data_of("gpt_narrow"), strategy, 4), 0);
       continue;
     }
-    EXPECT_EQ(allocations_of(placed(parabola(0), strategy), curve(), 100), 0) << strategy;
-    const Step step = by_winograd(placed(images(ElementType::F32), strategy));
-    EXPECT_EQ(allocations_of(step, shapes(), 4), 0) << strategy;
-  }
-}
-
-TEST(Executor, StepsInBf16AllocateNothing) {
-  if (const std::string why = cpu::why_cpu_lacks(ElementType::BF16); !why.empty())
-    GTEST_SKIP() << why;
-  for (const strategies::Strategy* each : strategies::all_strategies()) {
-    if (each->trains == strategies::Trains::Sequences) continue;
-    const std::string strategy = strategies::runnable_name(*each);
-    EXPECT_EQ(allocations_of(placed(images(ElementType::BF16), strategy), shapes(), 4), 0)
-        << strategy;
+    EXPECT_EQ(allocations_of(parabola(0), curve(), strategy, 100), 0);
+    EXPECT_EQ(allocations_of(images(ElementType::F32), shapes(), strategy, 4), 0);
+    if (!cpu::why_cpu_lacks(ElementType::BF16).empty()) continue;
+    EXPECT_EQ(allocations_of(images(ElementType::BF16), shapes(), strategy, 4), 0);
   }
 }
 

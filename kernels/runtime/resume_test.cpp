@@ -8,49 +8,30 @@
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/runtime/loops/clock_watch_for_test.h"
 #include "kernels/runtime/resume_for_test.h"
-#include "strategies/test_support.h"
+#include "strategies/equivalence_for_test.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::append;
+using testing_support::Case;
+using testing_support::case_of;
+using testing_support::cases_of;
 using testing_support::ClockWatch;
 using testing_support::copy_variables;
 using testing_support::data_of;
-using testing_support::identifier_of;
 using testing_support::positions_of;
 using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
-struct Case {
-  std::string workload;
-  std::string strategy;
-  std::int64_t replicas = 1;
-  std::int64_t stages = 1;
-  std::int64_t shards = 1;
-  std::int64_t global_batch = 32;
-  std::int64_t steps = 10;
-  std::int64_t first_steps = 6;
-  ElementType element = ElementType::F32;
-  OptionValues options = {};
-};
-
-std::string name_of(const testing::TestParamInfo<Case>& test) {
-  std::string options;
-  for (const auto& [name, value] : test.param.options) options += "_" + name + "_" + to_text(value);
-  return test.param.workload + "_" + identifier_of(test.param.strategy) + "_" +
-         std::string(to_string(test.param.element)) + options;
-}
+/// Steps in the first executor: six of ten, four of six.
+std::int64_t first_steps_of(const Case& test) { return (test.steps + 2) / 2; }
 
 /// Built for the whole run, and not started yet.
 Trial trial_of(const Case& test, std::optional<std::int64_t> bound = {},
                ClockWatch* watch = nullptr) {
-  TrialOptions options;
-  options.strategy = test.strategy;
-  options.options.replicas = test.replicas;
-  options.options.stages = test.stages;
-  options.options.shards = test.shards;
-  options.options.given = test.options;
+  TrialOptions options = options_of(test);
   options.options.given["servers"] = 2;
   options.options.given["rank"] = 1;
   options.steps = 0;
@@ -85,128 +66,55 @@ TEST_P(Resumed, GivesTheBitsOfARunInOnePiece) {
   Trial whole = trial_of(test);
   whole.executor().run(test.steps * test.global_batch);
   Trial first = trial_of(test);
-  first.executor().run(test.first_steps * test.global_batch);
+  first.executor().run(first_steps_of(test) * test.global_batch);
   Trial second = trial_of(test);
   copy_variables(first.executor(), second.executor());
   second.executor().begin_at(positions_of(first.executor()));
-  EXPECT_EQ(second.executor().examples_seen(), test.first_steps * test.global_batch);
+  EXPECT_EQ(second.executor().examples_seen(), first_steps_of(test) * test.global_batch);
   second.executor().run(test.steps * test.global_batch);
   EXPECT_EQ(losses_of(first, second), whole.losses());
   EXPECT_EQ(memory_of(second), memory_of(whole));
-  EXPECT_EQ(second.executor().workers().at(0).steps, test.steps - test.first_steps);
+  EXPECT_EQ(second.executor().workers().at(0).steps, test.steps - first_steps_of(test));
 }
 
-/// Uneven shares on the parabola; slots, statistics and augmentation on images; bf16 with
-/// lookahead, due in the second executor's first step, the fifth; Adam.
+/// Uneven shares on the parabola, whose pipeline has three stages; slots, statistics and
+/// augmentation on images; bf16 with lookahead, due in the second executor's first step, the fifth;
+/// Adam; exchanges of the first executor's last step, which the second applies.
 std::vector<Case> cases() {
-  std::vector<Case> cases;
-  for (const char* strategy : {"single",
-                               "in_graph",
-                               "central_storage",
-                               "all_reduce",
-                               "sharded",
-                               "local_sgd",
-                               "diloco",
-                               "gossip",
-                               "all_reduce+powersgd",
-                               "all_reduce+top_k",
-                               "all_reduce+bf16_compress",
-                               "all_reduce+quantized",
-                               "diloco+top_k",
-                               "sharded+powersgd",
-                               "sharded+top_k",
-                               "parameter_server+top_k",
-                               "parameter_server",
-                               "model_parallel",
-                               "all_reduce+model_parallel",
-                               "tensor_parallel",
-                               "all_reduce+tensor_parallel",
-                               "all_reduce+model_parallel+tensor_parallel"}) {
-    const std::string name = strategy;
-    const std::int64_t stages = name.find("model_parallel") != std::string::npos ? 2 : 1;
-    const std::int64_t shards = name.find("tensor_parallel") != std::string::npos ? 2 : 1;
-    const bool alone = stages * shards > 1 && name.find('+') == std::string::npos;
-    const std::int64_t replicas = name == "single" || alone ? 1 : 3;
-    cases.push_back({.workload = "parabola",
-                     .strategy = name,
-                     .replicas = replicas,
-                     .stages = stages,
-                     .shards = shards,
-                     .global_batch = 49});
-    cases.push_back({.workload = "resnet9_narrow",
-                     .strategy = name,
-                     .replicas = std::min<std::int64_t>(replicas, 2),
-                     .stages = stages,
-                     .shards = shards});
+  const std::string exchanges =
+      "{in_graph,central_storage,all_reduce,sharded,local_sgd,diloco,gossip,all_reduce+powersgd,"
+      "all_reduce+top_k,all_reduce+bf16_compress,all_reduce+quantized,diloco+top_k,"
+      "sharded+powersgd,sharded+top_k,parameter_server+top_k,parameter_server}";
+  const std::string schedules = " steps=10 microbatches=4 schedule={gpipe,1f1b,zero_bubble";
+  std::vector<Case> all = cases_of(
+      "{parabola 49,resnet9_narrow 32} ",
+      {"single steps=10", "model_parallel 1x2 steps=10", "tensor_parallel 1x1x2 steps=10"});
+  for (const auto& [begin, workers] :
+       {std::pair<std::string, std::string>("parabola 49 ", "3"), {"resnet9_narrow 32 ", "2"}}) {
+    append(
+        cases_of(begin, {exchanges + " " + workers + " steps=10",
+                         "all_reduce+model_parallel " + workers + "x2 steps=10",
+                         "all_reduce+tensor_parallel " + workers + "x1x2 steps=10",
+                         "all_reduce+model_parallel+tensor_parallel " + workers + "x2x2 steps=10"}),
+        all);
   }
-  cases.push_back({.workload = "gpt_narrow", .strategy = "context_parallel", .shards = 2});
-  // An exchange of the first executor's last step is applied in the second's first.
-  cases.push_back({.workload = "parabola",
-                   .strategy = "diloco",
-                   .replicas = 3,
-                   .global_batch = 49,
-                   .options = {{"delay", 2}, {"sync_every", 5}}});
-  cases.push_back({.workload = "parabola",
-                   .strategy = "gossip",
-                   .replicas = 3,
-                   .global_batch = 49,
-                   .options = {{"overlap", 1}}});
-  for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
-    for (const char* strategy : {"pipeline", "all_reduce+pipeline"}) {
-      const std::int64_t replicas = std::string(strategy) == "pipeline" ? 1 : 2;
-      const bool interleaves = std::string(schedule) == "interleaved";
-      const OptionValues options{{"schedule", std::string(schedule)}, {"microbatches", 4}};
-      if (!interleaves) {  // the parabola has three layers
-        cases.push_back({.workload = "parabola",
-                         .strategy = strategy,
-                         .replicas = replicas,
-                         .stages = 3,
-                         .global_batch = 49,
-                         .options = options});
-      }
-      cases.push_back({.workload = "resnet9_narrow",
-                       .strategy = strategy,
-                       .replicas = replicas,
-                       .stages = 2,
-                       .global_batch = 32,
-                       .options = options});
-    }
-  }
-  for (const char* strategy : {"single", "all_reduce", "sharded"}) {
-    const std::int64_t replicas = std::string(strategy) == "single" ? 1 : 2;
-    cases.push_back({.workload = "airbench94_narrow",
-                     .strategy = strategy,
-                     .replicas = replicas,
-                     .global_batch = 64,
-                     .steps = 6,
-                     .first_steps = 4,
-                     .element = ElementType::BF16});
-    cases.push_back({.workload = "mobilenet_v2_narrow",
-                     .strategy = strategy,
-                     .replicas = replicas,
-                     .global_batch = 16,
-                     .steps = 4,
-                     .first_steps = 2});
-  }
-  return cases;
-}
-
-std::vector<Case> cases_of(const std::string& workload) {
-  std::vector<Case> all = cases();
-  std::erase_if(all, [&](const Case& test) { return test.workload != workload; });
+  append(cases_of("", {"gpt_narrow 32 context_parallel 1x1x2 steps=10",
+                       "parabola 49 diloco 3 delay=2 sync_every=5 steps=10",
+                       "parabola 49 gossip 3 overlap=1 steps=10",
+                       "parabola 49 {pipeline 1x3,all_reduce+pipeline 2x3}" + schedules + "}",
+                       "resnet9_narrow 32 {pipeline 1x2,all_reduce+pipeline 2x2}" + schedules +
+                           ",interleaved}",
+                       "airbench94_narrow 64 {single,all_reduce 2,sharded 2} steps=6 bf16",
+                       "mobilenet_v2_narrow 16 {single,all_reduce 2,sharded 2} steps=4"}),
+         all);
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Parabola, Resumed, testing::ValuesIn(cases_of("parabola")), name_of);
-INSTANTIATE_TEST_SUITE_P(Narrow, Resumed, testing::ValuesIn(cases_of("resnet9_narrow")), name_of);
-INSTANTIATE_TEST_SUITE_P(Airbench94, Resumed, testing::ValuesIn(cases_of("airbench94_narrow")),
-                         name_of);
-INSTANTIATE_TEST_SUITE_P(Language, Resumed, testing::ValuesIn(cases_of("gpt_narrow")), name_of);
-INSTANTIATE_TEST_SUITE_P(MobileNet, Resumed, testing::ValuesIn(cases_of("mobilenet_v2_narrow")),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(All, Resumed, testing::ValuesIn(cases()),
+                         [](const auto& test) { return name_of(test.param); });
 
 TEST(Resume, WouldGiveOtherBitsWithoutThePositions) {
-  const Case test{.workload = "resnet9_thin", .strategy = "single"};
+  const Case test = case_of("resnet9_thin 32 single steps=10");
   Trial whole = trial_of(test);
   whole.executor().run(10 * 32);
   Trial first = trial_of(test);
@@ -220,11 +128,7 @@ TEST(Resume, WouldGiveOtherBitsWithoutThePositions) {
 class ResumedLoops : public testing::TestWithParam<std::string> {};
 
 TEST_P(ResumedLoops, GoOnFromTheirOwnSteps) {
-  const Case test{.workload = "parabola",
-                  .strategy = GetParam(),
-                  .replicas = 2,
-                  .global_batch = 50,
-                  .steps = 400};
+  const Case test = case_of("parabola 50 " + GetParam() + " 2 steps=400");
   Trial first = trial_of(test);
   first.executor().run(200 * 50);
   Trial second = trial_of(test);
@@ -248,11 +152,7 @@ INSTANTIATE_TEST_SUITE_P(Under, ResumedLoops,
                          [](const auto& test) { return test.param; });
 
 TEST(Resume, KeepsTheBoundOnLoopsThatStandApart) {
-  const Case test{.workload = "parabola",
-                  .strategy = "parameter_server_async",
-                  .replicas = 2,
-                  .global_batch = 50,
-                  .steps = 100};
+  const Case test = case_of("parabola 50 parameter_server_async 2 steps=100");
   ClockWatch watch;
   Trial trial = trial_of(test, 1, &watch);
   trial.executor().begin_at({.loops = {{.number = 0, .steps = 11, .last_examples = 500},

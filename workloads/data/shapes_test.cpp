@@ -7,11 +7,13 @@
 #include <set>
 #include <string>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/base/random.h"
 
 namespace regatta::workloads {
 namespace {
+
+using regatta::testing_support::error_of;
 
 std::uint64_t checksum(const DataSet& data) {
   return fnv1a(data.inputs.bytes().data(), data.inputs.bytes().size());
@@ -58,12 +60,7 @@ TEST(Shapes, SeedsAndSplitsShareNoPicture) {
 }
 
 TEST(Shapes, RefuseACountThatIsNotPositive) {
-  try {
-    make_shapes(1, Split::Train, 0);
-    FAIL() << "no error";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Usage);
-  }
+  const std::string error = error_of([&] { make_shapes(1, Split::Train, 0); }, ErrorKind::Usage);
 }
 
 }  // namespace

@@ -9,13 +9,14 @@
 #include <functional>
 #include <thread>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/comm/collective/all_reduce_members_for_test.h"
 #include "kernels/graph/collective.h"
 
 namespace regatta::comm {
 namespace {
 
+using regatta::testing_support::error_of;
 using testing_support::bound_of_sum;
 using testing_support::contribution;
 using testing_support::Exchanged;
@@ -265,13 +266,9 @@ TEST(AllReduceGroup, NamesTheMemberThatDoesNotCome) {
     const AllReduceGroup::Observer observer{.peer_waits = &waits,
                                             .received = [](std::int64_t, std::int64_t) {}};
     const Patience patience{.abort = nullptr, .spins = 0, .limit_ns = 20'000'000};
-    try {
-      group.run(0, patience, observer);
-      FAIL() << algorithm << ": a missing member went unnoticed";
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::Timeout);
-      EXPECT_STREQ(error.what(), "all_reduce 4: member 0 waited in vain for member 1");
-    }
+    const std::string error =
+        error_of([&] { group.run(0, patience, observer); }, ErrorKind::Timeout);
+    EXPECT_EQ(error, "all_reduce 4: member 0 waited in vain for member 1");
   }
 }
 

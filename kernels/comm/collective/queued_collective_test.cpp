@@ -11,7 +11,7 @@
 #include <map>
 #include <thread>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/comm/in_process/in_process.h"
 #include "kernels/distribute/traffic.h"
 #include "kernels/runtime/chosen_kernel.h"
@@ -269,13 +269,8 @@ TEST(QueuedCollective, NamesTheMemberThatDoesNotCome) {
   }
   const Patience patience{.limit_ns = 300'000'000};
   const auto error_of = [&](std::int64_t member, WaitClock& waits) {
-    try {
-      sum.run(member, patience, waits);
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::Timeout);
-      return std::string(error.what());
-    }
-    return std::string("no error");
+    return regatta::testing_support::error_of([&] { sum.run(member, patience, waits); },
+                                              ErrorKind::Timeout);
   };
   std::thread other([&] {
     EXPECT_EQ(error_of(1, late.counters.peer_waits),

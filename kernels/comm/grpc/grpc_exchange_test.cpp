@@ -125,62 +125,6 @@ TEST(GrpcExchange, CarriesManyMessagesInAnyOrderOfReceiving) {
   server.join();
 }
 
-TEST(GrpcExchange, ConnectsThreeProcessesAsAStar) {
-  constexpr std::int64_t kSteps = 20;
-  const std::vector<std::int64_t> sizes = {300'000};
-  End server(options_of(0, 3));
-  const std::string address = server.exchange.serve();
-  std::vector<std::thread> workers;
-  for (int process = 1; process < 3; ++process) {
-    workers.emplace_back([&, process] {
-      End worker(options_of(process, 3));
-      worker.exchange.connect(0, address);
-      const auto push = worker.send(2 * process, 0, sizes);
-      const auto pull = worker.receive(2 * process + 1, 0, sizes);
-      for (std::int64_t step = 0; step < kSteps; ++step) {
-        push->set(test::random_tensors(sizes, static_cast<unsigned>(step + process)));
-        push->run(step);
-        pull->run(step);
-        EXPECT_EQ(pull->tensors, push->tensors);
-      }
-    });
-  }
-  std::vector<std::unique_ptr<test::MessageEnd>> pushes, pulls;
-  for (int process = 1; process < 3; ++process) {
-    pushes.push_back(server.receive(2 * process, process, sizes));
-    pulls.push_back(server.send(2 * process + 1, process, sizes));
-  }
-  for (std::int64_t step = 0; step < kSteps; ++step) {
-    for (std::size_t w = 0; w < 2; ++w) {
-      pushes[w]->run(step);
-      pulls[w]->set(pushes[w]->tensors);
-    }
-    for (std::size_t w = 0; w < 2; ++w) pulls[w]->run(step);
-  }
-  for (std::thread& worker : workers) worker.join();
-}
-
-TEST(GrpcExchange, CountsTheBytesOfTensorsByPlace) {
-  const Place server_place{.replica = 0, .stage = 2, .role = Role::Server};
-  const Place worker_place{.replica = 3, .stage = 0, .role = Role::Worker};
-  const std::vector<std::int64_t> sizes = {1000, 2 * kMiB};
-  Pair pair;
-  const auto send = pair.client.send(1, 0, sizes, worker_place);
-  const auto receive = pair.server.receive(1, 1, sizes, server_place);
-  for (std::int64_t step = 0; step < 3; ++step) {
-    std::thread sender([&] { send->run(step); });
-    receive->run(step);
-    sender.join();
-  }
-  const auto sent = pair.client.exchange.traffic();
-  const auto received = pair.server.exchange.traffic();
-  ASSERT_EQ(sent.size(), 1U);
-  ASSERT_EQ(received.size(), 1U);
-  EXPECT_EQ(sent.at(worker_place).sent, 3 * (1000 + 2 * kMiB));
-  EXPECT_EQ(received.at(server_place).received, 3 * (1000 + 2 * kMiB));
-  EXPECT_EQ(received.at(server_place).messages, 3);
-}
-
 TEST(GrpcExchange, CountsOnlyTheWaitForTheFirstChunkAsAWaitForOthers) {
   constexpr std::int64_t kLateNs = 50'000'000;
   Pair pair;

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/runtime/measure/clock.h"
 
@@ -20,6 +20,7 @@ extern char** environ;
 namespace regatta::comm {
 namespace {
 
+using regatta::testing_support::error_of;
 using test::End;
 
 constexpr std::int64_t kBytes = 6 << 20;
@@ -102,14 +103,9 @@ class GrpcProcesses : public testing::Test {
   template <typename Run>
   std::int64_t time_to_loss(Run run) {
     const std::int64_t begin = now_ns();
-    try {
-      run();
-      ADD_FAILURE() << "a lost process went unnoticed";
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::PeerLost) << error.what();
-      EXPECT_NE(std::string(error.what()).find("process 1 is lost: "), std::string::npos);
-      std::printf("%s\n", error.what());
-    }
+    const std::string error = error_of([&] { run(); }, ErrorKind::PeerLost);
+    EXPECT_NE(error.find("process 1 is lost: "), std::string::npos);
+    std::printf("%s\n", error.c_str());
     return (now_ns() - begin) / 1'000'000;
   }
 

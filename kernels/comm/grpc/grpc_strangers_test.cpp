@@ -4,7 +4,7 @@
 // gets the reason, and neither the process nor its other streams suffer.
 #include <gtest/gtest.h>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/comm/grpc/frame.h"
 #include "kernels/comm/grpc/stranger_for_test.h"
@@ -12,6 +12,7 @@
 namespace regatta::comm {
 namespace {
 
+using regatta::testing_support::error_of;
 using test::End;
 using test::Metadata;
 using test::metadata_of;
@@ -75,15 +76,9 @@ TEST(GrpcStrangers, AreToldByTheExchangeThatConnectsToAnotherRun) {
   ExchangeOptions options = options_of(1, 2);
   options.run.run_id = std::string(32, '7');
   End client(options);
-  try {
-    client.exchange.connect(0, address);
-    FAIL() << "another run's server accepted";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
-    EXPECT_NE(std::string(error.what()).find("FAILED_PRECONDITION: run id is '7777"),
-              std::string::npos)
-        << error.what();
-  }
+  const std::string error =
+      error_of([&] { client.exchange.connect(0, address); }, ErrorKind::PeerLost);
+  EXPECT_NE(error.find("FAILED_PRECONDITION: run id is '7777"), std::string::npos) << error;
 }
 
 /// Server 0 with a valid process 2, expecting message 1 of 1000 bytes from process 1.
@@ -102,13 +97,7 @@ struct Scene {
   }
   /// The reason with which the wait for message 1 fails.
   std::string lost_reason() {
-    try {
-      expected->run(0);
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
-      return error.what();
-    }
-    return "no error";
+    return error_of([&] { expected->run(0); }, ErrorKind::PeerLost);
   }
   End server{options_of(0, 3)};
   std::string address;

@@ -10,13 +10,14 @@
 #include <optional>
 #include <thread>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
 
 namespace regatta::comm {
 namespace {
 
 namespace fs = std::filesystem;
+using regatta::testing_support::error_of;
 using test::End;
 
 ExchangeOptions options_of(int process, const std::string& listen) {
@@ -76,13 +77,8 @@ TEST(UnixSockets, CarryMessagesBitForBitAfterTheirFolderIsGone) {
 
 TEST(UnixSockets, AreNotMadeWhereThereIsNoFolder) {
   End server(options_of(0, "unix:/nonexistent"));
-  try {
-    server.exchange.serve();
-    FAIL() << "a server listens in a folder that does not exist";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Io);
-    EXPECT_STREQ(error.what(), "cannot listen at unix:/nonexistent/rank0");
-  }
+  const std::string error = error_of([&] { server.exchange.serve(); }, ErrorKind::Io);
+  EXPECT_EQ(error, "cannot listen at unix:/nonexistent/rank0");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/comm/mpi/mpi_members_for_test.h"
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/measure/clock.h"
@@ -15,6 +15,7 @@
 namespace regatta::comm {
 namespace {
 
+using regatta::testing_support::error_of;
 using testing_support::Case;
 using testing_support::Dealing;
 using testing_support::kGroup;
@@ -38,17 +39,11 @@ TEST(MpiTransport, NamesTheMemberThatDoesNotCome) {
     options.limit_ns = kShortNs;
     Members members(test, options);
     if (session->rank() == 0) {
-      try {
-        members.all()[0]->run();
-        ADD_FAILURE() << algorithm << ": a missing rank went unnoticed";
-      } catch (const RunError& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::Timeout);
-        // The ring waits for its first neighbour, reduce_to_one for the first member that it adds.
-        const std::int64_t awaited = algorithm == kRing ? last : 1;
-        EXPECT_EQ(error.what(), "all_reduce 3: member 0 in process 0 waited in vain for member " +
-                                    std::to_string(awaited) + " in process " +
-                                    std::to_string(awaited));
-      }
+      const std::string error = error_of([&] { members.all()[0]->run(); }, ErrorKind::Timeout);
+      // The ring waits for its first neighbour, reduce_to_one for the first member that it adds.
+      const std::int64_t awaited = algorithm == kRing ? last : 1;
+      EXPECT_EQ(error, "all_reduce 3: member 0 in process 0 waited in vain for member " +
+                           std::to_string(awaited) + " in process " + std::to_string(awaited));
     }
     session->barrier();
   }
@@ -98,14 +93,11 @@ TEST(MpiTransport, RefusesAMemberInAProcessThatMpiDidNotStart) {
   transport.add_kernels(table);
   const std::int64_t beyond = session->size();
   const Case test{.algorithm = "ring", .processes = {session->rank(), beyond}, .elements = 10};
-  try {
-    Member member(table, node_of(test, 0, kGroup), test.bucket(), nullptr);
-    ADD_FAILURE() << "a process too many went unnoticed";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    EXPECT_EQ(error.what(), "all_reduce 3: a member lives in process " + std::to_string(beyond) +
-                                ", but MPI started " + std::to_string(beyond));
-  }
+  const std::string error =
+      error_of([&] { Member member(table, node_of(test, 0, kGroup), test.bucket(), nullptr); },
+               ErrorKind::Usage);
+  EXPECT_EQ(error, "all_reduce 3: a member lives in process " + std::to_string(beyond) +
+                       ", but MPI started " + std::to_string(beyond));
 }
 
 }  // namespace

@@ -32,31 +32,6 @@ using testing_support::node_of;
 using testing_support::processes;
 using testing_support::session;
 
-/// The result of the same all-reduce between threads of one process.
-std::vector<float> in_process(const Case& test, std::int64_t round) {
-  AllReduceGroup group({.algorithm = test.algorithm,
-                        .members = std::ssize(test.processes),
-                        .group = kGroup,
-                        .element = test.element});
-  std::vector<Exchanged> buffers(test.processes.size(), {test.element, test.elements});
-  for (std::int64_t m = 0; m < std::ssize(buffers); ++m) {
-    fill(buffers[at(m)].values(), m, round);
-    buffers[at(m)].open();
-    group.join(m, buffers[at(m)].memory(), test.elements);
-  }
-  std::vector<std::thread> threads;
-  for (std::int64_t m = 0; m < std::ssize(buffers); ++m) {
-    threads.emplace_back([&group, m] {
-      WaitClock waits;
-      group.run(m, Patience{},
-                {.peer_waits = &waits, .received = [](std::int64_t, std::int64_t) {}});
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  buffers[0].close();
-  return buffers[0].values();
-}
-
 /// Runs `body` for every distribution of members and for sizes that no count divides, that are
 /// smaller than the members or larger than a chunk; in f32 and in bf16.
 void for_each_case(const std::string& algorithm, const std::function<void(const Case&)>& body) {
@@ -97,68 +72,10 @@ TEST_P(OverProcesses, LeavesTheSumOverAllMembersAtEach) {
   });
 }
 
-TEST_P(OverProcesses, CountsTheBytesOfTheFormula) {
-  constexpr std::int64_t kRounds = 3;
-  for_each_case(GetParam(), [](const Case& test) {
-    Members members(test);
-    members.run(kRounds);
-    const CollectiveShape shape{.algorithm = test.algorithm,
-                                .members = std::ssize(test.processes),
-                                .group = kGroup,
-                                .elements = test.elements,
-                                .element_bytes = size_of(test.element),
-                                .part_of = test.processes};
-    const auto counted = members.traffic();
-    EXPECT_EQ(counted.size(), members.all().size());
-    for (const auto& member : members.all()) {
-      const MemberTraffic formula = member_traffic(shape, member->number());
-      const MemberTraffic& found = counted.at(member->place());
-      EXPECT_EQ(found.sent, kRounds * formula.sent);
-      EXPECT_EQ(found.received, kRounds * formula.received);
-      EXPECT_EQ(found.messages, kRounds * formula.messages);
-    }
-  });
-}
-
 INSTANTIATE_TEST_SUITE_P(Algorithms, OverProcesses,
                          testing::Values("ring", "reduce_to_one", "hierarchical_copy",
                                          "double_tree", "torus", "mpi"),
                          [](const auto& test) { return test.param; });
-
-TEST(MpiTransport, GivesTheBitsOfOneProcess) {
-  constexpr std::int64_t kRounds = 3;
-  for (const std::string_view algorithm : {kRing, kReduceToOne, kDoubleTree, kTorus}) {
-    for_each_case(std::string(algorithm), [](const Case& test) {
-      Members members(test);
-      members.run(kRounds);
-      const std::vector<float> expected = in_process(test, kRounds - 1);
-      for (const auto& member : members.all()) EXPECT_EQ(member->buffer(), expected);
-    });
-  }
-}
-
-/// With two members a rank, each rank is a row of the torus, or each a column.
-TEST(MpiTransport, HasATorusOfTheColumnsThatAreGiven) {
-  for (const std::int64_t columns : {std::int64_t{2}, std::int64_t{session->size()}}) {
-    const Case test{
-        .algorithm = to_algorithm({.columns = columns, .rows = 2 * session->size() / columns}),
-        .processes = processes(Dealing::TwoEach),
-        .elements = 1009};
-    Members members(test);
-    members.run(1);
-    const CollectiveShape shape{.algorithm = test.algorithm,
-                                .members = std::ssize(test.processes),
-                                .elements = test.elements};
-    const std::vector<float> expected = in_process(test, 0);
-    const auto counted = members.traffic();
-    for (const auto& member : members.all()) {
-      EXPECT_EQ(member->buffer(), expected) << columns;
-      const MemberTraffic formula = member_traffic(shape, member->number());
-      EXPECT_EQ(counted.at(member->place()).sent, formula.sent) << columns;
-      EXPECT_EQ(counted.at(member->place()).messages, formula.messages) << columns;
-    }
-  }
-}
 
 /// Checks every round: a member that returned early would overwrite memory that others still read.
 TEST(MpiTransport, ReducesMoreThanFitsIntoTheChunksInFlight) {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/graph/node_steps.h"
 #include "kernels/runtime/capture/queued_exchange.h"
 #include "kernels/runtime/deferred_for_test.h"
@@ -26,6 +26,7 @@
 namespace regatta {
 namespace {
 
+using regatta::testing_support::error_of;
 using testing_support::curve;
 using testing_support::curve_by_adam;
 using testing_support::parabola;
@@ -102,49 +103,39 @@ class RecordingDevice final : public Device {
   Calls calls_;
 };
 
-/// Runs a step with the CPU's kernels on that device; the host communicates.
+/// Called with the placed step and its kernel table before the run; may change both.
+using Change = std::function<void(Step&, KernelTable&, Calls&)>;
+
+/// A step with the CPU's kernels on that device, recorded; the host communicates.
 class CapturedRun {
  public:
-  /// Called with the placed step and its kernel table before the run; may change both.
-  using Change = std::function<void(Step&, KernelTable&, Calls&)>;
-
   CapturedRun(const Step& step, const DataSet& data, const TrialOptions& run,
               const Change& change = {})
-      : examples_(run.steps * step.global_batch) {
-    add_cpu_kernels(kernels_);
-    testing_support::defer_kernels(kernels_);
-    transport_.add_kernels(kernels_);
-    part_ = strategies::partitioned(
-                strategies::apply(strategies::find_strategies(run.strategy), step, run.options),
-                Binding{})
-                .front();
-    if (change) change(part_, kernels_, device_.calls());
-    ExecutorOptions options = testing_support::executor_options(data, run, examples_);
-    options.launch = LaunchSteps::AsOne;
-    executor_ = std::make_unique<Executor>(part_, PlacedDevices(kernels_, device_), options);
-  }
-  void prepare() { executor_->prepare(); }
-  void run() { executor_->run(examples_); }
-  Executor& executor() { return *executor_; }
+      : examples_(run.steps * step.global_batch), trial_(step, data, recorded(run, change)) {}
+  void run() { trial_.executor().run(examples_); }
+  Executor& executor() { return trial_.executor(); }
+  Trial& trial() { return trial_; }
   Calls& calls() { return device_.calls(); }
 
  private:
+  TrialOptions recorded(TrialOptions options, const Change& change) {
+    options.most_steps = std::exchange(options.steps, 0);
+    options.device = &device_;
+    options.add_kernels = [](KernelTable& kernels) {
+      add_cpu_kernels(kernels);
+      testing_support::defer_kernels(kernels);
+    };
+    options.change = [this, change](Step& part, KernelTable& kernels) {
+      if (change) change(part, kernels, device_.calls());
+    };
+    options.launch = LaunchSteps::AsOne;
+    return options;
+  }
+
   std::int64_t examples_;
   RecordingDevice device_;
-  KernelTable kernels_{"recording"};
-  comm::InProcessTransport transport_;
-  Step part_;
-  std::unique_ptr<Executor> executor_;
+  Trial trial_;
 };
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TrialOptions of(const std::string& strategy, std::int64_t steps) {
   TrialOptions options;
@@ -159,12 +150,9 @@ void expect_the_bits_of_the_cpu(const Step& step, const DataSet& data,
                                 const TrialOptions& options) {
   Trial on_cpu(step, data, options);
   CapturedRun captured(step, data, options);
-  captured.prepare();
   captured.run();
-  EXPECT_EQ(captured.executor().loops().at(0).losses, on_cpu.losses()) << options.strategy;
-  testing_support::Parameters parameters;
-  testing_support::add_parameters(captured.executor(), parameters);
-  EXPECT_EQ(parameters, on_cpu.parameters()) << options.strategy;
+  EXPECT_EQ(captured.trial().losses(), on_cpu.losses()) << options.strategy;
+  EXPECT_EQ(captured.trial().parameters(), on_cpu.parameters()) << options.strategy;
 }
 
 TEST(CapturedLoop, GivesTheBitsOfKernelsThatRunOneByOne) {
@@ -180,13 +168,11 @@ TEST(CapturedLoop, GivesThemWhereMessagesHaveLanesOfTheirOwn) {
 
 TEST(CapturedLoop, RecordsEachLoopForItself) {
   CapturedRun captured(parabola(4), curve(), of("independent", 4));
-  captured.prepare();
   EXPECT_EQ(captured.calls(), Calls(3, "record"));
 }
 
 TEST(CapturedLoop, LaunchesWhatWasRecordedAndNothingElse) {
   CapturedRun captured(parabola(3), curve(), of("in_graph", 3));
-  captured.prepare();
   captured.run();
   EXPECT_EQ(captured.calls(),
             (Calls{"record", "launch", "finish", "launch", "finish", "launch", "finish"}));
@@ -194,7 +180,6 @@ TEST(CapturedLoop, LaunchesWhatWasRecordedAndNothingElse) {
 
 TEST(CapturedLoop, CountsStepsAndTheirTimeForEveryWorker) {
   CapturedRun captured(parabola(5), curve(), of("in_graph", 5));
-  captured.prepare();
   captured.run();
   const auto workers = captured.executor().workers();
   ASSERT_EQ(workers.size(), 3U);
@@ -219,10 +204,9 @@ TEST(CapturedLoop, IsRecordedAnewForTheStepsInWhichANodeHasExpired) {
   };
   const TrialOptions options = of("single", 5);
   CapturedRun captured(parabola(5), curve(), options, expire);
-  captured.prepare();
   EXPECT_EQ(captured.calls(), Calls(2, "record"));
   captured.run();
-  const std::vector<float> losses = captured.executor().loops().at(0).losses;
+  const std::vector<float> losses = captured.trial().losses();
   const std::vector<float> all = Trial(parabola(5), curve(), options).losses();
   EXPECT_EQ(std::vector(losses.begin(), losses.begin() + 3),
             std::vector(all.begin(), all.begin() + 3));
@@ -245,10 +229,9 @@ TEST(CapturedLoop, LeavesOutOfAStepWhatRestsInIt) {
   };
   const TrialOptions options = of("single", 5);
   CapturedRun captured(step, curve(), options, count);
-  captured.prepare();
   EXPECT_EQ(captured.calls(), Calls(2, "record"));
   captured.run();
-  EXPECT_EQ(captured.executor().loops().at(0).losses, Trial(step, curve(), options).losses());
+  EXPECT_EQ(captured.trial().losses(), Trial(step, curve(), options).losses());
   EXPECT_EQ(looks_ahead, std::ssize(step.trainables));  // in one of the two recordings
 }
 
@@ -258,15 +241,14 @@ TEST(CapturedLoop, LeavesOutAllLookaheadAtOnceWhereLoopsStepApart) {
   options.options.replicas = 1;
   const Step step = testing_support::training_of("airbench94_narrow", 32, 8);
   CapturedRun captured(step, shapes(), options);
-  captured.prepare();
   captured.run();
-  const std::vector<float> losses = captured.executor().loops().at(0).losses;
+  const std::vector<float> losses = captured.trial().losses();
   EXPECT_EQ(losses, Trial(step, shapes(), options).losses());
 }
 
 TEST(CapturedLoop, SaysWhichOpIsTheHostsWork) {
-  CapturedRun captured(parabola(1), curve(), of("all_reduce", 1));
-  const std::string text = error_of([&] { captured.prepare(); });
+  const std::string text =
+      error_of([] { const CapturedRun captured(parabola(1), curve(), of("all_reduce", 1)); });
   EXPECT_EQ(text.find("a step cannot be captured because of all_reduce of "), 0U) << text;
   EXPECT_NE(text.find(" on replica0: it is the host's work"), std::string::npos) << text;
 }
@@ -277,8 +259,8 @@ TEST(CapturedLoop, SaysAtWhichOpTheDeviceFailed) {
       return make_kernel([](const StepContext&) { throw RunError(ErrorKind::Device, "no room"); });
     });
   };
-  CapturedRun captured(parabola(1), curve(), of("single", 1), fail_in_tanh);
-  const std::string text = error_of([&] { captured.prepare(); });
+  const std::string text = error_of(
+      [&] { const CapturedRun captured(parabola(1), curve(), of("single", 1), fail_in_tanh); });
   EXPECT_EQ(text.find("a step cannot be captured because of tanh of "), 0U) << text;
   EXPECT_NE(text.find("on replica0: no room"), std::string::npos) << text;
 }
@@ -287,7 +269,6 @@ TEST(CapturedLoop, OfADivergedRunSaysHowToFindOutMore) {
   DataSet broken = curve();
   broken.targets.as<float>()[7] = 3e38F;  // its square is not finite
   CapturedRun captured(parabola(2), broken, of("single", 2));
-  captured.prepare();
   const std::string text = error_of([&] { captured.run(); });
   EXPECT_EQ(text.find("the loss is not finite at step 0 on replica0; "), 0U) << text;
   EXPECT_NE(text.find("--cuda-graph off"), std::string::npos) << text;
@@ -313,7 +294,7 @@ class LosesItsPeer final : public Kernel, public QueuedExchange {
   int steps_ = 0;
 };
 
-CapturedRun::Change sum_by(std::function<std::unique_ptr<Kernel>(Calls&)> make) {
+Change sum_by(std::function<std::unique_ptr<Kernel>(Calls&)> make) {
   return [make](Step&, KernelTable& kernels, Calls& calls) {
     kernels.add(Op::AllReduce, [make, &calls](const KernelRequest&) { return make(calls); });
   };
@@ -328,7 +309,6 @@ TrialOptions one_member(std::int64_t steps) {
 TEST(CapturedLoop, LetsWhatItRecordedGoBeforeAnExchangeThatWillNotEndGivesUp) {
   CapturedRun captured(parabola(4), curve(), one_member(4),
                        sum_by([](Calls& calls) { return std::make_unique<LosesItsPeer>(calls); }));
-  captured.prepare();
   EXPECT_EQ(error_of([&] { captured.run(); }), "step 1 on replica0: rank 1 is gone");
   EXPECT_EQ(captured.calls(), (Calls{"enqueue", "record", "launch", "finish", "launch", "destroy",
                                      "give up", "finish"}));
@@ -358,7 +338,6 @@ TEST(CapturedLoop, EndsAWaitForOthersWhenTheRunIsInterrupted) {
   };
   CapturedRun captured(parabola(4), curve(), one_member(4),
                        sum_by([&](Calls&) { return std::make_unique<WaitsInVain>(wait); }));
-  captured.prepare();
   interrupt = [&] { captured.executor().interrupt({ErrorKind::PeerLost, "somebody is lost"}); };
   EXPECT_EQ(error_of([&] { captured.run(); }), "somebody is lost");
   EXPECT_EQ(looks, 1);  // the next look sees that the run is over

@@ -8,10 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 
 namespace regatta {
 namespace {
+
+using regatta::testing_support::error_of;
 
 using Access = AccessOrder::Access;
 
@@ -78,13 +80,9 @@ TEST(AccessOrder, TellsWhatWasWaitedFor) {
   const AbortFlag abort;
   AccessOrder::Seat& seat = order.seat_of_claims(0, 1);
   order.begin();
-  try {
-    seat.take({.abort = &abort, .limit_ns = 1'000'000});
-    FAIL();
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Timeout);
-    EXPECT_NE(std::string(error.what()).find("the examples of model 0"), std::string::npos);
-  }
+  const std::string error =
+      error_of([&] { seat.take({.abort = &abort, .limit_ns = 1'000'000}); }, ErrorKind::Timeout);
+  EXPECT_NE(error.find("the examples of model 0"), std::string::npos);
 }
 
 TEST(AccessOrder, RefusesTurnsThatNoLoopTakes) {

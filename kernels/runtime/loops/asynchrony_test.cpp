@@ -11,7 +11,7 @@
 #include "kernels/graph/gradient.h"
 #include "kernels/reference/interpreter.h"
 #include "kernels/runtime/loops/clock_watch_for_test.h"
-#include "strategies/test_support.h"
+#include "strategies/equivalence_for_test.h"
 
 namespace regatta {
 namespace {
@@ -21,6 +21,7 @@ using testing_support::data_of;
 using testing_support::mean_staleness;
 using testing_support::training_of;
 using testing_support::Trial;
+using testing_support::trial_of;
 using testing_support::TrialOptions;
 
 /// The bowl w²: one weight, one example a worker, prediction w * 1, target 0. The loss over both
@@ -137,11 +138,8 @@ TEST(Bowl, ReplicasThatAverageMoveTheirMeanAsAStepOfAllDoes) {
 class AsyncShared : public testing::TestWithParam<Sharing> {};
 
 TEST_P(AsyncShared, MissesAboutNMinusOneVersionsUnderLoad) {
-  TrialOptions options;
-  options.strategy = "async_shared";
-  options.options.replicas = 2;
+  TrialOptions options = trial_of("async_shared 2 steps=30");
   options.options.given["sharing"] = GetParam() == Sharing::Locked ? "locked" : "relaxed";
-  options.steps = 30;
   Trial run(training_of("resnet9_thin", 32, options.steps), data_of("resnet9_thin"), options);
   const double mean = mean_staleness(run.executor().workers());
   EXPECT_GT(mean, 0.5);  // a busy machine may delay one of them between its steps
@@ -149,11 +147,8 @@ TEST_P(AsyncShared, MissesAboutNMinusOneVersionsUnderLoad) {
 }
 
 TEST_P(AsyncShared, LearnsTheParabola) {
-  TrialOptions options;
-  options.strategy = "async_shared";
-  options.options.replicas = 2;
+  TrialOptions options = trial_of("async_shared 2 steps=2000");
   options.options.given["sharing"] = GetParam() == Sharing::Locked ? "locked" : "relaxed";
-  options.steps = 2000;
   Trial run(training_of("parabola", 50, options.steps), data_of("parabola"), options);
   const auto loops = run.executor().loops();
   ASSERT_EQ(loops.size(), 2U);
@@ -184,10 +179,7 @@ TEST(StalenessBound, NoWorkerLeadsTheSlowestByMoreThanTheBound) {
 
 /// Each trains its own model and takes no other's steps, so all runs are equal.
 TEST(Independent, ReplicasTakeEqualStepsHoweverSlowOneIs) {
-  TrialOptions options;
-  options.strategy = "independent";
-  options.options.replicas = 3;
-  options.steps = 200;
+  TrialOptions options = trial_of("independent 3 steps=200");
   const Step step = training_of("parabola", 50, options.steps);
   Trial plain(step, data_of("parabola"), options);
   options.stragglers[1] = 8;
@@ -201,35 +193,6 @@ TEST(Independent, ReplicasTakeEqualStepsHoweverSlowOneIs) {
     EXPECT_EQ(loops[i].examples, again[i].examples);
   }
   EXPECT_EQ(plain.executor().examples_seen(), 200 * 50);
-}
-
-TEST(StalenessBound, OfZeroIsLockstep) {
-  TrialOptions options;
-  options.strategy = "async_shared";
-  options.options.replicas = 3;
-  options.steps = 20;
-  options.stragglers[0] = 2;
-  options.options.given["staleness_bound"] = 0;
-  Trial run(training_of("resnet9_thin", 48, options.steps), data_of("resnet9_thin"), options);
-  for (const LoopReport& loop : run.executor().loops()) EXPECT_EQ(loop.steps, 20);
-}
-
-TEST(ParameterServerAsync, LearnsTheParabolaAndMissesVersions) {
-  TrialOptions options;
-  options.strategy = "parameter_server_async";
-  options.options.replicas = 2;
-  options.options.given["servers"] = 2;
-  options.steps = 2000;
-  Trial run(training_of("parabola", 50, options.steps), data_of("parabola"), options);
-  std::uint64_t updates = 0;
-  for (const WorkerReport& worker : run.executor().workers()) {
-    if (worker.place.role != Role::Server) continue;
-    for (std::uint64_t count : worker.staleness) updates += count;
-  }
-  EXPECT_GE(updates, 4U * 2 * 2000);  // four parameters, two workers a step
-  const auto loops = run.executor().loops();
-  const LoopReport& busier = loops[0].steps > loops[1].steps ? loops[0] : loops[1];
-  EXPECT_LT(busier.losses.back(), busier.losses.front() / 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sharing, AsyncShared, testing::Values(Sharing::Relaxed, Sharing::Locked),

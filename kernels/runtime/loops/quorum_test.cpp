@@ -14,10 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 
 namespace regatta {
 namespace {
+
+using regatta::testing_support::error_of;
 
 constexpr std::int64_t kBatch = 10;
 
@@ -203,15 +205,9 @@ TEST(Quorum, NamesWhoIsMissingWhenAWaitIsInVain) {
   const Patience patience{.abort = &abort, .spins = 0, .yields = 0, .limit_ns = 5'000'000};
   quorum.begin(1, patience);
   quorum.decide(1);
-  try {
-    quorum.begin(1, patience);
-    FAIL() << "no error";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Timeout);
-    EXPECT_NE(std::string(error.what()).find("only 1 of the 2 pushes"), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("missing: worker 0, worker 2"), std::string::npos)
-        << error.what();
-  }
+  const std::string error = error_of([&] { quorum.begin(1, patience); }, ErrorKind::Timeout);
+  EXPECT_NE(error.find("only 1 of the 2 pushes"), std::string::npos);
+  EXPECT_NE(error.find("missing: worker 0, worker 2"), std::string::npos) << error;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/test_support.h"
-#include "strategies/test_support.h"
+#include "strategies/equivalence_for_test.h"
 
 namespace regatta {
 namespace {
@@ -18,15 +18,13 @@ namespace {
 using testing_support::shapes;
 using testing_support::thin;
 using testing_support::Trial;
+using testing_support::trial_of;
 using testing_support::TrialOptions;
 
 constexpr double kHandOverNs = 50e6;  // a busy machine may wake a thread this late
 
 TEST(WorkerReports, GiveAStragglerItsFactorOfComputeTime) {
-  TrialOptions options;
-  options.strategy = "all_reduce";
-  options.options.replicas = 2;
-  options.steps = 10;
+  TrialOptions options = trial_of("all_reduce 2 steps=10");
   options.stragglers[1] = 8;
   Trial run(thin(64, 10), shapes(), options);
   const auto workers = run.executor().workers();
@@ -37,10 +35,7 @@ TEST(WorkerReports, GiveAStragglerItsFactorOfComputeTime) {
 }
 
 TEST(WorkerReports, SplitAStepsTimeCompletely) {
-  TrialOptions options;
-  options.strategy = "all_reduce";
-  options.options.replicas = 2;
-  options.steps = 10;
+  TrialOptions options = trial_of("all_reduce 2 steps=10");
   Trial run(thin(64, 10), shapes(), options);
   for (const WorkerReport& worker : run.executor().workers()) {
     const std::int64_t parts = worker.compute_ns + worker.exposed_communication_ns +

@@ -16,7 +16,7 @@
 
 #include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/test_support.h"
-#include "strategies/test_support.h"
+#include "strategies/equivalence_for_test.h"
 
 namespace regatta {
 namespace {
@@ -24,6 +24,7 @@ namespace {
 using testing_support::shapes;
 using testing_support::thin;
 using testing_support::Trial;
+using testing_support::trial_of;
 using testing_support::TrialOptions;
 
 struct Span {
@@ -52,10 +53,7 @@ std::vector<Span> spans_of(const Executor& executor) {
 }
 
 TEST(Trace, ShowsComputeAndCommunicationSideBySide) {
-  TrialOptions options;
-  options.strategy = "all_reduce";
-  options.options.replicas = 2;
-  options.steps = 3;
+  TrialOptions options = trial_of("all_reduce 2 steps=3");
   options.trace_events = 10'000;
   Trial run(thin(64, 3), shapes(), options);
   const std::vector<Span> spans = spans_of(run.executor());
@@ -82,11 +80,8 @@ bool computed_meanwhile(const std::vector<Span>& events, const std::string& repl
 }
 
 TEST(Trace, ShowsABucketTravelWhileItsReplicaComputes) {
-  TrialOptions options;
-  options.strategy = "all_reduce";
-  options.options.replicas = 2;
+  TrialOptions options = trial_of("all_reduce 2 steps=5");
   options.options.given["bucket_bytes"] = 256 * 1024;
-  options.steps = 5;
   options.trace_events = 10'000;
   std::set<std::string> waiting = {"replica0", "replica1"};
   constexpr int kAttempts = 20;  // a busy machine sometimes needs more than one
