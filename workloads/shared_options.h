@@ -23,6 +23,6 @@ inline constexpr Option kWidth = {
     .name = "width",
     .help = "channels of the first layer or of a token, of which other layers have multiples",
     .unit = "",
-    .type = Count{.default_value = std::nullopt, .least = 1, .most = 4096}};
+    .type = Count{.default_value = std::nullopt, .least = 1, .most = 65536}};
 
 }  // namespace regatta::workloads

@@ -14,6 +14,7 @@
 #include "harness/plan/training_options.h"
 #include "harness/race/summary.h"
 #include "harness/record/record_writer.h"
+#include "harness/simulate/memory_limit.h"
 #include "harness/system/machine.h"
 #include "harness/system/run_id.h"
 #include "harness/system/terminal.h"
@@ -47,6 +48,8 @@ record::Record simulated_race(const plan::RaceRequest& request) {
   record.target = {.metric = std::string(to_string(placement.workload->metric)),
                    .value = placement.target};
   record.graph = graph_record(parts, steps);
+  const std::map<Place, MemoryUse> memory =
+      cell.file.cluster.devices ? simulate::memory_of_places(parts) : std::map<Place, MemoryUse>();
   placement.placed.reset();  // frees a graph per process; the program has all it needs
   record.setup_ns = now_ns() - begin_ns;
 
@@ -57,7 +60,8 @@ record::Record simulated_race(const plan::RaceRequest& request) {
                    "by the calibration nothing takes any time; fix: regatta "
                    "calibrate, or times above 0");
   }
-  const run::TrainingReport report = simulate::report_of(simulation, cell.program);
+  run::TrainingReport report = simulate::report_of(simulation, cell.program);
+  for (run::RankedWorker& worker : report.workers) simulate::set_memory(memory, worker.report);
   record.training_ns = record.full_ns = std::llround(simulation.now());
   record.examples_per_s =
       static_cast<double>(simulation.examples_seen()) / (simulation.now() * 1e-9);

@@ -18,6 +18,7 @@
 #include "kernels/runtime/loops/quorum.h"
 #include "kernels/runtime/plan.h"
 #include "kernels/virtual/collective_schedule.h"
+#include "kernels/virtual/devices.h"
 #include "kernels/virtual/kernel_costs.h"
 
 namespace regatta::virtual_time {
@@ -71,7 +72,10 @@ struct ProgramMessage {
 struct ProgramCollective {
   CollectiveSchedule schedule;
   bool by_library = false;  ///< a library performs it; its waiting and transfer are one time
-  std::vector<int> lanes;   ///< lanes[m] is member m's lane
+  /// Time from the last member's arrival to the end, for all members; below 0: the schedule's.
+  double ns = -1;
+  MemberTraffic traffic;   ///< of member 0, for a collective that has `ns`
+  std::vector<int> lanes;  ///< lanes[m] is member m's lane
 };
 
 struct ProgramLoop {
@@ -99,8 +103,15 @@ struct Program {
   std::vector<std::string> unknown_kernels;  ///< keys without a cost, each once
 };
 
+/// Accelerators in place of costs by key, and the host of each process.
+struct DevicesOfHosts {
+  const Devices* devices = nullptr;  ///< null: none
+  std::span<const int> host_of = {};
+};
+
 /// Builds the program. `parts[p]` is the step of process p, made by partition(). Throws:
-/// RunError(Unsupported) for an op that virtual time does not model.
-Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads);
+/// RunError(Unsupported) for an op that virtual time does not model, or that devices do not.
+Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads,
+                     const DevicesOfHosts& on = {});
 
 }  // namespace regatta::virtual_time

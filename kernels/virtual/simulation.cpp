@@ -33,6 +33,7 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
     const bool crosses = planned(each.lanes.front()).process != planned(each.lanes.back()).process;
     collectives_.emplace_back(each.schedule, each.schedule.is_ring() && crosses ? kChunkBytes : 0);
   }
+  joined_.resize(collectives_.size());
   make_rules();
   std::map<Place, std::uint32_t> workers;
   for (const ProgramLane& each : program.lanes) {
@@ -236,6 +237,10 @@ bool Simulation::start(int l) {
     case Work::Sent: return sent(l);
     case Work::Receive: return receive(l);
     case Work::Collective: {
+      if (program_.collectives[static_cast<std::size_t>(each.number)].ns >= 0) {
+        join(l);
+        return false;
+      }
       lane(l).state = State::Inside;
       collectives_[static_cast<std::size_t>(each.number)].enter(now_, each.member);
       advance_member(each.number, each.member);

@@ -96,6 +96,24 @@ bool Simulation::receive(int l) {
   return true;
 }
 
+/// Enters a collective that has a time. The last lane to come begins it for all.
+void Simulation::join(int l) {
+  const auto index = static_cast<std::size_t>(instruction(l).number);
+  const ProgramCollective& collective = program_.collectives[index];
+  std::vector<int>& come = joined_[index];
+  lane(l).state = State::Inside;
+  traffic_of(l) += collective.traffic.at(instruction(l).member);
+  come.push_back(l);
+  if (come.size() < collective.lanes.size()) return;
+  for (const int each : come) {
+    wait_for_peers(each);
+    lane(each).until = lane(each).at + 1;
+    lane(each).state = State::Busy;
+    events_.add({.time = now_ + collective.ns, .kind = EventKind::LaneGoesOn, .index = each});
+  }
+  come.clear();
+}
+
 void Simulation::advance_member(int collective, std::int64_t member) {
   const auto index = static_cast<std::size_t>(collective);
   const std::vector<int>& lanes = program_.collectives[index].lanes;

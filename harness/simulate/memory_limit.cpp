@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/simulate/memory_limit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness/plan/training_options.h"
+#include "kernels/base/error.h"
+#include "kernels/runtime/plan.h"
+#include "strategies/savings.h"
+
+namespace regatta::simulate {
+namespace {
+
+constexpr double kGib = 1 << 30;
+constexpr std::size_t kMostShown = 3;
+
+/// The changes whose memory is at most `room`, as text.
+std::vector<std::string> that_fit(const plan::RaceRequest& request, std::int64_t room) {
+  std::vector<std::string> found;
+  for (const strategies::Saving& each : strategies::savings(request.strategy, request.options)) {
+    if (found.size() == kMostShown) break;
+    try {
+      plan::RaceRequest changed = request;
+      changed.strategy = each.strategy;
+      changed.options = each.options;
+      const plan::Placement placement = plan::place_without_data(changed);
+      const std::int64_t worst = worst_memory(placement.placed->parts);
+      if (worst > room) continue;
+      found.push_back(
+          fmt::format("{} ({:.4g} GiB)", each.flags, static_cast<double>(worst) / kGib));
+    } catch (const RunError&) {  // the change is not for this cell
+      continue;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::map<Place, MemoryUse> memory_of_places(std::span<const Step> parts) {
+  std::map<Place, MemoryUse> all;
+  for (const Step& part : parts) {
+    if (part.graph.nodes().empty()) continue;
+    const Plan plan(part, {});
+    for (const auto& [place, use] :
+         planned_memory(part.graph, plan, plan_memory(part.graph, plan))) {
+      all[place].add(use);
+    }
+  }
+  return all;
+}
+
+void set_memory(const std::map<Place, MemoryUse>& planned, WorkerReport& worker) {
+  const auto found = planned.find(worker.place);
+  if (found == planned.end()) return;
+  const MemoryUse& use = found->second;
+  worker.planned_bytes = use.sum();
+  worker.parameter_bytes = use.parameters;
+  worker.slot_bytes = use.slots;
+  worker.activation_bytes = use.activations;
+  worker.gradient_bytes = use.gradients;
+}
+
+std::int64_t worst_memory(std::span<const Step> parts) {
+  std::int64_t worst = 0;
+  for (const auto& [place, use] : memory_of_places(parts)) worst = std::max(worst, use.sum());
+  return worst;
+}
+
+std::int64_t room_of(const virtual_time::Devices& devices) {
+  const virtual_time::DeviceProfile& profile = devices.profile;
+  return static_cast<std::int64_t>(profile.memory_bytes - profile.reserved_bytes);
+}
+
+void require_memory(const virtual_time::Devices& devices, const plan::RaceRequest& request,
+                    std::span<const Step> parts) {
+  const std::int64_t room = room_of(devices);
+  const std::int64_t worst = worst_memory(parts);
+  if (worst <= room) return;
+  const std::vector<std::string> fit = that_fit(request, room);
+  throw RunError(
+      ErrorKind::Device,
+      fmt::format("a worker needs {:.4g} GiB, {:.4g} more than {} has ({:.4g} without {:.4g} for "
+                  "libraries); fix: {}",
+                  static_cast<double>(worst) / kGib, static_cast<double>(worst - room) / kGib,
+                  devices.profile.name, static_cast<double>(room) / kGib,
+                  devices.profile.reserved_bytes / kGib,
+                  fit.empty() ? "more --stages, --shards or --workers"
+                              : fmt::format("{}", fmt::join(fit, ", or "))));
+}
+
+}  // namespace regatta::simulate
