@@ -13,6 +13,7 @@ Columns:
   batch, micro                                       sequences of a step, and of a microbatch
   accumulation                                       in place of batch: microbatches of a step
   chunks, schedule, recompute, sharded, sequence_parallel, bucket_bytes, overlaps   flags
+  reshard                                            --reshard-after-forward
   zero1                                              whether the optimizer's state is sharded
   seconds, tflops, tokens_per_s_per_device           the published figure, one of them
 """
@@ -136,6 +137,7 @@ class Row:
             flags["shards"] = shards
         if replicas > 1 and "sharded" in self.values:
             flags["shard"] = self["sharded"]
+            flags["reshard_after_forward"] = self.get("reshard", "yes")
         if replicas > 1 and (not self.get("overlaps", True) or "bucket_bytes" in self.values):
             flags["bucket_bytes"] = self.get("bucket_bytes", ONE_BUCKET)
         words = [word for key, value in flags.items()
@@ -172,7 +174,7 @@ def read_table(path: pathlib.Path) -> Table:
 
 @dataclasses.dataclass
 class Prediction:
-    """What a run in virtual time gives for a row."""
+    """The result of a row in virtual time."""
 
     seconds: float | None = None
     memory_gib: float = 0

@@ -13,9 +13,10 @@ namespace regatta::strategies {
 namespace {
 
 Step all_reduce(const Step& step, const StrategyOptions& options) {
-  return summed_replicas(
-      step,
-      {.count = options.replicas, .algorithm = algorithm_of(options), .strategy = "all_reduce"});
+  return summed_replicas(step, {.count = options.replicas,
+                                .alike = options.alike.replicas,
+                                .algorithm = algorithm_of(options),
+                                .strategy = "all_reduce"});
 }
 
 }  // namespace
@@ -30,6 +31,7 @@ extern constinit const Strategy kAllReduce = {
     .processes = Processes::OfWorkers,
     .options = options<kAlgorithm, kTorusSides, kBucketBytes>,
     .rewrite = all_reduce,
-    .elsewhere = {{{"ddp"}, {"data_parallel"}, {"horovod"}, {"multi_worker_mirrored"}}}};
+    .elsewhere = {{{"ddp"}, {"data_parallel"}, {"horovod"}, {"multi_worker_mirrored"}}},
+    .builds = Builds::OneOfAlike};
 
 }  // namespace regatta::strategies

@@ -316,6 +316,7 @@ extern constinit const Strategy kContextParallel = {
     .options = options<kAlgorithm, kBucketBytes, kShardCount, kStagesPerProcess, kContextExchange>,
     .rewrite = context_parallel,
     .elsewhere = {{{"ring_attention"}, {"ulysses", "--context-exchange ulysses"}}},
-    .trains = Trains::Sequences};
+    .trains = Trains::Sequences,
+    .builds = Builds::EveryShard};
 
 }  // namespace regatta::strategies

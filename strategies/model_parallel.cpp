@@ -39,6 +39,7 @@ extern constinit const Strategy kModelParallel = {
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfPlaces,
     .options = options<kStagesPerProcess, kStageParts>,
-    .rewrite = model_parallel};
+    .rewrite = model_parallel,
+    .builds = Builds::OneOfAlike};
 
 }  // namespace regatta::strategies

@@ -150,6 +150,7 @@ extern constinit const Strategy kPipeline = {
     .processes = Processes::OfPlaces,
     .options = options<kSchedule, kMicrobatches, kChunks, kStagesPerProcess, kStageParts>,
     .rewrite = pipeline,
-    .elsewhere = {{{"gpipe", "--schedule gpipe"}, {"1f1b", "--schedule 1f1b"}}}};
+    .elsewhere = {{{"gpipe", "--schedule gpipe"}, {"1f1b", "--schedule 1f1b"}}},
+    .builds = Builds::OneOfAlike};
 
 }  // namespace regatta::strategies

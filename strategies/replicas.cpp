@@ -50,10 +50,12 @@ Replicas::Replicas(const Step& source, const ReplicaOptions& options)
   result_.global_batch = source.global_batch;
   result_.normalization_group = source.normalization_group;
   result_.gradient_clip = source.gradient_clip;
+  result_.alike = source.alike;
+  result_.alike.replicas = options.alike;
   deal_out();
-  for (std::int64_t r = 0; r < options.count; ++r) copiers_.emplace_back(source.graph);
+  for (std::int64_t r = 0; r < count(); ++r) copiers_.emplace_back(source.graph);
   add_variables();
-  for (std::int64_t r = 0; r < options.count; ++r) copy_compute(r);
+  for (std::int64_t r = 0; r < count(); ++r) copy_compute(r);
 }
 
 void Replicas::deal_out() {
@@ -118,7 +120,7 @@ void Replicas::add_variables() {
       variable.sharing = options_.sharing;
       variable.judged = options_.judged;
     }
-    for (std::int64_t r = 0; r < options_.count; ++r) {
+    for (std::int64_t r = 0; r < count(); ++r) {
       variable.place = place_in(graph.variable(v).place, r);
       copiers_[at(r)].map_variable(v, result_.graph.add(variable));
     }

@@ -33,6 +33,7 @@ enum class Feed : std::uint8_t {
 
 struct ReplicaOptions {
   std::int64_t count = 1;
+  std::int64_t alike = 1;  ///< `count` if one replica is to be built, which stands for all
   /// Number of backup replicas, which `count` includes. The other replicas' shares make up the
   /// global batch; the share of backup i is as large as that of replica i.
   std::int64_t backups = 0;
@@ -58,7 +59,8 @@ class Replicas {
   /// normalisation groups than replicas.
   Replicas(const Step& source, const ReplicaOptions& options);
 
-  std::int64_t count() const { return options_.count; }
+  /// Number of replicas that are built.
+  std::int64_t count() const { return options_.count / options_.alike; }
   std::int64_t backups() const { return options_.backups; }
   /// Number of examples that this replica computes in a step.
   std::int64_t examples(std::int64_t replica) const {

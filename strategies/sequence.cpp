@@ -105,7 +105,7 @@ void TokenExchange::prepare(NodeId id) {
   const Node& node = step_.source().node(id);
   for (Value input : node.inputs) {
     if (step_.division().of(input) == Portion::Tokens && !rows_.contains(input)) {
-      for (std::int64_t s = 0; s < step_.shards(); ++s) {
+      for (std::int64_t s = 0; s < step_.built(); ++s) {
         rows_[input].push_back(step_.copier(s).value(input));
       }
     }
@@ -132,7 +132,7 @@ bool TokenExchange::replace(NodeId id) {
   const Node& node = step_.source().node(id);
   if (node.op != Op::Positions || step_.division().of({id, 0}) != Portion::Term) return false;
   std::vector<Value> terms{{step_.copy(id, 0), 0}};
-  for (std::int64_t s = 1; s < step_.shards(); ++s) {
+  for (std::int64_t s = 1; s < step_.built(); ++s) {
     terms.push_back(step_.copier(s).value(node.inputs[0]));
   }
   join({id, 0}, terms);

@@ -55,8 +55,10 @@ void require_divisible_updates(const Step& step, const std::string& shard) {
 }
 
 Step sharded(const Step& step, const StrategyOptions& options) {
-  const Step replicas = summed_replicas(
-      step, {.count = options.replicas, .algorithm = std::string(kRing), .strategy = "sharded"});
+  const Step replicas = summed_replicas(step, {.count = options.replicas,
+                                               .alike = options.alike.replicas,
+                                               .algorithm = std::string(kRing),
+                                               .strategy = "sharded"});
   const std::string shard = options.choice(kShard);
   if (shard != kShardWords[0]) require_divisible_updates(step, shard);
   const bool frees_parameters = shard == kShardWords[2];
@@ -87,6 +89,7 @@ extern constinit const Strategy kSharded = {
                    {"zero1"},
                    {"zero2", "--shard gradients"},
                    {"zero3", "--shard parameters"},
-                   {"fsdp", "--shard parameters"}}}};
+                   {"fsdp", "--shard parameters"}}},
+    .builds = Builds::OneOfAlike};
 
 }  // namespace regatta::strategies

@@ -97,7 +97,7 @@ void require_divisible(const Step& step, std::int64_t shards, const std::string&
 }
 
 ShardedStep::ShardedStep(const Step& source, std::int64_t shards, ShardDivision division,
-                         std::string algorithm)
+                         std::string algorithm, std::int64_t alike)
     : source_(source),
       algorithm_(std::move(algorithm)),
       division_(std::move(division)),
@@ -105,9 +105,10 @@ ShardedStep::ShardedStep(const Step& source, std::int64_t shards, ShardDivision 
       result_(source),
       join_([this](Value of, const std::vector<Value>& terms) { map(of, all_reduce(of, terms)); }),
       read_in_passes_(read_in_passes(source.graph)),
-      copied_(at(shards)) {
+      copied_(at(shards / alike)) {
   result_.graph = Graph();
-  for (std::int64_t s = 0; s < shards; ++s) copiers_.emplace_back(source.graph);
+  result_.alike.shards = alike;
+  for (std::int64_t s = 0; s < shards / alike; ++s) copiers_.emplace_back(source.graph);
 }
 
 Step ShardedStep::run(const Replace& replace) {
@@ -116,13 +117,13 @@ Step ShardedStep::run(const Replace& replace) {
     if (!replace(id)) add_nodes(id);
   }
   result_.trainables.clear();
-  for (std::int64_t s = 0; s < shards(); ++s) {
+  for (std::int64_t s = 0; s < built(); ++s) {
     for (const Trainable& trainable : source_.trainables) add_trainable(trainable, s);
   }
   result_.losses.clear();
   for (Value loss : source_.losses) {
     const bool of_each = division_.of(loss) == Portion::Tokens;
-    for (std::int64_t s = 0; s < (of_each ? shards() : 1); ++s) {
+    for (std::int64_t s = 0; s < (of_each ? built() : 1); ++s) {
       result_.losses.push_back(copier(s).value(loss));
     }
   }
@@ -130,7 +131,7 @@ Step ShardedStep::run(const Replace& replace) {
 }
 
 void ShardedStep::add_variable(VariableId v) {
-  for (std::int64_t s = 0; s < shards(); ++s) {
+  for (std::int64_t s = 0; s < built(); ++s) {
     copier(s).map_variable(
         v, graph().add(portion_of(
                source().variable(v), division_.of_variable[at(v)],
@@ -160,12 +161,13 @@ void ShardedStep::add_sum_of_replicas(NodeId id) {
   Attributes attributes = node.attributes;
   attributes.set("group", attributes.integer("group") * shards());
   attributes.set("members", attributes.integer("members") * shards());
+  set_alike_members(attributes, {.shards = result_.alike.shards});
   if (attributes.text("algorithm").starts_with(std::string(kTorus) + '_')) {
     throw RunError(ErrorKind::Usage,
                    "shards sum gradients together with their replicas, and --torus is of replicas; "
                    "fix: leave --torus out");
   }
-  for (std::int64_t s = 0; s < shards(); ++s) {
+  for (std::int64_t s = 0; s < built(); ++s) {
     copier(s).map({id, 0}, builder(id, s).node(Op::AllReduce, {copier(s).value(node.inputs[0])},
                                                attributes, {}, node.member * shards() + s));
   }
@@ -181,7 +183,7 @@ void ShardedStep::add_nodes(NodeId id) {
     for (Copier& each : copiers_) each.map_outputs(id, once);
     return;
   }
-  for (std::int64_t s = 0; s < shards(); ++s) copier(s).map_outputs(id, copy(id, s));
+  for (std::int64_t s = 0; s < built(); ++s) copier(s).map_outputs(id, copy(id, s));
   for (int output = 0; output < std::ssize(source().node(id).outputs); ++output) {
     const Value value{id, output};
     if (division_.of(value) != Portion::Term) continue;
@@ -204,7 +206,7 @@ NodeId ShardedStep::copy(NodeId id, std::int64_t shard) {
 }
 
 void ShardedStep::map(Value from, const std::vector<Value>& to) {
-  for (std::int64_t s = 0; s < shards(); ++s) copier(s).map(from, to.at(at(s)));
+  for (std::int64_t s = 0; s < built(); ++s) copier(s).map(from, to.at(at(s)));
 }
 
 Builder ShardedStep::builder(NodeId like, std::int64_t shard) {
@@ -220,12 +222,13 @@ std::vector<Value> ShardedStep::collective(Op op, Value of, const std::vector<Va
                                            Attributes attributes) {
   attributes.set("group", next_group_++);
   attributes.set("members", shards());
+  set_alike_members(attributes, {.shards = result_.alike.shards});
   attributes.set("algorithm", op == Op::AllReduce ? algorithm_ : std::string(kRing));
   const bool once = source().node(of.node).phase == Phase::Backward &&
                     !read_in_passes_.contains(of);  // after all microbatches
   if (!once) attributes.set("round", ++round_);
   std::vector<Value> made;
-  for (std::int64_t s = 0; s < shards(); ++s) {
+  for (std::int64_t s = 0; s < built(); ++s) {
     Builder builder = this->builder(of.node, s);
     if (once) builder.in(Phase::Update);
     made.push_back(builder.node(op, {values[at(s)]}, attributes, {}, s));

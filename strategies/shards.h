@@ -72,9 +72,10 @@ class ShardedStep {
   /// theirs. Returns false, and appends none, if the node is to be copied.
   using Replace = std::function<bool(NodeId)>;
 
-  /// `algorithm` is that of sums. The source must outlive this object.
+  /// `algorithm` is that of sums; `alike` is `shards` if one shard is to be built, which stands for
+  /// all. The source must outlive this object.
   ShardedStep(const Step& source, std::int64_t shards, ShardDivision division,
-              std::string algorithm);
+              std::string algorithm, std::int64_t alike = 1);
 
   /// Maps a value of which each shard has a term, to its sum or a part of it.
   using Join = std::function<void(Value, const std::vector<Value>& terms)>;
@@ -84,7 +85,8 @@ class ShardedStep {
   void join_by(Join join) { join_ = std::move(join); }
 
   // For the nodes that a strategy appends while run() calls `replace`.
-  std::int64_t shards() const { return static_cast<std::int64_t>(copiers_.size()); }
+  std::int64_t shards() const { return built() * result_.alike.shards; }
+  std::int64_t built() const { return static_cast<std::int64_t>(copiers_.size()); }
   const Graph& source() const { return source_.graph; }
   const ShardDivision& division() const { return division_; }
   Graph& graph() { return result_.graph; }
@@ -98,7 +100,7 @@ class ShardedStep {
   NodeId copy(NodeId id, std::int64_t shard);
 
   // Each appends a collective of all shards beside the copies of the node of value `of`. Element s
-  // of the values is that of shard s, element s of the result its output. A ring leaves share
+  // of the values is that of shard s, as many as are built, element s of the result its output. A ring leaves share
   // share_at(s) of collective.h at shard s; shares are rows of [rows, C]. Each is a round of its
   // own, because later ones depend on it, except sums of gradients, which then share buckets.
   std::vector<Value> all_reduce(Value of, const std::vector<Value>& terms);

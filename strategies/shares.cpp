@@ -63,6 +63,7 @@ class Shares {
     result_.global_batch = replicas.global_batch;
     result_.normalization_group = replicas.normalization_group;
     result_.gradient_clip = replicas.gradient_clip;
+    result_.alike = replicas.alike;
     for (NodeId id = 0; id < static_cast<NodeId>(replicas.graph.nodes().size()); ++id) {
       if (is_to_share(source_.graph.node(id))) deal(id);
     }

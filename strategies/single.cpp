@@ -18,6 +18,7 @@ extern constinit const Strategy kSingle = {.name = "single",
                                            .exchange = Exchange::Synchronous,
                                            .processes = Processes::One,
                                            .options = {},
-                                           .rewrite = single};
+                                           .rewrite = single,
+                                           .builds = Builds::OneOfAlike};
 
 }  // namespace regatta::strategies

@@ -9,6 +9,7 @@
 #include "kernels/base/names.h"
 #include "kernels/graph/collective.h"
 #include "strategies/shared_options.h"
+#include "strategies/whole_updates.h"
 
 namespace regatta::strategies {
 
@@ -220,6 +221,26 @@ std::string_view to_string(Processes processes) {
 bool any_has(std::span<const Strategy* const> strategies, WorkersAre workers) {
   return std::any_of(strategies.begin(), strategies.end(),
                      [&](const Strategy* each) { return each->workers == workers; });
+}
+
+Alike alike_workers(std::span<const Strategy* const> strategies, const StrategyOptions& options,
+                    const Step& workload) {
+  const auto all_build = [&](auto... may_build) {
+    return std::all_of(strategies.begin(), strategies.end(), [=](const Strategy* each) {
+      return ((each->builds == may_build) || ...);
+    });
+  };
+  const bool deals_whole_updates = std::any_of(
+      workload.trainables.begin(), workload.trainables.end(),
+      [&](const Trainable& trainable) { return updates_whole(workload.graph, trainable); });
+  const std::int64_t groups = workload.global_batch / workload.normalization_group;
+  Alike alike;
+  if (all_build(Builds::OneOfAlike)) alike.shards = options.shards;
+  if (all_build(Builds::OneOfAlike, Builds::EveryShard) && groups % options.replicas == 0 &&
+      !deals_whole_updates) {
+    alike.replicas = options.replicas;
+  }
+  return alike;
 }
 
 Exchange exchange_of(std::span<const Strategy* const> strategies) {

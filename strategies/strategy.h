@@ -56,6 +56,14 @@ enum class Processes : std::uint8_t {
 /// The workloads that a strategy can train.
 enum class Trains : std::uint8_t { All, Sequences };
 
+/// The workers that a strategy has to build for virtual time, where one of those that are alike can
+/// stand for all (Step::alike).
+enum class Builds : std::uint8_t {
+  All,
+  EveryShard,  ///< one replica may stand for all
+  OneOfAlike,  ///< one replica and one shard may
+};
+
 /// The name of a strategy in another library, in lower case and without the word `strategy`.
 struct OtherName {
   enum class Is : std::uint8_t { Equal, Near };
@@ -77,6 +85,7 @@ struct Strategy {
   Rewrite rewrite;
   std::array<OtherName, 6> elsewhere = {};
   Trains trains = Trains::All;
+  Builds builds = Builds::All;
 };
 
 std::span<const Strategy* const> all_strategies();
@@ -130,6 +139,11 @@ std::string_view to_string(Exchange exchange);
 
 /// Returns `one`, `places`, `workers` or `workers and servers`.
 std::string_view to_string(Processes processes);
+
+/// Returns the replicas and shards for which one can stand under these strategies, because they are
+/// alike: they have equal shares of the batch. Uneven shards count as alike: the first one has most.
+Alike alike_workers(std::span<const Strategy* const> strategies, const StrategyOptions& options,
+                    const Step& workload);
 
 /// Returns the exchange of a composition: that of its first strategy that is not Synchronous;
 /// Synchronous if all are.

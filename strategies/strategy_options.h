@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/base/option.h"
+#include "kernels/graph/graph.h"
 
 namespace regatta::strategies {
 
@@ -19,6 +20,8 @@ struct StrategyOptions : ChosenOptions {
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
   std::int64_t shards = 1;
+  /// All replicas, all shards, or both, if only one of them is to be built (Strategy::builds).
+  Alike alike = {};
 };
 
 }  // namespace regatta::strategies

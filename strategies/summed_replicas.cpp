@@ -9,6 +9,7 @@ namespace regatta::strategies {
 
 Step summed_replicas(const Step& step, const SummedReplicas& wanted) {
   Replicas replicas(step, {.count = wanted.count,
+                           .alike = wanted.alike,
                            .ownership = Ownership::EachReplica,
                            .feed = Feed::Each,
                            .home = {},
@@ -21,8 +22,9 @@ Step summed_replicas(const Step& step, const SummedReplicas& wanted) {
           replicas.gradient(t, r),
           {.group = static_cast<std::int64_t>(replicas.trainables() - 1 - t),
            .member = r,
-           .members = replicas.count(),
-           .algorithm = wanted.algorithm}));
+           .members = wanted.count,
+           .algorithm = wanted.algorithm,
+           .alike = {.replicas = wanted.alike}}));
     }
   }
   for (std::size_t t = replicas.trainables(); t-- > 0;) {

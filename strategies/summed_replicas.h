@@ -15,6 +15,7 @@ namespace regatta::strategies {
 
 struct SummedReplicas {
   std::int64_t count = 1;
+  std::int64_t alike = 1;     ///< as in ReplicaOptions
   std::string algorithm;      ///< of all_reduce
   std::string_view strategy;  ///< for error messages
 };

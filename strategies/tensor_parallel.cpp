@@ -46,7 +46,8 @@ Step tensor_parallel(const Step& step, const StrategyOptions& options) {
   if (by_tokens) {
     division = divide_sequence(step.graph, std::move(division), options.shards, what);
   }
-  ShardedStep sharded(step, options.shards, std::move(division), options.choice(kAlgorithm));
+  ShardedStep sharded(step, options.shards, std::move(division), options.choice(kAlgorithm),
+                      options.alike.shards);
   TokenExchange exchange(sharded);
   sharded.join_by([&](Value of, const std::vector<Value>& terms) { exchange.join(of, terms); });
   return sharded.run([&](NodeId id) {
@@ -67,6 +68,7 @@ extern constinit const Strategy kTensorParallel = {
     .processes = Processes::OfPlaces,
     .options = options<kAlgorithm, kShardCount, kSequenceParallel, kStagesPerProcess>,
     .rewrite = tensor_parallel,
-    .elsewhere = {{{"megatron"}, {"sequence_parallel", "--sequence-parallel yes"}}}};
+    .elsewhere = {{{"megatron"}, {"sequence_parallel", "--sequence-parallel yes"}}},
+    .builds = Builds::OneOfAlike};
 
 }  // namespace regatta::strategies

@@ -11,7 +11,7 @@ namespace {
 std::vector<Value> at_all(ShardedStep& step, NodeId id, Op op, std::int64_t vocabulary,
                           const std::vector<Value>& inputs, Attributes attributes = {}) {
   std::vector<Value> made;
-  for (std::int64_t s = 0; s < step.shards(); ++s) {
+  for (std::int64_t s = 0; s < step.built(); ++s) {
     const Range rows = share(vocabulary, step.shards(), s);
     attributes.set("offset", rows.begin);
     if (op == Op::EmbedBackward) attributes.set("rows", rows.size());
@@ -29,7 +29,7 @@ void add_loss(ShardedStep& step, NodeId id) {
       step.all_gather({id, 0}, at_all(step, id, Op::SoftmaxPart, vocabulary, node.inputs));
   const Attributes attributes{{"parts", step.shards()},
                               {"divisor", node.attributes.integer("divisor")}};
-  for (std::int64_t s = 0; s < step.shards(); ++s) {
+  for (std::int64_t s = 0; s < step.built(); ++s) {
     const Value loss = step.builder(id, s).node(Op::CrossEntropyOfParts,
                                                 {all[static_cast<std::size_t>(s)]}, attributes);
     step.copier(s).map_outputs(id, loss.node);  // in place of the probabilities: the log-sums

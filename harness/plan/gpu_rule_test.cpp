@@ -30,7 +30,7 @@ Placement placement_of(const std::string& strategy, std::int64_t replicas,
   placement.workload = &workloads::find_workload("parabola");
   const Step step = placement.workload->training(recipe);
   placement.facts =
-      facts_of(strategies::apply(placement.strategies, step, placement.options).graph);
+      facts_of(strategies::apply(placement.strategies, step, placement.options));
   return placement;
 }
 

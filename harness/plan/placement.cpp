@@ -229,7 +229,7 @@ strategies::PassInput input_of(const Placement& placement) {
 }  // namespace
 
 Placement place(const RaceRequest& request, std::int64_t train_examples,
-                const strategies::PassWatch& watch) {
+                const strategies::PassWatch& watch, BuildPlaces build) {
   Placement placement;
   placement.workload = &workloads::find_workload(request.workload);
   placement.strategies = strategies::find_strategies(request.strategy);
@@ -260,10 +260,14 @@ Placement place(const RaceRequest& request, std::int64_t train_examples,
         });
   };
   placed->step = std::move(run("build", "build").front());
+  if (build == BuildPlaces::OneOfAlike) {
+    placement.options.alike =
+        strategies::alike_workers(placement.strategies, placement.options, placed->step);
+  }
   placement.model_flops = model_flops(placed->step.graph);
   placement.winograd = use_of_winograd(request, placement, placed->step.graph);
   placed->step = std::move(run("fuse", "winograd").front());
-  placement.facts = facts_of(placed->step.graph);
+  placement.facts = facts_of(placed->step);
   check_drawn(placement, placed->step.normalization_group);
   placement.on_gpus = is_gpu(request.device);
   deal_processes(request, placement);

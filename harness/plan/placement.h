@@ -29,6 +29,10 @@ enum class FuseSteps : std::uint8_t { No, Yes };
 /// Whether wide convolutions use Winograd's algorithm (kernels/rewrite/winograd.h).
 enum class UseWinograd : std::uint8_t { No, Yes };
 
+/// The places that a graph has: for virtual time, one of those that are alike stands for all
+/// (Step::alike), where the strategies allow it.
+enum class BuildPlaces : std::uint8_t { All, OneOfAlike };
+
 /// The result of all passes (strategies/passes.h).
 struct PlacedStep {
   Step step;                  ///< the whole step, before the passes `peers` and `partition`
@@ -66,7 +70,7 @@ struct Placement {
 /// `train_examples` is the number of training examples in the data set; `watch` is called after
 /// each pass. Throws: RunError(Usage), RunError(Unsupported).
 Placement place(const RaceRequest& request, std::int64_t train_examples,
-                const strategies::PassWatch& watch = {});
+                const strategies::PassWatch& watch = {}, BuildPlaces build = BuildPlaces::All);
 
 /// Sets the placed step's initial weights that are computed from the data (data_weights_of()).
 void set_data_weights(Placement& placement, std::vector<float> weights);

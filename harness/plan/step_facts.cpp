@@ -17,7 +17,8 @@ bool uses_anothers(const Graph& placed, const Node& node) {
 
 }  // namespace
 
-StepFacts facts_of(const Graph& placed) {
+StepFacts facts_of(const Step& step) {
+  const Graph& placed = step.graph;
   const auto& nodes = placed.nodes();
   const auto& variables = placed.variables();
   std::int64_t replicas = 1;
@@ -62,9 +63,9 @@ StepFacts facts_of(const Graph& placed) {
       .has_quorum =
           std::any_of(variables.begin(), variables.end(),
                       [](const Variable& each) { return each.sharing == Sharing::Quorum; }),
-      .replicas = replicas,
+      .replicas = replicas * step.alike.replicas,
       .stages = stages,
-      .shards = shards,
+      .shards = shards * step.alike.shards,
       .servers = servers};
 }
 

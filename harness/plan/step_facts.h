@@ -26,7 +26,8 @@ struct StepFacts {
   std::int64_t servers = 0;       ///< number of servers, including those in workers' processes
 };
 
-/// Reads the facts from `placed`, the whole graph of the step after the strategies' rewrites.
-StepFacts facts_of(const Graph& placed);
+/// Reads the facts from the whole step after the strategies' rewrites. Replicas and shards that are
+/// not built count.
+StepFacts facts_of(const Step& step);
 
 }  // namespace regatta::plan

@@ -22,7 +22,7 @@ std::string facts_of_strategy(const std::string& name) {
   options.replicas = 2;
   const Step step = workloads::find_workload("parabola").training(recipe);
   const StepFacts facts =
-      facts_of(strategies::apply(strategies::find_strategies(name), step, options).graph);
+      facts_of(strategies::apply(strategies::find_strategies(name), step, options));
   return std::string(facts.sums_gradients ? "sums " : "") +
          (facts.carries_shares ? "carries " : "") + (facts.shares_variables ? "shares " : "") +
          (facts.shares_memory ? "memory " : "") + (facts.needs_the_host ? "host" : "");

@@ -38,10 +38,11 @@ workloads::DataFiles files_of(const RaceRequest& request) {
           .options = {.given = request.options}};
 }
 
-Placement place_without_data(const RaceRequest& request, const strategies::PassWatch& watch) {
+Placement place_without_data(const RaceRequest& request, const strategies::PassWatch& watch,
+                             BuildPlaces build) {
   const workloads::Workload& workload = workloads::find_workload(request.workload);
   const std::string dataset = dataset_of(request, workload);
-  return place(request, workloads::sizes_of(workload, dataset, files_of(request)).train, watch);
+  return place(request, workloads::sizes_of(workload, dataset, files_of(request)).train, watch, build);
 }
 
 ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,

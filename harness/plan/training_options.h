@@ -17,7 +17,8 @@ workloads::DataFiles files_of(const RaceRequest& request);
 
 /// Plans a run like place(), without loading the data set: its size is in the table of data sets or
 /// that of its files. Throws: RunError(Usage), RunError(Unsupported), RunError(Data).
-Placement place_without_data(const RaceRequest& request, const strategies::PassWatch& watch = {});
+Placement place_without_data(const RaceRequest& request, const strategies::PassWatch& watch = {},
+                             BuildPlaces build = BuildPlaces::All);
 
 /// Returns the executor's options for the process with number `process`, including its stragglers.
 /// The caller must set the cores.

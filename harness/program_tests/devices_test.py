@@ -77,6 +77,10 @@ class OnDevices(unittest.TestCase):
                 self.assertGreater(step_ns(cluster(device=DEVICE, links=LINKS | links)), usual)
         self.assertGreater(step_ns(cluster(device=DEVICE, links=LINKS, oversubscription=100)),
                            usual)
+        for worse in ({"attained": 0.5}, {"communication": "blocking"}):
+            with self.subTest(worse=worse):
+                self.assertGreater(step_ns(cluster(device=DEVICE, links=LINKS, **worse)), usual)
+        self.assertLess(step_ns(cluster(device=DEVICE, links=LINKS, exchanged_bits=16)), usual)
         self.assertGreater(step_ns(cluster(device=DEVICE | {"unfused_share": 0.5}, links=LINKS,
                                            attention="unfused")), usual)
 

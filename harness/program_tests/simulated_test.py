@@ -93,10 +93,25 @@ class SimulatedRun(unittest.TestCase):
         slow = simulated(cluster(even), "--straggler", "1:300")
         self.assertAlmostEqual(slow["workers"][1]["straggler_factor"], 300, delta=0.2)
         self.assertAlmostEqual(slow["workers"][1]["compute_ns"],
-                               300 * usual["workers"][1]["compute_ns"], delta=1e3)
+                               300 * usual["workers"][0]["compute_ns"], delta=1e3)
         self.assertIsNone(slow["workers"][0]["straggler_factor"])
         self.assertGreater(slow["workers"][0]["wait_ns"],
                            usual["workers"][0]["wait_ns"] + slow["workers"][1]["delay_ns"] / 2)
+
+    def test_builds_one_of_the_workers_that_are_alike(self) -> None:
+        even = cluster(f"latency_us = 50\n[compute_times]\n{HOSTS}")
+        one = simulated(even)
+        every = simulated(even, "--straggler", "1:1")  # each worker has a speed of its own
+        VALIDATOR.validate(one)
+        self.assertEqual((one["simulated"]["places_per_built"], len(one["workers"])), (4, 1))
+        self.assertEqual((every["simulated"]["places_per_built"], len(every["workers"])), (None, 4))
+        for name in ("bytes_per_step_counted", "bytes_per_step_computed"):
+            self.assertEqual(one["graph"][name], every["graph"][name])
+        for field in ("p50", "max"):
+            self.assertAlmostEqual(one["step_time_ns"][field], every["step_time_ns"][field],
+                                   delta=10)
+        told = output_of("run", *CELL, "--cluster", str(even), "--out", str(fresh_folder()))
+        self.assertIn("1 of 4 workers built, the others are alike", told)
 
     def test_shares_the_cores_of_a_machine(self) -> None:
         """Two cores are shared by two hosts each, whose workers compute at the same time and for

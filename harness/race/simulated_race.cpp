@@ -14,7 +14,9 @@
 #include "harness/plan/training_options.h"
 #include "harness/race/summary.h"
 #include "harness/record/record_writer.h"
+#include "harness/simulate/alike_workers.h"
 #include "harness/simulate/memory_limit.h"
+#include "harness/simulate/node_times.h"
 #include "harness/system/machine.h"
 #include "harness/system/run_id.h"
 #include "harness/system/terminal.h"
@@ -30,10 +32,17 @@ using virtual_time::Simulation;
 
 record::Record simulated_race(const plan::RaceRequest& request) {
   const std::int64_t begin_ns = now_ns();
-  plan::Placement placement = plan::place_without_data(request);
+  const simulate::ClusterFile file = simulate::read_cluster(
+      request.cluster, system::machine_facts().cpu, system::software_facts().git_commit);
+  plan::Placement placement = simulate::place_alike(request, file);
   simulate::require_virtual(request, placement);
   const std::vector<Step>& parts = placement.placed->parts;
-  const simulate::VirtualCell cell = simulate::virtual_cell(request, placement, parts);
+  const Alike alike = placement.options.alike;
+  const std::map<Place, MemoryUse> memory =
+      file.cluster.devices ? simulate::memory_of_places(parts) : std::map<Place, MemoryUse>();
+  simulate::require_memory(file, request, memory);
+  const simulate::VirtualCell cell = simulate::virtual_cell(file, request, placement, parts);
+  simulate::require_costs(cell.program.unknown_kernels, request);
   const std::int64_t steps =
       request.steps.value_or(simulate::steps_to_estimate(parts, cell.file.cluster.compute_times));
   const int threads = cell.file.cluster.threads_per_worker;
@@ -48,8 +57,6 @@ record::Record simulated_race(const plan::RaceRequest& request) {
   record.target = {.metric = std::string(to_string(placement.workload->metric)),
                    .value = placement.target};
   record.graph = graph_record(parts, steps);
-  const std::map<Place, MemoryUse> memory =
-      cell.file.cluster.devices ? simulate::memory_of_places(parts) : std::map<Place, MemoryUse>();
   placement.placed.reset();  // frees a graph per process; the program has all it needs
   record.setup_ns = now_ns() - begin_ns;
 
@@ -71,9 +78,12 @@ record::Record simulated_race(const plan::RaceRequest& request) {
     record.tokens_per_s = record.examples_per_s * static_cast<double>(tokens);
   }
   summarize(report, simulation.examples_seen(), record);
+  record.graph.bytes_per_step_counted =
+      static_cast<double>(simulation.bytes_sent()) / static_cast<double>(steps);
   record.checksums = {};
   for (record::WorkerRecord& worker : record.workers) worker.host = cell.host_of(worker.rank);
   record.simulated = simulated_facts(cell, simulate::VirtualMode::Time, simulation.events());
+  if (alike.places() > 1) record.simulated->places_per_built = alike.places();
   record.machine = system::machine_facts();
   record.software = system::software_facts();
   record.environment = system::environment_facts();
@@ -111,8 +121,13 @@ void print_simulated(std::ostream& out, const record::Record& record, const std:
       share(&record::WorkerRecord::compute_ns), share(&record::WorkerRecord::update_ns),
       share(&record::WorkerRecord::exposed_communication_ns),
       share(&record::WorkerRecord::wait_ns));
-  out << system::one_line(fmt::format("in virtual time, by costs of {}; record in {}/{}",
-                                      record.simulated->source, folder,
+  const std::int64_t places = record.simulated->places_per_built.value_or(1);
+  const std::string built =
+      places == 1 ? ""
+                  : fmt::format(", {} of {} workers built, the others are alike",
+                                record.workers.size(), places * std::ssize(record.workers));
+  out << system::one_line(fmt::format("in virtual time, by costs of {}{}; record in {}/{}",
+                                      record.simulated->source, built, folder,
                                       record::file_of(record::Kept::Simulated)))
       << '\n';
 }

@@ -256,7 +256,7 @@ record::GraphRecord graph_record(const std::vector<Step>& parts, std::int64_t st
     const auto nodes = static_cast<std::int64_t>(part.graph.nodes().size());
     record.nodes += nodes;
     record.nodes_per_process.push_back(nodes);
-    sent += bytes_sent(part.graph, steps);
+    sent += bytes_sent_by_all(part, steps);
   }
   record.bytes_per_step_computed = static_cast<double>(sent) / static_cast<double>(steps);
   record.models = parts.front().partition.models;

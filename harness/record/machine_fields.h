@@ -52,6 +52,11 @@ void for_each_field(T& part, Field&& field) {
         About{.text = "Origin of these costs in the file's words.", .pattern = ""});
   field("hosts", part.hosts, About{.text = "Number of hosts of the cluster.", .least = 1});
   field("events", part.events, About{.text = "Number of events that were simulated."});
+  field("places_per_built", part.places_per_built,
+        About{.text = "Number of alike workers for which each listed one stands, itself included; "
+                      "null: all are listed.",
+              .since = 17,
+              .least = 2});
   field("hardware", part.hardware,
         About{.text = "Hardware of the cluster, and the processor whose costs its kernels have.",
               .since = 6});

@@ -205,6 +205,7 @@ struct Simulated {
   std::string source;
   std::int64_t hosts = 0;
   std::int64_t events = 0;
+  std::optional<std::int64_t> places_per_built;
   std::optional<HardwareRecord> hardware;
 };
 
@@ -242,7 +243,7 @@ struct ProofRecord {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 16;  ///< version that is written; older ones can be read
+  static constexpr std::int64_t kSchema = 17;  ///< version that is written; older ones can be read
 
   std::string run_id;
   std::string timestamp;

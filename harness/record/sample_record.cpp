@@ -161,6 +161,7 @@ Record sample_simulated_record() {
                                .source = "regatta calibrate",
                                .hosts = 2,
                                .events = 1'000,
+                               .places_per_built = 64,
                                .hardware = HardwareRecord{.link_bytes_per_s = 1.25e9,
                                                           .core_bytes_per_s = 5e9,
                                                           .latency_ns = 25'000,

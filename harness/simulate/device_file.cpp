@@ -67,8 +67,9 @@ class ProfileReader : TomlReader {
       if (!made.groups.empty() && row[0] <= made.groups.back().members) {
         throw error("groups do not rise in their number of members");
       }
-      made.groups.push_back(
-          {.members = row[0], .latency_ns = 1e3 * row[1], .bytes_per_ns = row[2]});
+      made.groups.push_back({.members = row[0],
+                             .hops_ns = std::max(0.0, 1e3 * row[1] - made.base_ns),
+                             .bytes_per_ns = row[2]});
     }
     return made;
   }
@@ -97,12 +98,18 @@ class DevicesReader : TomlReader {
 
   DevicesOfFile read(const toml::table& table) {
     allow(table, {"device", "inside", "between", "per_host", "cards", "hosts_per_switch",
-                  "oversubscription", "attention", "accumulation", "order"});
+                  "oversubscription", "attention", "accumulation", "communication", "attained",
+                  "exchanged_bits", "order"});
     Devices& made = file_.devices;
     made.per_host = static_cast<int>(whole(table, "per_host", 1, {1, 4096}));
     made.cards = static_cast<int>(whole(table, "cards", 1, {1, 4096}));
     made.hosts_per_switch = static_cast<int>(whole(table, "hosts_per_switch", 1, {1, 1 << 20}));
     made.oversubscription = real(table, "oversubscription", {1, 1e3}).value_or(1);
+    if (one_of(table, "communication", {"beside", "blocking"}) == "blocking") {
+      made.communication = virtual_time::Communication::Blocking;
+    }
+    made.attained = real(table, "attained", {0.01, 1}).value_or(1);
+    made.exchanged_bits = static_cast<int>(whole(table, "exchanged_bits", 32, {8, 32}));
     made.profile = profile(table, "device", &ProfileReader::device);
     if (made.per_host > 1) made.inside = profile(table, "inside", &ProfileReader::level);
     if (table.contains("between")) made.between = profile(table, "between", &ProfileReader::level);
@@ -129,13 +136,13 @@ class DevicesReader : TomlReader {
 
   template <typename T>
   T profile(const toml::table& table, const char* key,
-            T (ProfileReader::*read)(const toml::table&, const std::string&) const) {
+            T (ProfileReader::*member)(const toml::table&, const std::string&) const) {
     const std::string name = word(table, key);
     if (name.empty()) throw error(fmt::format("{} is missing in [devices]", key));
     const std::string text = profile_at_(name);
     file_.texts += text;
     const std::string source = "profile " + name;
-    return (ProfileReader(source).*read)(parse_toml(text, source), name);
+    return (ProfileReader(source).*member)(parse_toml(text, source), name);
   }
 
   void read_order(const std::string& order) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/plan/training_options.h"
+#include "harness/simulate/alike_workers.h"
 #include "kernels/base/error.h"
 #include "kernels/runtime/plan.h"
 #include "strategies/savings.h"
@@ -19,7 +19,8 @@ constexpr double kGib = 1 << 30;
 constexpr std::size_t kMostShown = 3;
 
 /// The changes whose memory is at most `room`, as text.
-std::vector<std::string> that_fit(const plan::RaceRequest& request, std::int64_t room) {
+std::vector<std::string> that_fit(const ClusterFile& file, const plan::RaceRequest& request,
+                                  std::int64_t room) {
   std::vector<std::string> found;
   for (const strategies::Saving& each : strategies::savings(request.strategy, request.options)) {
     if (found.size() == kMostShown) break;
@@ -27,8 +28,8 @@ std::vector<std::string> that_fit(const plan::RaceRequest& request, std::int64_t
       plan::RaceRequest changed = request;
       changed.strategy = each.strategy;
       changed.options = each.options;
-      const plan::Placement placement = plan::place_without_data(changed);
-      const std::int64_t worst = worst_memory(placement.placed->parts);
+      const plan::Placement placement = place_alike(changed, file);
+      const std::int64_t worst = worst_memory(memory_of_places(placement.placed->parts));
       if (worst > room) continue;
       found.push_back(
           fmt::format("{} ({:.4g} GiB)", each.flags, static_cast<double>(worst) / kGib));
@@ -65,9 +66,9 @@ void set_memory(const std::map<Place, MemoryUse>& planned, WorkerReport& worker)
   worker.gradient_bytes = use.gradients;
 }
 
-std::int64_t worst_memory(std::span<const Step> parts) {
+std::int64_t worst_memory(const std::map<Place, MemoryUse>& planned) {
   std::int64_t worst = 0;
-  for (const auto& [place, use] : memory_of_places(parts)) worst = std::max(worst, use.sum());
+  for (const auto& [place, use] : planned) worst = std::max(worst, use.sum());
   return worst;
 }
 
@@ -76,12 +77,14 @@ std::int64_t room_of(const virtual_time::Devices& devices) {
   return static_cast<std::int64_t>(profile.memory_bytes - profile.reserved_bytes);
 }
 
-void require_memory(const virtual_time::Devices& devices, const plan::RaceRequest& request,
-                    std::span<const Step> parts) {
+void require_memory(const ClusterFile& file, const plan::RaceRequest& request,
+                    const std::map<Place, MemoryUse>& planned) {
+  if (!file.cluster.devices) return;
+  const virtual_time::Devices& devices = *file.cluster.devices;
   const std::int64_t room = room_of(devices);
-  const std::int64_t worst = worst_memory(parts);
+  const std::int64_t worst = worst_memory(planned);
   if (worst <= room) return;
-  const std::vector<std::string> fit = that_fit(request, room);
+  const std::vector<std::string> fit = that_fit(file, request, room);
   throw RunError(
       ErrorKind::Device,
       fmt::format("a worker needs {:.4g} GiB, {:.4g} more than {} has ({:.4g} without {:.4g} for "

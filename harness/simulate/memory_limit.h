@@ -8,6 +8,7 @@
 #include <span>
 
 #include "harness/plan/race_request.h"
+#include "harness/simulate/cluster_file.h"
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/measure/reports.h"
 #include "kernels/runtime/memory_plan.h"
@@ -21,15 +22,15 @@ std::map<Place, MemoryUse> memory_of_places(std::span<const Step> parts);
 /// Sets the worker's planned memory.
 void set_memory(const std::map<Place, MemoryUse>& planned, WorkerReport& worker);
 
-/// Returns the planned memory of the place with most. Units: bytes.
-std::int64_t worst_memory(std::span<const Step> parts);
+/// Returns the memory of the place with most. Units: bytes.
+std::int64_t worst_memory(const std::map<Place, MemoryUse>& planned);
 
 /// Returns the bytes of a device that a run may plan.
 std::int64_t room_of(const virtual_time::Devices& devices);
 
-/// Checks that the memory of each place fits into a device. Throws: RunError(Device) that says how
-/// much is missing, and which flags would make it fit.
-void require_memory(const virtual_time::Devices& devices, const plan::RaceRequest& request,
-                    std::span<const Step> parts);
+/// Checks that each place's memory fits into a device, if the cluster has some. Throws:
+/// RunError(Device) that says how much is missing, and which flags would make it fit.
+void require_memory(const ClusterFile& file, const plan::RaceRequest& request,
+                    const std::map<Place, MemoryUse>& planned);
 
 }  // namespace regatta::simulate

@@ -10,7 +10,6 @@
 
 #include "harness/plan/device_name.h"
 #include "harness/plan/layout.h"
-#include "harness/simulate/memory_limit.h"
 #include "harness/simulate/node_times.h"
 #include "harness/system/machine.h"
 #include "kernels/base/error.h"
@@ -144,7 +143,6 @@ VirtualCell virtual_cell(const plan::RaceRequest& request, const plan::Placement
                          std::span<const Step> parts) {
   ClusterFile file = read_cluster(request.cluster, system::machine_facts().cpu,
                                   system::software_facts().git_commit);
-  if (file.cluster.devices) require_memory(*file.cluster.devices, request, parts);
   VirtualCell cell = virtual_cell(std::move(file), request, placement, parts);
   require_costs(cell.program.unknown_kernels, request);
   return cell;

@@ -13,7 +13,7 @@ namespace regatta {
 
 class LoopMap {
  public:
-  LoopMap(const Graph& graph, const Binding& binding);
+  LoopMap(const Step& step, const Binding& binding);
 
   int of(NodeId id) const { return of_node_[static_cast<std::size_t>(id)]; }
   const std::vector<int>& of_nodes() const { return of_node_; }

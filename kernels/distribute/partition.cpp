@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/base/error.h"
+#include "kernels/distribute/alike_places.h"
 #include "kernels/distribute/loop_map.h"
 #include "kernels/distribute/loops.h"
 #include "kernels/distribute/message_sums.h"
@@ -55,7 +56,7 @@ class Partitioner {
   Partitioner(const Step& step, const Binding& binding)
       : step_(step),
         binding_(binding),
-        loops_(step.graph, binding),
+        loops_(step, binding),
         expiries_(expiries(step)),
         loops_step_apart_(loops_step_apart(step.graph)),
         messages_(messages(step.graph, binding)),
@@ -70,14 +71,14 @@ class Partitioner {
       if (!binding_.adds_messages(messages_[sum.messages.front()].to)) return true;
       return sum.onto && expiries_[static_cast<std::size_t>(sum.onto->node)] != kNeverExpires;
     });
-    for (int p = 0; p < binding.processes; ++p) {
-      parts_.emplace_back();
-      parts_.back().global_batch = step.global_batch;
-      parts_.back().normalization_group = step.normalization_group;
-      parts_.back().partition.process = p;
-      parts_.back().partition.loops = loops_.count();
-      parts_.back().partition.models = loops_.models();
-    }
+    Step part;
+    part.global_batch = step.global_batch;
+    part.normalization_group = step.normalization_group;
+    part.alike = step.alike;
+    part.partition.loops = loops_.count();
+    part.partition.models = loops_.models();
+    for (int& p = part.partition.process; p < binding.processes; ++p) parts_.push_back(part);
+    parts_.front().partition.process_of_place = processes_of_places(step, binding);
     for (std::size_t m = 0; m < messages_.size(); ++m) {
       unsent_[m] = messages_[m].values.size();
       for (Value value : messages_[m].values) {
@@ -121,8 +122,7 @@ class Partitioner {
     for (const SendsToEnd& sends : under_way_.end_all(loops_.of_nodes())) add_sent(sends);
     for (const Trainable& trainable : step_.trainables) add_trainable(trainable);
     for (Value loss : step_.losses) {
-      const int process = process_of(loss.node);
-      part(process).losses.push_back(copier_.value(loss));
+      part(process_of(loss.node)).losses.push_back(copier_.value(loss));
     }
     for (Step& part : parts_) {
       if (shares_variables(part.graph)) part.staleness_bound = step_.staleness_bound;
@@ -203,9 +203,7 @@ class Partitioner {
         }
       }
       Node node = communication(Op::Send, message.from, step_.graph.node(id).layer);
-      for (Value value : message.values) {
-        node.inputs.push_back(copier_.value(value));
-      }
+      for (Value value : message.values) node.inputs.push_back(copier_.value(value));
       node.attributes = {{"message", static_cast<std::int64_t>(m)},
                          {"peer", std::int64_t{binding_.process_of(message.to)}},
                          {"to", coordinates(message.to)}};

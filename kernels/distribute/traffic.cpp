@@ -84,6 +84,21 @@ std::int64_t bytes_sent(const Graph& graph, std::int64_t steps) {
   return bytes;
 }
 
+/// Members for which one stands may send more or less than it does.
+std::int64_t bytes_sent_by_all(const Step& step, std::int64_t steps) {
+  const std::int64_t places = step.alike.places();
+  std::int64_t bytes = bytes_sent(step.graph, steps) * places;
+  for (const Node& node : step.graph.nodes()) {
+    if (!is_collective(node.op) || alike_members(node).places() == 1) continue;
+    const CollectiveShape shape = collective_shape(step.graph, node);
+    const std::int64_t own = member_traffic(shape, node.member).sent;
+    std::int64_t more = 0;
+    for (const std::int64_t m : members_of(node)) more += member_traffic(shape, m).sent - own;
+    bytes += more * places / alike_members(node).places() * period_of(node).due_in(steps);
+  }
+  return bytes;
+}
+
 /// Looks at the first step and at the first due step of each period; exact if all exchanges that
 /// skip steps have one period.
 std::map<Place, std::int64_t> most_sent_in_a_step(const Graph& graph, std::int64_t steps) {

@@ -34,6 +34,9 @@ std::map<std::string, CollectiveTraffic> traffic_between(const Graph& graph);
 /// Returns the bytes sent in the first `steps` steps, summed over places.
 std::int64_t bytes_sent(const Graph& graph, std::int64_t steps);
 
+/// Returns the same with the places that are not built (Step::alike).
+std::int64_t bytes_sent_by_all(const Step& step, std::int64_t steps);
+
 /// Returns the mean bytes sent in a step over the first `steps` steps, summed over places.
 double bytes_per_step(const Graph& graph, std::int64_t steps);
 

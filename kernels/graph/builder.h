@@ -160,6 +160,7 @@ struct AllReduceMember {
   std::string algorithm;       ///< `ring`, `reduce_to_one`, `torus_3x2`, ...
   std::int64_t round = 0;      ///< collectives with the same round do not depend on each other
   std::string_view mark = {};  ///< attribute that a later rewrite looks for; empty: none
+  Alike alike = {};            ///< the members for which this node stands (collective.h)
 };
 
 /// The position of one worker in a quorum.

@@ -143,13 +143,40 @@ CollectiveShape collective_shape(const Graph& graph, const Node& node) {
   return shape;
 }
 
+Alike alike_members(const Node& node) {
+  return {.replicas = node.attributes.integer("of_replicas", 1),
+          .shards = node.attributes.integer("of_shards", 1)};
+}
+
+void set_alike_members(Attributes& attributes, const Alike& alike) {
+  if (alike.replicas > 1) attributes.set("of_replicas", alike.replicas);
+  if (alike.shards > 1) attributes.set("of_shards", alike.shards);
+}
+
+std::vector<std::int64_t> members_of(const Node& node) {
+  const Alike alike = alike_members(node);
+  const std::int64_t of_replica = node.attributes.integer("members") / alike.replicas;
+  std::vector<std::int64_t> all;
+  for (std::int64_t r = 0; r < alike.replicas; ++r) {
+    for (std::int64_t s = 0; s < alike.shards; ++s) all.push_back(r * of_replica + node.member + s);
+  }
+  return all;
+}
+
 std::map<std::int64_t, std::vector<Place>> places_of_groups(const Graph& graph) {
   std::map<std::int64_t, std::vector<Place>> all;
   for (const Node& node : graph.nodes()) {
     if (!is_collective(node.op)) continue;
     std::vector<Place>& places = all[node.attributes.integer("group")];
     places.resize(static_cast<std::size_t>(node.attributes.integer("members")));
-    places.at(static_cast<std::size_t>(node.member)) = node.place;
+    const std::int64_t shards = alike_members(node).shards;
+    const std::vector<std::int64_t> members = members_of(node);
+    for (std::int64_t i = 0; i < std::ssize(members); ++i) {
+      Place& place = places.at(static_cast<std::size_t>(members[static_cast<std::size_t>(i)]));
+      place = node.place;
+      place.replica += static_cast<int>(i / shards);
+      place.shard += static_cast<int>(i % shards);
+    }
   }
   return all;
 }

@@ -154,7 +154,16 @@ bool has_addition_orders(std::string_view algorithm);
 std::vector<TensorType> bucket_of(const Graph& graph, const Node& node);
 CollectiveShape collective_shape(const Graph& graph, const Node& node);
 
-/// Returns the places of the members of each collective, in member order, by group number.
+/// The members of its collective for which a node stands (Step::alike): those of these replicas and
+/// shards. Nodes that stand for several members have the numbers that they would have if all were
+/// there, ordered by replica and place.
+Alike alike_members(const Node& node);
+void set_alike_members(Attributes& attributes, const Alike& alike);
+/// Returns the numbers of the members for which a node stands, its own first.
+std::vector<std::int64_t> members_of(const Node& node);
+
+/// Returns the places of the members of each collective, in member order, by group number. Those of
+/// members that are not built are included.
 std::map<std::int64_t, std::vector<Place>> places_of_groups(const Graph& graph);
 
 /// Returns the coordinates in which the places of a group's members differ: `replicas`, `stages`,

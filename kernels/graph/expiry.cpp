@@ -77,7 +77,12 @@ std::vector<std::int64_t> expiries(const Step& step) {
       std::int64_t until = passes ? outputs[i] : expiry[id];
       if (node.op == Op::AllGather) until = kNeverExpires;  // parameters, or values it waits for
       if (node.op == Op::ReduceScatter) {
-        until = of_buckets.at({node.attributes.integer("group"), i});
+        const auto found = of_buckets.find({node.attributes.integer("group"), i});
+        if (found != of_buckets.end()) {
+          until = found->second;
+        } else {  // its sums are those of members that are not built
+          until = kNeverExpires;
+        }
       }
       std::int64_t& input = needed[node.inputs[i]];
       input = std::max(input, until);

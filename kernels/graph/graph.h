@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -75,10 +76,23 @@ struct Partition {
   std::vector<int> loop_of;     ///< `loop_of[n]` is the index in `parts` of node n's loop
   std::vector<LoopPart> parts;  ///< the loops that this process takes part in
   std::vector<int> model_of;    ///< `model_of[v]` is the model that variable v belongs to
+  /// If places stand for others (Step::alike), in the first process's part: the process of each
+  /// place, built or not.
+  std::map<Place, int> process_of_place;
 
   int model(VariableId id) const {
     return model_of.empty() ? 0 : model_of.at(static_cast<std::size_t>(id));
   }
+};
+
+/// The numbers of replicas and shards for which each place of a graph stands: itself and others
+/// that are alike and are not built.
+struct Alike {
+  std::int64_t replicas = 1;
+  std::int64_t shards = 1;
+
+  std::int64_t places() const { return replicas * shards; }
+  bool operator==(const Alike&) const = default;
 };
 
 /// A graph that runs once per training step, with its losses, trainables and batch.
@@ -96,6 +110,7 @@ struct Step {
   /// Number of steps by which a loop may be ahead of the slowest loop; empty: no bound. After
   /// partition(), only the steps of processes that share variables have it.
   std::optional<std::int64_t> staleness_bound = {};
+  Alike alike = {};  ///< for virtual time; every place is built for a run
   Partition partition;
 };
 

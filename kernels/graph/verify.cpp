@@ -70,7 +70,8 @@ std::string broken_collective_rule(const Graph& graph, const Members& members) {
     if (node.op != first.op ||
         node.attributes.integer("members") != first.attributes.integer("members") ||
         node.attributes.text("algorithm") != first.attributes.text("algorithm") ||
-        period_of(node) != period_of(first) || bucket_of(graph, node) != bucket_of(graph, first)) {
+        alike_members(node) != alike_members(first) || period_of(node) != period_of(first) ||
+        bucket_of(graph, node) != bucket_of(graph, first)) {
       return "its members disagree in op, size, algorithm, steps or types";
     }
     if (node.op != Op::AllReduce && node.attributes.text("algorithm") != kRing) {
@@ -78,7 +79,8 @@ std::string broken_collective_rule(const Graph& graph, const Members& members) {
     }
     if (!places.insert(node.place).second) return "two of its members stand at one place";
   }
-  const auto count = static_cast<std::size_t>(first.attributes.integer("members"));
+  const auto count = static_cast<std::size_t>(first.attributes.integer("members") /
+                                              alike_members(first).places());
   const bool apart = first.attributes.has("processes");  // the other members may be in other
                                                          // processes
   return apart || members.size() == count ? "" : "not all of its members are there";

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "kernels/base/error.h"
@@ -19,6 +20,7 @@ namespace {
 struct Collective {
   std::vector<NodeId> members;
   std::vector<Place> places;
+  Alike alike;
   std::string algorithm;
   ElementType element = ElementType::F32;
   Period period;
@@ -26,9 +28,9 @@ struct Collective {
   std::string unit;
   std::int64_t bytes = 0;
 
-  bool joins(const Collective& other) const {
-    return places == other.places && algorithm == other.algorithm && element == other.element &&
-           period == other.period && round == other.round && unit == other.unit;
+  /// Equal for collectives that may share a bucket.
+  auto kind() const {
+    return std::tie(places, alike.replicas, alike.shards, algorithm, element, period, round, unit);
   }
 };
 
@@ -40,6 +42,7 @@ std::vector<Collective> collectives(const Graph& graph) {
     Collective& collective = by_group[node.attributes.integer("group")];
     collective.members.push_back(id);
     collective.places.push_back(node.place);
+    collective.alike = alike_members(node);
     collective.algorithm = node.attributes.text("algorithm");
     collective.element = node.outputs[0].element;
     collective.period = period_of(node);
@@ -76,17 +79,20 @@ std::vector<std::vector<std::size_t>> fill(const Graph& graph, const std::vector
   };
   std::vector<std::vector<std::size_t>> buckets;
   std::vector<std::int64_t> sizes;
+  std::map<decltype(all.front().kind()), std::vector<std::size_t>> of_kind;
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::size_t open = buckets.size();
-    for (std::size_t b = 0; b < buckets.size(); ++b) {
-      const bool joins = sizes[b] < bucket_bytes && all[buckets[b].front()].joins(all[i]);
-      if (joins && std::none_of(buckets[b].begin(), buckets[b].end(), [&](std::size_t part) {
-            return is_read_before(all[part], all[i]);
-          })) {
-        open = b;
-      }
+    std::vector<std::size_t>& like_it = of_kind[all[i].kind()];
+    for (const std::size_t b : like_it) {
+      const auto& parts = buckets[b];
+      const bool joins =
+          sizes[b] < bucket_bytes &&
+          std::none_of(parts.begin(), parts.end(),
+                       [&](std::size_t part) { return is_read_before(all[part], all[i]); });
+      if (joins) open = b;
     }
     if (open == buckets.size()) {
+      like_it.push_back(open);
       buckets.emplace_back();
       sizes.push_back(0);
     }

@@ -59,7 +59,11 @@ class Clip {
       : source_(step), result_(step), copier_(step.graph), group_(first_free_group(step.graph)) {
     for (const Node& node : step.graph.nodes()) {  // between GPUs NCCL takes rings
       if (is_collective(node.op) && node.attributes.text("algorithm") == kRing) algorithm_ = kRing;
+      if (node.op == Op::ReduceScatter && alike_members(node).replicas > 1) {
+        alike_.replicas = step.alike.replicas;  // each updates a share
+      }
     }
+    alike_.shards = step.alike.shards;
     result_.graph = Graph();
     result_.gradient_clip = 0;
     copier_.copy_variables(result_.graph);
@@ -156,7 +160,7 @@ class Clip {
                                         : sum_at(place, squares, false);
       divisors[place] = at(place).clip_divisor(sum, limit);
     }
-    if (squares.size() > 1) ++group_;
+    if (are_summed(squares)) ++group_;
     for (const Applied& each : model)
       divisor_of_[each.update] = divisors.at(node(each.update).place);
   }
@@ -165,16 +169,23 @@ class Clip {
   /// servers send each other theirs.
   Value sum_at(const Place& place, const std::map<Place, Value>& squares, bool among_workers) {
     const auto own = squares.find(place);
-    if (squares.size() == 1 && own != squares.end()) return own->second;
+    if (!are_summed(squares) && own != squares.end()) return own->second;
     if (among_workers) {
-      return at(place).all_reduce(own->second, {.group = group_,
-                                                .member = std::distance(squares.begin(), own),
-                                                .members = std::ssize(squares),
-                                                .algorithm = algorithm_});
+      return at(place).all_reduce(own->second,
+                                  {.group = group_,
+                                   .member = std::distance(squares.begin(), own) * alike_.shards,
+                                   .members = std::ssize(squares) * alike_.places(),
+                                   .algorithm = algorithm_,
+                                   .alike = alike_});
     }
     std::vector<Value> terms;
     for (const auto& [other, value] : squares) terms.push_back(value);
     return at(place).sum(terms);
+  }
+
+  /// Whether more than one place, built or not, has a term.
+  bool are_summed(const std::map<Place, Value>& squares) const {
+    return std::ssize(squares) * alike_.places() > 1;
   }
 
   Builder at(const Place& place) {
@@ -204,6 +215,7 @@ class Clip {
   Copier copier_;
   std::string algorithm_{kReduceToOne};
   std::int64_t group_;                  ///< of the next collective
+  Alike alike_;                         ///< the places for whose terms of a norm a term stands
   std::map<NodeId, Value> divisor_of_;  ///< by update
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/virtual/channels.h"
 
+#include <utility>
+
 namespace regatta::virtual_time {
 namespace {
 
@@ -37,23 +39,26 @@ const MessageCosts& Channels::costs_of(Carrier carrier) const {
   return cluster_.transports.grpc;
 }
 
-int Channels::channel_of(int from, int to, Carrier carrier) {
-  const auto [entry, is_new] =
-      numbers_.try_emplace({{from, to}, carrier}, static_cast<int>(channels_.size()));
+int Channels::channel_of(int from, int to, const Posted& message) {
+  const LinkShares& shares = message.shares;
+  const auto [entry, is_new] = numbers_.try_emplace({from, to, message.carrier, shares},
+                                                    static_cast<int>(channels_.size()));
   if (!is_new) return entry->second;
-  const MessageCosts& transport = costs_of(carrier);
+  const MessageCosts& transport = costs_of(message.carrier);
   const auto sender = static_cast<std::size_t>(host_of_[static_cast<std::size_t>(from)]);
   const auto receiver = static_cast<std::size_t>(host_of_[static_cast<std::size_t>(to)]);
   Channel channel;
   channel.way = sender == receiver ? transport.on_host : transport.between_hosts;
   if (sender != receiver) {
     channel.latency_ns = cluster_.latency_ns;
-    for (const int link : {out_[sender], core_, in_[receiver]}) {
-      if (link >= 0) channel.route.add(link);
+    const int in = in_[shares.into_own_host ? sender : receiver];
+    for (const auto& [link, messages] : {std::pair(out_[sender], shares.out),
+                                         std::pair(core_, shares.across), std::pair(in, shares.in)}) {
+      if (link >= 0) channel.route.add(link, messages);
     }
   }
   if (!cores_of_.empty()) {
-    channel.core_share = cores_of(carrier);
+    channel.core_share = cores_of(message.carrier);
     channel.cores = {cores_of_[static_cast<std::size_t>(from)],
                      cores_of_[static_cast<std::size_t>(to)]};
   }
@@ -62,7 +67,7 @@ int Channels::channel_of(int from, int to, Carrier carrier) {
 }
 
 void Channels::post(double now, int from, int to, const Posted& message, const Delivery& delivery) {
-  const int number = channel_of(from, to, message.carrier);
+  const int number = channel_of(from, to, message);
   Channel& channel = channels_[static_cast<std::size_t>(number)];
   channel.waiting.push_back({.message = message, .delivery = delivery});
   if (channel.waiting.size() > 1) return;

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "kernels/virtual/cluster.h"
@@ -33,12 +33,23 @@ struct Delivery {
   std::int64_t detail = 0;
 };
 
+/// The numbers of messages for which one stands at each link along its way: itself and those of
+/// places that are alike and are not built.
+struct LinkShares {
+  int out = 1;
+  int across = 1;
+  int in = 1;
+  bool into_own_host = false;  ///< takes the sender's host's incoming link, not the receiver's
+  auto operator<=>(const LinkShares&) const = default;
+};
+
 struct Posted {
   Carrier carrier = Carrier::OpenMpi;
   std::int64_t bytes = 0;
   std::int64_t of_bytes = 0;  ///< of the whole message if this is one part of it; 0: it is whole
   bool goes_on = false;       ///< a later part: the first part has paid the message's fixed cost
   int handshakes = 0;         ///< round trips before the first byte leaves
+  LinkShares shares = {};
 };
 
 class Channels {
@@ -75,7 +86,7 @@ class Channels {
 
   const MessageCosts& costs_of(Carrier carrier) const;
   double wait_ns(double now, const Channel& channel) const;
-  int channel_of(int from, int to, Carrier carrier);
+  int channel_of(int from, int to, const Posted& message);
   void start(double now, int channel);
 
   const Cluster& cluster_;
@@ -87,7 +98,7 @@ class Channels {
   int core_ = -1;
   std::vector<int> cores_of_;
   double core_capacity_ = 1;
-  std::map<std::pair<std::pair<int, int>, Carrier>, int> numbers_;
+  std::map<std::tuple<int, int, Carrier, LinkShares>, int> numbers_;
   std::vector<Channel> channels_;
   std::vector<int> channel_of_flow_;
 };

@@ -6,11 +6,12 @@
 
 namespace regatta::virtual_time {
 
-CollectiveRun::CollectiveRun(const CollectiveSchedule& schedule, std::int64_t chunk_bytes)
+CollectiveRun::CollectiveRun(const CollectiveSchedule& schedule, std::int64_t chunk_bytes,
+                             std::int64_t members)
     : schedule_(schedule),
       chunk_bytes_(chunk_bytes),
       lag_(by_chunks() ? 1 : 0),
-      members_(static_cast<std::size_t>(schedule.members())),
+      members_(static_cast<std::size_t>(members)),
       came_(members_.size()) {}
 
 void CollectiveRun::enter(double now, std::int64_t number) {

@@ -17,8 +17,9 @@ namespace regatta::virtual_time {
 class CollectiveRun {
  public:
   /// `chunk_bytes` is the size of the first chunk of a message: the next step's send begins once
-  /// this chunk is added up; 0: once the whole message is. `schedule` must outlive this object.
-  CollectiveRun(const CollectiveSchedule& schedule, std::int64_t chunk_bytes);
+  /// this chunk is added up; 0: once the whole message is. `members` is 1 if all members are alike:
+  /// the first one then runs for all. `schedule` must outlive this object.
+  CollectiveRun(const CollectiveSchedule& schedule, std::int64_t chunk_bytes, std::int64_t members);
 
   void enter(double now, std::int64_t member);
   /// Records that the rest of a message for the member's step `slot` has arrived.
@@ -26,6 +27,7 @@ class CollectiveRun {
   /// Records that the first chunk of a message has arrived, ahead of the rest.
   void first_arrives(std::int64_t member, std::int64_t slot) { ++came_in(member, slot).firsts; }
   std::int64_t chunk_bytes() const { return chunk_bytes_; }
+  std::int64_t members() const { return std::ssize(members_); }
   bool is_inside(std::int64_t member) const { return at(member).is_inside; }
 
   /// The next action of a member.

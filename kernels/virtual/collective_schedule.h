@@ -39,6 +39,8 @@ class CollectiveSchedule {
   std::int64_t members() const { return members_; }
   std::int64_t steps() const { return steps_; }
   bool is_ring() const { return is_ring_; }
+  /// Bytes of a member's bucket, which all members of a ring together send in each step.
+  std::int64_t bytes() const { return elements_ * element_bytes_; }
   /// Writes the work of `member` in `step` to `work`, whose memory is reused.
   void work(std::int64_t member, std::int64_t step, MemberWork& work) const;
 

@@ -56,13 +56,12 @@ double attention_share(const DeviceProfile& profile, AttentionKernel kernel, Op 
              : number(profile.flash_backward_share, profile, "flash_backward_share");
 }
 
-/// The latency and bandwidth of `k` members in one host.
+/// The hops and bandwidth of `k` members in one host.
 GroupAt inside_of(const Level& level, double k) {
-  if (k <= 1) return {.members = 1, .latency_ns = 0, .bytes_per_ns = 0};
+  if (k <= 1) return {.members = 1, .hops_ns = 0, .bytes_per_ns = 0};
   if (level.groups.empty()) {
-    return {.members = k,
-            .latency_ns = level.base_ns + 2 * (k - 1) * level.hop_ns,
-            .bytes_per_ns = level.bytes_per_ns};
+    return {
+        .members = k, .hops_ns = 2 * (k - 1) * level.hop_ns, .bytes_per_ns = level.bytes_per_ns};
   }
   GroupAt before = level.groups.front();
   for (const GroupAt& each : level.groups) {
@@ -71,7 +70,7 @@ GroupAt inside_of(const Level& level, double k) {
       const double part = (k - before.members) / (each.members - before.members);
       return {
           .members = k,
-          .latency_ns = before.latency_ns + part * (each.latency_ns - before.latency_ns),
+          .hops_ns = before.hops_ns + part * (each.hops_ns - before.hops_ns),
           .bytes_per_ns = before.bytes_per_ns + part * (each.bytes_per_ns - before.bytes_per_ns)};
     }
     before = each;
@@ -112,7 +111,7 @@ double Devices::kernel_ns(const Graph& graph, NodeId id) const {
                                        : load_of(graph, id);
   const double memory =
       load.bytes / (profile.bytes_per_ns * share_at(profile.memory_shares, load.bytes));
-  if (load.flop == 0) return profile.launch_ns + memory;
+  if (load.flop == 0) return profile.launch_ns + memory / attained;
   const auto peak = profile.flop_per_ns.find(load.element);
   const double rate = number(peak == profile.flop_per_ns.end() ? 0 : peak->second, profile,
                              load.element == ElementType::F32 ? "tflops_32" : "tflops_16") *
@@ -120,7 +119,7 @@ double Devices::kernel_ns(const Graph& graph, NodeId id) const {
                                     : share_at(profile.product_shares, load.flop));
   const double products = load.flop / rate;
   const bool apart = is_attention && attention == AttentionKernel::Unfused;  // several kernels
-  return profile.launch_ns + (apart ? products + memory : std::max(products, memory));
+  return profile.launch_ns + (apart ? products + memory : std::max(products, memory)) / attained;
 }
 
 double Devices::between_bytes_per_ns(double members, std::int64_t hosts) const {
@@ -141,13 +140,13 @@ double Devices::collective_ns(Op op, double bytes, std::span<const int> hosts) c
   const GroupAt group = inside_of(inside, k);
   double rate = k > 1 ? group.bytes_per_ns : between_bytes_per_ns(k, count);
   if (k > 1 && count > 1) rate = std::min(rate, between_bytes_per_ns(k, count));
-  const double base = count > 1 ? between.base_ns : 0;
-  const double hops = N * group.latency_ns + 2 * (N - 1) * between.hop_ns;
+  const double base = count > 1 ? between.base_ns : inside.base_ns;
+  const double hops = N * group.hops_ns + 2 * (N - 1) * between.hop_ns;
   const double moved = 2 * (n - 1) / n * bytes / rate;
   if (op != Op::AllReduce) return base + (hops + moved) / 2;
   const double ring = base + hops + moved;
   if (count == 1) return ring;
-  const double tree = base + group.latency_ns + 2 * std::log2(N) * between.hop_ns +
+  const double tree = base + group.hops_ns + 2 * std::log2(N) * between.hop_ns +
                       2 * bytes / (between.tree_share * rate);
   return std::min(ring, tree);
 }

@@ -4,11 +4,11 @@
 // their floating-point operations and bytes, costs of collectives in closed form. A kernel takes
 //   launch + max(flop / (peak share(flop)), bytes / (bandwidth share(bytes)))
 // A collective of S bytes and n members on N hosts, at most k on one, takes the shorter of
-//   ring: base + N inside(k) + 2 (N - 1) hop + 2 (n - 1) / n S / B, B = min(inside, between)
-//   tree: base + inside(k) + 2 log2(N) hop + 2 S / (tree_share B); all_reduce over hosts only
-// where inside(k) is the latency among the k members of a host. reduce_scatter and all_gather take
-// half the hops and bytes of the ring. Of its host's cards a group has the part k / devices per
-// host, because the other groups of the host exchange at the same time.
+//   ring: base + N hops(k) + 2 (N - 1) hop + 2 (n - 1) / n S / B, B = min(inside, between)
+//   tree: base + hops(k) + 2 log2(N) hop + 2 S / (tree_share B); all_reduce over hosts only
+// where hops(k) are those among the k members of a host. reduce_scatter and all_gather take half
+// the hops and bytes of the ring. A group has the part k / devices per host of its host's cards,
+// because the other groups of the host exchange at the same time.
 // Source: NCCL, src/graph/tuning.cc. Units: nanoseconds, bytes, bytes per nanosecond (GB/s),
 // floating-point operations per nanosecond.
 #pragma once
@@ -42,6 +42,9 @@ enum class AttentionKernel : std::uint8_t { Flash, Unfused };
 /// that makes them.
 enum class Accumulation : std::uint8_t { Apart, Fused };
 
+/// Whether messages and collectives run beside kernels, or a worker waits for those that it begins.
+enum class Communication : std::uint8_t { Beside, Blocking };
+
 /// A kind of accelerator. Shares are of `flop_per_ns` of the element type.
 struct DeviceProfile {
   std::string name;
@@ -57,10 +60,10 @@ struct DeviceProfile {
   double reserved_bytes = 0;  ///< taken by the driver and libraries
 };
 
-/// The latency and the bus bandwidth of an all_reduce among some members.
+/// The time of all hops and the bus bandwidth of an all_reduce among some members.
 struct GroupAt {
   double members = 2;
-  double latency_ns = 0;
+  double hops_ns = 0;  ///< without the level's base_ns
   double bytes_per_ns = 0;
 };
 
@@ -87,6 +90,9 @@ struct Devices {
   double oversubscription = 1;  ///< of a fat tree: bandwidth below a switch to that above it
   AttentionKernel attention = AttentionKernel::Flash;
   Accumulation accumulation = Accumulation::Apart;
+  Communication communication = Communication::Beside;
+  double attained = 1;      ///< share of the profile's speeds that the program's kernels attain
+  int exchanged_bits = 32;  ///< of an element of 32 bits in a collective
 
   /// Returns the time of the node's kernel. Throws: RunError(Usage) if the profile lacks a number.
   double kernel_ns(const Graph& graph, NodeId id) const;

@@ -110,7 +110,7 @@ TEST(Devices, CollectivesHaveTheTimesOfTheirFormulas) {
                    8000 + 6 * 3000 + 1.5 * 3e8 / 300);
   // two hosts of four: the cards of a host together, and the hops of both hosts and between them
   EXPECT_DOUBLE_EQ(made.collective_ns(Op::AllReduce, 8e9, dealt(8, 4)),
-                   8000 + 2 * (8000 + 6 * 3000) + 2 * 14'000 + 2 * 7.0 / 8 * 8e9 / 100);
+                   8000 + 2 * 6 * 3000 + 2 * 14'000 + 2 * 7.0 / 8 * 8e9 / 100);
   // one member a host has one card of four
   EXPECT_DOUBLE_EQ(made.collective_ns(Op::AllGather, 8e9, dealt(2, 1)),
                    8000 + 14'000 + 0.5 * 8e9 / 25);
@@ -137,7 +137,7 @@ TEST(Devices, NothingIsFasterWithLess) {
       [](Devices& d) { d.inside.bytes_per_ns /= 1e4; },
       [](Devices& d) { d.between.bytes_per_ns /= 1e3; },
       [](Devices& d) { d.between.hop_ns *= 10; },
-      [](Devices& d) { d.inside.groups = {{.members = 4, .latency_ns = 1e6, .bytes_per_ns = 1}}; },
+      [](Devices& d) { d.inside.groups = {{.members = 4, .hops_ns = 1e6, .bytes_per_ns = 1}}; },
       [](Devices& d) { d.cards = 1, d.between.bytes_per_ns /= 100; },
       [](Devices& d) { d.oversubscription = 1e4; }};
   for (const VirtualCase& test : {kReplicas, kShares}) {

@@ -2,6 +2,7 @@
 #include "kernels/virtual/program.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -33,9 +34,11 @@ class Maker {
       : costs_(costs), on_(on), threads_per_worker_(threads) {
     program_.processes = static_cast<int>(parts.size());
     program_.global_batch = parts.front().global_batch;
+    program_.alike = parts.front().alike;
+    program_.process_of_place = parts.front().partition.process_of_place;
     for (const Step& part : parts) program_.quorums.merge(quorums_of(part));
     for (const Step& part : parts) {
-      add(part);
+      if (!part.graph.nodes().empty()) add(part);
       ++process_;
     }
   }
@@ -54,7 +57,11 @@ class Maker {
 
   void add(const Step& part) {
     const Graph& graph = part.graph;
-    const Plan plan(part, {});
+    PlanOptions options;
+    if (on_.devices != nullptr && on_.devices->communication == Communication::Blocking) {
+      options.inline_bytes = std::numeric_limits<std::int64_t>::max();
+    }
+    const Plan plan(part, options);
     threads_ = lane_threads(graph, threads_per_worker_);
     const int first_lane = static_cast<int>(program_.lanes.size());
     const std::int32_t first_variable = program_.shared_variables;
@@ -96,7 +103,7 @@ class Maker {
   /// The loops of a part; a step that is not partitioned counts as one part.
   static std::vector<LoopPart> loops_of(const Step& part) {
     if (!part.partition.parts.empty()) return part.partition.parts;
-    const LoopMap loops(part.graph, Binding());
+    const LoopMap loops(part, Binding());
     std::vector<LoopPart> all;
     for (int number = 0; number < loops.count(); ++number) all.push_back(loops.loop(number));
     return all;
@@ -196,8 +203,8 @@ class Maker {
       made.work = Work::Collective;
       made.member = static_cast<std::int32_t>(node.member);
       made.number = collective_number(graph, node);
-      program_.collectives[static_cast<std::size_t>(made.number)]
-          .lanes[static_cast<std::size_t>(made.member)] = bases.own_lane;
+      enter_members(node, bases.own_lane,
+                    program_.collectives[static_cast<std::size_t>(made.number)]);
       if (on_.devices != nullptr) {
         program_.collectives[static_cast<std::size_t>(made.number)].traffic[node.member] =
             member_traffic(collective_shape(graph, node), node.member);
@@ -215,7 +222,26 @@ class Maker {
     const bool sends = node.op == Op::Send;
     message = {.from = sends ? process_ : peer,
                .to = sends ? peer : process_,
-               .of_server = is_of_server(node)};
+               .of_server = is_of_server(node),
+               .sender = sends ? node.place : sender_of(node),
+               .receiver = sends ? receiver_of(node) : node.place};
+  }
+
+  void enter_members(const Node& node, int lane, ProgramCollective& collective) {
+    const Alike own = alike_members(node);
+    const std::vector<std::int64_t> members = members_of(node);
+    ++collective.built;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const auto m = static_cast<std::size_t>(members[i]);
+      collective.lanes[m] = lane;
+      collective.stands_for[m] = static_cast<std::int32_t>(node.member);
+      collective.processes[m] = process_;
+      if (program_.alike.places() == 1) continue;
+      Place& place = collective.places[m] = node.place;
+      place.replica += static_cast<int>(i) / static_cast<int>(own.shards);
+      place.shard += static_cast<int>(i) % static_cast<int>(own.shards);
+      collective.processes[m] = program_.process_of_place.at(place);
+    }
   }
 
   std::int32_t collective_number(const Graph& graph, const Node& node) {
@@ -224,10 +250,18 @@ class Maker {
         collectives_.try_emplace(group, static_cast<std::int32_t>(program_.collectives.size()));
     if (is_new) {
       const CollectiveShape shape = collective_shape(graph, node);
+      const auto members = static_cast<std::size_t>(shape.members);
+      const Alike own = alike_members(node);
       program_.collectives.push_back(
           {.schedule = CollectiveSchedule(shape),
            .by_library = shape.algorithm == kMpi,
-           .lanes = std::vector<int>(static_cast<std::size_t>(shape.members), -1)});
+           .lanes = std::vector<int>(members, -1),
+           .stands_for = std::vector<std::int32_t>(members),
+           .processes = std::vector<int>(members),
+           .places = std::vector<Place>(program_.alike.places() > 1 ? members : 0),
+           .built = 0,
+           .alike = {.replicas = program_.alike.replicas / own.replicas,
+                     .shards = program_.alike.shards / own.shards}});
       if (on_.devices != nullptr) put_on_devices(shape, program_.collectives.back());
     }
     return entry->second;
@@ -246,7 +280,8 @@ class Maker {
           shape.part_of.empty() ? process_ : shape.part_of[static_cast<std::size_t>(m)];
       hosts.push_back(on_.host_of[static_cast<std::size_t>(process)]);
     }
-    const auto bytes = static_cast<double>(shape.elements * shape.element_bytes);
+    auto bytes = static_cast<double>(shape.elements * shape.element_bytes);
+    if (shape.element_bytes == 4) bytes *= on_.devices->exchanged_bits / 32.0;
     collective.ns = on_.devices->collective_ns(shape.op, bytes, hosts);
   }
 

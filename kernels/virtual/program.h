@@ -67,6 +67,8 @@ struct ProgramMessage {
   int from = 0;  ///< process
   int to = 0;
   bool of_server = false;
+  Place sender;
+  Place receiver;
 };
 
 struct ProgramCollective {
@@ -74,8 +76,13 @@ struct ProgramCollective {
   bool by_library = false;  ///< a library performs it; its waiting and transfer are one time
   /// Time from the last member's arrival to the end, for all members; below 0: the schedule's.
   double ns = -1;
-  MemberTraffic traffic;   ///< of member 0, for a collective that has `ns`
-  std::vector<int> lanes;  ///< lanes[m] is member m's lane
+  std::map<std::int64_t, MemberTraffic> traffic = {};  ///< by member, if it has `ns`
+  std::vector<int> lanes;  ///< lanes[m] is the lane of member m, or of the one that stands for it
+  std::vector<std::int32_t> stands_for;  ///< [m]: the member whose lane that is
+  std::vector<int> processes;            ///< [m]: its process, also if it is not built
+  std::vector<Place> places;             ///< [m]; empty if every place is built
+  std::int64_t built = 0;                ///< number of members that have a lane of their own
+  Alike alike = {};                      ///< the numbers of collectives for which this one stands
 };
 
 struct ProgramLoop {
@@ -86,6 +93,8 @@ struct ProgramLoop {
 
 struct Program {
   int processes = 1;
+  Alike alike = {};                       ///< as in Step
+  std::map<Place, int> process_of_place;  ///< as in Partition
   std::int64_t global_batch = 0;
   std::optional<std::int64_t> staleness_bound;
   /// The quorum of each server; empty without backup workers. A loop takes part in it under the

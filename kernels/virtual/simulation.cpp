@@ -9,9 +9,6 @@
 namespace regatta::virtual_time {
 namespace {
 
-/// The chunk size of a ring's messages between hosts (kernels/comm/mpi/mpi_transport.h).
-constexpr std::int64_t kChunkBytes = 63 << 10;
-
 std::int64_t rounded(double ns) { return std::llround(ns); }
 
 }  // namespace
@@ -29,10 +26,7 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
       versions_(static_cast<std::size_t>(program.shared_variables)),
       histories_(program.loops.size()) {
   find_shared_cores();
-  for (const ProgramCollective& each : program.collectives) {
-    const bool crosses = planned(each.lanes.front()).process != planned(each.lanes.back()).process;
-    collectives_.emplace_back(each.schedule, each.schedule.is_ring() && crosses ? kChunkBytes : 0);
-  }
+  for (const ProgramCollective& each : program.collectives) add_collective(each);
   joined_.resize(collectives_.size());
   make_rules();
   std::map<Place, std::uint32_t> workers;
@@ -231,21 +225,13 @@ bool Simulation::start(int l) {
       if (!take_core(l)) return false;
       traffic_[program_.senders[static_cast<std::size_t>(each.number)]].sent += each.bytes;
       traffic_of(l) += {.sent = 0, .received = each.bytes, .messages = 1};
+      bytes_sent_ += each.bytes * program_.alike.places();
       spend(l, time_in_process(each.bytes));
       return false;
     case Work::Send: return send(l);
     case Work::Sent: return sent(l);
     case Work::Receive: return receive(l);
-    case Work::Collective: {
-      if (program_.collectives[static_cast<std::size_t>(each.number)].ns >= 0) {
-        join(l);
-        return false;
-      }
-      lane(l).state = State::Inside;
-      collectives_[static_cast<std::size_t>(each.number)].enter(now_, each.member);
-      advance_member(each.number, each.member);
-      return false;
-    }
+    case Work::Collective: return enter(l);
   }
   return false;
 }

@@ -17,6 +17,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -63,7 +64,10 @@ class Simulation {
   /// Returns each worker's process and report, ordered by place.
   std::vector<std::pair<int, WorkerReport>> workers() const;
   const std::vector<SimulatedLoop>& loops() const { return histories_; }
+  /// Returns the bytes and messages of the places that are built.
   const TrafficByPlace& traffic() const { return traffic_; }
+  /// Returns the bytes that all places have sent, built or not.
+  std::int64_t bytes_sent() const { return bytes_sent_; }
 
  private:
   enum class State : std::uint8_t { Ready, Parked, Busy, Inside, Done };
@@ -74,6 +78,7 @@ class Simulation {
     std::size_t at = 0;     ///< index of the instruction
     std::int32_t met = 0;   ///< dependencies met, in their order
     std::size_t until = 0;  ///< end of the span of instructions that it computes
+    int inside = 0;         ///< members of its collective that it waits for: itself and alike ones
     std::int64_t step = 0;
     double began = 0;     ///< time at which the step, or the wait for it, began
     double since = 0;     ///< time from which on nothing is accounted for yet
@@ -127,6 +132,10 @@ class Simulation {
   }
   bool is_at_server(int l) const { return planned(l).place.role == Role::Server; }
   void make_rules();
+  void add_collective(const ProgramCollective& collective);
+  bool are_alike(const ProgramCollective& collective);
+  LinkShares shares_of(const Place& from, const Place& to, const Alike& of);
+  bool enter(int l);
   void begin_loops(std::int64_t target);
   void happen(const Event& event);
   void arrive(const Event& event);
@@ -203,9 +212,10 @@ class Simulation {
   std::vector<Loop> loops_;
   std::vector<Mailbox> mailboxes_;
   std::vector<CollectiveRun> collectives_;
+  std::map<std::tuple<int, int, std::int64_t, std::int64_t>, LinkShares> shares_;
   std::vector<std::vector<int>> joined_;  ///< [collective with a time]: lanes that have come
-  std::vector<Cores> cores_;                             ///< [process]
-  std::vector<std::int64_t> versions_;                   ///< [shared variable]
+  std::vector<Cores> cores_;              ///< [process]
+  std::vector<std::int64_t> versions_;    ///< [shared variable]
   std::unordered_map<std::int64_t, std::int64_t> seen_;  ///< by loop and variable
   std::map<int, Server> servers_;                        ///< by stage; empty without backup workers
   std::deque<ExampleCount> counts_;                      ///< [model]
@@ -215,6 +225,7 @@ class Simulation {
   std::deque<int> ready_;
   std::vector<SimulatedLoop> histories_;
   TrafficByPlace traffic_;
+  std::int64_t bytes_sent_ = 0;
   std::vector<std::size_t> orders_;  ///< [shared variable]; empty if no order is recorded
 };
 

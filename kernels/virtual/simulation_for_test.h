@@ -30,6 +30,8 @@ struct VirtualCase {
   std::int64_t backups = 0;  ///< backup workers in addition, as an option of the strategy
   std::int64_t batch = 0;    ///< 0: 16 examples per worker
   int processes = 0;         ///< of workers; 0: one per replica
+  std::int64_t shards = 1;
+  Alike alike = {};  ///< the replicas and shards of which one is built
 };
 
 inline void PrintTo(const VirtualCase& test, std::ostream* out) {
@@ -100,17 +102,20 @@ inline std::string name_of(const VirtualCase& test) {
 inline double bytes_in_use() { return static_cast<double>(mallinfo2().uordblks); }
 
 /// The parts of the case's step by process: servers first, then shares of the replicas, each with
-/// its stages.
+/// its stages and shards, or equal shares of all workers.
 inline std::vector<Step> parts_of(const VirtualCase& test) {
   workloads::Recipe recipe;
   recipe.global_batch = test.batch > 0 ? test.batch : 16 * test.workers;
   recipe.train_examples = 10'000;
   recipe.total_examples = 100 * recipe.global_batch;
+  recipe.options.given = test.options;
   const workloads::Workload& workload = workloads::find_workload(test.workload);
   const Step step = workload.training(recipe);
   strategies::StrategyOptions options;
   options.replicas = test.workers;
   options.stages = test.stages;
+  options.shards = test.shards;
+  options.alike = test.alike;
   options.given = test.options;
   if (test.backups > 0) options.given["backup_workers"] = test.backups;
   const Step placed = strategies::apply(strategies::find_strategies(test.strategy), step, options);
@@ -119,6 +124,12 @@ inline std::vector<Step> parts_of(const VirtualCase& test) {
   const Binding binding{.processes = test.servers + static_cast<int>(processes),
                         .process_of = [=](const Place& place) {
                           if (place.role == Role::Server) return place.stage;
+                          if (processes > replicas) {
+                            const std::int64_t of_replica = test.stages * test.shards;
+                            const std::int64_t worker = place.replica * of_replica +
+                                                        place.stage * test.shards + place.shard;
+                            return static_cast<int>(worker * processes / (replicas * of_replica));
+                          }
                           for (std::int64_t p = 0; p < processes; ++p) {
                             if (place.replica < share(replicas, processes, p).end) {
                               return test.servers + static_cast<int>(p);

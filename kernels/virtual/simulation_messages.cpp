@@ -2,6 +2,7 @@
 //
 // Messages and collectives of a simulation.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "kernels/virtual/simulation.h"
@@ -15,6 +16,9 @@ namespace {
 constexpr std::int64_t kSlotBits = 32;
 constexpr std::int64_t kHasFirst = std::int64_t{1} << (kSlotBits - 1);
 constexpr std::int64_t kHasRest = std::int64_t{1} << (kSlotBits - 2);
+
+/// The chunk size of a ring's messages between hosts (kernels/comm/mpi/mpi_transport.h).
+constexpr std::int64_t kChunkBytes = 63 << 10;
 
 }  // namespace
 
@@ -43,13 +47,24 @@ bool Simulation::send(int l) {
   const bool hands_over = message.of_server && rate < kNoLimit;
   if (hands_over && !take_core(l)) return false;
   ++mailboxes_[static_cast<std::size_t>(each.number)].begun;
-  channels_.post(
-      now_, message.from, message.to,
-      {.carrier = message.of_server ? Carrier::Grpc : Carrier::OpenMpi, .bytes = each.bytes},
-      {.index = each.number});
+  channels_.post(now_, message.from, message.to,
+                 {.carrier = message.of_server ? Carrier::Grpc : Carrier::OpenMpi,
+                  .bytes = each.bytes,
+                  .shares = shares_of(message.sender, message.receiver, program_.alike)},
+                 {.index = each.number});
   traffic_of(l).sent += each.bytes;
+  bytes_sent_ += each.bytes * program_.alike.places();
   if (hands_over) {
     spend(l, static_cast<double>(each.bytes) / rate);
+    return false;
+  }
+  if (cluster_.devices && cluster_.devices->communication == Communication::Blocking) {
+    const auto host = [&](int process) {
+      return options_.host_of[static_cast<std::size_t>(process)];
+    };
+    const MessageCosts& costs = cluster_.transports.open_mpi;
+    const bool stays = host(message.from) == host(message.to);
+    spend(l, (stays ? costs.on_host : costs.between_hosts).ns_of(static_cast<double>(each.bytes)));
     return false;
   }
   finish(l, 0);
@@ -104,7 +119,7 @@ void Simulation::join(int l) {
   lane(l).state = State::Inside;
   traffic_of(l) += collective.traffic.at(instruction(l).member);
   come.push_back(l);
-  if (come.size() < collective.lanes.size()) return;
+  if (come.size() < static_cast<std::size_t>(collective.built)) return;
   for (const int each : come) {
     wait_for_peers(each);
     lane(each).until = lane(each).at + 1;
@@ -114,10 +129,91 @@ void Simulation::join(int l) {
   come.clear();
 }
 
+void Simulation::add_collective(const ProgramCollective& collective) {
+  const CollectiveSchedule& schedule = collective.schedule;
+  if (collective.ns >= 0) {
+    collectives_.emplace_back(schedule, 0, 1);
+    return;
+  }
+  const bool crosses = collective.processes.front() != collective.processes.back();
+  collectives_.emplace_back(schedule, schedule.is_ring() && crosses ? kChunkBytes : 0,
+                            are_alike(collective) ? 1 : schedule.members());
+}
+
+/// Whether the members form a ring, one stands for all, and their messages are alike: all in one
+/// process, all on one host, or each from another host.
+bool Simulation::are_alike(const ProgramCollective& collective) {
+  const std::vector<int>& processes = collective.processes;
+  const std::vector<Place>& places = collective.places;
+  const std::size_t members = processes.size();
+  if (places.empty() || members < 2 || collective.built > 1 || !collective.schedule.is_ring()) {
+    return false;
+  }
+  std::set<int> hosts;
+  bool in_one_process = true;
+  const LinkShares first = shares_of(places[0], places[1], collective.alike);
+  for (std::size_t m = 0; m < members; ++m) {
+    if (shares_of(places[m], places[(m + 1) % members], collective.alike) != first) return false;
+    in_one_process = in_one_process && processes[m] == processes[0];
+    hosts.insert(options_.host_of[static_cast<std::size_t>(processes[m])]);
+  }
+  const std::set<int> different(processes.begin(), processes.end());
+  return in_one_process || (hosts.size() == 1 && different.size() == members) ||
+         hosts.size() == members;
+}
+
+/// The shares of a message between two places in links if it stands for those of alike places.
+LinkShares Simulation::shares_of(const Place& from, const Place& to, const Alike& of) {
+  if (of.places() == 1) return {};
+  const auto host_of = [&](Place place, int replica, int shard) {
+    place.replica += replica;
+    place.shard += shard;
+    return options_.host_of[static_cast<std::size_t>(program_.process_of_place.at(place))];
+  };
+  const auto [entry, is_new] =
+      shares_.try_emplace({program_.process_of_place.at(from), program_.process_of_place.at(to),
+                           of.replicas, of.shards});
+  LinkShares& shares = entry->second;
+  if (!is_new) return shares;
+  shares = {.out = 0, .across = 0, .in = 0};
+  for (int r = 0; r < of.replicas; ++r) {
+    for (int s = 0; s < of.shards; ++s) {
+      const int sender = host_of(from, r, s), receiver = host_of(to, r, s);
+      if (sender == receiver) continue;
+      ++shares.across;
+      if (sender == host_of(from, 0, 0)) ++shares.out;
+      if (receiver == host_of(to, 0, 0)) ++shares.in;
+    }
+  }
+  return shares;
+}
+
+/// Enters the collective, together with the members for which the lane stands. The lane goes on
+/// when all of them have left.
+bool Simulation::enter(int l) {
+  const LaneInstruction& each = instruction(l);
+  const auto index = static_cast<std::size_t>(each.number);
+  if (program_.collectives[index].ns >= 0) {
+    join(l);
+    return false;
+  }
+  const std::vector<std::int32_t>& stands_for = program_.collectives[index].stands_for;
+  std::vector<std::int64_t> members;
+  for (std::int64_t m = 0; m < collectives_[index].members(); ++m) {
+    if (stands_for[static_cast<std::size_t>(m)] == each.member) members.push_back(m);
+  }
+  lane(l).state = State::Inside;
+  lane(l).inside = static_cast<int>(members.size());
+  for (const std::int64_t m : members) collectives_[index].enter(now_, m);
+  for (const std::int64_t m : members) advance_member(each.number, m);
+  return false;
+}
+
 void Simulation::advance_member(int collective, std::int64_t member) {
   const auto index = static_cast<std::size_t>(collective);
   const std::vector<int>& lanes = program_.collectives[index].lanes;
-  const bool in_process = planned(lanes.front()).process == planned(lanes.back()).process;
+  const std::vector<int>& processes = program_.collectives[index].processes;
+  const bool in_process = processes.front() == processes.back();
   const double rate = in_process ? cluster_.transports.in_process.adding_bytes_per_ns
                                  : cluster_.transports.open_mpi.adding_bytes_per_ns;
   for (;;) {
@@ -141,18 +237,23 @@ void Simulation::advance_member(int collective, std::int64_t member) {
 void Simulation::deliver(int collective, std::int64_t from, const MemberMessage& message,
                          std::int64_t slot) {
   const ProgramCollective& all = program_.collectives[static_cast<std::size_t>(collective)];
-  const int sender = all.lanes[static_cast<std::size_t>(from)];
-  const int receiver = all.lanes[static_cast<std::size_t>(message.to)];
-  traffic_of(sender).sent += message.bytes;
-  traffic_of(receiver) += {.sent = 0, .received = message.bytes, .messages = 1};
-  const std::int64_t to = (message.to << kSlotBits) | slot;
+  const bool for_all = collectives_[static_cast<std::size_t>(collective)].members() == 1;
+  const auto sender = static_cast<std::size_t>(from);
+  const auto receiver = static_cast<std::size_t>(message.to);
+  const std::int64_t taker = for_all ? from : message.to;  // one that runs for all sends to itself
+  bytes_sent_ += (for_all ? all.schedule.bytes() : message.bytes) * all.alike.places();
+  if (all.stands_for[sender] == from) traffic_of(all.lanes[sender]).sent += message.bytes;
+  if (all.stands_for[static_cast<std::size_t>(taker)] == taker) {
+    traffic_of(all.lanes[receiver]) += {.sent = 0, .received = message.bytes, .messages = 1};
+  }
+  const std::int64_t to = (taker << kSlotBits) | slot;
   const Delivery first{.index = ~collective, .detail = to | kHasFirst};
   const Delivery rest{.index = ~collective, .detail = to | kHasRest};
   const Delivery whole{.index = ~collective, .detail = to | kHasFirst | kHasRest};
   const std::int64_t chunk = collectives_[static_cast<std::size_t>(collective)].chunk_bytes();
   const bool is_cut = chunk > 0 && message.bytes > chunk;
-  const int here = planned(sender).process;
-  const int there = planned(receiver).process;
+  const int here = all.processes[sender];
+  const int there = all.processes[receiver];
   if (here == there) {
     if (is_cut) add_arrival(now_ + time_in_process(chunk), first);
     return add_arrival(now_ + time_in_process(message.bytes), is_cut ? rest : whole);
@@ -161,6 +262,10 @@ void Simulation::deliver(int collective, std::int64_t from, const MemberMessage&
               .bytes = message.bytes,
               .of_bytes = message.bytes,
               .handshakes = message.handshakes};
+  if (all.alike.places() > 1 || for_all) {
+    part.shares = shares_of(all.places[sender], all.places[receiver], all.alike);
+    part.shares.into_own_host = for_all;
+  }
   if (!is_cut) return channels_.post(now_, here, there, part, whole);
   part.bytes = chunk;
   channels_.post(now_, here, there, part, first);
@@ -181,6 +286,7 @@ void Simulation::leave(int collective, std::int64_t member) {
   const CollectiveRun& run = collectives_[index];
   const int l = program_.collectives[index].lanes[static_cast<std::size_t>(member)];
   Lane& own = lane(l);
+  if (--own.inside > 0) return;
   // A library does not separate waiting from moving: all counts as moving, as in real runs.
   const double late =
       program_.collectives[index].by_library ? 0 : run.last_came(member) - run.came(member);

@@ -23,6 +23,7 @@ Value Builder::all_reduce(Value value, const AllReduceMember& member) {
       {"group", member.group}, {"members", member.members}, {"algorithm", member.algorithm}};
   if (member.round != 0) attributes.set("round", member.round);
   if (!member.mark.empty()) attributes.set(member.mark, std::int64_t{1});
+  set_alike_members(attributes, member.alike);
   return node(Op::AllReduce, {value}, std::move(attributes), {}, member.member);
 }
 
