@@ -49,12 +49,11 @@ class Stages:
 
     def step_ms(self, schedule: str, row: dict, times: dict[str, float]) -> float:
         stages, chunks = row["stages"], row["chunks"] if schedule == "interleaved" else 1
-        parts = 2 * stages * chunks
         latency = row["message"] * 1e3
         (self.folder / "cluster.toml").write_text(
             f'calibration = "costs.json"\nlatency_us = {latency}\n[compute_times]\n'
             f'kind = "constant"\n[[host]]\ncount = {stages}\n')
-        words = ["--workload", "gpt_tiny", "--layers", parts // 2, "--width", 8, "--heads", 1,
+        words = ["--workload", "gpt_tiny", "--layers", stages * chunks, "--width", 8, "--heads", 1,
                  "--context", 4, "--optimizer", "sgd", "--strategy", "pipeline", "--schedule",
                  schedule, "--workers", stages, "--processes", stages, "--microbatches",
                  row["microbatches"], "--global-batch", row["microbatches"], "--steps", 6,
@@ -77,10 +76,10 @@ class Stages:
 
     @staticmethod
     def parts(chunks: int) -> list[str]:
-        """Parts of each chunk: two of a block, the embedding's first, the head's last."""
-        parts = [2] * chunks
-        parts[0] += 1
-        parts[-1] += 1
+        """Parts of each chunk: six of a block, the embedding's first, the head's last."""
+        parts = [6] * chunks
+        parts[0] += 2
+        parts[-1] += 3
         return [str(n) for n in parts]
 
     def write_costs(self, times: dict[str, float]) -> None:

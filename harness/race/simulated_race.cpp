@@ -38,8 +38,9 @@ record::Record simulated_race(const plan::RaceRequest& request) {
   simulate::require_virtual(request, placement);
   const std::vector<Step>& parts = placement.placed->parts;
   const Alike alike = placement.options.alike;
-  const std::map<Place, MemoryUse> memory =
-      file.cluster.devices ? simulate::memory_of_places(parts) : std::map<Place, MemoryUse>();
+  const std::map<Place, MemoryUse> memory = file.cluster.devices
+                                                ? simulate::memory_of_places(parts, file.cluster)
+                                                : std::map<Place, MemoryUse>();
   simulate::require_memory(file, request, memory);
   const simulate::VirtualCell cell = simulate::virtual_cell(file, request, placement, parts);
   simulate::require_costs(cell.program.unknown_kernels, request);

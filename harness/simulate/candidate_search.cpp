@@ -158,7 +158,7 @@ class Search {
     const plan::Placement placement = plan::place_without_data(race);
     require_virtual(race, placement);
     const std::vector<Step>& parts = placement.placed->parts;
-    candidate.memory_bytes = worst_memory(memory_of_places(parts));
+    candidate.memory_bytes = worst_memory(memory_of_places(parts, file_.cluster));
     for (const Step& part : parts) candidate.bytes_sent += bytes_sent(part.graph, 1);
     if (candidate.memory_bytes > limit_) {
       result_.too_large.push_back(std::move(candidate));

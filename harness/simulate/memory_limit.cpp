@@ -29,7 +29,8 @@ std::vector<std::string> that_fit(const ClusterFile& file, const plan::RaceReque
       changed.strategy = each.strategy;
       changed.options = each.options;
       const plan::Placement placement = place_alike(changed, file);
-      const std::int64_t worst = worst_memory(memory_of_places(placement.placed->parts));
+      const std::int64_t worst =
+          worst_memory(memory_of_places(placement.placed->parts, file.cluster));
       if (worst > room) continue;
       found.push_back(
           fmt::format("{} ({:.4g} GiB)", each.flags, static_cast<double>(worst) / kGib));
@@ -42,11 +43,13 @@ std::vector<std::string> that_fit(const ClusterFile& file, const plan::RaceReque
 
 }  // namespace
 
-std::map<Place, MemoryUse> memory_of_places(std::span<const Step> parts) {
+std::map<Place, MemoryUse> memory_of_places(std::span<const Step> parts,
+                                            const virtual_time::Cluster& cluster) {
   std::map<Place, MemoryUse> all;
   for (const Step& part : parts) {
     if (part.graph.nodes().empty()) continue;
-    const Plan plan(part, {});
+    const Plan plan(part,
+                    virtual_time::plan_options(cluster.devices ? &*cluster.devices : nullptr));
     for (const auto& [place, use] :
          planned_memory(part.graph, plan, plan_memory(part.graph, plan))) {
       all[place].add(use);

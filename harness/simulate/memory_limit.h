@@ -12,12 +12,14 @@
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/measure/reports.h"
 #include "kernels/runtime/memory_plan.h"
-#include "kernels/virtual/devices.h"
+#include "kernels/virtual/program.h"
 
 namespace regatta::simulate {
 
-/// Returns the planned memory of each place; `parts[p]` is the step of process p.
-std::map<Place, MemoryUse> memory_of_places(std::span<const Step> parts);
+/// Returns the planned memory of each place, with the lanes that run on the cluster; `parts[p]` is
+/// the step of process p.
+std::map<Place, MemoryUse> memory_of_places(std::span<const Step> parts,
+                                            const virtual_time::Cluster& cluster);
 
 /// Sets the worker's planned memory.
 void set_memory(const std::map<Place, MemoryUse>& planned, WorkerReport& worker);

@@ -57,11 +57,7 @@ class Maker {
 
   void add(const Step& part) {
     const Graph& graph = part.graph;
-    PlanOptions options;
-    if (on_.devices != nullptr && on_.devices->communication == Communication::Blocking) {
-      options.inline_bytes = std::numeric_limits<std::int64_t>::max();
-    }
-    const Plan plan(part, options);
+    const Plan plan(part, plan_options(on_.devices));
     threads_ = lane_threads(graph, threads_per_worker_);
     const int first_lane = static_cast<int>(program_.lanes.size());
     const std::int32_t first_variable = program_.shared_variables;
@@ -306,6 +302,14 @@ class Maker {
 };
 
 }  // namespace
+
+PlanOptions plan_options(const Devices* devices) {
+  PlanOptions options;
+  if (devices != nullptr && devices->communication == Communication::Blocking) {
+    options.inline_bytes = std::numeric_limits<std::int64_t>::max();
+  }
+  return options;
+}
 
 Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads,
                      const DevicesOfHosts& on) {

@@ -118,6 +118,9 @@ struct DevicesOfHosts {
   std::span<const int> host_of = {};
 };
 
+/// Returns how a step is planned for devices; null: hosts' cores.
+PlanOptions plan_options(const Devices* devices);
+
 /// Builds the program. `parts[p]` is the step of process p, made by partition(). Throws:
 /// RunError(Unsupported) for an op that virtual time does not model, or that devices do not.
 Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads,
