@@ -100,9 +100,10 @@ class ShardedStep {
   NodeId copy(NodeId id, std::int64_t shard);
 
   // Each appends a collective of all shards beside the copies of the node of value `of`. Element s
-  // of the values is that of shard s, as many as are built, element s of the result its output. A ring leaves share
-  // share_at(s) of collective.h at shard s; shares are rows of [rows, C]. Each is a round of its
-  // own, because later ones depend on it, except sums of gradients, which then share buckets.
+  // of the values is that of shard s, if it is built, element s of the result its output. A ring
+  // leaves share share_at(s) of collective.h at shard s; shares are rows of [rows, C]. Each is a
+  // round of its own, because later ones depend on it, except sums of gradients, which then share
+  // buckets.
   std::vector<Value> all_reduce(Value of, const std::vector<Value>& terms);
   std::vector<Value> reduce_scatter(Value of, const std::vector<Value>& terms);
   std::vector<Value> all_gather(Value of, const std::vector<Value>& shares,

@@ -226,9 +226,8 @@ bool any_has(std::span<const Strategy* const> strategies, WorkersAre workers) {
 Alike alike_workers(std::span<const Strategy* const> strategies, const StrategyOptions& options,
                     const Step& workload) {
   const auto all_build = [&](auto... may_build) {
-    return std::all_of(strategies.begin(), strategies.end(), [=](const Strategy* each) {
-      return ((each->builds == may_build) || ...);
-    });
+    return std::all_of(strategies.begin(), strategies.end(),
+                       [=](const Strategy* each) { return ((each->builds == may_build) || ...); });
   };
   const bool deals_whole_updates = std::any_of(
       workload.trainables.begin(), workload.trainables.end(),

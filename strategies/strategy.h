@@ -141,7 +141,7 @@ std::string_view to_string(Exchange exchange);
 std::string_view to_string(Processes processes);
 
 /// Returns the replicas and shards for which one can stand under these strategies, because they are
-/// alike: they have equal shares of the batch. Uneven shards count as alike: the first one has most.
+/// alike: they have equal shares of the batch. Uneven shards are alike, too: the first has most.
 Alike alike_workers(std::span<const Strategy* const> strategies, const StrategyOptions& options,
                     const Step& workload);
 

@@ -29,8 +29,7 @@ Placement placement_of(const std::string& strategy, std::int64_t replicas,
   recipe.global_batch = recipe.train_examples = recipe.total_examples = 48;
   placement.workload = &workloads::find_workload("parabola");
   const Step step = placement.workload->training(recipe);
-  placement.facts =
-      facts_of(strategies::apply(placement.strategies, step, placement.options));
+  placement.facts = facts_of(strategies::apply(placement.strategies, step, placement.options));
   return placement;
 }
 

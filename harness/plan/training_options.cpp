@@ -42,7 +42,8 @@ Placement place_without_data(const RaceRequest& request, const strategies::PassW
                              BuildPlaces build) {
   const workloads::Workload& workload = workloads::find_workload(request.workload);
   const std::string dataset = dataset_of(request, workload);
-  return place(request, workloads::sizes_of(workload, dataset, files_of(request)).train, watch, build);
+  return place(request, workloads::sizes_of(workload, dataset, files_of(request)).train, watch,
+               build);
 }
 
 ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,

@@ -79,8 +79,8 @@ std::string broken_collective_rule(const Graph& graph, const Members& members) {
     }
     if (!places.insert(node.place).second) return "two of its members stand at one place";
   }
-  const auto count = static_cast<std::size_t>(first.attributes.integer("members") /
-                                              alike_members(first).places());
+  const auto count =
+      static_cast<std::size_t>(first.attributes.integer("members") / alike_members(first).places());
   const bool apart = first.attributes.has("processes");  // the other members may be in other
                                                          // processes
   return apart || members.size() == count ? "" : "not all of its members are there";

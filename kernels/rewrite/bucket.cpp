@@ -85,10 +85,10 @@ std::vector<std::vector<std::size_t>> fill(const Graph& graph, const std::vector
     std::vector<std::size_t>& like_it = of_kind[all[i].kind()];
     for (const std::size_t b : like_it) {
       const auto& parts = buckets[b];
-      const bool joins =
-          sizes[b] < bucket_bytes &&
-          std::none_of(parts.begin(), parts.end(),
-                       [&](std::size_t part) { return is_read_before(all[part], all[i]); });
+      const bool joins = sizes[b] < bucket_bytes &&
+                         std::none_of(parts.begin(), parts.end(), [&](std::size_t part) {
+                           return is_read_before(all[part], all[i]);
+                         });
       if (joins) open = b;
     }
     if (open == buckets.size()) {

@@ -197,11 +197,15 @@ INSTANTIATE_TEST_SUITE_P(
                            .processes = 4,
                            .shards = 2},
                   .on_host = 2,
-                  .within = kBatch, .deals_input = true},
+                  .within = kBatch,
+                  .deals_input = true},
         AlikeCase{.cell = of_stages(kAll, 2, 8), .within = kBatch, .deals_input = true},
-        AlikeCase{.cell = of_stages(kAll, 2, 8), .on_host = 2, .within = kBatch, .deals_input = true},
-        AlikeCase{.cell = of_stages(kAll, 2, 8), .on_host = 4, .within = kBatch, .deals_input = true},
-        AlikeCase{.cell = of_stages(kAll, 2, 8), .on_host = 8, .within = kBatch, .deals_input = true},
+        AlikeCase{
+            .cell = of_stages(kAll, 2, 8), .on_host = 2, .within = kBatch, .deals_input = true},
+        AlikeCase{
+            .cell = of_stages(kAll, 2, 8), .on_host = 4, .within = kBatch, .deals_input = true},
+        AlikeCase{
+            .cell = of_stages(kAll, 2, 8), .on_host = 8, .within = kBatch, .deals_input = true},
         AlikeCase{.cell = of_stages(kAll, 2, 2), .within = kBatch, .deals_input = true}));
 
 }  // namespace

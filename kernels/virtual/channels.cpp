@@ -41,8 +41,8 @@ const MessageCosts& Channels::costs_of(Carrier carrier) const {
 
 int Channels::channel_of(int from, int to, const Posted& message) {
   const LinkShares& shares = message.shares;
-  const auto [entry, is_new] = numbers_.try_emplace({from, to, message.carrier, shares},
-                                                    static_cast<int>(channels_.size()));
+  const auto [entry, is_new] =
+      numbers_.try_emplace({from, to, message.carrier, shares}, static_cast<int>(channels_.size()));
   if (!is_new) return entry->second;
   const MessageCosts& transport = costs_of(message.carrier);
   const auto sender = static_cast<std::size_t>(host_of_[static_cast<std::size_t>(from)]);
@@ -52,8 +52,9 @@ int Channels::channel_of(int from, int to, const Posted& message) {
   if (sender != receiver) {
     channel.latency_ns = cluster_.latency_ns;
     const int in = in_[shares.into_own_host ? sender : receiver];
-    for (const auto& [link, messages] : {std::pair(out_[sender], shares.out),
-                                         std::pair(core_, shares.across), std::pair(in, shares.in)}) {
+    const std::array hops = {std::pair(out_[sender], shares.out), std::pair(core_, shares.across),
+                             std::pair(in, shares.in)};
+    for (const auto& [link, messages] : hops) {
       if (link >= 0) channel.route.add(link, messages);
     }
   }

@@ -55,21 +55,20 @@ BENCHMARK(BM_AsynchronousServer)->Arg(16)->Arg(64)->Unit(benchmark::kMillisecond
 void BM_AlikeGpt(benchmark::State& state) {
   const std::int64_t microbatches = state.range(0);
   const auto number = [](std::int64_t value) { return OptionValue(value); };
-  const testing_support::VirtualCase test{
-      .workload = "gpt_tiny",
-      .strategy = "all_reduce+pipeline+tensor_parallel",
-      .workers = 8,
-      .stages = 16,
-      .options = {{"layers", number(96)},
-                  {"width", number(12288)},
-                  {"heads", number(96)},
-                  {"context", number(2048)},
-                  {"vocabulary", number(51200)},
-                  {"microbatches", number(microbatches)}},
-      .batch = 8 * microbatches,
-      .processes = 1024,
-      .shards = 8,
-      .alike = {.replicas = 8, .shards = 8}};
+  const testing_support::VirtualCase test{.workload = "gpt_tiny",
+                                          .strategy = "all_reduce+pipeline+tensor_parallel",
+                                          .workers = 8,
+                                          .stages = 16,
+                                          .options = {{"layers", number(96)},
+                                                      {"width", number(12288)},
+                                                      {"heads", number(96)},
+                                                      {"context", number(2048)},
+                                                      {"vocabulary", number(51200)},
+                                                      {"microbatches", number(microbatches)}},
+                                          .batch = 8 * microbatches,
+                                          .processes = 1024,
+                                          .shards = 8,
+                                          .alike = {.replicas = 8, .shards = 8}};
   for (auto _ : state) {
     const double before = bytes_in_use();
     std::vector<Step> parts = testing_support::parts_of(test);

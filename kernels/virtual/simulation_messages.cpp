@@ -120,6 +120,7 @@ void Simulation::join(int l) {
   traffic_of(l) += collective.traffic.at(instruction(l).member);
   come.push_back(l);
   if (come.size() < static_cast<std::size_t>(collective.built)) return;
+  bytes_sent_ += collective.schedule.bytes() * collective.alike.places();
   for (const int each : come) {
     wait_for_peers(each);
     lane(each).until = lane(each).at + 1;
@@ -170,9 +171,9 @@ LinkShares Simulation::shares_of(const Place& from, const Place& to, const Alike
     place.shard += shard;
     return options_.host_of[static_cast<std::size_t>(program_.process_of_place.at(place))];
   };
+  const std::map<Place, int>& process_of = program_.process_of_place;
   const auto [entry, is_new] =
-      shares_.try_emplace({program_.process_of_place.at(from), program_.process_of_place.at(to),
-                           of.replicas, of.shards});
+      shares_.try_emplace({process_of.at(from), process_of.at(to), of.replicas, of.shards});
   LinkShares& shares = entry->second;
   if (!is_new) return shares;
   shares = {.out = 0, .across = 0, .in = 0};
