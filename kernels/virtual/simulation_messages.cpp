@@ -120,7 +120,8 @@ void Simulation::join(int l) {
   traffic_of(l) += collective.traffic.at(instruction(l).member);
   come.push_back(l);
   if (come.size() < static_cast<std::size_t>(collective.built)) return;
-  bytes_sent_ += collective.schedule.bytes() * collective.alike.places();
+  bytes_sent_ +=
+      collective.schedule.bytes() * collective.schedule.steps() * collective.alike.places();
   for (const int each : come) {
     wait_for_peers(each);
     lane(each).until = lane(each).at + 1;
