@@ -100,8 +100,9 @@ class SimulatedRun(unittest.TestCase):
 
     def test_builds_one_of_the_workers_that_are_alike(self) -> None:
         even = cluster(f"latency_us = 50\n[compute_times]\n{HOSTS}")
-        one = simulated(even)
-        every = simulated(even, "--straggler", "1:1")  # each worker has a speed of its own
+        shares = ("--global-batch", "48")
+        one = simulated(even, *shares)
+        every = simulated(even, *shares, "--straggler", "1:1")  # workers have speeds of their own
         VALIDATOR.validate(one)
         self.assertEqual((one["simulated"]["places_per_built"], len(one["workers"])), (4, 1))
         self.assertEqual((every["simulated"]["places_per_built"], len(every["workers"])), (None, 4))
@@ -110,8 +111,10 @@ class SimulatedRun(unittest.TestCase):
         for field in ("p50", "max"):
             self.assertAlmostEqual(one["step_time_ns"][field], every["step_time_ns"][field],
                                    delta=10)
-        told = output_of("run", *CELL, "--cluster", str(even), "--out", str(fresh_folder()))
-        self.assertIn("1 of 4 workers built, the others are alike", told)
+        for batch, are_alike in (("48", True), ("50", False)):
+            told = output_of("run", *CELL, "--global-batch", batch, "--cluster", str(even), "--out",
+                             str(fresh_folder()))
+            self.assertEqual("1 of 4 workers built, the others are alike" in told, are_alike)
 
     def test_shares_the_cores_of_a_machine(self) -> None:
         """Two cores are shared by two hosts each, whose workers compute at the same time and for
