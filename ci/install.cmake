@@ -11,6 +11,7 @@ install(DIRECTORY plots DESTINATION ${files} USE_SOURCE_PERMISSIONS
   PATTERN "test_*" EXCLUDE PATTERN made_up.py EXCLUDE PATTERN verdicts.py EXCLUDE
   PATTERN __pycache__ EXCLUDE)
 install(FILES results/schema.json DESTINATION ${files}/results)
+install(DIRECTORY harness/simulate/profiles DESTINATION ${files}/harness/simulate)
 install(FILES ci/contenders/regatta_contender.py ci/contenders/regatta_contender.h
   DESTINATION ${files}/ci/contenders)
 install(PROGRAMS ci/fetch_cifar10 ci/fetch_text ci/make_certificates DESTINATION ${files}/ci)

@@ -97,20 +97,6 @@ class PeakOp {
 
 }  // namespace
 
-KernelLoad load_of(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  KernelLoad load;
-  load.flop = 2 * static_cast<double>(multiply_adds(graph, id));
-  if (load.flop > 0) load.element = graph.type(node.inputs[0]).element;
-  std::int64_t bytes = 0;
-  for (const Value input : node.inputs) bytes += graph.type(input).bytes();
-  for (const TensorType& type : node.outputs) bytes += type.bytes();
-  const std::int64_t moves = category_of(graph, node) == Category::Update ? 2 : 1;
-  for (const VariableId v : node.variables) bytes += moves * graph.variable(v).type.bytes();
-  load.bytes = static_cast<double>(bytes);
-  return load;
-}
-
 std::string name_of(Limit limit, ElementType element) {
   if (limit == Limit::Memory) return "memory bus";
   return element == ElementType::BF16 ? "tensor cores"

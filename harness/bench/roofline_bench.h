@@ -5,11 +5,8 @@
 // peak of the memory bus.
 //   bound = max(flop / peak flop/s, bytes / peak bytes/s); its limit is the larger of the two
 //   efficiency = bound / time; a kernel with at least kNearShare is at its limit
-// Ops with a rule for multiply-adds (products, convolutions, attention) count flop: 2 for each one
-// of the direct algorithm.
-// Bytes are the least that a kernel must move: its inputs, outputs and variables, where an update
-// counts a variable twice (read and written). The efficiency may exceed 1 if data is still in a
-// cache from the previous kernel.
+// Flop and bytes are those of kernels/virtual/kernel_load.h. The efficiency may exceed 1 if data is
+// still in a cache from the previous kernel.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +17,15 @@
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
+#include "kernels/virtual/kernel_load.h"
 
 namespace regatta::bench {
 
 /// A kernel that reaches at least this share of a measured peak is at that limit.
 inline constexpr double kNearShare = 0.6;
 
-struct KernelLoad {
-  ElementType element = ElementType::F32;  ///< element type of its products
-  double flop = 0;
-  double bytes = 0;
-};
-KernelLoad load_of(const Graph& graph, NodeId id);
+using virtual_time::KernelLoad;
+using virtual_time::load_of;
 
 /// The device's measured peaks. Units: flop/s and bytes/s.
 struct Peaks {

@@ -30,8 +30,7 @@ void show_row(std::ostream& out, const Candidate& each) {
 }
 
 /// Prints the candidates that fit, then those that do not.
-void show_table(std::ostream& out, const simulate::SearchRequest& request,
-                const simulate::SearchResult& found) {
+void show_table(std::ostream& out, const simulate::SearchResult& found) {
   const bool has_tokens = !found.fit.empty() && found.fit.front().tokens;
   out << fmt::format(kRow, "step", has_tokens ? "tokens/s" : "examples/s", "memory", "sent a step",
                      "strategy");
@@ -44,12 +43,11 @@ void show_table(std::ostream& out, const simulate::SearchRequest& request,
   }
   out << "step: mean; memory: planned, of the worker with most; sent: by all workers\n";
   if (!found.too_large.empty()) {
-    out << fmt::format("\ndo not fit in --memory {}:\n", request.memory);
+    out << fmt::format("\ndo not fit in {}:\n", found.limit);
   }
   for (const Candidate& each : found.too_large) {
     out << fmt::format("{:>9}, {} too much: {}\n", bytes_text(each.memory_bytes),
-                       bytes_text(each.memory_bytes - simulate::parse_memory(request.memory)),
-                       each.name);
+                       bytes_text(each.memory_bytes - found.limit_bytes), each.name);
   }
   if (!found.refused.empty()) out << "\nleft out:\n";
   for (const auto& [reason, count] : found.refused) {
@@ -94,7 +92,7 @@ void plan_command(std::ostream& out, const simulate::SearchRequest& request) {
         if (shows) show(fmt::format("{} of {}: {}", i + 1, all, name));
       });
   if (shows) show("");
-  show_table(out, request, found);
+  show_table(out, found);
   show_races(out, found);
 }
 

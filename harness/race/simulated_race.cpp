@@ -15,6 +15,7 @@
 #include "harness/race/summary.h"
 #include "harness/record/record_writer.h"
 #include "harness/simulate/alike_workers.h"
+#include "harness/simulate/memory_limit.h"
 #include "harness/simulate/node_times.h"
 #include "harness/system/machine.h"
 #include "harness/system/run_id.h"
@@ -37,6 +38,10 @@ record::Record simulated_race(const plan::RaceRequest& request) {
   simulate::require_virtual(request, placement);
   const std::vector<Step>& parts = placement.placed->parts;
   const Alike alike = placement.options.alike;
+  const std::map<Place, MemoryUse> memory = file.cluster.devices
+                                                ? simulate::memory_of_places(parts, file.cluster)
+                                                : std::map<Place, MemoryUse>();
+  simulate::require_memory(file, request, memory);
   const simulate::VirtualCell cell = simulate::virtual_cell(file, request, placement, parts);
   simulate::require_costs(cell.program.unknown_kernels, request);
   const std::int64_t steps =
@@ -63,7 +68,8 @@ record::Record simulated_race(const plan::RaceRequest& request) {
                    "by the calibration nothing takes any time; fix: regatta "
                    "calibrate, or times above 0");
   }
-  const run::TrainingReport report = simulate::report_of(simulation, cell.program);
+  run::TrainingReport report = simulate::report_of(simulation, cell.program);
+  for (run::RankedWorker& worker : report.workers) simulate::set_memory(memory, worker.report);
   record.training_ns = record.full_ns = std::llround(simulation.now());
   record.examples_per_s =
       static_cast<double>(simulation.examples_seen()) / (simulation.now() * 1e-9);

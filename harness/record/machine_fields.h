@@ -55,8 +55,8 @@ void for_each_field(T& part, Field&& field) {
   field("places_per_built", part.places_per_built,
         About{.text = "Number of alike workers for which each listed one stands, itself included; "
                       "null: all are listed.",
-              .least = 2,
-              .since = 17});
+              .since = 17,
+              .least = 2});
   field("hardware", part.hardware,
         About{.text = "Hardware of the cluster, and the processor whose costs its kernels have.",
               .since = 6});

@@ -115,7 +115,8 @@ plan::Placement place_alike(const plan::RaceRequest& request, const ClusterFile&
   if (may_be_alike) {
     plan::Placement placement =
         plan::place_without_data(request, {}, plan::BuildPlaces::OneOfAlike);
-    if (placement.options.alike.places() == 1) return placement;
+    // collectives on devices have closed forms, in which members' hosts need not be even
+    if (placement.options.alike.places() == 1 || cluster.devices) return placement;
     const Deal deal(placement, file);
     if (deal.has_cores(file) && deal.is_even()) return placement;
   }

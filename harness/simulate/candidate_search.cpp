@@ -15,11 +15,11 @@
 
 #include "harness/plan/race_flags.h"
 #include "harness/plan/training_options.h"
+#include "harness/simulate/memory_limit.h"
 #include "harness/simulate/virtual_cell.h"
 #include "harness/system/machine.h"
 #include "kernels/base/error.h"
 #include "kernels/distribute/traffic.h"
-#include "kernels/runtime/memory_plan.h"
 #include "strategies/candidates.h"
 #include "strategies/shared_options.h"
 
@@ -49,16 +49,6 @@ Words cell_words(const Words& arguments) {
     if (keeps) words.push_back(word);
   }
   return words;
-}
-
-std::int64_t worst_memory(const std::vector<Step>& parts) {
-  std::int64_t worst = 0;
-  for (const Step& part : parts) {
-    const Plan plan(part, {});
-    const auto planned = planned_memory(part.graph, plan, plan_memory(part.graph, plan));
-    for (const auto& [place, use] : planned) worst = std::max(worst, use.sum());
-  }
-  return worst;
 }
 
 /// The least that a worker's mean factor on compute time is, over the steps to be simulated.
@@ -118,10 +108,17 @@ bool are_alike(const Candidate& a, const Candidate& b) {
 class Search {
  public:
   explicit Search(const SearchRequest& request)
-      : request_(request),
-        file_(read_cluster(request.race.cluster, system::machine_facts().cpu,
+      : file_(read_cluster(request.race.cluster, system::machine_facts().cpu,
                            system::software_facts().git_commit)) {
-    if (!request.memory.empty()) limit_ = parse_memory(request.memory);
+    if (file_.cluster.devices) {
+      result_.limit = "the memory of " + file_.cluster.devices->profile.name;
+      limit_ = room_of(*file_.cluster.devices);
+    }
+    if (!request.memory.empty() && parse_memory(request.memory) < limit_) {
+      result_.limit = "--memory " + request.memory;
+      limit_ = parse_memory(request.memory);
+    }
+    result_.limit_bytes = limit_;
   }
 
   /// Measures the candidate, or counts the reason why it cannot be.
@@ -150,9 +147,9 @@ class Search {
     }
     const Candidate& least = result_.too_large.front();
     throw usage(fmt::format(
-        "--memory {}: the least that a worker needs is {}, with --strategy {}; fix: give it that "
+        "{}: the least that a worker needs is {}, with --strategy {}; fix: give it that "
         "much, more --workers, or a smaller --global-batch",
-        request_.memory, bytes_text(least.memory_bytes), least.name));
+        result_.limit, bytes_text(least.memory_bytes), least.name));
   }
 
  private:
@@ -161,7 +158,7 @@ class Search {
     const plan::Placement placement = plan::place_without_data(race);
     require_virtual(race, placement);
     const std::vector<Step>& parts = placement.placed->parts;
-    candidate.memory_bytes = worst_memory(parts);
+    candidate.memory_bytes = worst_memory(memory_of_places(parts, file_.cluster));
     for (const Step& part : parts) candidate.bytes_sent += bytes_sent(part.graph, 1);
     if (candidate.memory_bytes > limit_) {
       result_.too_large.push_back(std::move(candidate));
@@ -197,7 +194,6 @@ class Search {
     result_.fit.push_back(std::move(candidate));
   }
 
-  const SearchRequest& request_;
   ClusterFile file_;
   std::int64_t limit_ = std::numeric_limits<std::int64_t>::max();
   std::map<std::int64_t, double> factors_;  ///< by number of steps

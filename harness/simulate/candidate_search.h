@@ -49,8 +49,10 @@ struct Candidate {
 std::vector<Candidate> candidates_for(const plan::RaceRequest& request);
 
 struct SearchResult {
-  std::vector<Candidate> fit;                   ///< the simulated ones first, each kind by time
-  std::vector<Candidate> too_large;             ///< by memory
+  std::vector<Candidate> fit;        ///< the simulated ones first, each kind by time
+  std::vector<Candidate> too_large;  ///< by memory
+  std::string limit;                 ///< in words
+  std::int64_t limit_bytes = 0;
   std::map<std::string, std::int64_t> refused;  ///< count of candidates by reason
 };
 

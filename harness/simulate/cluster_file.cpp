@@ -3,13 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
-#include <sstream>
 
+#include "harness/simulate/device_file.h"
 #include "harness/system/input_file.h"
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
@@ -24,8 +23,7 @@ using virtual_time::VirtualHost;
 constexpr std::uintmax_t kMostCluster = 64 << 10;
 constexpr std::int64_t kMostHosts = 4096;
 constexpr std::int64_t kMostCores = 4096;
-constexpr std::size_t kMostLine = 4096;  // characters: toml++ parses brackets recursively
-constexpr double kLeastSpread = 1e-6;    // unless 0: a gamma distribution's shape is 1 / spread^2
+constexpr double kLeastSpread = 1e-6;  // unless 0: a gamma distribution's shape is 1 / spread^2
 constexpr double kMostSpread = 10;
 constexpr double kMostLatency = 1e8;                        // us
 constexpr double kMostQueue = 1e9;                          // kB
@@ -35,31 +33,30 @@ constexpr double kBytesPerNsOfGbit = 0.125;
 
 using CalibrationAt = std::function<CalibrationFile(const std::string& path)>;
 
-class ClusterReader {
+class ClusterReader : TomlReader {
  public:
-  explicit ClusterReader(std::string source) : source_(std::move(source)) {}
+  explicit ClusterReader(const std::string& source) : TomlReader(source), source_(source) {}
 
-  ClusterFile read(const toml::table& table, const CalibrationAt& calibration_at) {
-    allow(table, {"calibration", "threads_per_worker", "server_cores", "machine_cores",
-                  "latency_us", "core_gbit_per_s", "queue_kb", "seed", "compute_times", "host"});
+  ClusterFile read(const toml::table& table, const CalibrationAt& calibration_at,
+                   const ProfileAt& profile_at) {
+    allow(table,
+          {"calibration", "threads_per_worker", "server_cores", "machine_cores", "latency_us",
+           "core_gbit_per_s", "queue_kb", "seed", "compute_times", "host", "devices"});
     ClusterFile file;
     Cluster& cluster = file.cluster;
-    const auto calibration = table["calibration"].value<std::string>();
-    if (!calibration || calibration->empty()) {
-      throw error(
-          "calibration is missing; fix: regatta calibrate ... --out calibration.json, and "
-          "calibration = \"calibration.json\" here");
+    if (const toml::node* devices = table.get("devices")) {
+      read_devices_of(*devices, table, profile_at, file);
+    } else {
+      read_costs(table, calibration_at, file);
     }
-    CalibrationFile costs = calibration_at(*calibration);
-    file.calibration = std::move(costs.calibration);
-    file.calibration_digest = costs.digest;
-    cluster.transports = file.calibration.transports;
     cluster.threads_per_worker =
         static_cast<int>(whole(table, "threads_per_worker", 1, {1, kMostCores}));
     cluster.server_cores = static_cast<int>(whole(table, "server_cores", 1, {1, kMostCores}));
     cluster.machine_cores = static_cast<int>(whole(table, "machine_cores", 0, {1, kMostCores}));
     cluster.seed = static_cast<std::uint64_t>(whole(table, "seed", 1, {0, 1'000'000'000}));
-    cluster.latency_ns = 1e3 * real(table, "latency_us", {0, kMostLatency}).value_or(0);
+    if (!cluster.devices) {
+      cluster.latency_ns = 1e3 * real(table, "latency_us", {0, kMostLatency}).value_or(0);
+    }
     cluster.core_bytes_per_ns = link(table, "core_gbit_per_s");
     cluster.queue_bytes = 1e3 * real(table, "queue_kb", {0, kMostQueue}).value_or(0);
     if (const toml::node* times = table.get("compute_times")) {
@@ -78,41 +75,52 @@ class ClusterReader {
   }
 
  private:
-  RunError error(const std::string& what) const {
-    return {ErrorKind::Usage, source_ + ": " + what};
+  void read_costs(const toml::table& table, const CalibrationAt& calibration_at,
+                  ClusterFile& file) const {
+    const auto calibration = table["calibration"].value<std::string>();
+    if (!calibration || calibration->empty()) {
+      throw error(
+          "calibration is missing; fix: regatta calibrate ... --out calibration.json, and "
+          "calibration = \"calibration.json\" here");
+    }
+    CalibrationFile costs = calibration_at(*calibration);
+    file.calibration = std::move(costs.calibration);
+    file.calibration_digest = costs.digest;
+    file.cluster.transports = file.calibration.transports;
   }
 
-  void allow(const toml::table& table, const std::vector<std::string>& keys) const {
-    for (const auto& [key, value] : table) {
-      const std::string name(key.str());
-      if (std::find(keys.begin(), keys.end(), name) == keys.end()) {
-        throw error(unknown_name("key", name, keys).what());
+  /// Messages between devices have the rates of the levels of their network; a device has its part
+  /// of the host's cards for itself.
+  void read_devices_of(const toml::node& node, const toml::table& table,
+                       const ProfileAt& profile_at, ClusterFile& file) const {
+    const toml::table* of_devices = node.as_table();
+    if (of_devices == nullptr) throw error("devices is a table: [devices]");
+    for (const char* key : {"calibration", "machine_cores", "latency_us", "core_gbit_per_s",
+                            "queue_kb", "threads_per_worker"}) {
+      if (table.contains(key)) {
+        throw error(fmt::format("{} is for hosts without [devices]; fix: leave it out", key));
       }
     }
-  }
-
-  std::int64_t whole(const toml::table& table, const char* key, std::int64_t by_default,
-                     std::array<std::int64_t, 2> range) const {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return by_default;
-    const auto value = node->value_exact<std::int64_t>();
-    if (!value || *value < range[0] || *value > range[1]) {
-      throw error(fmt::format("{} is a whole number from {} to {}", key, range[0], range[1]));
+    DevicesOfFile read = read_devices(*of_devices, source_, profile_at);
+    const virtual_time::Devices& made = read.devices;
+    file.device_order = read.order;
+    file.calibration_digest = digest_of_text(read.texts);
+    file.calibration.source = "profile " + made.profile.name;
+    for (const virtual_time::Level* each : {&made.inside, &made.between}) {
+      if (!each->name.empty()) file.calibration.source += ", " + each->name;
     }
-    return *value;
-  }
-
-  std::optional<double> real(const toml::table& table, const char* key,
-                             std::array<double, 2> range) const {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return std::nullopt;
-    return in_range(*node, key, range);
-  }
-
-  double in_range(const toml::node& node, const char* what, std::array<double, 2> range) const {
-    const auto value = node.is_number() ? node.value<double>() : std::nullopt;
-    if (value && *value >= range[0] && *value <= range[1]) return *value;
-    throw error(fmt::format("{} is a number from {} to {}", what, range[0], range[1]));
+    virtual_time::MessageCosts& messages = file.cluster.transports.open_mpi;
+    if (made.per_host > 1) {
+      messages.on_host = {.message_ns = made.inside.message_ns,
+                          .bytes_per_ns = made.inside.message_bytes_per_ns};
+    }
+    if (!made.between.name.empty()) {
+      const double part = std::min(1.0, static_cast<double>(made.cards) / made.per_host);
+      messages.between_hosts = {.message_ns = made.between.message_ns,
+                                .bytes_per_ns = made.between.message_bytes_per_ns * part};
+    }
+    file.cluster.transports.in_process.on_host = messages.on_host;
+    file.cluster.devices = std::move(read.devices);
   }
 
   double link(const toml::table& table, const char* key) const {
@@ -177,9 +185,12 @@ class ClusterReader {
     }
     for (const toml::node& node : *hosts) {
       const toml::table& each = *node.as_table();
+      if (file.cluster.devices) allow(each, {"count"});
       allow(each, {"count", "cores", "gbit_per_s", "out_gbit_per_s", "in_gbit_per_s", "processes"});
       VirtualHost host;
-      host.cores = static_cast<int>(whole(each, "cores", 1, {1, kMostCores}));
+      const auto& devices = file.cluster.devices;
+      host.cores =
+          devices ? devices->per_host : static_cast<int>(whole(each, "cores", 1, {1, kMostCores}));
       host.out_bytes_per_ns = link(each, "out_gbit_per_s", "gbit_per_s");
       host.in_bytes_per_ns = link(each, "in_gbit_per_s", "gbit_per_s");
       const std::int64_t count = whole(each, "count", 1, {1, kMostHosts});
@@ -193,22 +204,19 @@ class ClusterReader {
         throw error(fmt::format("more than {} hosts", kMostHosts));
       }
     }
+    if (file.cluster.devices && file.cluster.hosts.size() > 1 &&
+        file.cluster.devices->between.name.empty()) {
+      throw error("several hosts need `between` in [devices], the network that joins them");
+    }
+    if (file.cluster.devices &&
+        std::ssize(file.cluster.hosts) > file.cluster.devices->hosts_per_switch) {
+      file.cluster.transports.open_mpi.between_hosts.bytes_per_ns /=
+          file.cluster.devices->oversubscription;
+    }
   }
 
   std::string source_;
 };
-
-/// Refuses long lines, because toml++ parses the dots of a key and the brackets of a value
-/// recursively.
-void require_shallow(const std::string& text, const std::string& source) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.size() <= kMostLine) continue;
-    throw RunError(ErrorKind::Usage, fmt::format("{}: a line has more than the {} characters that "
-                                                 "are read",
-                                                 source, kMostLine));
-  }
-}
 
 }  // namespace
 
@@ -216,22 +224,17 @@ ClusterFile read_cluster(const std::filesystem::path& path, const std::string& c
                          const std::string& git_commit) {
   ClusterFile file = parse_cluster(
       system::text_of(path, kMostCluster), path.string(),
-      [&](const std::string& name) { return read_calibration(path.parent_path() / name); });
+      [&](const std::string& name) { return read_calibration(path.parent_path() / name); },
+      [&](const std::string& name) { return profile_text(name, path.parent_path()); });
   require_fitting(file.calibration, path.string(), cpu, git_commit);
   return file;
 }
 
 ClusterFile parse_cluster(const std::string& text, const std::string& name,
-                          const CalibrationAt& calibration_at) {
-  require_shallow(text, name);
-  try {
-    ClusterFile file = ClusterReader(name).read(toml::parse(text), calibration_at);
-    file.digest = digest_of_text(text);
-    return file;
-  } catch (const toml::parse_error& error) {
-    throw RunError(ErrorKind::Usage, fmt::format("{}, line {}: {}", name, error.source().begin.line,
-                                                 error.description()));
-  }
+                          const CalibrationAt& calibration_at, const ProfileAt& profile_at) {
+  ClusterFile file = ClusterReader(name).read(parse_toml(text, name), calibration_at, profile_at);
+  file.digest = digest_of_text(text);
+  return file;
 }
 
 record::HardwareRecord hardware_of(const ClusterFile& file) {
@@ -242,6 +245,9 @@ record::HardwareRecord hardware_of(const ClusterFile& file) {
   double narrowest = virtual_time::kNoLimit;
   for (const VirtualHost& host : cluster.hosts) {
     narrowest = std::min({narrowest, host.out_bytes_per_ns, host.in_bytes_per_ns});
+  }
+  if (cluster.devices && cluster.hosts.size() > 1) {
+    narrowest = cluster.devices->cards * cluster.devices->between.bytes_per_ns;
   }
   return {.link_bytes_per_s = bytes_per_s(narrowest),
           .core_bytes_per_s = bytes_per_s(cluster.core_bytes_per_ns),

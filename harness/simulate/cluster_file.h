@@ -20,6 +20,8 @@
 //   cores = 2
 //   gbit_per_s = 10                    # each way; or out_gbit_per_s and in_gbit_per_s
 //   processes = 1                      # default: as many as the host's cores suffice for
+// With a table [devices] (device_file.h) hosts have accelerators, and costs follow from profiles:
+// no calibration, and of [[host]] the key `count` only.
 // A link without a bandwidth has no limit. A number outside its valid range is an error that names
 // the range. Without machine_cores each host has cores of its own. Workers and servers that need
 // more cores than they have share these evenly. That happens if several hosts share one core of a
@@ -27,6 +29,7 @@
 // number that a host has cores for.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -44,6 +47,8 @@ struct ClusterFile {
   Calibration calibration;
   std::string digest;  ///< digest of the file, sixteen hexadecimal digits
   std::string calibration_digest;
+  /// Of workers over the cluster's devices, if it has some; DevicesOfFile::order.
+  std::array<std::string, 3> device_order;
   std::vector<int> processes;  ///< on each host, from the file; 0: as many as the cores suffice for
 };
 
@@ -54,11 +59,12 @@ ClusterFile read_cluster(const std::filesystem::path& path, const std::string& c
                          const std::string& git_commit);
 
 /// Parses the text of a cluster's file. `name` names the text in errors. `calibration_at` reads the
-/// calibration at the path in the text, which is relative to the cluster's file.
-/// Throws: RunError(Usage), and errors of `calibration_at`.
+/// calibration at the path in the text, which is relative to the cluster's file; `profile_at` the
+/// text of a profile. Throws: RunError(Usage), and errors of these.
 ClusterFile parse_cluster(
     const std::string& text, const std::string& name,
-    const std::function<CalibrationFile(const std::string& path)>& calibration_at);
+    const std::function<CalibrationFile(const std::string& path)>& calibration_at,
+    const std::function<std::string(const std::string& profile)>& profile_at);
 
 /// Returns the description of the cluster's hardware for a record.
 record::HardwareRecord hardware_of(const ClusterFile& file);

@@ -93,6 +93,12 @@ CalibrationFile sound_calibration() {
   return {.calibration = made, .digest = ""};
 }
 
+std::string sound_profile(const std::string& name) {
+  return name == "links" ? "gb_per_s = 25\nshare = 0.9\nbase_us = 5\nhop_us = 5\nmessage_us = 5\n"
+                           "message_share = 0.9\n"
+                         : "memory_gib = 80\ngb_per_s = 2000\nlaunch_us = 5\ntflops_16 = 300\n";
+}
+
 template <typename Read>
 void read(Read&& read_input) {
   try {
@@ -119,11 +125,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::string_view calibration = input.substr(cluster.size());
   regatta::simulate::read([&] {
-    regatta::simulate::check_cluster(
-        regatta::simulate::parse_cluster(std::string(cluster), "FILE", [&](const std::string&) {
+    regatta::simulate::check_cluster(regatta::simulate::parse_cluster(
+        std::string(cluster), "FILE",
+        [&](const std::string&) {
           return calibration.empty()
                      ? regatta::simulate::sound_calibration()
                      : regatta::simulate::parse_calibration(calibration.substr(1), "COSTS");
+        },
+        [&](const std::string& name) {
+          return calibration.empty() ? regatta::simulate::sound_profile(name)
+                                     : std::string(calibration.substr(1));
         }));
   });
   return 0;

@@ -26,6 +26,10 @@ std::vector<std::vector<double>> node_times_ns(std::span<const Step> parts, cons
         ns = inside.message_ns + static_cast<double>(node.outputs[0].bytes()) / inside.bytes_per_ns;
       }
       if (!virtual_time::computes(graph, node)) continue;
+      if (file.cluster.devices) {
+        ns = file.cluster.devices->kernel_ns(graph, id);
+        continue;
+      }
       const std::string key = virtual_time::kernel_key(graph, id, threads);
       const auto cost = file.calibration.kernels.find(key);
       if (cost == file.calibration.kernels.end()) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/simulate/virtual_cell.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -74,7 +76,44 @@ void require_virtual(const plan::RaceRequest& request, const plan::Placement& pl
   if (request.epochs) refuse("a few steps tell the speed; give --steps in place of --epochs");
 }
 
+namespace {
+
+/// The host of each process, whose one worker has a device: devices are filled in the file's order.
+std::vector<int> hosts_of_devices(const ClusterFile& file, const plan::Placement& placement) {
+  const std::int64_t workers = plan::workers_of(placement);
+  const auto room = std::ssize(file.cluster.hosts) * file.cluster.devices->per_host;
+  if (workers > room) {
+    throw RunError(ErrorKind::Usage,
+                   fmt::format("the cluster has {} devices, and {} workers need one each; fix: "
+                               "count = {} of [[host]]",
+                               room, workers, (workers - 1) / file.cluster.devices->per_host + 1));
+  }
+  if (placement.processes != workers) {
+    throw RunError(ErrorKind::Usage,
+                   fmt::format("a cluster with [devices] has one worker in each process; fix: "
+                               "--processes {}",
+                               workers));
+  }
+  std::vector<int> hosts;
+  for (int p = 0; p < placement.processes; ++p) {
+    const Place place = plan::worker_places(placement, p).at(0);
+    std::int64_t index = 0, stride = 1;
+    for (const std::string& each : file.device_order) {
+      const bool by_stage = each == "stage", by_shard = each == "shard";
+      index += stride * (by_stage ? place.stage : by_shard ? place.shard : place.replica);
+      stride *= by_stage   ? placement.options.stages
+                : by_shard ? placement.options.shards
+                           : placement.options.replicas;
+    }
+    hosts.push_back(static_cast<int>(index / file.cluster.devices->per_host));
+  }
+  return hosts;
+}
+
+}  // namespace
+
 std::vector<int> hosts_of_processes(const ClusterFile& file, const plan::Placement& placement) {
+  if (file.cluster.devices) return hosts_of_devices(file, placement);
   std::vector<ProcessNeeds> needs;
   for (int p = 0; p < placement.processes; ++p) {
     const int cores = plan::workers_in(placement, p) * file.cluster.threads_per_worker;
@@ -93,16 +132,18 @@ VirtualCell virtual_cell(ClusterFile file, const plan::RaceRequest& request,
   const int threads = file.cluster.threads_per_worker;
   virtual_time::SimulationOptions options{.host_of = hosts_of_processes(file, placement),
                                           .stragglers = request.stragglers};
-  virtual_time::Program program =
-      virtual_time::make_program(parts, file.calibration.kernels, threads);
+  const auto& devices = file.cluster.devices;
+  virtual_time::Program program = virtual_time::make_program(
+      parts, file.calibration.kernels, threads,
+      {.devices = devices ? &*devices : nullptr, .host_of = options.host_of});
   return {.file = std::move(file), .program = std::move(program), .options = std::move(options)};
 }
 
 VirtualCell virtual_cell(const plan::RaceRequest& request, const plan::Placement& placement,
                          std::span<const Step> parts) {
-  VirtualCell cell = virtual_cell(read_cluster(request.cluster, system::machine_facts().cpu,
-                                               system::software_facts().git_commit),
-                                  request, placement, parts);
+  ClusterFile file = read_cluster(request.cluster, system::machine_facts().cpu,
+                                  system::software_facts().git_commit);
+  VirtualCell cell = virtual_cell(std::move(file), request, placement, parts);
   require_costs(cell.program.unknown_kernels, request);
   return cell;
 }

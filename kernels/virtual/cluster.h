@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/virtual/compute_times.h"
+#include "kernels/virtual/devices.h"
 #include "kernels/virtual/network.h"
 
 namespace regatta::virtual_time {
@@ -71,6 +73,7 @@ struct Cluster {
   ComputeTimes compute_times;
   Transports transports;
   std::uint64_t seed = 1;
+  std::optional<Devices> devices;  ///< compute in place of the hosts' cores
 };
 
 }  // namespace regatta::virtual_time

@@ -2,6 +2,7 @@
 #include "kernels/virtual/program.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -28,8 +29,9 @@ std::int64_t bytes_of(const Graph& graph, const Node& node) {
 
 class Maker {
  public:
-  Maker(const KernelCosts& costs, int threads, std::span<const Step> parts)
-      : costs_(costs), threads_per_worker_(threads) {
+  Maker(const KernelCosts& costs, int threads, std::span<const Step> parts,
+        const DevicesOfHosts& on)
+      : costs_(costs), on_(on), threads_per_worker_(threads) {
     program_.processes = static_cast<int>(parts.size());
     program_.global_batch = parts.front().global_batch;
     program_.alike = parts.front().alike;
@@ -55,7 +57,7 @@ class Maker {
 
   void add(const Step& part) {
     const Graph& graph = part.graph;
-    const Plan plan(part, {});
+    const Plan plan(part, plan_options(on_.devices));
     threads_ = lane_threads(graph, threads_per_worker_);
     const int first_lane = static_cast<int>(program_.lanes.size());
     const std::int32_t first_variable = program_.shared_variables;
@@ -139,6 +141,15 @@ class Maker {
     return made;
   }
 
+  /// The cost by the node's key; 0 if there is none, and the key is noted.
+  double measured_ns(const Graph& graph, NodeId id) {
+    const std::string key = kernel_key(graph, id, threads_);
+    const auto cost = costs_.find(key);
+    if (cost != costs_.end()) return cost->second;
+    unknown_.insert(key);
+    return 0;
+  }
+
   void compute(const Graph& graph, NodeId id, const Bases& bases, LaneInstruction& made) {
     const Node& node = graph.node(id);
     if (node.op == Op::Quorum) {
@@ -147,13 +158,7 @@ class Maker {
     } else if (is_behind_quorum(graph, node)) {
       made.quorum = QuorumPart::Behind;
     }
-    const std::string key = kernel_key(graph, id, threads_);
-    const auto cost = costs_.find(key);
-    if (cost == costs_.end()) {
-      unknown_.insert(key);
-    } else {
-      made.ns = cost->second;
-    }
+    made.ns = on_.devices != nullptr ? on_.devices->kernel_ns(graph, id) : measured_ns(graph, id);
     made.looks_ahead = node.op == Op::Lookahead;
     if (node.op == Op::Average) {
       made.member = static_cast<std::int32_t>(node.attributes.integer("replica"));
@@ -196,6 +201,10 @@ class Maker {
       made.number = collective_number(graph, node);
       enter_members(node, bases.own_lane,
                     program_.collectives[static_cast<std::size_t>(made.number)]);
+      if (on_.devices != nullptr) {
+        program_.collectives[static_cast<std::size_t>(made.number)].traffic[node.member] =
+            member_traffic(collective_shape(graph, node), node.member);
+      }
     } else {
       refuse(node);
     }
@@ -249,8 +258,27 @@ class Maker {
            .built = 0,
            .alike = {.replicas = program_.alike.replicas / own.replicas,
                      .shards = program_.alike.shards / own.shards}});
+      if (on_.devices != nullptr) put_on_devices(shape, program_.collectives.back());
     }
     return entry->second;
+  }
+
+  /// Gives the collective the time that the devices of its members take.
+  void put_on_devices(const CollectiveShape& shape, ProgramCollective& collective) const {
+    if (shape.algorithm != kRing) {
+      throw RunError(ErrorKind::Unsupported,
+                     "devices have NCCL's ring and tree, not --all-reduce " +
+                         std::string(shape.algorithm) + "; fix: --all-reduce ring");
+    }
+    std::vector<int> hosts;
+    for (std::int64_t m = 0; m < shape.members; ++m) {
+      const std::int64_t process =
+          shape.part_of.empty() ? process_ : shape.part_of[static_cast<std::size_t>(m)];
+      hosts.push_back(on_.host_of[static_cast<std::size_t>(process)]);
+    }
+    auto bytes = static_cast<double>(shape.elements * shape.element_bytes);
+    if (shape.element_bytes == 4) bytes *= on_.devices->exchanged_bits / 32.0;
+    collective.ns = on_.devices->collective_ns(shape.op, bytes, hosts);
   }
 
   /// Returns the index of a value in a list without duplicates; appends the value if it is new.
@@ -263,6 +291,7 @@ class Maker {
   }
 
   const KernelCosts& costs_;
+  DevicesOfHosts on_;
   int threads_per_worker_;
   int threads_ = 1;  ///< of the part's lanes
   int process_ = 0;
@@ -274,8 +303,17 @@ class Maker {
 
 }  // namespace
 
-Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads) {
-  return Maker(costs, threads, parts).finish();
+PlanOptions plan_options(const Devices* devices) {
+  PlanOptions options;
+  if (devices != nullptr && devices->communication == Communication::Blocking) {
+    options.inline_bytes = std::numeric_limits<std::int64_t>::max();
+  }
+  return options;
+}
+
+Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads,
+                     const DevicesOfHosts& on) {
+  return Maker(costs, threads, parts, on).finish();
 }
 
 }  // namespace regatta::virtual_time

@@ -18,6 +18,7 @@
 #include "kernels/runtime/loops/quorum.h"
 #include "kernels/runtime/plan.h"
 #include "kernels/virtual/collective_schedule.h"
+#include "kernels/virtual/devices.h"
 #include "kernels/virtual/kernel_costs.h"
 
 namespace regatta::virtual_time {
@@ -73,7 +74,10 @@ struct ProgramMessage {
 struct ProgramCollective {
   CollectiveSchedule schedule;
   bool by_library = false;  ///< a library performs it; its waiting and transfer are one time
-  std::vector<int> lanes;   ///< lanes[m] is the lane of member m, or of the one that stands for it
+  /// Time from the last member's arrival to the end, for all members; below 0: the schedule's.
+  double ns = -1;
+  std::map<std::int64_t, MemberTraffic> traffic = {};  ///< by member, if it has `ns`
+  std::vector<int> lanes;  ///< lanes[m] is the lane of member m, or of the one that stands for it
   std::vector<std::int32_t> stands_for;  ///< [m]: the member whose lane that is
   std::vector<int> processes;            ///< [m]: its process, also if it is not built
   std::vector<Place> places;             ///< [m]; empty if every place is built
@@ -108,8 +112,18 @@ struct Program {
   std::vector<std::string> unknown_kernels;  ///< keys without a cost, each once
 };
 
+/// Accelerators in place of costs by key, and the host of each process.
+struct DevicesOfHosts {
+  const Devices* devices = nullptr;  ///< null: none
+  std::span<const int> host_of = {};
+};
+
+/// Returns how a step is planned for devices; null: hosts' cores.
+PlanOptions plan_options(const Devices* devices);
+
 /// Builds the program. `parts[p]` is the step of process p, made by partition(). Throws:
-/// RunError(Unsupported) for an op that virtual time does not model.
-Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads);
+/// RunError(Unsupported) for an op that virtual time does not model, or that devices do not.
+Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads,
+                     const DevicesOfHosts& on = {});
 
 }  // namespace regatta::virtual_time

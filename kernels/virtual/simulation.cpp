@@ -27,6 +27,7 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
       histories_(program.loops.size()) {
   find_shared_cores();
   for (const ProgramCollective& each : program.collectives) add_collective(each);
+  joined_.resize(collectives_.size());
   make_rules();
   std::map<Place, std::uint32_t> workers;
   for (const ProgramLane& each : program.lanes) {

@@ -179,6 +179,7 @@ class Simulation {
   bool send(int l);
   bool sent(int l);
   bool receive(int l);
+  void join(int l);
   void advance_member(int collective, std::int64_t member);
   void deliver(int collective, std::int64_t from, const MemberMessage& message, std::int64_t slot);
   void add_arrival(double time, const Delivery& delivery);
@@ -212,8 +213,9 @@ class Simulation {
   std::vector<Mailbox> mailboxes_;
   std::vector<CollectiveRun> collectives_;
   std::map<std::tuple<int, int, std::int64_t, std::int64_t>, LinkShares> shares_;
-  std::vector<Cores> cores_;                             ///< [process]
-  std::vector<std::int64_t> versions_;                   ///< [shared variable]
+  std::vector<std::vector<int>> joined_;  ///< [collective with a time]: lanes that have come
+  std::vector<Cores> cores_;              ///< [process]
+  std::vector<std::int64_t> versions_;    ///< [shared variable]
   std::unordered_map<std::int64_t, std::int64_t> seen_;  ///< by loop and variable
   std::map<int, Server> servers_;                        ///< by stage; empty without backup workers
   std::deque<ExampleCount> counts_;                      ///< [model]

@@ -58,6 +58,15 @@ bool Simulation::send(int l) {
     spend(l, static_cast<double>(each.bytes) / rate);
     return false;
   }
+  if (cluster_.devices && cluster_.devices->communication == Communication::Blocking) {
+    const auto host = [&](int process) {
+      return options_.host_of[static_cast<std::size_t>(process)];
+    };
+    const MessageCosts& costs = cluster_.transports.open_mpi;
+    const bool stays = host(message.from) == host(message.to);
+    spend(l, (stays ? costs.on_host : costs.between_hosts).ns_of(static_cast<double>(each.bytes)));
+    return false;
+  }
   finish(l, 0);
   return true;
 }
@@ -102,8 +111,32 @@ bool Simulation::receive(int l) {
   return true;
 }
 
+/// Enters a collective that has a time. The last lane to come begins it for all.
+void Simulation::join(int l) {
+  const auto index = static_cast<std::size_t>(instruction(l).number);
+  const ProgramCollective& collective = program_.collectives[index];
+  std::vector<int>& come = joined_[index];
+  lane(l).state = State::Inside;
+  traffic_of(l) += collective.traffic.at(instruction(l).member);
+  come.push_back(l);
+  if (come.size() < static_cast<std::size_t>(collective.built)) return;
+  bytes_sent_ +=
+      collective.schedule.bytes() * collective.schedule.steps() * collective.alike.places();
+  for (const int each : come) {
+    wait_for_peers(each);
+    lane(each).until = lane(each).at + 1;
+    lane(each).state = State::Busy;
+    events_.add({.time = now_ + collective.ns, .kind = EventKind::LaneGoesOn, .index = each});
+  }
+  come.clear();
+}
+
 void Simulation::add_collective(const ProgramCollective& collective) {
   const CollectiveSchedule& schedule = collective.schedule;
+  if (collective.ns >= 0) {
+    collectives_.emplace_back(schedule, 0, 1);
+    return;
+  }
   const bool crosses = collective.processes.front() != collective.processes.back();
   collectives_.emplace_back(schedule, schedule.is_ring() && crosses ? kChunkBytes : 0,
                             are_alike(collective) ? 1 : schedule.members());
@@ -162,6 +195,10 @@ LinkShares Simulation::shares_of(const Place& from, const Place& to, const Alike
 bool Simulation::enter(int l) {
   const LaneInstruction& each = instruction(l);
   const auto index = static_cast<std::size_t>(each.number);
+  if (program_.collectives[index].ns >= 0) {
+    join(l);
+    return false;
+  }
   const std::vector<std::int32_t>& stands_for = program_.collectives[index].stands_for;
   std::vector<std::int64_t> members;
   for (std::int64_t m = 0; m < collectives_[index].members(); ++m) {
