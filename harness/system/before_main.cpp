@@ -31,14 +31,14 @@ bool ignored_at_start = false;
 char* hidden_variables[kMostHidden];
 std::size_t hidden = 0;
 
-[[gnu::no_sanitize("address", "thread", "undefined")]] bool begins_with(const char* text,
-                                                                        const char* begin) {
+__attribute__((no_sanitize("address", "thread", "undefined"))) bool begins_with(const char* text,
+                                                                                const char* begin) {
   while (*begin != '\0' && *text == *begin) ++text, ++begin;
   return *begin == '\0';
 }
 
 /// Hides a variable by changing its first letter, which allocates no memory.
-[[gnu::no_sanitize("address", "thread", "undefined")]] void hide(char* variable) {
+__attribute__((no_sanitize("address", "thread", "undefined"))) void hide(char* variable) {
   for (const char* name : kHidden) {
     if (hidden == kMostHidden || !begins_with(variable, name)) continue;
     hidden_variables[hidden++] = variable;
@@ -48,7 +48,8 @@ std::size_t hidden = 0;
 }
 
 /// Inspects the state before the constructors of libraries run.
-[[gnu::no_sanitize("address", "thread", "undefined")]] void look(int, char**, char** variables) {
+__attribute__((no_sanitize("address", "thread", "undefined"))) void look(int, char**,
+                                                                         char** variables) {
   KernelAction action = {};
   syscall(SYS_rt_sigaction, SIGHUP, nullptr, &action, sizeof action.mask);
   ignored_at_start = action.handler == SIG_IGN;
@@ -69,7 +70,7 @@ std::size_t hidden = 0;
 }
 
 /// Inspects the processor by instructions that each one has.
-[[gnu::target("general-regs-only,no-bmi,no-bmi2"), gnu::no_sanitize("address", "thread")]] void
+__attribute__((target("general-regs-only,no-bmi,no-bmi2"), no_sanitize("address", "thread"))) void
 refuse_other_processors(int, char**, char**) {
   __builtin_cpu_init();
 #ifdef __AVX512BF16__

@@ -14,6 +14,7 @@ namespace regatta::cpu {
 
 #pragma GCC push_options
 #pragma GCC target("amx-tile")
+#pragma clang attribute push(__attribute__((target("amx-tile"))), apply_to = function)
 
 /// Configures all eight tiles at full size while this object exists. oneDNN sets its own tile
 /// configuration before each use, so this one does not disturb it.
@@ -37,6 +38,7 @@ class Tiles {
   };
 };
 
+#pragma clang attribute pop
 #pragma GCC pop_options
 
 }  // namespace regatta::cpu

@@ -36,6 +36,8 @@ struct Finding {
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq")
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq"))), \
+                             apply_to = function)
 
 /// Collects by vector instructions. Returns the index of the first element not looked at.
 std::int64_t find_by_vector(Bits x, Finding& found) {
@@ -54,6 +56,7 @@ std::int64_t find_by_vector(Bits x, Finding& found) {
   return begin;
 }
 
+#pragma clang attribute pop
 #pragma GCC pop_options
 
 }  // namespace

@@ -26,6 +26,8 @@ Descriptor image(const TensorType& t) {
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq")
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq"))), \
+                             apply_to = function)
 
 class FlippedConvolution final : public Kernel {
  public:
@@ -95,6 +97,7 @@ class FlippedConvolution final : public Kernel {
   onednn::Program program_;
 };
 
+#pragma clang attribute pop
 #pragma GCC pop_options
 
 }  // namespace

@@ -47,6 +47,9 @@ Shape shape_of(const KernelRequest& request, std::int64_t padding) {
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,amx-tile,amx-bf16")
+#pragma clang attribute push(                                                                   \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,amx-tile,amx-bf16"))), \
+    apply_to = function)
 
 /// Packs weights into two tiles of 32 channels x 16 results each.
 using PackTap = void (*)(const Shape& shape, const std::uint16_t* weights, std::int64_t result,
@@ -208,6 +211,7 @@ class PixelConvolution final : public Kernel {
   Buffer<std::uint16_t> packed_;
 };
 
+#pragma clang attribute pop
 #pragma GCC pop_options
 
 }  // namespace

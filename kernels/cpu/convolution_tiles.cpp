@@ -26,6 +26,9 @@ using namespace tiles;
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16")
+#pragma clang attribute push(                                                        \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16"))), \
+    apply_to = function)
 
 class WeightGradient final : public Kernel {
  public:
@@ -253,6 +256,7 @@ class WeightGradient final : public Kernel {
   Buffer<float> sums_;
 };
 
+#pragma clang attribute pop
 #pragma GCC pop_options
 
 }  // namespace

@@ -14,6 +14,9 @@ namespace regatta::cpu::tiles {
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16")
+#pragma clang attribute push(                                                        \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16"))), \
+    apply_to = function)
 
 /// Transposes 32 channels of x at one pixel of a group to two tiles, 16 inputs x 32 images each.
 inline void transpose_x(const std::uint16_t* x, std::int64_t image, int images, __mmask32 channels,
@@ -109,6 +112,7 @@ template <int kTaps>
   }
 }
 
+#pragma clang attribute pop
 #pragma GCC pop_options
 
 }  // namespace regatta::cpu::tiles

@@ -12,6 +12,8 @@ namespace regatta::cpu {
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq")
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq"))), \
+                             apply_to = function)
 
 using Rows16 = __m512i[16];
 
@@ -75,6 +77,7 @@ inline __mmask32 first_of_32(std::int64_t count) {
   return count >= 32 ? ~__mmask32{0} : (__mmask32{1} << count) - 1;
 }
 
+#pragma clang attribute pop
 #pragma GCC pop_options
 
 }  // namespace regatta::cpu
