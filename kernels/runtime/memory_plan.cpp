@@ -260,11 +260,7 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
     const Node& node = graph.node(id);
     if (node.op == Op::AllGather) blocks[lane_at(id)].push_back(gathered(graph, plan, id, lives));
     if (node.op != Op::AllReduce && node.op != Op::ReduceScatter) continue;
-    Block bucket{.values = {}, .bytes = 0, .born = 0, .dead = kForever, .offset = 0};
-    if (node.op == Op::ReduceScatter) {
-      bucket.born = kForever;
-      bucket.dead = 0;
-    }
+    Block bucket{.values = {}, .bytes = 0, .born = kForever, .dead = 0, .offset = 0};
     for (Value input : node.inputs) {
       const Storage& source = plan.storage(input);
       check(source.variable < 0 && source.offset_bytes == 0 && dead.contains(source.owner),
@@ -273,10 +269,8 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
             "what is reduced has no other reader");
       bucket.values.push_back(source.owner);
       bucket.bytes += graph.type(source.owner).bytes();
-      if (node.op == Op::ReduceScatter) {
-        bucket.born = std::min(bucket.born, plan.index_of(source.owner.node));
-        bucket.dead = std::max(bucket.dead, dead[source.owner]);
-      }
+      bucket.born = std::min(bucket.born, plan.index_of(source.owner.node));
+      bucket.dead = std::max(bucket.dead, dead[source.owner]);
       dead.erase(source.owner);
     }
     blocks[lane_at(bucket.values[0].node)].push_back(bucket);

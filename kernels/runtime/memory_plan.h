@@ -4,9 +4,9 @@
 // is dead before the second is made. A value that another lane reads is dead once the waits between
 // lanes guarantee that the read has happened: a wait of its own lane, directly or through the waits
 // of other lanes. Without such a guarantee the value stays until the step ends.
-// The inputs of an all_reduce form one contiguous bucket, which is reduced in place. The inputs of
-// a reduce_scatter do so, too; their bucket is free again when the lane that made it has waited for
-// the sums and used them. The outputs of an all_gather also form a bucket; it is kept for the
+// The inputs of an all_reduce or a reduce_scatter form one contiguous bucket, which is reduced in
+// place. It is free again when the lane that made it has waited for the sums and used them: a
+// collective returns when no other member reads the bucket any more. The outputs of an all_gather also form a bucket; it is kept for the
 // diagnosis of a loss that is not finite, unless the node has the attribute `frees`.
 #pragma once
 
