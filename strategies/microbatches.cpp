@@ -32,12 +32,14 @@ Microbatches::Microbatches(const Step& source, std::int64_t count)
 }
 
 void Microbatches::deal_nodes() {
-  // Whether a node is of forward or backward, or a sum of activations for these.
+  // Whether a node is of forward or backward, or a sum of activations for these. The last sum of a
+  // tied weight's gradients is not: its stages exchange the sums of the batch, once a step.
   std::vector<bool> computes(source_.graph.nodes().size());
   for (NodeId id = size() - 1; id >= 0; --id) {
     const Node& node = source_.graph.node(id);
     const auto at = static_cast<std::size_t>(id);
-    if (node.phase == Phase::Forward || node.phase == Phase::Backward) computes[at] = true;
+    if (node.phase == Phase::Forward) computes[at] = true;
+    if (node.phase == Phase::Backward && node.op != Op::Add) computes[at] = true;
     for (Value input : node.inputs) {
       if (computes[at]) computes[static_cast<std::size_t>(input.node)] = true;
     }
