@@ -7,7 +7,8 @@
 // additions have the ring's order, and results the ring's bits, except with NCCL. `--shard
 // optimizer`: gradients stay until the step ends, as under all_reduce. `--shard gradients`: a
 // bucket's sums are applied while backward makes the next bucket, and its memory is free for the
-// one after that. `--shard parameters`: in addition, a bucket is a block of the model, or a part of
+// one after that (with gradients clipped by their norm, the worker copies its share and applies it
+// at the end). `--shard parameters`: in addition, a bucket is a block of the model, or a part of
 // one that is larger (in_units()), and its parameters are gathered for forward and again for
 // backward, each while the bucket before it is used, into the memory of the one before that. The
 // last two stay from forward to backward, as tied weights do that the model's end reads; with

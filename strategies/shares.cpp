@@ -57,6 +57,7 @@ class Shares {
   Shares(const Step& replicas, const FreedEarly& freed_early)
       : source_(replicas),
         frees_parameters_(freed_early.parameters),
+        keeps_pieces_(freed_early.gradients && replicas.gradient_clip > 0),
         plan_(replicas, freed_early),
         groups_(first_free_group(replicas.graph)),
         copier_(replicas.graph) {
@@ -153,12 +154,24 @@ class Shares {
       return;
     }
     const auto gradient = plan_.gradients_of_updates().find(id);
-    if (gradient != plan_.gradients_of_updates().end() && !pieces_.contains(gradient->second))
-      return;
+    if (gradient != plan_.gradients_of_updates().end()) {
+      if (!pieces_.contains(gradient->second)) return;
+      if (keeps_pieces_) keep(gradient->second);
+    }
     for (Value input : node.inputs) {
       if (plan_.carries(input.node)) carry(input, plan_.use_of(id, input.node));
     }
     placed_[id] = copier_.copy(id, result_.graph);
+  }
+
+  /// Copies the share of a sum out of its bucket, whose memory is free then, although the update
+  /// waits for the norm of all gradients.
+  void keep(Value sum) {
+    if (!kept_.insert(sum).second) return;
+    const Node& node = source_.graph.node(sum.node);
+    Builder builder(result_.graph);
+    builder.at(node.place).in(Phase::Backward).layer(node.layer);
+    copier_.map(sum, builder.node(Op::Sum, {copier_.value(sum)}, {{"factor", 1.0}}));
   }
 
   /// Maps a parameter, or a cast of one, to the value gathered for this use.
@@ -206,12 +219,14 @@ class Shares {
 
   const Step& source_;
   bool frees_parameters_;
+  bool keeps_pieces_;
   SharePlan plan_;
   std::int64_t groups_;
   Copier copier_;
   Step result_;
   std::map<Value, Range> pieces_;  ///< by sum of a gradient; only this worker's
   std::set<Value> summed_;         ///< gradients that are summed
+  std::set<Value> kept_;           ///< sums whose shares are copied
   std::map<std::pair<VariableId, std::size_t>, Value> gathered_;  ///< by parameter and use
   std::map<std::pair<NodeId, std::size_t>, Value> casts_;         ///< by cast and use
   std::map<NodeId, NodeId> placed_;
