@@ -3,11 +3,11 @@
 // Assigns memory to values. Each lane has an arena; two values of a lane share bytes if the first
 // is dead before the second is made. A value that another lane reads is dead once the waits between
 // lanes guarantee that the read has happened: a wait of its own lane, directly or through the waits
-// of other lanes. Without such a guarantee the value stays until the step ends.
-// The inputs of an all_reduce or a reduce_scatter form one contiguous bucket, which is reduced in
-// place. It is free again when the lane that made it has waited for the sums and used them: a
-// collective returns when no other member reads the bucket any more. The outputs of an all_gather also form a bucket; it is kept for the
-// diagnosis of a loss that is not finite, unless the node has the attribute `frees`.
+// of other lanes. Without such a guarantee the value stays until the step ends. The inputs of an
+// all_reduce or a reduce_scatter form one contiguous bucket, which is reduced in place. It is free
+// again when the lane that made it has waited for the sums and used them: a collective returns when
+// no other member reads the bucket any more. The outputs of an all_gather also form a bucket; it is
+// kept for the diagnosis of a loss that is not finite, unless the node has the attribute `frees`.
 #pragma once
 
 #include <cstdint>
