@@ -66,7 +66,9 @@ class Shares {
     result_.gradient_clip = replicas.gradient_clip;
     result_.alike = replicas.alike;
     for (NodeId id = 0; id < static_cast<NodeId>(replicas.graph.nodes().size()); ++id) {
-      if (is_to_share(source_.graph.node(id))) deal(id);
+      if (!is_to_share(source_.graph.node(id))) continue;
+      deal(id);
+      ++buckets_[source_.graph.node(id).place];
     }
   }
 
@@ -165,10 +167,10 @@ class Shares {
   }
 
   /// Copies the share of a sum out of its bucket, whose memory is free then, although the update
-  /// waits for the norm of all gradients.
+  /// waits for the norm of all gradients. With two buckets neither is free for another.
   void keep(Value sum) {
-    if (!kept_.insert(sum).second) return;
     const Node& node = source_.graph.node(sum.node);
+    if (buckets_.at(node.place) <= 2 || !kept_.insert(sum).second) return;
     Builder builder(result_.graph);
     builder.at(node.place).in(Phase::Backward).layer(node.layer);
     copier_.map(sum, builder.node(Op::Sum, {copier_.value(sum)}, {{"factor", 1.0}}));
@@ -227,6 +229,7 @@ class Shares {
   std::map<Value, Range> pieces_;  ///< by sum of a gradient; only this worker's
   std::set<Value> summed_;         ///< gradients that are summed
   std::set<Value> kept_;           ///< sums whose shares are copied
+  std::map<Place, int> buckets_;
   std::map<std::pair<VariableId, std::size_t>, Value> gathered_;  ///< by parameter and use
   std::map<std::pair<NodeId, std::size_t>, Value> casts_;         ///< by cast and use
   std::map<NodeId, NodeId> placed_;

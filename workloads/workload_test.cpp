@@ -167,7 +167,7 @@ TEST(WorkloadOptions, AreRefusedByNameWhereTheyAreNoneOrOutOfRange) {
       refusal("parabola", {{"width", 12}}),
       "--width is an option of gpt_tiny, resnet9_thin, gpt_thin, gpt_small and resnet9; workload "
       "'parabola' has no such option, leave it out");
-  EXPECT_EQ(refusal("resnet9", {{"width", 0}}), "--width is 0; 1 to 4096 are possible");
+  EXPECT_EQ(refusal("resnet9", {{"width", 0}}), "--width is 0; 1 to 65536 are possible");
   EXPECT_EQ(refusal("resnet9", {{"width", 12}, {"servers", 2}}), "");
 }
 
