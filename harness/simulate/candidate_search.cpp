@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "harness/simulate/alike_workers.h"
 #include "harness/simulate/candidate_search.h"
 
 #include <fmt/format.h>
@@ -155,11 +156,11 @@ class Search {
  private:
   void measure(Candidate& candidate) {
     const plan::RaceRequest race = plan::parse_run(candidate.flags);
-    const plan::Placement placement = plan::place_without_data(race);
+    const plan::Placement placement = place_alike(race, file_);
     require_virtual(race, placement);
     const std::vector<Step>& parts = placement.placed->parts;
     candidate.memory_bytes = worst_memory(memory_of_places(parts, file_.cluster));
-    for (const Step& part : parts) candidate.bytes_sent += bytes_sent(part.graph, 1);
+    for (const Step& part : parts) candidate.bytes_sent += bytes_sent_by_all(part, 1);
     if (candidate.memory_bytes > limit_) {
       result_.too_large.push_back(std::move(candidate));
       return;
