@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/simulate/alike_workers.h"
 #include "harness/simulate/candidate_search.h"
 
 #include <fmt/format.h>
@@ -16,6 +15,7 @@
 
 #include "harness/plan/race_flags.h"
 #include "harness/plan/training_options.h"
+#include "harness/simulate/alike_workers.h"
 #include "harness/simulate/memory_limit.h"
 #include "harness/simulate/virtual_cell.h"
 #include "harness/system/machine.h"
