@@ -7,7 +7,7 @@ Factors are times to the target: `2.0 times as long` is slower, as on the axes o
 from dataclasses import dataclass, field
 from typing import Any
 
-from wording import digits_text, least_text, listed, out_text, plural, tied, time_text
+from wording import LEAST_TOLD, digits_text, least_text, listed, out_text, plural, tied, time_text
 
 Json = dict[str, Any]
 
@@ -16,7 +16,6 @@ BADGES = {"sure": "sure", "level": "less than 3 % apart",
           "not_reached": "not reached"}
 MOST_NAMED = 6  # cells named in a group
 MOST_SLOWER = 3  # slower cells listed by name
-LEAST_TOLD = 1.05  # a bound below it is not told
 WIDEST = 100.0  # an interval with at least this ratio of its ends is useless and not shown
 
 

@@ -88,6 +88,9 @@ def listed(names: list[str]) -> str:
     return " and ".join(filter(None, [comma.join(names[:-1]), *names[-1:]]))
 
 
+LEAST_TOLD = 1.05  # a lower bound below it says no more than that a cell is slower
+
+
 def least_text(value: float) -> str:
     """`3.1`, `1.07`, `63`: a lower bound with two digits or two places, rounded down."""
     places = 2 if value < 1.1 else 1 if value < 10 else 0
@@ -96,7 +99,9 @@ def least_text(value: float) -> str:
 
 def reason_text(why: str, at_least: float | None, first: str) -> str:
     """`at least 3.1× single`, if `single` is the first: why a matrix raced a cell no further."""
-    return {"slower": f"at least {least_text(at_least or 1)}× {first}",
+    tells = at_least is not None and at_least >= LEAST_TOLD
+    return {"slower": f"at least {least_text(at_least)}× {first}" if tells
+                      else f"slower than {first}",
             "precise": "known precisely enough", "missed": "misses the target"}[why]
 
 
