@@ -76,7 +76,7 @@ class Wheel(unittest.TestCase):
 
     def test_needs_no_home(self) -> None:
         call(REGATTA, "run", "--workload", "parabola", "--steps", "9", "--out", "homeless")
-        call(REGATTA, "report", "homeless", HOME="/proc")  # where nobody can write
+        call(REGATTA, "report", "homeless", HOME="/proc")  # a folder that refuses files
 
     def test_chooses_kernels_for_the_processor(self) -> None:
         best = losses("sets")

@@ -47,7 +47,7 @@ struct ClusterFile {
   Calibration calibration;
   std::string digest;  ///< digest of the file, sixteen hexadecimal digits
   std::string calibration_digest;
-  /// Of workers over the cluster's devices, if it has some; DevicesOfFile::order.
+  /// The order in which workers fill the cluster's devices (DevicesOfFile::order).
   std::array<std::string, 3> device_order;
   std::vector<int> processes;  ///< on each host, from the file; 0: as many as the cores suffice for
 };
