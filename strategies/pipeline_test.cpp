@@ -9,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "kernels/distribute/traffic.h"
 #include "strategies/equivalence_for_test.h"
 
 namespace regatta::strategies {
 namespace {
 
 using testing_support::Case;
+using testing_support::case_of;
 using testing_support::cases_of;
 using testing_support::data_of;
 using testing_support::options_of;
@@ -45,6 +47,17 @@ TEST_P(Pipeline, ComputesTheBitsOfAccumulationUnderEverySchedule) {
     EXPECT_EQ(run.losses, accumulated.losses) << schedule;
     EXPECT_EQ(run.parameters, accumulated.parameters) << schedule;
   }
+}
+
+/// The embedding's table is also the head's, at the last stage.
+TEST(Pipeline, SendsTheGradientOfATiedWeightOnceAStep) {
+  const auto sent = [](std::int64_t microbatches) {
+    const Case test =
+        case_of("gpt_narrow 12 pipeline 1x2 microbatches=" + std::to_string(microbatches));
+    return bytes_sent(
+        apply(find_strategies("pipeline"), step_of(test), options_of(test).options).graph, 1);
+  };
+  EXPECT_EQ(sent(2), sent(6));
 }
 
 /// At most two replicas: the sum of more depends on which gradients share a bucket.
