@@ -47,7 +47,7 @@ struct Placement {
   std::vector<const strategies::Strategy*> strategies;
   strategies::StrategyOptions options;
   workloads::Recipe recipe;
-  std::int64_t model_flops = 0;  ///< of a step (kernels/distribute/traffic.h)
+  double model_flops = 0;  ///< of a step (kernels/distribute/traffic.h)
   FuseSteps fuse_steps = FuseSteps::Yes;
   UseWinograd winograd = UseWinograd::No;
   bool on_gpus = false;      ///< workers are on GPUs; server processes and the host are not

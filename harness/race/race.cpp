@@ -214,8 +214,7 @@ std::optional<record::UtilizationRecord> Race::utilization() const {
       record_.cell.gpus ? static_cast<double>(*record_.cell.gpus)
                         : static_cast<double>(cores_used_) / static_cast<double>(cores_.size());
   const double peak = peak_->flops_per_s * devices;
-  const double each = static_cast<double>(record_.model_flops_per_step) /
-                      static_cast<double>(record_.cell.global_batch);
+  const double each = record_.model_flops_per_step / static_cast<double>(record_.cell.global_batch);
   return record::UtilizationRecord{
       .mfu = each * record_.examples_per_s / peak, .peak_flops_per_s = peak, .peak_of = peak_->of};
 }

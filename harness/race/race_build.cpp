@@ -63,7 +63,7 @@ std::optional<record::LoadRecord> Race::load_before() {
 
 /// Sets the peak of a GPU, or of this process's cores, whose measurement does not count as set-up.
 void Race::measure_peak() {
-  constexpr std::int64_t kLeastFlops = 1'000'000;  // below, a step's time is that of starting it
+  constexpr double kLeastFlops = 1e6;  // below, a step's time is that of starting it
   if (!request_.cluster.empty() || placement_.model_flops < kLeastFlops) return;
   const ElementType element = placement_.recipe.element;
   if (!placement_.on_gpus) {

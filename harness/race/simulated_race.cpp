@@ -69,7 +69,7 @@ record::Record simulated_race(const plan::RaceRequest& request) {
                    "calibrate, or times above 0");
   }
   run::TrainingReport report = simulate::report_of(simulation, cell.program);
-  for (run::RankedWorker& worker : report.workers) simulate::set_memory(memory, worker.report);
+  for (run::RankedWorker& worker : report.workers) set_memory(memory, worker.report);
   record.training_ns = record.full_ns = std::llround(simulation.now());
   record.examples_per_s =
       static_cast<double>(simulation.examples_seen()) / (simulation.now() * 1e-9);

@@ -261,7 +261,7 @@ struct Record {
   double examples_per_s = 0;
   std::optional<std::int64_t> tokens_per_example;
   std::optional<double> tokens_per_s;
-  std::int64_t model_flops_per_step = 0;
+  double model_flops_per_step = 0;
   std::optional<UtilizationRecord> utilization;
   StepTimes step_time_ns;
   std::optional<StepExamples> step_examples;

@@ -102,7 +102,7 @@ Record sample_record() {
           .examples_per_s = 6'400,
           .tokens_per_example = 64,
           .tokens_per_s = 409'600,
-          .model_flops_per_step = 30'000'000'000,
+          .model_flops_per_step = 3e10,
           .utilization =
               UtilizationRecord{.mfu = 0.75, .peak_flops_per_s = 5e11, .peak_of = "measured"},
           .step_time_ns = {20, 78'000'000, 80'000'000, 84'000'000, 90'000'000, 91'000'000},

@@ -58,17 +58,6 @@ std::map<Place, MemoryUse> memory_of_places(std::span<const Step> parts,
   return all;
 }
 
-void set_memory(const std::map<Place, MemoryUse>& planned, WorkerReport& worker) {
-  const auto found = planned.find(worker.place);
-  if (found == planned.end()) return;
-  const MemoryUse& use = found->second;
-  worker.planned_bytes = use.sum();
-  worker.parameter_bytes = use.parameters;
-  worker.slot_bytes = use.slots;
-  worker.activation_bytes = use.activations;
-  worker.gradient_bytes = use.gradients;
-}
-
 std::int64_t worst_memory(const std::map<Place, MemoryUse>& planned) {
   std::int64_t worst = 0;
   for (const auto& [place, use] : planned) worst = std::max(worst, use.sum());

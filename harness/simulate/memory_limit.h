@@ -10,7 +10,6 @@
 #include "harness/plan/race_request.h"
 #include "harness/simulate/cluster_file.h"
 #include "kernels/graph/graph.h"
-#include "kernels/runtime/measure/reports.h"
 #include "kernels/runtime/memory_plan.h"
 #include "kernels/virtual/program.h"
 
@@ -20,9 +19,6 @@ namespace regatta::simulate {
 /// the step of process p.
 std::map<Place, MemoryUse> memory_of_places(std::span<const Step> parts,
                                             const virtual_time::Cluster& cluster);
-
-/// Sets the worker's planned memory.
-void set_memory(const std::map<Place, MemoryUse>& planned, WorkerReport& worker);
 
 /// Returns the memory of the place with most. Units: bytes.
 std::int64_t worst_memory(const std::map<Place, MemoryUse>& planned);

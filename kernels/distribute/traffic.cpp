@@ -130,10 +130,11 @@ std::int64_t multiply_adds(const Graph& graph, NodeId id) {
   return rule == nullptr ? 0 : rule(graph, node);
 }
 
-std::int64_t model_flops(const Graph& graph) {
-  std::int64_t products = 0;
+double model_flops(const Graph& graph) {
+  double products = 0;
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
-    if (graph.node(id).phase != Phase::Update) products += multiply_adds(graph, id);
+    if (graph.node(id).phase == Phase::Update) continue;
+    products += static_cast<double>(multiply_adds(graph, id));
   }
   return 2 * products;
 }

@@ -50,7 +50,7 @@ std::int64_t multiply_adds(const Graph& graph, NodeId id);
 /// Returns the model FLOPs of a step as its workload builds it: two floating-point operations for
 /// each multiply-add of the forward and backward passes. Updates do not count.
 /// Source: A. Chowdhery et al., PaLM, arXiv:2204.02311, appendix B.
-std::int64_t model_flops(const Graph& graph);
+double model_flops(const Graph& graph);
 
 /// Returns the cost of a node, for dividing a model among stages: its multiply-adds, plus the bytes
 /// that it reads and writes, converted into the number of multiply-adds that take the same time.

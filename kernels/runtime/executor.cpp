@@ -285,16 +285,7 @@ void Executor::write_variables() { impl_->memory_.write_variables(); }
 std::vector<WorkerReport> Executor::workers() const {
   std::vector<WorkerReport> workers = worker_reports(impl_->state());
   const std::map<Place, MemoryUse> planned = impl_->memory_.planned();
-  for (WorkerReport& worker : workers) {
-    const auto found = planned.find(worker.place);
-    if (found == planned.end()) continue;
-    const MemoryUse& use = found->second;
-    worker.planned_bytes = use.sum();
-    worker.parameter_bytes = use.parameters;
-    worker.slot_bytes = use.slots;
-    worker.activation_bytes = use.activations;
-    worker.gradient_bytes = use.gradients;
-  }
+  for (WorkerReport& worker : workers) set_memory(planned, worker);
   return workers;
 }
 std::vector<LoopReport> Executor::loops() const { return loop_reports(impl_->state()); }

@@ -9,6 +9,7 @@
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/loops/step_rules.h"
 #include "kernels/runtime/measure/clock.h"
+#include "kernels/runtime/memory_plan.h"
 #include "kernels/runtime/plan.h"
 
 namespace regatta {
@@ -44,6 +45,17 @@ std::vector<WorkerReport> worker_reports(const RunState& run) {
   std::stable_sort(reports.begin(), reports.end(),
                    [](const auto& a, const auto& b) { return a.place < b.place; });
   return reports;
+}
+
+void set_memory(const std::map<Place, MemoryUse>& planned, WorkerReport& worker) {
+  const auto found = planned.find(worker.place);
+  if (found == planned.end()) return;
+  const MemoryUse& use = found->second;
+  worker.planned_bytes = use.sum();
+  worker.parameter_bytes = use.parameters;
+  worker.slot_bytes = use.slots;
+  worker.activation_bytes = use.activations;
+  worker.gradient_bytes = use.gradients;
 }
 
 std::vector<LoopReport> loop_reports(const RunState& run) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -18,6 +19,7 @@ namespace regatta {
 class Lane;
 class Plan;
 class StepRules;
+struct MemoryUse;
 
 /// A worker's time by category, summed over its steps. A worker is a place (kernels/graph/node.h)
 /// that computes.
@@ -88,6 +90,8 @@ struct RunState {
   std::span<const std::vector<float>> losses;  ///< losses[i][k] is loss i of the graph in step k
 };
 
+/// Sets the planned memory of the worker's place.
+void set_memory(const std::map<Place, MemoryUse>& planned, WorkerReport& worker);
 /// Returns one report per worker, ordered by place.
 std::vector<WorkerReport> worker_reports(const RunState& run);
 /// Returns one report per loop in this process's part of the graph.
