@@ -70,6 +70,10 @@ class Shares {
       deal(id);
       ++buckets_[source_.graph.node(id).place];
     }
+    for (const auto& [sum, added] : plan_.accumulations()) {
+      const auto piece = pieces_.find(added);
+      if (piece != pieces_.end()) pieces_[sum] = piece->second;
+    }
   }
 
   Step run() {
@@ -155,10 +159,13 @@ class Shares {
       is_replaced(node) ? divide(id) : scatter(id);
       return;
     }
+    if (plan_.accumulations().contains({id, 0}) && !pieces_.contains({id, 0})) return;
     const auto gradient = plan_.gradients_of_updates().find(id);
     if (gradient != plan_.gradients_of_updates().end()) {
       if (!pieces_.contains(gradient->second)) return;
-      if (keeps_pieces_) keep(gradient->second);
+      if (keeps_pieces_ && is_to_share(source_.graph.node(gradient->second.node))) {
+        keep(gradient->second);
+      }
     }
     for (Value input : node.inputs) {
       if (plan_.carries(input.node)) carry(input, plan_.use_of(id, input.node));
@@ -271,6 +278,10 @@ Step to_share(const Step& replicas, const FreedEarly& freed_early) {
 }
 
 bool is_to_share(const Node& node) { return node.attributes.has(kMark); }
+
+bool frees_gradients(const Node& node) {
+  return is_to_share(node) && !is_replaced(node) && node.attributes.integers(kMark)[1] != 0;
+}
 
 Value replacement_of(const Node& sum, Value made, Builder& builder) {
   if (!is_to_share(sum)) return made;
