@@ -12,7 +12,7 @@
 
 namespace regatta::matrix {
 
-/// Returns the record of a run of a cell, an index, with a seed.
+/// Returns the record of a run of cell number `cell` with a seed.
 using MakeRun = std::function<record::Record(std::size_t cell, std::uint64_t seed)>;
 
 struct DecidedRace {

@@ -22,7 +22,8 @@ namespace {
 using judge::Standing;
 using testing::HasSubstr;
 
-/// Runs whose times are `each`, one factor a cell, with `noise`. Equal calls return equal runs.
+/// Makes runs whose times are the cell's factor in `each`, with `noise`. Equal calls return equal
+/// runs.
 MakeRun runs_of(const std::vector<double>& each, double noise) {
   return [=](std::size_t cell, std::uint64_t seed) {
     std::mt19937_64 chance(1000 * cell + seed);
@@ -91,7 +92,7 @@ TEST(Decision, LeavesOutACellThatMissesItsTarget) {
   EXPECT_TRUE(standing == Standing::Missed || standing == Standing::Slower);
 }
 
-/// Rounding makes the three need other numbers of examples with each seed, and one run misses.
+/// Rounding changes the number of examples that each of the three needs, and one run misses.
 TEST(Decision, ComparesStrategiesThatLearnAlikeByTheirSpeed) {
   constexpr std::array kStrategies = {"single", "in_graph", "all_reduce"};
   const MakeRun make = [&](std::size_t cell, std::uint64_t seed) {
