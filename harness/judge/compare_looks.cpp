@@ -27,8 +27,8 @@ bool is_decided(const Comparison& comparison) {
   return comparison.verdict != Verdict::NotEnoughData && comparison.verdict != Verdict::NotMeasured;
 }
 
-/// Puts the verdicts that an earlier look has decided in place of those of `cells`, and notes in
-/// those that are new that they were decided after `seeds` seeds.
+/// Replaces the verdicts of `cells` by those that an earlier look has decided, and notes in new
+/// decisions that they were made after `seeds` seeds.
 void keep_decided(const std::vector<CellComparison>& earlier, std::size_t seeds,
                   std::vector<CellComparison>& cells) {
   for (CellComparison& cell : cells) {
