@@ -84,7 +84,7 @@ class ShardedStep {
   /// Joins terms in another way than by an all_reduce. Called before run().
   void join_by(Join join) { join_ = std::move(join); }
 
-  // For the nodes that a strategy appends while run() calls `replace`.
+  // For nodes that a strategy appends itself while run() calls `replace`.
   std::int64_t shards() const { return built() * result_.alike.shards; }
   std::int64_t built() const { return static_cast<std::int64_t>(copiers_.size()); }
   const Graph& source() const { return source_.graph; }
@@ -92,7 +92,7 @@ class ShardedStep {
   Graph& graph() { return result_.graph; }
   /// Maps values of the source to those at a shard.
   Copier& copier(std::int64_t shard) { return copiers_[at(shard)]; }
-  /// Maps a value of the source to those at all shards.
+  /// Maps `from`, a value of the source, to `to[s]` at each shard s.
   void map(Value from, const std::vector<Value>& to);
   /// Returns a builder of nodes at the shard with the place, layer and phase of a source's node.
   Builder builder(NodeId like, std::int64_t shard);

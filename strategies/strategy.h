@@ -25,7 +25,7 @@ enum class WorkersAre : std::uint8_t {
   Replicas,
   Stages,
   Shards,           ///< each worker has a shard of every divided layer
-  ThoseOfPrevious,  ///< as under the previous strategy in a composition, whose exchange this
+  ThoseOfPrevious,  ///< as under the strategy before it in a composition, whose exchange this
                     ///< strategy rewrites
 };
 
@@ -56,7 +56,7 @@ enum class Processes : std::uint8_t {
 /// The workloads that a strategy can train.
 enum class Trains : std::uint8_t { All, Sequences };
 
-/// The workers that a strategy has to build for virtual time, where one of those that are alike can
+/// The workers that a strategy builds for virtual time, in which one of several alike workers can
 /// stand for all (Step::alike).
 enum class Builds : std::uint8_t {
   All,

@@ -31,12 +31,13 @@ struct HeadRows {
   }
 };
 
-/// Tokens that are one chunk of a sequence or two, as chunks.h has them.
+/// Tokens of one or two chunks of a sequence (chunks.h).
 struct Tokens {
-  int count;                  ///< of all chunks
-  int length;                 ///< of a chunk
-  int first = 0, second = 0;  ///< by how much a chunk's tokens lie behind their place here
-  int parts = 0;  ///< of a token's channels in the tensor that has keys and values: 3 in x, 2 in kv
+  int count;                  ///< number of tokens in all chunks
+  int length;                 ///< tokens of a chunk
+  int first = 0, second = 0;  ///< added to a token's index for its position
+  int parts =
+      0;  ///< parts of a token's channels: 3 in x, 2 in kv, the tensors with keys and values
 
   __host__ __device__ int position(int token) const {
     return token + (token < length ? first : second);

@@ -65,7 +65,7 @@ class CapturedLoop {
   };
 
   void add_nodes(std::span<Lane* const> all_lanes);
-  enum class Rest : std::uint8_t { None, All };  ///< which of the kernels that may rest do rest
+  enum class Rest : std::uint8_t { None, All };  ///< whether the kernels that may skip a step do
 
   Phase record_phase(std::int64_t begin) const;
   std::unique_ptr<RecordedStep> record_step(std::int64_t begin, Rest rest, Phase& phase) const;
