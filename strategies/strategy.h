@@ -108,7 +108,7 @@ std::vector<const Option*> options_of(std::span<const Strategy* const> strategie
 /// defaults are for the strategies that declare them.
 std::span<const Option* const> options_of_passes();
 
-/// Whether a step is the same with this value as without the option, which a pass reads.
+/// Whether this value of an option that a pass reads leaves the step as it is without the option.
 bool changes_nothing(const Option& option, const OptionValue& value);
 
 /// Whether the option's default is for a strategy or composition of this name.
@@ -140,8 +140,9 @@ std::string_view to_string(Exchange exchange);
 /// Returns `one`, `places`, `workers` or `workers and servers`.
 std::string_view to_string(Processes processes);
 
-/// Returns the replicas and shards for which one can stand under these strategies, because they are
-/// alike: they have equal shares of the batch. Uneven shards are alike, too: the first has most.
+/// Returns the numbers of replicas and shards for which one can stand under these strategies.
+/// Replicas must have equal shares of the batch. Uneven shards count as alike, because the first
+/// has the most.
 Alike alike_workers(std::span<const Strategy* const> strategies, const StrategyOptions& options,
                     const Step& workload);
 
