@@ -36,8 +36,7 @@ struct Tokens {
   int count;                  ///< number of tokens in all chunks
   int length;                 ///< tokens of a chunk
   int first = 0, second = 0;  ///< added to a token's index for its position
-  int parts =
-      0;  ///< parts of a token's channels: 3 in x, 2 in kv, the tensors with keys and values
+  int parts = 0;              ///< parts of a token's channels in the tensor: 3 in x, 2 in kv
 
   __host__ __device__ int position(int token) const {
     return token + (token < length ? first : second);
