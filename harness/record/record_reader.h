@@ -52,7 +52,7 @@ class NewRecords {
 
  private:
   std::filesystem::path file_;
-  std::uintmax_t read_bytes_ = 0;  ///< to the end of the last whole line
+  std::uintmax_t read_bytes_ = 0;  ///< bytes up to the end of the last whole line
 };
 
 /// Parses one line of JSON. A record without a run ID gets the digest of the line as its ID, so
