@@ -26,6 +26,7 @@ constexpr std::array kRows = {
     "all_reduce+tensor_parallel --shards T",
     "all_reduce+tensor_parallel --shards T --microbatches M",
     "all_reduce+tensor_parallel --shards T --sequence-parallel yes",
+    "sharded+tensor_parallel --shards T --shard parameters",
     "all_reduce+pipeline+tensor_parallel --stages S --shards T --microbatches M",
     "context_parallel",
     "context_parallel --context-exchange ulysses",

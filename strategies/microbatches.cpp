@@ -10,13 +10,15 @@
 #include "kernels/graph/builder.h"
 #include "kernels/graph/collective.h"
 #include "strategies/shared_options.h"
+#include "strategies/shares.h"
 #include "strategies/strategy.h"
 
 namespace regatta::strategies {
 
-Microbatches::Microbatches(const Step& source, std::int64_t count)
+Microbatches::Microbatches(const Step& source, std::int64_t count, Sums sums)
     : source_(source),
       count_(count),
+      sums_(sums),
       groups_(first_free_group(source.graph)),
       result_(source),
       once_(source.graph) {
@@ -31,14 +33,20 @@ Microbatches::Microbatches(const Step& source, std::int64_t count)
   }
 }
 
+/// Whether the node is a sum of a microbatch of which each worker keeps a share.
+bool Microbatches::gives_share(NodeId id) const {
+  return sums_ == Sums::OfMicrobatch && frees_gradients(source_.graph.node(id));
+}
+
 void Microbatches::deal_nodes() {
   // Whether a node is of forward or backward, or a sum of activations for these. The last sum of a
-  // tied weight's gradients is not: its stages exchange the sums of the batch, once a step.
+  // tied weight's gradients is not: its stages exchange the sums of the batch, once a step; but if
+  // each microbatch gives shares.
   std::vector<bool> computes(source_.graph.nodes().size());
   for (NodeId id = size() - 1; id >= 0; --id) {
     const Node& node = source_.graph.node(id);
     const auto at = static_cast<std::size_t>(id);
-    if (node.phase == Phase::Forward) computes[at] = true;
+    if (node.phase == Phase::Forward || gives_share(id)) computes[at] = true;
     if (node.phase == Phase::Backward && node.op != Op::Add) computes[at] = true;
     for (Value input : node.inputs) {
       if (computes[at]) computes[static_cast<std::size_t>(input.node)] = true;
@@ -116,7 +124,7 @@ void Microbatches::add(NodeId id, std::int64_t microbatch) {
     }
   }
   copier(microbatch).map_outputs(id, result_.graph.add(std::move(node)));
-  if (const auto found = leaving_.find(id); found != leaving_.end()) {
+  if (const auto found = leaving_.find(id); found != leaving_.end() && !gives_share(id)) {
     for (Value leaving : found->second) accumulate(leaving, microbatch);
   }
 }
@@ -169,6 +177,24 @@ void Microbatches::accumulate(Value value, std::int64_t microbatch) {
   once_.map(value, builder.node(Op::Sum, {once_.value(value), part}, std::move(attributes)));
 }
 
+void Microbatches::add_shares(std::int64_t microbatch) {
+  for (const auto& [id, values] : leaving_) {
+    if (!gives_share(id)) continue;
+    const Node& node = source_.graph.node(id);
+    Builder builder(result_.graph);
+    builder.at(node.place).in(node.phase).layer(node.layer);
+    for (Value value : values) {
+      std::vector<Value> terms = {copier(microbatch).value(value)};
+      Attributes attributes{{"factor", 1.0}};
+      if (microbatch > 0) {
+        terms.insert(terms.begin(), once_.value(value));
+        attributes.set("in_place", std::int64_t{1});
+      }  // the first is copied, because its bucket is used again
+      once_.map(value, builder.node(Op::Sum, terms, std::move(attributes)));
+    }
+  }
+}
+
 Step Microbatches::finish() {
   for (NodeId id = 0; id < size(); ++id) {
     if (part(id) == Part::After) once_.copy(id, result_.graph);
@@ -178,11 +204,12 @@ Step Microbatches::finish() {
 }
 
 Step accumulate(const Step& step, std::int64_t count) {
-  Microbatches microbatches(step, count);
+  Microbatches microbatches(step, count, Microbatches::Sums::OfMicrobatch);
   for (std::int64_t k = 0; k < count; ++k) {
     for (NodeId id = 0; id < std::ssize(step.graph.nodes()); ++id) {
       if (microbatches.has(id)) microbatches.add(id, k);
     }
+    microbatches.add_shares(k);
   }
   return microbatches.finish();
 }

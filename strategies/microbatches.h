@@ -4,7 +4,8 @@
 // nodes that compute on examples exist once for each microbatch; the gradients and losses of
 // microbatches are added up in their order, each as soon as it exists, gradients in the memory of
 // the first microbatch's gradient. Exchanges of parameters come after the computation of all
-// replicas in the source. All are divided by the global batch, so that the sums are means over
+// replicas in the source. Sums that give each worker a share of a gradient (frees_gradients()) are of
+// each microbatch instead, if these follow each other, and the shares add up. All are divided by the global batch, so that the sums are means over
 // examples, however uneven the microbatches are. Microbatches update running statistics one by one.
 // With shares w_k of the batch and momentum a, microbatch k has momentum a w_k / (1 - a (w_k+1 +
 // ... + w_m)): together they have the effect of the whole batch. Term: gradient accumulation.
@@ -26,13 +27,18 @@ class Microbatches {
  public:
   /// Copies the nodes that come before all microbatches. Throws: RunError(Usage) if a worker's
   /// share has fewer normalisation groups than `count`.
-  Microbatches(const Step& source, std::int64_t count);
+  /// `sums` tells of which sums the sums to shares are.
+  enum class Sums : std::uint8_t { OfBatch, OfMicrobatch };
+  Microbatches(const Step& source, std::int64_t count, Sums sums = Sums::OfBatch);
 
   /// Whether the source's node exists once for each microbatch.
   bool has(NodeId id) const { return part(id) == Part::Microbatch; }
   /// Appends one microbatch's copy of the node. Called after the copies that this one reads, and
   /// after the node's copies for earlier microbatches.
   void add(NodeId id, std::int64_t microbatch);
+  /// Adds a microbatch's shares of gradients to those of the microbatches before it. Called after
+  /// all of the microbatch's nodes.
+  void add_shares(std::int64_t microbatch);
   /// Appends the nodes that come after all microbatches.
   Step finish();
 
@@ -49,10 +55,12 @@ class Microbatches {
   Value value(Value source, std::int64_t microbatch, const Place& place);
   std::vector<std::int64_t> rows_of(Value batch) const;
   double momentum_of(const Node& node, std::int64_t microbatch) const;
+  bool gives_share(NodeId id) const;
   void accumulate(Value value, std::int64_t microbatch);
 
   const Step& source_;
   std::int64_t count_;
+  Sums sums_;
   std::int64_t groups_;  ///< of collectives in the source
   std::int64_t rounds_ = 1;
   Step result_;

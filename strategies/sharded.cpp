@@ -8,13 +8,14 @@
 // optimizer`: gradients stay until the step ends, as under all_reduce. `--shard gradients`: a
 // bucket's sums are applied while backward makes the next bucket, and its memory is free for the
 // one after that (with gradients clipped by their norm, the worker copies its share and applies it
-// at the end). `--shard parameters`: in addition, a bucket is a block of the model, or a part of
-// one that is larger (in_units()), and its parameters are gathered for forward and again for
-// backward, each while the bucket before it is used, into the memory of the one before that. The
-// last two stay from forward to backward, as tied weights do that the model's end reads; with
+// at the end; with microbatches, it adds up its shares of each, but in a pipeline whole gradients).
+// `--shard parameters`: in addition, a bucket is a block of the model, or a part of one that is
+// larger (in_units()), and its parameters are gathered for forward and again for backward, each
+// while the bucket before it is used, into the memory of the one before that. The last two stay
+// from forward to backward, as tied weights do that the model's end reads; with
 // `--reshard-after-forward no` all stay until backward has used them. For M bytes of parameters and
-// k slots a worker keeps (1 + k) M / n, and sends and receives 2 (n - 1) / n M a step, or nearly
-// 3 (n - 1) / n M if parameters are gathered twice. With one or two buckets no memory is freed: all
+// k slots a worker keeps (1 + k) M / n, and sends and receives 2 (n - 1) / n M a step, or nearly 3
+// (n - 1) / n M if parameters are gathered twice. With one or two buckets no memory is freed: all
 // three plan the same. Updates of whole matrices (muon) are dealt matrix by matrix
 // (whole_updates.h), under `--shard optimizer` only.
 // Source: Rajbhandari et al., "ZeRO: memory optimizations toward training trillion parameter

@@ -22,6 +22,7 @@ using testing_support::case_of;
 using testing_support::cases_of;
 using testing_support::curve_by_adam;
 using testing_support::data_of;
+using testing_support::Deviation;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
@@ -113,13 +114,44 @@ TEST(ShardedStages, GiveTheBitsOfAllReduce) {
   }
 }
 
-/// The model is a clipped GPT with tied weights.
-TEST(ShardedBlocks, GiveTheBitsOfTheRingWithMicrobatchesAndRecomputation) {
-  for (const Case& test : cases_of("", {"gpt_narrow 12 sharded 3 bucket_bytes=1048576 steps=4 "
-                                        "microbatches=2 recompute={none,selective,full}"})) {
+/// The models are a clipped GPT with tied weights and one of points, with buckets of 24 bytes. The
+/// ring adds up microbatches before workers, and sums that free gradients are of each microbatch.
+TEST(ShardedBlocks, GiveTheResultsOfSingleWithMicrobatchesAndRecomputation) {
+  for (const Case& test :
+       cases_of("", {"gpt_narrow 12 sharded 3 bucket_bytes=1048576 steps=4 "
+                     "microbatches={2,3} recompute={none,full}",
+                     "gpt_narrow 12 sharded+model_parallel 2x2 bucket_bytes=8192 microbatches=3",
+                     "parabola 49 sharded {2,3} bucket_bytes={0,24,4194304} microbatches=5"})) {
     SCOPED_TRACE(name_of(test));
-    EXPECT_GT(step_of(test).gradient_clip, 0);
-    expect_bits_of_the_ring(step_of(test), test);
+    for (const Shard& shard : kShards) {
+      SCOPED_TRACE(testing::PrintToString(shard));
+      const Deviation found = testing_support::deviation_from_single(
+          test, testing_support::result_of(step_of(test), test, sharded(test, shard)));
+      EXPECT_LE(found.losses, testing_support::bounds_of(test).losses);
+      EXPECT_LE(found.parameters, testing_support::bounds_of(test).parameters);
+    }
+  }
+}
+
+/// In shards of each replica, whose rows and columns workers divide among them. Shares of 65
+/// tokens, and so the buckets of shards, differ; the GPT is clipped by the norm of all.
+TEST(ShardedShards, GiveTheResultsOfSingle) {
+  for (const Case& test :
+       cases_of("", {"parabola 49 sharded+tensor_parallel {2,3}x1x2 bucket_bytes={0,24,4194304}",
+                     "gpt_narrow 12 sharded+tensor_parallel {2,3}x1x2 bucket_bytes=8192",
+                     "gpt_narrow 12 sharded+tensor_parallel 2x1x3 microbatches=2 recompute=full",
+                     "llama_narrow 12 sharded+tensor_parallel 2x1x2 sequence_parallel=yes",
+                     "gpt_narrow 12 sharded+pipeline+tensor_parallel 2x2x2 microbatches=2",
+                     "resnet9_narrow 20 sharded+tensor_parallel 2x1x2 bucket_bytes=16384",
+                     "gpt_narrow 12 sharded+context_parallel 3x1x2"})) {
+    SCOPED_TRACE(name_of(test));
+    for (const Shard& shard : kShards) {
+      SCOPED_TRACE(testing::PrintToString(shard));
+      const Deviation found = testing_support::deviation_from_single(
+          test, testing_support::result_of(step_of(test), test, sharded(test, shard)));
+      EXPECT_LE(found.losses, testing_support::bounds_of(test).losses);
+      EXPECT_LE(found.parameters, testing_support::bounds_of(test).parameters);
+    }
   }
 }
 
@@ -228,6 +260,13 @@ TEST(ShardedMemory, OfGradientsAndGatheredParametersIsThatOfAFewBuckets) {
 /// Gradients are clipped: each worker keeps its share until it has the norm.
 TEST(ShardedMemory, OfClippedGradientsIsThatOfTwoBucketsAndAShare) {
   const Planned found(case_of("gpt_narrow 4 sharded 4 bucket_bytes=8192"));
+  EXPECT_LT(found.freed, found.kept - found.parameters / 3);
+}
+
+/// With microbatches, too: each one's gradients are summed in their turn, and a worker adds up its
+/// share. Whole gradients would be there at once from the first microbatch on.
+TEST(ShardedMemory, OfGradientsOfMicrobatchesIsThatOfAFewBucketsAndAShare) {
+  const Planned found(case_of("gpt_narrow 8 sharded 4 bucket_bytes=8192 microbatches=2"));
   EXPECT_LT(found.freed, found.kept - found.parameters / 3);
 }
 

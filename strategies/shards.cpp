@@ -7,7 +7,6 @@
 
 #include "kernels/base/error.h"
 #include "kernels/graph/collective.h"
-#include "strategies/shares.h"
 
 namespace regatta::strategies {
 namespace {
@@ -87,12 +86,6 @@ void require_divisible(const Step& step, std::int64_t shards, const std::string&
     throw RunError(ErrorKind::Usage, what +
                                          ": the step has shards already; fix: leave one of the "
                                          "strategies that make shards out");
-  }
-  if (std::any_of(nodes.begin(), nodes.end(), is_to_share)) {
-    throw RunError(ErrorKind::Usage,
-                   what +
-                       ": the step's parameters are divided among workers already; fix: use "
-                       "all_reduce instead of sharded");
   }
 }
 

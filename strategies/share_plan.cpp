@@ -12,14 +12,25 @@ SharePlan::SharePlan(const Step& replicas, const FreedEarly& freed_early)
   find_uses();
 }
 
+/// Returns the first marked sum of which a gradient consists, and notes the sums over microbatches
+/// on the way to it; none if the gradient is not shared.
+Value SharePlan::first_sum(Value gradient) {
+  const Node& node = source_.graph.node(gradient.node);
+  if (is_to_share(node)) return gradient;
+  if (node.op != Op::Sum || !is_to_share(source_.graph.node(node.inputs.back().node))) return {};
+  added_[gradient] = node.inputs.back();
+  return first_sum(node.inputs.front());
+}
+
 void SharePlan::find_state(std::size_t t) {
   const Trainable& trainable = source_.trainables[t];
-  if (!is_to_share(source_.graph.node(trainable.gradient.node))) return;  // whole_updates.h
-  parameter_of_[trainable.gradient] = trainable.variable;
+  const Value first = first_sum(trainable.gradient);
+  if (!first.exists()) return;  // whole_updates.h
+  parameter_of_[first] = parameter_of_[trainable.gradient] = trainable.variable;
   for (NodeId update : trainable.updates) {
     gradient_of_[update] = trainable.gradient;
     for (VariableId v : source_.graph.node(update).variables) {
-      gradient_of_state_[v] = trainable.gradient;
+      gradient_of_state_[v] = first;
     }
   }
 }
@@ -137,17 +148,24 @@ std::vector<Turn> SharePlan::order() const {
       if (!is_first) next[std::exchange(entry->second, id)] = id;
     }
   }
+  const auto behind_next = [&](NodeId sum, NodeId if_last) {
+    const auto later = next.find(sum);
+    if (later == next.end() || ready.at(later->second) > if_last) return if_last;
+    return std::max(ready.at(sum), ready.at(later->second));
+  };
   for (NodeId id = 0; id < nodes(); ++id) {
     Turn turn{.at = id, .kind = Turn::Kind::Node, .index = id};
     const auto update = gradient_of_.find(id);
+    const auto added = added_.find({id, 0});
     if (freed_early_.gradients && ready.contains(id)) {
       turn = {.at = ready.at(id), .kind = Turn::Kind::Sum, .index = id};
-    } else if (freed_early_.gradients && update != gradient_of_.end()) {
-      const NodeId sum = update->second.node;
-      const auto later = next.find(sum);
-      const NodeId at =
-          later == next.end() ? nodes() : std::max(ready.at(sum), ready.at(later->second));
+    } else if (added != added_.end()) {
+      const NodeId at = behind_next(added->second.node, id);
       turn = {.at = at, .kind = Turn::Kind::Update, .index = id};
+    } else if (freed_early_.gradients && update != gradient_of_.end()) {
+      const auto last = added_.find(update->second);
+      const NodeId sum = last == added_.end() ? update->second.node : last->second.node;
+      turn = {.at = behind_next(sum, nodes()), .kind = Turn::Kind::Update, .index = id};
     }
     turns.push_back(turn);
   }

@@ -48,11 +48,13 @@ class SharePlan {
     return use_of_.at({sum_of_carrier_.at(carrier), pass_of_[static_cast<std::size_t>(reader)]});
   }
 
+  /// Sums over microbatches of shares of a gradient: by each, the sum over workers that it adds.
+  const std::map<Value, Value>& accumulations() const { return added_; }
   /// The parameter of each sum of a gradient.
   const std::map<Value, VariableId>& parameters() const { return parameter_of_; }
   /// The sum of each update's gradient.
   const std::map<NodeId, Value>& gradients_of_updates() const { return gradient_of_; }
-  /// The sum of the gradient of each parameter and slot.
+  /// The sum of the gradient of each parameter and slot, of the first microbatch if each has one.
   const std::map<VariableId, Value>& gradients_of_state() const { return gradient_of_state_; }
 
   /// Returns the order of the divided graph. All parameters are gathered at the start or, to free
@@ -64,6 +66,7 @@ class SharePlan {
   NodeId nodes() const { return static_cast<NodeId>(source_.graph.nodes().size()); }
   const Place& place_of(const Use& use) const { return source_.graph.node(use.sum).place; }
   const Use* one_before(std::size_t use) const;
+  Value first_sum(Value gradient);
   void find_state(std::size_t t);
   void number_passes();
   void find_uses();
@@ -71,6 +74,7 @@ class SharePlan {
 
   const Step& source_;
   FreedEarly freed_early_;
+  std::map<Value, Value> added_;
   std::map<Value, VariableId> parameter_of_;
   std::map<NodeId, Value> gradient_of_;
   std::map<VariableId, Value> gradient_of_state_;

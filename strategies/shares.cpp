@@ -46,7 +46,12 @@ Variable part_of_variable(const Variable& whole, const Range& elements) {
   if (elements.size() == whole.type.elements()) return whole;
   Variable part = whole;
   part.name = name_of_elements(whole.name, elements);
-  part.part_of = PartOf{.name = whole.name, .type = whole.type, .row = elements.begin};
+  if (part.part_of) {  // rows of a shard
+    part.part_of->rows = whole.type;
+    part.part_of->first = elements.begin;
+  } else {
+    part.part_of = PartOf{.name = whole.name, .type = whole.type, .row = elements.begin};
+  }
   part.type.dims = {elements.size()};
   return part;
 }
@@ -66,9 +71,17 @@ class Shares {
     result_.gradient_clip = replicas.gradient_clip;
     result_.alike = replicas.alike;
     for (NodeId id = 0; id < static_cast<NodeId>(replicas.graph.nodes().size()); ++id) {
-      if (!is_to_share(source_.graph.node(id))) continue;
+      const Node& node = source_.graph.node(id);
+      if (node.op == Op::AllReduce || node.op == Op::ReduceScatter) {
+        for (Value input : node.inputs) reduced_[input] = id;
+      }
+      if (!is_to_share(node)) continue;
       deal(id);
       ++buckets_[source_.graph.node(id).place];
+    }
+    for (const auto& [sum, added] : plan_.accumulations()) {
+      const auto piece = pieces_.find(added);
+      if (piece != pieces_.end()) pieces_[sum] = piece->second;
     }
   }
 
@@ -97,7 +110,6 @@ class Shares {
  private:
   void deal(NodeId id) {
     const Node& sum = source_.graph.node(id);
-    summed_.insert(sum.inputs.begin(), sum.inputs.end());
     for (const Piece& piece : pieces(sum.outputs, sum.attributes.integer("members"), sum.member)) {
       pieces_[{id, static_cast<int>(piece.tensor)}] = piece.elements;
     }
@@ -139,11 +151,15 @@ class Shares {
     }
   }
 
-  /// A value that exists once a use is over.
+  /// A value that exists once a use is over. A term of a sum of shards has no other reader.
   Value left_by(const Use* use) const {
     if (use == nullptr || !placed_.contains(use->last)) return {};
     for (int i = 0; i < static_cast<int>(source_.graph.node(use->last).outputs.size()); ++i) {
-      if (!summed_.contains({use->last, i})) return copier_.value({use->last, i});
+      const auto sum = reduced_.find({use->last, i});
+      const Value left = sum == reduced_.end() ? Value{use->last, i} : Value{sum->second, 0};
+      if (!is_to_share(source_.graph.node(left.node)) && copier_.knows(left)) {
+        return copier_.value(left);
+      }
     }
     return {};
   }
@@ -155,10 +171,13 @@ class Shares {
       is_replaced(node) ? divide(id) : scatter(id);
       return;
     }
+    if (plan_.accumulations().contains({id, 0}) && !pieces_.contains({id, 0})) return;
     const auto gradient = plan_.gradients_of_updates().find(id);
     if (gradient != plan_.gradients_of_updates().end()) {
       if (!pieces_.contains(gradient->second)) return;
-      if (keeps_pieces_) keep(gradient->second);
+      if (keeps_pieces_ && is_to_share(source_.graph.node(gradient->second.node))) {
+        keep(gradient->second);
+      }
     }
     for (Value input : node.inputs) {
       if (plan_.carries(input.node)) carry(input, plan_.use_of(id, input.node));
@@ -226,9 +245,9 @@ class Shares {
   std::int64_t groups_;
   Copier copier_;
   Step result_;
-  std::map<Value, Range> pieces_;  ///< by sum of a gradient; only this worker's
-  std::set<Value> summed_;         ///< gradients that are summed
-  std::set<Value> kept_;           ///< sums whose shares are copied
+  std::map<Value, Range> pieces_;    ///< by sum of a gradient; only this worker's
+  std::map<Value, NodeId> reduced_;  ///< by term: the collective that sums it
+  std::set<Value> kept_;             ///< sums whose shares are copied
   std::map<Place, int> buckets_;
   std::map<std::pair<VariableId, std::size_t>, Value> gathered_;  ///< by parameter and use
   std::map<std::pair<NodeId, std::size_t>, Value> casts_;         ///< by cast and use
@@ -271,6 +290,10 @@ Step to_share(const Step& replicas, const FreedEarly& freed_early) {
 }
 
 bool is_to_share(const Node& node) { return node.attributes.has(kMark); }
+
+bool frees_gradients(const Node& node) {
+  return is_to_share(node) && !is_replaced(node) && node.attributes.integers(kMark)[1] != 0;
+}
 
 Value replacement_of(const Node& sum, Value made, Builder& builder) {
   if (!is_to_share(sum)) return made;

@@ -32,6 +32,9 @@ Step to_share(const Step& replicas, const FreedEarly& freed_early);
 
 bool is_to_share(const Node& node);
 
+/// Whether the node is a marked sum of gradients whose memory is freed early.
+bool frees_gradients(const Node& node);
+
 /// Returns the value that replaces the all_reduce `sum` when a rewrite substitutes another
 /// exchange. `made` is the result of the new exchange, equal at every worker. If `sum` is marked,
 /// returns a new marked sum, so that each worker keeps only its share of `made`; otherwise returns

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/graph/graph.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -46,17 +47,23 @@ std::string_view to_string(Sharing sharing) {
 
 std::vector<Stretch> Variable::stretches() const {
   if (!part_of) return {{.in_part = 0, .in_whole = 0, .count = type.elements()}};
+  const TensorType& rows = part_of->rows.dims.empty() ? type : part_of->rows;
   std::int64_t before = 1;  // combinations of the dimensions before the one of the rows
-  std::int64_t row = type.elements() / type.dim(part_of->along);
+  std::int64_t row = rows.elements() / rows.dim(part_of->along);
   for (std::size_t d = 0; d < part_of->along; ++d) {
-    before *= type.dim(d);
-    row /= type.dim(d);
+    before *= rows.dim(d);
+    row /= rows.dim(d);
   }
+  const std::int64_t count = rows.dim(part_of->along) * row;
   std::vector<Stretch> all;
   for (std::int64_t b = 0; b < before; ++b) {
-    all.push_back({.in_part = b * type.dim(part_of->along) * row,
-                   .in_whole = (b * part_of->type.dim(part_of->along) + part_of->row) * row,
-                   .count = type.dim(part_of->along) * row});
+    const std::int64_t begin = std::max(b * count, part_of->first);
+    const std::int64_t end = std::min((b + 1) * count, part_of->first + type.elements());
+    if (begin >= end) continue;
+    all.push_back({.in_part = begin - part_of->first,
+                   .in_whole = (b * part_of->type.dim(part_of->along) + part_of->row) * row +
+                               begin - b * count,
+                   .count = end - begin});
   }
   return all;
 }

@@ -101,6 +101,10 @@ std::string to_text(const Graph& graph) {
       if (variable.part_of->along != 0) {
         text += " along dimension " + std::to_string(variable.part_of->along);
       }
+      if (!variable.part_of->rows.dims.empty()) {
+        text += " from element " + std::to_string(variable.part_of->first) + " of " +
+                to_string(variable.part_of->rows);
+      }
     }
     text += '\n';
   }

@@ -49,13 +49,16 @@ enum class Sharing : std::uint8_t {
 };
 std::string_view to_string(Sharing sharing);
 
-/// Describes the whole variable of which a variable holds some rows along one dimension. Several
-/// servers or shards each hold such a part.
+/// Describes the whole variable of which a variable holds some rows along one dimension, or some
+/// elements of such rows. Several servers or shards each hold such a part.
 struct PartOf {
-  std::string name;       ///< name of the whole
-  TensorType type;        ///< type of the whole
-  std::int64_t row = 0;   ///< first row of the part
-  std::size_t along = 0;  ///< the dimension that is divided; 0: the slowest
+  std::string name;        ///< name of the whole
+  TensorType type;         ///< type of the whole
+  std::int64_t row = 0;    ///< first row of the part
+  std::size_t along = 0;   ///< the dimension that is divided; 0: the slowest
+  TensorType rows = {};    ///< type of the rows of which the part has consecutive elements, if it
+                           ///< has not all
+  std::int64_t first = 0;  ///< first of these elements
   bool operator==(const PartOf&) const = default;
 };
 

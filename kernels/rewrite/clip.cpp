@@ -125,13 +125,41 @@ class Clip {
     return sum;
   }
 
+  /// Returns the first shard that has all elements of a variable, by the variable's name: all
+  /// shards have them, although workers may divide them otherwise at each.
+  std::map<std::string, int> held_whole(const Model& model) const {
+    std::map<std::pair<std::string, int>, std::map<std::string, std::int64_t>> parts;
+    for (const Applied& each : model) {
+      const Variable& variable = source_.graph.variable(each.variable);
+      parts[{variable.whole_name(), variable.place.shard}][variable.name] =
+          variable.type.elements();
+    }
+    std::map<std::string, int> held;
+    for (const Applied& each : model) {
+      const Variable& variable = source_.graph.variable(each.variable);
+      std::int64_t missing =
+          variable.part_of ? variable.part_of->type.elements() : variable.type.elements();
+      for (const auto& [name, count] : parts.at({variable.whole_name(), variable.place.shard})) {
+        missing -= count;
+      }
+      if (missing > 0) continue;
+      const auto [entry, is_first] = held.try_emplace(variable.whole_name(), variable.place.shard);
+      if (!is_first) entry->second = std::min(entry->second, variable.place.shard);
+    }
+    return held;
+  }
+
   /// Appends the nodes that compute the divisor of the model's gradients at each of its places.
   void add_divisors(const Model& model) {
     std::map<Place, std::vector<Value>> own;  // by place: gradients that no place before it has
     std::set<std::string> counted;
+    const std::map<std::string, int> held = held_whole(model);
     for (const Applied& each : model) {
+      const Variable& variable = source_.graph.variable(each.variable);
       std::vector<Value>& gradients = own[node(each.update).place];
-      if (counted.insert(source_.graph.variable(each.variable).name).second) {
+      const auto shard = held.find(variable.whole_name());
+      if (shard != held.end() && shard->second != variable.place.shard) continue;
+      if (counted.insert(variable.name).second) {
         gradients.push_back(copier_.value(node(each.update).inputs[0]));
       }
     }

@@ -199,6 +199,13 @@ INSTANTIATE_TEST_SUITE_P(
                   .on_host = 2,
                   .within = kBatch,
                   .deals_input = true},
+        AlikeCase{.cell = {.strategy = "sharded+tensor_parallel",
+                           .workers = 2,
+                           .options = {{"shard", "parameters"}, {"microbatches", std::int64_t{2}}},
+                           .processes = 4,
+                           .shards = 2},
+                  .within = kBatch,
+                  .deals_input = true},
         AlikeCase{.cell = of_stages(kAll, 2, 8), .within = kBatch, .deals_input = true},
         AlikeCase{
             .cell = of_stages(kAll, 2, 8), .on_host = 2, .within = kBatch, .deals_input = true},
