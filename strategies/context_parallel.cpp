@@ -8,8 +8,9 @@
 // c, so that all shards see equally many keys. With ulysses, shards exchange tokens for heads
 // before attention and back after it, so that each has all tokens of some heads. Shards then sum
 // the gradients. The first shard reads the batch and sends the others their tokens. Term: context
-// parallelism. Source: Liu et al., arXiv:2310.01889; chunks: zhuzilin/ring-flash-attention; Jacobs
-// et al., arXiv:2309.14509.
+// parallelism.
+// Source: Liu et al., arXiv:2310.01889; chunks: zhuzilin/ring-flash-attention; Jacobs et al.,
+// arXiv:2309.14509.
 #include <algorithm>
 #include <array>
 #include <map>

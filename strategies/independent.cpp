@@ -2,7 +2,8 @@
 //
 // independent: n replicas that exchange nothing. Each trains its own model on its share of the
 // data, and all run the same number of steps. The speed is an upper bound: that of n replicas if
-// communication were free. Term: tf_cnn_benchmarks' --variable_update=independent.
+// communication were free.
+// Term: tf_cnn_benchmarks' --variable_update=independent.
 #include "strategies/replicas.h"
 #include "strategies/strategy.h"
 

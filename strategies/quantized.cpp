@@ -8,9 +8,9 @@
 // therefore unpack the same sum. Each sends 2 (n - 1) parts of a gradient: for M bytes of gradients
 // 2 (n - 1) / n M (bits / 32 + 1 / 256), up to a scale and three bytes more for a part. Gathering
 // all workers' packed gradients instead, as top_k does, would send n / 2 times as much. After
-// sharded a worker applies its share of the sum; parameters are gathered in f32. Source: two-way
-// compression with an error at both ends: Tang et al. 2019, arXiv 1905.05957 (DoubleSqueeze);
-// scales by block: Dettmers et al. 2022, arXiv 2110.02861.
+// sharded a worker applies its share of the sum; parameters are gathered in f32.
+// Source: two-way compression with an error at both ends: Tang et al. 2019, arXiv 1905.05957
+// (DoubleSqueeze); scales by block: Dettmers et al. 2022, arXiv 2110.02861.
 #include <algorithm>
 #include <map>
 #include <string>

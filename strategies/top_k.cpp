@@ -8,9 +8,9 @@
 // shares (collective.h), so all workers get the same sum. Each of n workers sends 8 k (n - 1) bytes
 // for a gradient: values and indices. After sharded a worker applies its share of the sum. After
 // parameter_server a worker pushes its selection, 8 k bytes, and the server adds up in the order of
-// the workers. After diloco the selection is of each outer gradient (SparseLoCo). Source: Stich,
-// Cordonnier, Jaggi 2018, arXiv 1809.07599 (top-k with memory); of outer gradients: Sarfi et al.
-// 2025, arXiv 2508.15706.
+// the workers. After diloco the selection is of each outer gradient (SparseLoCo).
+// Source: Stich, Cordonnier, Jaggi 2018, arXiv 1809.07599 (top-k with memory); of outer gradients:
+// Sarfi et al. 2025, arXiv 2508.15706.
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -4,8 +4,8 @@
 // are used directly. A GPU's tensors get a copy: the lane's queue fills it before a message is
 // sent, and reads from it, piece by piece, as a message arrives; the compute lane's queue continues
 // meanwhile. A sender waits for the copy. A receiver need not, because the lane finishes its queue
-// before another lane continues (kernels/runtime/lane.h). Threads: used only from the lane's
-// thread.
+// before another lane continues (kernels/runtime/lane.h).
+// Threads: used only from the lane's thread.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,9 @@
 // continue after it. Kernels read values that change from step to step from the device
 // (LaneQueue::load_step), so one recording serves all steps until some node has run for the last
 // time (kernels/graph/node_steps.h); then the next recording is used. Kernels that skip steps
-// ("rest") all skip the same steps; a second recording serves these steps. Threads: record() is
-// called by the executor's owner before the first run, run() by the loop's leader lane.
+// ("rest") all skip the same steps; a second recording serves these steps.
+// Threads: record() is called by the executor's owner before the first run, run() by the loop's
+// leader lane.
 #pragma once
 
 #include <cstdint>
