@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks at growing data: each is a comparison of its own, with its share of the error rate
-// (share_of_look). All looks are repeated from the runs, so nothing but these is kept.
+// Looks at growing data. Each look is a separate comparison with a share of the error rate
+// (share_of_look). All looks are repeated from the runs, so only the runs are stored.
 #include <algorithm>
 #include <iterator>
 #include <set>
