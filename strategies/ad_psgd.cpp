@@ -2,14 +2,14 @@
 //
 // ad_psgd: every replica is its own loop and never waits for another's step. Every second replica,
 // from the first on, is active: while it computes a gradient, it averages its parameters with those
-// of one of the others, its peers, drawn anew in each step. Both take the mean, whatever the peer
-// is computing meanwhile. Then it updates its parameters, as a peer does without averaging. So no
-// replica averages with two at once, and waits form no cycle. A gradient is computed from the
-// parameters as read, and applied to the parameters as averaged since. It is n times the replica's
-// part of the global batch's gradient, so that n steps move the mean of all replicas as far as one
-// synchronous step. Within a process averages are in memory; between processes the parameters
-// travel while the gradient is computed (kernels/distribute/averages_between.h). Source: Lian et
-// al. 2018, arXiv 1710.06952, with its bipartite graph of peers.
+// of a peer, one of the other replicas, drawn anew in each step. Both take the mean, whatever the
+// peer is computing. Then the active replica updates its parameters; a peer updates without
+// averaging. No replica averages with two at once, and waits form no cycle. A gradient is computed
+// from the parameters as read, but applied to the parameters as averaged since. It is n times the
+// replica's part of the global batch's gradient, so that n steps move the mean of all replicas as
+// far as one synchronous step. Averages within a process are in memory; between processes,
+// parameters travel while the gradient is computed (kernels/distribute/averages_between.h). Source:
+// Lian et al. 2018, arXiv 1710.06952, with its bipartite graph of peers.
 #include <vector>
 
 #include "strategies/replicas.h"

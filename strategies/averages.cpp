@@ -10,8 +10,8 @@ double share(const Replicas& replicas, std::int64_t replica, std::int64_t global
 
 }  // namespace
 
-/// A gradient is a replica's part of the sum over the global batch; divided by the replica's share
-/// of the batch it is the mean over the replica's examples.
+/// A gradient is a replica's part of the sum over the global batch. Divided by the replica's share
+/// of the batch, it is the mean over the replica's examples.
 void update_alone(Replicas& replicas, std::int64_t global_batch) {
   for (std::size_t t = replicas.trainables(); t-- > 0;) {
     for (std::int64_t r = 0; r < replicas.count(); ++r) {

@@ -29,7 +29,7 @@ void update_alone(Replicas& replicas, std::int64_t global_batch);
 struct Averages {
   std::function<Value(Builder& builder, std::size_t trainable, std::int64_t replica)> value;
   std::function<Period(std::size_t trainable)> period;
-  std::string algorithm;       ///< of all_reduce
+  std::string algorithm;       ///< algorithm of the all_reduces
   std::string_view mark = {};  ///< attribute of the all_reduces, for later strategies; empty: none
 };
 

@@ -3,18 +3,17 @@
 // parameter_server with b backup workers: a step takes the first n pushes of n + b workers. Each
 // worker is its own loop, as in parameter_server_async. Its share of the global batch is as large
 // as in parameter_server with n workers; backup n + i has a share as large as that of worker i. All
-// n + b workers take their examples from one data order.
-// A quorum stands between the pushes and a server's updates. A push is late, and dropped, if its
-// parameters have been replaced since they were read; the n-th push that counts sums all n and
-// updates once. If shares are uneven, a step's gradient is the mean over the examples of the
-// workers that counted. The first server decides for all servers. A push arrives when every server
-// has it, which the others report to the first: each step takes the same workers on all servers,
-// and a worker that dies during a push is in none. (TensorFlow's accumulators decide for each
-// variable, so a step may mix workers.) A server keeps up to n + b pushes where they arrived,
-// because the terms of the sum, which is in the order of the workers, are known only at the n-th
-// push. For M bytes of parameters a worker receives and sends M in each of its steps. Term: backup
-// workers, Chen et al., "Revisiting distributed synchronous SGD", 2016; TensorFlow's
-// SyncReplicasOptimizer.
+// n + b workers take their examples from one data order. A quorum stands between the pushes and a
+// server's updates. A push is late, and dropped, if its parameters have been replaced since they
+// were read; the n-th push that counts sums all n and updates once. If shares are uneven, a step's
+// gradient is the mean over the examples of the workers that counted. The first server decides for
+// all servers. A push arrives when every server has it; the others report this to the first. Each
+// step therefore takes the same workers on all servers, and a worker that dies during a push is in
+// none. (TensorFlow's accumulators decide for each variable, so a step may mix workers.) A server
+// keeps up to n + b pushes where they arrived: it sums in the order of the workers, and the terms
+// are known only at the n-th push. For M bytes of parameters a worker receives and sends M in each
+// of its steps. Term: backup workers, Chen et al., "Revisiting distributed synchronous SGD", 2016;
+// TensorFlow's SyncReplicasOptimizer.
 #include "strategies/backup_workers.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bf16_compress: gradients travel as bf16. It rewrites the sums of gradients of the strategy before
-// it, as in `all_reduce+bf16_compress`. A worker casts its gradient to bf16 as soon as backward has
-// made it, so that sums run in parallel with backward, and casts the sum back to f32 before the
-// update. Each of n workers rounds its gradient, and a sum is rounded n - 1 times, each by at most
-// 2^-8 of its value; the rounding errors are lost. Half as many bytes travel.
+// bf16_compress: gradients are sent as bf16. It rewrites the gradient sums of the strategy before
+// it, as in `all_reduce+bf16_compress`. A worker casts its gradient to bf16 as soon as the backward
+// pass has computed it, so that sums overlap with the rest of that pass, and casts the sum back to
+// f32 before the update. Each of n workers rounds its gradient, and a sum is rounded n - 1 times,
+// each by at most 2^-8 of its value; the rounding errors are lost. Half as many bytes travel.
 // Source: PyTorch, torch.distributed.algorithms.ddp_comm_hooks.default_hooks, bf16_compress_hook.
 #include <map>
 #include <utility>

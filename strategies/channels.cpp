@@ -47,7 +47,7 @@ bool is_depthwise(const Graph& graph, const Node& node) {
 
 bool is_read(const Graph& graph, Value value) { return graph.node(value.node).op == Op::Read; }
 
-/// The variable that the value is, or a cast of it; -1 if it is neither.
+/// The variable whose value or cast the value is; -1 if none.
 VariableId variable_read(const Graph& graph, Value value) {
   const Node& node = graph.node(value.node);
   if (node.op == Op::Cast) value = node.inputs[0];
@@ -70,7 +70,7 @@ constexpr ProductRule kProductRules[] = {
     {Op::DenseBackwardWeights, Portion::Channels, Portion::Whole, Portion::Rows},
     {Op::DenseBackwardWeights, Portion::Whole, Portion::Channels, Portion::Channels},
 };
-/// The rules for products with `groups`, which filter each channel by itself.
+/// The rules for products with `groups`, which filter each channel separately.
 constexpr ProductRule kDepthwiseRules[] = {
     {Op::Dense, Portion::Channels, Portion::Rows, Portion::Channels},
     {Op::DenseBackwardData, Portion::Channels, Portion::Rows, Portion::Channels},
@@ -96,16 +96,17 @@ bool is_table(const Graph& graph, VariableId variable) {
   });
 }
 
-/// A layer that is divided by its outputs, and the nodes that these reach.
+/// A layer that is divided by its outputs, and the nodes that depend on these outputs.
 struct ChannelBlock {
   std::set<NodeId> divided;                ///< nodes with divided outputs, including the layer
   std::set<NodeId> last;                   ///< layers that are divided by their inputs
-  std::map<VariableId, Portion> portions;  ///< of the variables that these read and assign
+  std::map<VariableId, Portion> portions;  ///< of variables that these nodes use
   std::int64_t heads = 0;                  ///< 0: channels are divided one by one
   std::int64_t matrices = 1;               ///< parts of the last divided output, divided alike
 };
 
-/// The number of parts of an input's last dimension that the op divides alike; 1: none.
+/// The number of equal parts of an input's last dimension that the op divides separately; 1: the
+/// dimension as a whole.
 std::int64_t matrices_read_by(Op op) {
   if (op == Op::Attention || op == Op::Rotary) return 3;
   return op == Op::Swiglu ? 2 : 1;
@@ -153,7 +154,8 @@ class ChannelDivider {
     throw RunError(ErrorKind::Usage, what_ + ": " + why + "; fix: " + fix);
   }
 
-  /// Empty if the layer's outputs reach a node that cannot work on some of the channels.
+  /// Returns the block of a layer; empty if a node that depends on the outputs cannot work on some
+  /// of the channels.
   std::optional<ChannelBlock> block_of(NodeId layer) {
     ChannelBlock block;
     block.divided.insert(layer);
@@ -175,7 +177,7 @@ class ChannelDivider {
 
   bool want(ChannelBlock& block, VariableId variable, Portion portion) {
     if (variable < 0) return false;
-    const Portion before = of_variable(variable);  // set for another replica that reads it
+    const Portion before = of_variable(variable);  // already set by another replica that reads it
     if (before != Portion::Whole && before != portion) return false;
     return block.portions.try_emplace(variable, portion).first->second == portion;
   }
@@ -294,7 +296,7 @@ class ChannelDivider {
     cannot_divide(node);
   }
 
-  /// Whether it yields the gradient of a table whose rows are divided.
+  /// Whether the node yields the gradient of a table whose rows are divided.
   bool is_of_divided_table(const Node& backward) const {
     const auto& nodes = graph_.nodes();
     return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
@@ -330,7 +332,7 @@ class ChannelDivider {
   std::string what_;
   ShardDivision result_;
   std::set<NodeId> taken_;  ///< nodes of all blocks
-  NodeId narrowest_ = -1;   ///< among the layers divided by outputs
+  NodeId narrowest_ = -1;   ///< the layer divided by outputs with the fewest channels
   std::int64_t fewest_ = std::numeric_limits<std::int64_t>::max();  ///< its channels or heads
   bool are_heads_ = false;
 };

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// context_parallel: c shards compute on the same sequences, each with a share of the tokens of each
-// and with all parameters. Only attention needs the tokens of others. With ring, a shard's keys and
-// values pass through all shards, and a shard adds the terms of its queries' attention block by
-// block: it sends c - 1 blocks of keys and values, in backward as many again, with those of their
-// gradients, in f32. Each block travels while the one before is computed. Shard i has chunks i and
-// 2 c - 1 - i of 2 c, so that all see equally many keys. With ulysses, heads are exchanged for
-// tokens and back, so that each shard has all tokens of some heads. Shards then sum the gradients.
-// The first shard reads the batch and sends the others their tokens. Term: context parallelism.
+// context_parallel: c shards compute on the same sequences. Each has all parameters and a share of
+// each sequence's tokens; only attention needs the tokens of others. With ring, keys and values
+// pass through all shards, and a shard computes the attention of its queries block by block. It
+// sends c - 1 blocks of keys and values forward and, backward, as many again and their gradients in
+// f32. Each block is sent while the previous one is used. Shard i has chunks i and 2 c - 1 - i of 2
+// c, so that all shards see equally many keys. With ulysses, shards exchange tokens for heads
+// before attention and back after it, so that each has all tokens of some heads. Shards then sum
+// the gradients. The first shard reads the batch and sends the others their tokens. Term: context
+// parallelism.
 // Source: Liu et al., arXiv:2310.01889; chunks: zhuzilin/ring-flash-attention; Jacobs et al.,
 // arXiv:2309.14509.
 #include <algorithm>
@@ -59,7 +60,7 @@ class ContextParallel {
     if (!is_ring_) return {shard};
     return {shard, 2 * count() - 1 - shard};
   }
-  /// The shard's tokens of a dimension that has those of a whole sequence.
+  /// Takes the shard's tokens from a dimension that has those of whole sequences.
   Value take_tokens(Builder builder, Value whole, std::int64_t axis, std::int64_t shard) {
     const std::int64_t length = type(whole).dims[at(axis)] / ((is_ring_ ? 2 : 1) * count());
     return builder.take(whole, axis, first_tokens(shard, length), length);
@@ -84,7 +85,7 @@ class ContextParallel {
     }
   }
 
-  /// The first shard has all tokens, and sends those of others.
+  /// The first shard has all tokens, and sends the others theirs.
   void deal(NodeId id) {
     const NodeId whole = step_.copy(id, 0);
     for (int i = 0; i < std::ssize(node(id).outputs); ++i) {
@@ -186,8 +187,8 @@ class ContextParallel {
     return type(value).element == element ? value : step_.builder(id, shard).cast(value, element);
   }
 
-  /// Gradients of keys and values follow these, one shard behind, and end at their owner, which
-  /// adds its own.
+  /// Gradients of keys and values follow their block, one shard behind, to its owner, which adds
+  /// its own term.
   void attend_in_ring_backward(NodeId id) {
     const auto inputs = node(id).inputs;  // dy, x, y, l
     std::vector<Value> kv = keys_and_values(id, inputs[1]), dq(at(count())), dx;

@@ -4,16 +4,16 @@
 // the outer parameters, those of the last exchange; in every H-th step an outer optimizer moves
 // them with the mean of outer - own as gradient, and training continues from there. The outer
 // optimizer is SGD with Nesterov momentum, the inner one that of the recipe. The traffic equals
-// local_sgd's; a strategy behind diloco may compress the outer gradients (gradient_sums.h). With
-// one worker, an outer rate of 1 and no momentum it equals `single` within rounding. Source:
+// local_sgd's; a strategy composed after diloco may compress the outer gradients (gradient_sums.h).
+// With one worker, an outer rate of 1 and no momentum it equals `single` within rounding. Source:
 // Douillard et al. 2023, arXiv 2311.08105, with AdamW inside and H = 500.
 //
 // Streaming: the parameters are divided into F fragments, in their order. Fragment f is exchanged
 // after step (f + 1) H / F, counted from 1, and every H steps later; a step sends at most 1 / F of
-// the bytes. With a delay T > 0 each replica saves the fragment at that step, the exchange runs in
-// parallel with the next step, and T steps later the outer optimizer moves the fragment: w becomes
-// A w + (1 - A) outer. F = 1, T = 0, A = 0 equals the above bit by bit. Source: Douillard et al.
-// 2025, arXiv 2501.18512, algorithm 2.
+// the bytes. With a delay T > 0 each replica saves the fragment at that step, the exchange overlaps
+// with the next step, and T steps later the outer optimizer moves the fragment: w becomes A w + (1
+// - A) outer. F = 1, T = 0, A = 0 is bitwise equal to diloco without streaming. Source: Douillard
+// et al. 2025, arXiv 2501.18512, algorithm 2.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -88,7 +88,7 @@ class Timetable {
 
   std::int64_t delay() const { return delay_; }
 
-  /// The period of the trainable's exchange, `later` steps after it.
+  /// The steps that come `later` steps after the trainable's exchange.
   Period of(std::size_t trainable, std::int64_t later) const {
     const std::int64_t first = (fragment_of_[trainable] + 1) * (every_ / fragments_);
     return {.every = every_, .from = 0, .lag = first - every_ + later};
@@ -182,7 +182,7 @@ class Diloco {
     });
   }
 
-  /// Returns the outer gradients: the means of the distances from a variable to the outer ones.
+  /// Returns the outer gradients: the mean over replicas of outer - own for each parameter.
   Values exchange(const std::function<VariableId(std::size_t, std::int64_t)>& variable) {
     const std::int64_t later = std::min<std::int64_t>(timetable_.delay(), 1);
     return mean_values(replicas_, global_batch_,
@@ -207,7 +207,7 @@ class Diloco {
     });
   }
 
-  /// Stores the gradients in the variables of the exchange until they are applied.
+  /// Stores the outer gradients in variables until they are applied.
   void wait(Values& gradients) {
     for_each_parameter(1, [&](Builder builder, std::size_t t, std::int64_t r) {
       builder.assign(gradients[t][at(r)], kept_[t][at(r)]);

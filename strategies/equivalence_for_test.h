@@ -65,7 +65,7 @@ inline Case case_of(const std::string& text) {
   return test;
 }
 
-/// Returns the text with each choice of each `{a,b}`, as a shell does.
+/// Expands each `{a,b}` of a text, as a shell does: one text for each combination of choices.
 inline std::vector<std::string> expanded(const std::string& text) {
   const std::size_t begin = text.find('{'), end = text.find('}');
   if (begin == text.npos) return {text};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Helps strategies that replace the gradient sums (all_reduces) made by the previous strategy with
-// another exchange. The sums of diloco's outer gradients, those of its outer parameters, are
-// gradient sums like others, but of some steps only.
+// another exchange. The sums of diloco's outer gradients are gradient sums, too, but only in some
+// steps.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ struct GradientSum {
 /// for error messages. Throws: RunError(Usage) if there are none.
 std::vector<GradientSum> gradient_sums(const Step& step, std::string_view strategy);
 
-/// Returns a slot for what a worker's exchange of this sum leaves out or keeps; its name is that of
-/// the parameter with `suffix`. It is at the place of the sum.
+/// Returns a slot at the place of the sum, for the part of a worker's gradient that the exchange
+/// leaves out or keeps. The name is that of the parameter with `suffix`.
 Variable slot_of(const Step& step, const GradientSum& sum, const std::string& suffix,
                  const TensorType& type);
 

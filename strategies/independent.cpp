@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// independent: n replicas without any exchange; each trains a model of its own on its share, and
-// all run the same number of steps. The upper bound on speed: that of n replicas if communication
-// were free.
+// independent: n replicas that exchange nothing. Each trains its own model on its share of the
+// data, and all run the same number of steps. The speed is an upper bound: that of n replicas if
+// communication were free.
 // Term: tf_cnn_benchmarks' --variable_update=independent.
 #include "strategies/replicas.h"
 #include "strategies/strategy.h"

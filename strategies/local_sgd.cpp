@@ -2,7 +2,7 @@
 //
 // local_sgd: every replica trains on its own, with the mean gradient of its share of the batch.
 // After every H-th step all replicas take the mean of their parameters, weighted by examples; each
-// keeps its own slots and statistics. So a ring sends 2 (n-1)/n M bytes in H steps, for M bytes of
+// keeps its own slots and statistics. A ring sends 2 (n-1)/n M bytes in H steps, for M bytes of
 // parameters. With `--sync-from` (post-local SGD) they average after every step until that one. If
 // updates are linear in the gradient, as SGD's with momentum, H = 1 follows `single`.
 // Source: Stich 2019, arXiv 1805.09767; post-local: Lin et al. 2020, arXiv 1808.07217.

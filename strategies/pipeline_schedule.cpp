@@ -18,14 +18,14 @@ using PassesByStage = std::vector<std::vector<Pass>>;
 
 std::size_t stage_index(std::int64_t stage) { return static_cast<std::size_t>(stage); }
 
-/// The passes that are done, each with a value (its end).
+/// The completed passes, each with the time of its end.
 class Done {
  public:
   explicit Done(const PipelineShape& shape) : shape_(shape) {}
 
   void set(const Pass& pass, double when) { when_[key(pass)] = when; }
 
-  /// The latest value among the passes that it needs; empty if one of them is not done.
+  /// The latest end of the passes that this one needs; empty if one is missing.
   std::optional<double> ready(const Pass& pass) const {
     std::optional<double> when = 0;
     const auto need = [&](PassKind kind, std::int64_t chunk) {

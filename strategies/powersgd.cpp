@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// powersgd: a gradient is exchanged as two thin matrices. It rewrites the sums of gradients of the
-// strategy before it, as in `all_reduce+powersgd`. With M_i the gradient of worker i as a matrix
-// [a, b] (its first dimension by all others; of weights [P, O, I] the rows of all P matrices) plus
-// the error e_i left out so far:
+// powersgd: a gradient is exchanged as two thin matrices. It rewrites the gradient sums of the
+// strategy before it, as in `all_reduce+powersgd`. M_i is the gradient of worker i, plus the error
+// e_i left out so far, as a matrix [a, b]: a is the first dimension, or the rows of all P matrices
+// of weights [P, O, I]:
 //   P = sum of M_i Q, orthogonalised; Q = sum of M_i^T P; the gradient becomes P Q^T,
 //   e_i = M_i - P Q^T / n.
 // Q [b, r] starts at random, the same at every worker, and continues from the last step's. Vectors,
@@ -111,8 +111,8 @@ void PowerSgd::find_sums() {
   }
 }
 
-/// Sums of one round travel together; those of the second round depend on those of the first. Sums
-/// marked for division keep round 0 for themselves.
+/// Sums of one round are sent together. The second round depends on the first. Sums marked for
+/// division have round 0 for themselves.
 Value PowerSgd::summed(const Sum& sum, Value value, std::int64_t round) {
   const Node node = node_of(sum);
   const Attributes& attributes = node.attributes;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// quantized: gradients travel as integers of 8 or 4 bits. It rewrites the sums of gradients of the
-// strategy before it, as in `all_reduce+quantized`. A worker packs its gradient plus the error e_i
-// that rounding has left out so far, in n parts of equal size, with one f32 scale for each block of
-// 256 elements of a part (quantization.h). Part k goes to the worker that completes it, which adds
-// up all workers' in f32, in their order, packs the sum plus an error of its own, and gathers it to
-// all. So all workers unpack the same sum. Each sends 2 (n - 1) parts of a gradient: for M bytes of
-// gradients 2 (n - 1) / n M (bits / 32 + 1 / 256), up to a scale and three bytes more for a part.
-// Gathering all workers' packed gradients instead, as top_k does, would send n / 2 times as much.
-// After sharded a worker applies its share of the sum; parameters are gathered in f32.
+// quantized: gradients are sent as integers of 8 or 4 bits. It rewrites the gradient sums of the
+// strategy before it, as in `all_reduce+quantized`. A worker packs its gradient, plus the error e_i
+// that rounding has left out so far, in n parts of equal size, with an f32 scale for each block of
+// 256 elements (quantization.h). Each worker completes one part: it adds up the parts of all
+// workers in f32, in their order, and packs the sum, plus an error of its own, for all. All workers
+// therefore unpack the same sum. Each sends 2 (n - 1) parts of a gradient: for M bytes of gradients
+// 2 (n - 1) / n M (bits / 32 + 1 / 256), up to a scale and three bytes more for a part. Gathering
+// all workers' packed gradients instead, as top_k does, would send n / 2 times as much. After
+// sharded a worker applies its share of the sum; parameters are gathered in f32.
 // Source: two-way compression with an error at both ends: Tang et al. 2019, arXiv 1905.05957
 // (DoubleSqueeze); scales by block: Dettmers et al. 2022, arXiv 2110.02861.
 #include <algorithm>

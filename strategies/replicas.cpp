@@ -22,7 +22,7 @@ bool is_dealt_out(const Graph& graph) {
   });
 }
 
-/// Whether the strategy places the update; others, of running statistics, stay with their replica.
+/// Whether the strategy places the update. Updates of running statistics stay with their replica.
 bool assigns_trainable(const Step& step, NodeId id) {
   return std::any_of(step.trainables.begin(), step.trainables.end(), [&](const Trainable& t) {
     return std::find(t.updates.begin(), t.updates.end(), id) != t.updates.end();
@@ -127,8 +127,8 @@ void Replicas::add_variables() {
   }
 }
 
-/// The place where a replica reads and assigns shared variables: home; on a server in a lane of its
-/// own.
+/// The place where a replica reads and assigns shared variables: home, or on a server a lane of the
+/// replica's own.
 Place Replicas::shared_place(Place place, std::int64_t replica) const {
   return place_in(home_of(place), replica);
 }

@@ -33,7 +33,7 @@ enum class Feed : std::uint8_t {
 
 struct ReplicaOptions {
   std::int64_t count = 1;
-  std::int64_t alike = 1;  ///< `count` if one replica is to be built, which stands for all
+  std::int64_t alike = 1;  ///< `count` if only one replica is built, which stands for all
   /// Number of backup replicas, which `count` includes. The other replicas' shares make up the
   /// global batch; the share of backup i is as large as that of replica i.
   std::int64_t backups = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changes of a run that save memory, for a run whose step does not fit.
+// Lists changes that save memory, for a run whose step does not fit.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace regatta::strategies {
 
 struct Saving {
   std::string flags;     ///< such as `--recompute full`
-  std::string strategy;  ///< in place of the run's
-  OptionValues options;  ///< all of the changed run
+  std::string strategy;  ///< replaces the run's strategy
+  OptionValues options;  ///< all options of the changed run
 };
 
 /// Returns changes of a run with this strategy and these options, the mildest first. Some may not

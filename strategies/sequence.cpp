@@ -12,13 +12,13 @@ bool is_term_of_tokens(const Graph& graph, const ShardDivision& division, Value 
   return division.of(value) == Portion::Term && graph.type(value).rank() == 3;
 }
 
-/// Whether the op treats each token separately, but for the gradients of its parameters.
+/// Whether the op treats each token separately, except in gradients of parameters.
 bool works_by_tokens(Op op) {
   return op == Op::Add || op == Op::Sum || op == Op::Scale || op == Op::Cast ||
          forward_of(op) == Op::LayerNormalize;
 }
 
-/// Whether the op may be applied to terms, at one shard or before their sum.
+/// Whether the op may be applied to the terms of a sum, before the sum or at one shard only.
 bool is_of_term(Op op) { return op == Op::Positions || op == Op::AllReduce; }
 
 bool is_read_once(const Graph& graph, Value value) {
@@ -29,7 +29,7 @@ bool is_read_once(const Graph& graph, Value value) {
   return readers == 1;
 }
 
-/// The portions of the node's outputs if each of its inputs is rows, or a term whose sum can be.
+/// The portions of the node's outputs if each input is rows, or a term that can be summed to rows.
 std::vector<Portion> portions_of_rows(const Graph& graph, const ShardDivision& division,
                                       const Node& node) {
   const bool normalizes = forward_of(node.op) == Op::LayerNormalize;
@@ -44,7 +44,7 @@ std::vector<Portion> portions_of_rows(const Graph& graph, const ShardDivision& d
   return portions;
 }
 
-/// Throws: RunError(Usage), which lists the numbers up to that of heads.
+/// Throws: RunError(Usage) that lists the possible numbers of shards, up to that of heads.
 void require_divisor(const Graph& graph, std::int64_t tokens, std::int64_t shards,
                      const std::string& what) {
   if (tokens % shards == 0) return;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sequence parallelism: between the layers that are divided by channels, each shard has some of the
-// tokens, rows of [B S, C], instead of all. A term that nodes of single tokens read (normalisation,
-// residual sum) is summed by a reduce_scatter instead of an all_reduce; an all_gather collects the
-// rows for a layer that is divided by its outputs, and again in backward for the gradient of its
-// weights, so that they need not be kept. An all_reduce has the bytes of both together; the second
-// all_gather is extra. Gradients of gains are terms. Positions are added to one shard's term of the
-// embedding. Source: Korthikanti et al., arXiv:2205.05198, section 4.2.2.
+// Sequence parallelism: between the layers that are divided by channels, each shard has only some
+// of the tokens, rows of [B S, C]. Terms that ops of single tokens read (normalisation, residual
+// sum) are summed by a reduce_scatter instead of an all_reduce. An all_gather collects the rows for
+// a layer that is divided by its outputs, and again backward for the gradient of its weights, so
+// that the rows need not be kept. A reduce_scatter and an all_gather send as many bytes as an
+// all_reduce; the second all_gather is extra. Gradients of gains are terms. Positions are added to
+// one shard's term of the embedding. Source: Korthikanti et al., arXiv:2205.05198, section 4.2.2.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@
 
 namespace regatta::strategies {
 
-/// Divides among shards the tokens of those values that `division` leaves whole and that only ops
-/// of single tokens make. `what` describes the strategy and its shards in error messages. Throws:
+/// Divides among shards the tokens of the values that `division` leaves whole and that only ops of
+/// single tokens compute. `what` describes the strategy and its shards in error messages. Throws:
 /// RunError(Usage) if there are none, or if shards do not divide the tokens of a sequence.
 ShardDivision divide_sequence(const Graph& graph, ShardDivision division, std::int64_t shards,
                               const std::string& what);
@@ -35,7 +35,7 @@ class TokenExchange {
   void prepare(NodeId id);
   /// Replaces a node that works on a term; returns false for any other.
   bool replace(NodeId id);
-  /// Sums the terms, to rows if rows are read.
+  /// Sums the terms, by reduce_scatter if rows are read.
   void join(Value value, const std::vector<Value>& terms);
 
  private:

@@ -25,7 +25,7 @@ struct Rows {
   std::int64_t rows = 0;
 };
 
-/// The row border nearest to `byte` bytes from the parameter's begin.
+/// The row boundary nearest to `byte`, counted from the beginning of the parameter.
 std::int64_t row_at(const TensorType& type, double byte) {
   const double row_bytes = static_cast<double>(type.bytes()) / static_cast<double>(type.dim(0));
   const auto row = static_cast<std::int64_t>(std::llround(byte / row_bytes));
@@ -162,7 +162,7 @@ class Sharder {
     copier_.map({id, 0}, values.size() == 1 ? values[0] : builder.concatenate(values));
   }
 
-  /// The read of a trainable if the node is one or casts one; else -1.
+  /// The node that reads a trainable, if this node is such a read or casts one; else -1.
   NodeId read_of(NodeId id) const {
     if (source_.graph.node(id).op == Op::Cast) id = source_.graph.node(id).inputs[0].node;
     const Node& node = source_.graph.node(id);

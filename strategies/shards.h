@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The engine of strategies that divide values and variables of one batch among shards, such as
-// tensor_parallel. Such a strategy finds a division: the part of each value and variable that a
-// shard has. The engine copies every node to all shards and sums those values of which a shard has
-// only a term. Nodes that need more than a copy are replaced by the strategy, at all shards at
-// once. The first shard reads the batch and sends it to the others.
+// Divides the values and variables of a step among shards, for strategies such as tensor_parallel.
+// The strategy finds a division: the part of each value and variable that a shard has. This engine
+// copies every node to all shards, and sums values of which a shard has only a term. If a node
+// needs more than a copy, the strategy replaces it at all shards at once. The first shard reads the
+// batch and sends it to the others.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ enum class Portion : std::uint8_t {
   Whole,
   Channels,  ///< a share of the last dimension
   Rows,      ///< a share of the output channels of weights: the first dimension, or that behind P
-  Tokens,    ///< a share of the tokens; a loss: that of these tokens
+  Tokens,    ///< a share of the tokens; for a loss, the loss of these tokens
   Term,      ///< a tensor with the shape of the whole, which is the sum of all shards' terms
 };
 
@@ -77,14 +77,14 @@ class ShardedStep {
   ShardedStep(const Step& source, std::int64_t shards, ShardDivision division,
               std::string algorithm, std::int64_t alike = 1);
 
-  /// Maps a value of which each shard has a term, to its sum or a part of it.
+  /// Maps a value, of which each shard has a term, to the sum or to a part of it.
   using Join = std::function<void(Value, const std::vector<Value>& terms)>;
 
   Step run(const Replace& replace = [](NodeId) { return false; });
   /// Joins terms in another way than by an all_reduce. Called before run().
   void join_by(Join join) { join_ = std::move(join); }
 
-  // For the nodes that a strategy appends while run() calls `replace`.
+  // For nodes that a strategy appends itself while run() calls `replace`.
   std::int64_t shards() const { return built() * result_.alike.shards; }
   std::int64_t built() const { return static_cast<std::int64_t>(copiers_.size()); }
   const Graph& source() const { return source_.graph; }
@@ -92,18 +92,18 @@ class ShardedStep {
   Graph& graph() { return result_.graph; }
   /// Maps values of the source to those at a shard.
   Copier& copier(std::int64_t shard) { return copiers_[at(shard)]; }
-  /// Maps a value of the source to those at all shards.
+  /// Maps `from`, a value of the source, to `to[s]` at each shard s.
   void map(Value from, const std::vector<Value>& to);
   /// Returns a builder of nodes at the shard with the place, layer and phase of a source's node.
   Builder builder(NodeId like, std::int64_t shard);
   /// Appends a copy of the node at the shard, and does not map its outputs.
   NodeId copy(NodeId id, std::int64_t shard);
 
-  // Each appends a collective of all shards beside the copies of the node of value `of`. Element s
-  // of the values is that of shard s, if it is built, element s of the result its output. A ring
-  // leaves share share_at(s) of collective.h at shard s; shares are rows of [rows, C]. Each is a
-  // round of its own, because later ones depend on it, except sums of gradients, which then share
-  // buckets.
+  // Each appends a collective of all shards, placed like the node of value `of`. Element s of
+  // `values` is the value of shard s, and element s of the result the output there, for shards that
+  // are built. A ring leaves share share_at(s) (collective.h) at shard s; shares are rows of [rows,
+  // C]. Each collective is a round of its own, because later ones depend on it; sums of gradients
+  // share a round, so that they can share buckets.
   std::vector<Value> all_reduce(Value of, const std::vector<Value>& terms);
   std::vector<Value> reduce_scatter(Value of, const std::vector<Value>& terms);
   std::vector<Value> all_gather(Value of, const std::vector<Value>& shares,

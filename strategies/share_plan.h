@@ -38,8 +38,8 @@ class SharePlan {
   SharePlan(const Step& replicas, const FreedEarly& freed_early);
 
   const std::vector<Use>& uses() const { return uses_; }
-  /// The use that is the last to end, at the same worker, before the memory of this one is needed,
-  /// which is when the use before it begins; null if there is none.
+  /// Returns the last use that ends at the same worker before this one needs its memory, which is
+  /// when the use before it begins; null if there is none.
   const Use* ended_before(std::size_t use) const;
   /// Whether a node reads or casts a parameter, and is made anew for each use.
   bool carries(NodeId id) const { return sum_of_carrier_.contains(id); }

@@ -93,8 +93,8 @@ class Parts {
     check(part(id) != kNoPart, "a backward node belongs to a part of the model");
   }
 
-  /// Joins all parts between two of which the earlier needs a result of the later, and renumbers
-  /// the rest.
+  /// If an earlier part needs a result of a later one, joins the two and all parts between them;
+  /// renumbers the rest.
   void join() {
     std::vector<int> last(static_cast<std::size_t>(count_));  // last part joined with each
     std::iota(last.begin(), last.end(), 0);
@@ -165,7 +165,8 @@ class Parts {
   int count_ = 0;
 };
 
-/// Returns the stage of each cost if stages are filled in turn up to `limit`; may exceed `stages`.
+/// Returns the stage of each cost if stages are filled in turn up to `limit`; the last may be
+/// `stages` or more.
 std::vector<int> fill(const std::vector<std::int64_t>& costs, std::int64_t stages,
                       std::int64_t limit) {
   std::vector<int> stage_of;

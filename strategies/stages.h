@@ -21,8 +21,7 @@ namespace regatta::strategies {
 /// at least as many costs as parts.
 std::vector<int> deal_in_order(const std::vector<std::int64_t>& costs, std::int64_t parts);
 
-/// The chunk to which each node and variable belongs. With one chunk per stage, chunk numbers are
-/// stage numbers.
+/// The chunk of each node and variable. With one chunk per stage, chunk numbers are stage numbers.
 struct Stages {
   std::vector<int> of_node;  ///< `of_node[n]` is the chunk of node n; input nodes are in chunk 0
   std::vector<int> of_variable;  ///< `of_variable[v]` is the chunk of variable v

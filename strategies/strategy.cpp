@@ -13,7 +13,7 @@
 
 namespace regatta::strategies {
 
-// Each is defined in the file of its name.
+// Each strategy is defined in the file of its name.
 extern const Strategy kSingle;
 extern const Strategy kIndependent;
 extern const Strategy kInGraph;
@@ -79,7 +79,7 @@ std::string plain(std::string_view name) {
   return text;
 }
 
-/// The name here of a strategy of the literature; empty if it is unknown.
+/// Our name for a strategy of the literature; empty if unknown.
 std::string known_elsewhere(const std::string& name) {
   const std::string given = plain(name);
   for (const Strategy* strategy : kStrategies) {

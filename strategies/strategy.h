@@ -25,7 +25,7 @@ enum class WorkersAre : std::uint8_t {
   Replicas,
   Stages,
   Shards,           ///< each worker has a shard of every divided layer
-  ThoseOfPrevious,  ///< as under the previous strategy in a composition, whose exchange this
+  ThoseOfPrevious,  ///< as under the strategy before it in a composition, whose exchange this
                     ///< strategy rewrites
 };
 
@@ -56,7 +56,7 @@ enum class Processes : std::uint8_t {
 /// The workloads that a strategy can train.
 enum class Trains : std::uint8_t { All, Sequences };
 
-/// The workers that a strategy has to build for virtual time, where one of those that are alike can
+/// The workers that a strategy builds for virtual time, in which one of several alike workers can
 /// stand for all (Step::alike).
 enum class Builds : std::uint8_t {
   All,
@@ -108,7 +108,7 @@ std::vector<const Option*> options_of(std::span<const Strategy* const> strategie
 /// defaults are for the strategies that declare them.
 std::span<const Option* const> options_of_passes();
 
-/// Whether a step is the same with this value as without the option, which a pass reads.
+/// Whether this value of an option that a pass reads leaves the step as it is without the option.
 bool changes_nothing(const Option& option, const OptionValue& value);
 
 /// Whether the option's default is for a strategy or composition of this name.
@@ -140,8 +140,9 @@ std::string_view to_string(Exchange exchange);
 /// Returns `one`, `places`, `workers` or `workers and servers`.
 std::string_view to_string(Processes processes);
 
-/// Returns the replicas and shards for which one can stand under these strategies, because they are
-/// alike: they have equal shares of the batch. Uneven shards are alike, too: the first has most.
+/// Returns the numbers of replicas and shards for which one can stand under these strategies.
+/// Replicas must have equal shares of the batch. Uneven shards count as alike, because the first
+/// has the most.
 Alike alike_workers(std::span<const Strategy* const> strategies, const StrategyOptions& options,
                     const Step& workload);
 

@@ -15,12 +15,12 @@ namespace regatta::strategies {
 template <const Option&... declared>
 inline constexpr std::array<const Option*, sizeof...(declared)> options = {&declared...};
 
-/// The strategy's options that were given, and the deal of its workers.
+/// The options given for the strategy, and the division of its workers.
 struct StrategyOptions : ChosenOptions {
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
   std::int64_t shards = 1;
-  /// All replicas, all shards, or both, if only one of them is to be built (Strategy::builds).
+  /// The numbers of replicas and shards of which only one is built (Strategy::builds).
   Alike alike = {};
 };
 

@@ -16,7 +16,7 @@ namespace regatta::strategies {
 struct SummedReplicas {
   std::int64_t count = 1;
   std::int64_t alike = 1;     ///< as in ReplicaOptions
-  std::string algorithm;      ///< of all_reduce
+  std::string algorithm;      ///< algorithm of the all_reduces
   std::string_view strategy;  ///< for error messages
 };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tensor_parallel: t shards compute on the same batch, each with a share of the channels of every
-// layer that can be divided (channels.h); every shard computes the other layers in full. A shard's
-// channels yield a term of a layer's outputs: an all_reduce sums the terms, in forward those of
-// every second layer, in backward those of the first layer's input gradient. A ring sends 2 (t - 1)
-// times the bytes of each sum. The first shard reads the batch and sends it to the others. A
-// language model's vocabulary is divided, too (vocabulary.h), and with --sequence-parallel its
-// tokens between these layers (sequence.h). Gradients need no exchange: a shard has all of those
-// that it applies, but for those of gains with --sequence-parallel. Term: tensor parallelism.
-// Source: Shoeybi et al., arXiv:1909.08053.
+// layer that can be divided (channels.h); every shard computes the other layers in full. Layers are
+// divided in pairs. A shard's channels yield only a term of the second layer's outputs and,
+// backward, of the first layer's input gradient; an all_reduce sums the terms. A ring sends 2 (t -
+// 1) times the bytes of each sum. The first shard reads the batch and sends it to the others. The
+// vocabulary of a language model is divided, too (vocabulary.h), and so are, with
+// --sequence-parallel, the tokens between these layers (sequence.h). Gradients of parameters need
+// no exchange, except those of gains with --sequence-parallel. Term: tensor parallelism. Source:
+// Shoeybi et al., arXiv:1909.08053.
 #include <array>
 #include <string>
 #include <string_view>

@@ -12,8 +12,8 @@
 namespace regatta::strategies {
 namespace {
 
-/// The parts of a value that shards have: nothing of the batch, a share of its tokens, or a term of
-/// a sum over all tokens.
+/// The relation of a shard's value to the batch: independent of it, a share of the tokens, or a
+/// term of a sum over all tokens.
 enum class Has : std::uint8_t { NoTokens, Tokens, Term };
 
 /// Whether the op computes each token from that token alone, or is replaced.

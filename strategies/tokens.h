@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Divides the tokens of sequences among shards: a shard computes each op that treats each token by
-// itself for its own tokens, and a term of each sum over tokens, such as a gradient of weights. The
-// strategy replaces ops that need the tokens of others, or their positions.
+// Divides the tokens of sequences among shards. Ops that treat each token separately run on a
+// shard's own tokens. A sum over tokens, such as a gradient of weights, becomes a term at each
+// shard. The strategy replaces ops that need the tokens of other shards, or their positions.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace regatta::strategies {
 
 /// The shares of a sequence that all shards have.
 struct EqualShares {
-  std::int64_t chunks = 1;  ///< equally long parts of the sequence in each share
+  std::int64_t chunks = 1;  ///< chunks, equally long, in each share
   enum class Divide : std::uint8_t { Tokens, TokensAndHeads } divide = Divide::Tokens;
 };
 
@@ -25,9 +25,9 @@ struct EqualShares {
 void require_equal_shares(const Graph& graph, std::int64_t shards, const EqualShares& shares,
                           const std::string& what);
 
-/// Marks the terms that shards sum: those that something else than a further sum reads; for a sum
-/// over replicas, its result. A loss has Portion::Tokens. `what` describes the strategy and its
-/// shards. Throws: RunError(Usage) if a node cannot work on a share of the tokens.
+/// Marks the terms that shards sum: those that a node other than a sum reads. If terms are summed
+/// over replicas, marks the result. A loss has Portion::Tokens. `what` describes the strategy and
+/// its shards. Throws: RunError(Usage) if a node cannot work on a share of the tokens.
 ShardDivision divide_tokens(const Step& step, const std::string& what);
 
 }  // namespace regatta::strategies

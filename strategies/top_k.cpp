@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // top_k: only the largest elements of a gradient are exchanged. It rewrites the sums of gradients
-// of the strategy before it, as in `all_reduce+top_k`. With G_i the gradient of worker i and e_i
-// the error it has left out so far, each worker selects the k elements of largest magnitude of
-// G_i + e_i, k = max(1, round(share * elements)), gathers those of all workers, and adds them up in
-// the order of the gathered shares (collective.h), the same at every worker; e_i becomes the rest.
-// With all elements (share 1) the rest is zero. Each of n workers sends 8 k (n - 1) bytes for a
-// gradient: values and indices. After sharded a worker applies its share of the sum. After
+// of the strategy before it, as in `all_reduce+top_k`. Let G_i be the gradient of worker i, and e_i
+// the part that it has not sent so far. Each worker selects the k elements of G_i + e_i with the
+// largest magnitude, k = max(1, round(share * elements)); e_i becomes the rest, which is zero with
+// share 1. Every worker gathers the selections of all and adds them up in the order of the gathered
+// shares (collective.h), so all workers get the same sum. Each of n workers sends 8 k (n - 1) bytes
+// for a gradient: values and indices. After sharded a worker applies its share of the sum. After
 // parameter_server a worker pushes its selection, 8 k bytes, and the server adds up in the order of
 // the workers. After diloco the selection is of each outer gradient (SparseLoCo).
-// Source: Stich, Cordonnier, Jaggi 2018, arXiv 1809.07599 (top-k with memory);
-// of outer gradients: Sarfi et al. 2025, arXiv 2508.15706.
+// Source: Stich, Cordonnier, Jaggi 2018, arXiv 1809.07599 (top-k with memory); of outer gradients:
+// Sarfi et al. 2025, arXiv 2508.15706.
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -19,11 +19,11 @@ bool is_to_deal(const Graph& graph, const Trainable& trainable) {
   return is_to_share(graph.node(trainable.gradient.node)) && updates_whole(graph, trainable);
 }
 
-/// A parameter, with a copy in each replica until it is dealt.
+/// A parameter that has a copy in each replica until it is assigned to an owner.
 struct Dealt {
   std::vector<const Trainable*> copies;  ///< by member of the sum
   const Trainable* owned = nullptr;
-  std::size_t sums = 0;                 ///< that the new graph is past
+  std::size_t sums = 0;                 ///< number of its sums visited so far
   std::map<ElementType, Value> values;  ///< the owner's value, read or cast
 };
 
@@ -75,7 +75,7 @@ class Dealer {
     return state == state_.end() || state->second.copy == state->second.dealt->owned;
   }
 
-  /// Deals the largest first, each to the place that owns the fewest bytes.
+  /// Assigns parameters to owners, the largest first, each to the place that owns the fewest bytes.
   void choose_owners() {
     std::vector<Dealt*> order;
     for (auto& [group, dealt] : dealt_) order.push_back(&dealt);
@@ -117,7 +117,7 @@ class Dealer {
     return state_.at(read.variables[0]).dealt;
   }
 
-  /// Others receive what the owner has cast.
+  /// Other replicas receive the owner's cast value.
   Value add_for_owner(const Node& node, const Dealt& dealt) {
     Builder builder(result_.graph);
     builder.at(owner_of(dealt)).in(node.phase).layer(node.layer);

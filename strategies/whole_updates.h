@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates of whole matrices, such as muon, of which no worker can compute a part. The strategy
-// sharded deals them, with their parameters and slots, to its replicas, as even in bytes as whole
-// matrices are: the owner sums the gradients of all replicas, in their order, and updates; the
-// others read its parameter. Each of n workers then sends and receives about 2 (n - 1) / n M a
+// Assigns updates of whole matrices, such as muon, which cannot be divided among workers. The
+// strategy sharded gives each, with its parameter and slots, to one replica, with bytes as even as
+// whole matrices allow. This owner sums the gradients of all replicas, in their order, and updates;
+// the others read its parameter. Each of n workers then sends and receives about 2 (n - 1) / n M a
 // step, as with shares.
 #pragma once
 
@@ -17,8 +17,8 @@ bool updates_whole(const Graph& graph, const Trainable& trainable);
 /// Whether a marked sum (shares.h) adds up gradients of a trainable that updates_whole().
 bool has_whole_updates_to_deal(const Step& step);
 
-/// Deals the whole updates to the places that have the sums, and returns the new step. Call it
-/// before bucket(), which would put the sums into buckets with others.
+/// Assigns the whole updates to the places that have the sums, and returns the new step. Call it
+/// before bucket(), which would put these sums into buckets with others.
 Step deal_whole_updates(const Step& step);
 
 }  // namespace regatta::strategies

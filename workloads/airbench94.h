@@ -19,7 +19,7 @@ struct Airbench94Size {
 };
 
 Workload airbench94();
-/// Returns the workload of the record that followed. Source: K. Jordan, airbench,
+/// Returns the workload of the next record, by Muon. Source: K. Jordan, airbench,
 /// airbench94_muon.py; but with batch normalisation over groups.
 Workload airbench94_muon();
 /// Return the workload's training step and evaluation step with a model of this size.

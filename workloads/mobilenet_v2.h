@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MobileNetV2 for images of 32 x 32 pixels. Its depthwise convolutions have few multiply-adds per
-// activation, so that memory traffic and the number of nodes matter more than in ResNet-9. The
-// workload mobilenet_v2 has a textbook recipe, five epochs with Adam; mobilenet_v2_full has the
-// complete recipe of its source. Source: kuangliu/pytorch-cifar, models/mobilenetv2.py and main.py;
-// the network: Sandler et al., arXiv:1801.04381.
+// MobileNetV2 for images of 32 x 32 pixels. Depthwise convolutions have few multiply-adds per
+// activation, so memory traffic and the number of nodes matter more than in ResNet-9. The workload
+// mobilenet_v2 has a textbook recipe, five epochs with Adam; mobilenet_v2_full has the complete
+// recipe of its source. Source: kuangliu/pytorch-cifar, models/mobilenetv2.py and main.py; the
+// network: Sandler et al., arXiv:1801.04381.
 #pragma once
 
 #include <cstdint>

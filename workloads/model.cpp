@@ -162,7 +162,7 @@ NodeId Model::update(const Parameter& parameter, Value gradient, const Optimizer
                        std::get<AdamOptions>(optimizer));
 }
 
-/// The slow copy of a statistic is a statistic itself, so that each replica has its own.
+/// The slow copy of a statistic counts as a statistic, so that each replica has its own.
 NodeId Model::look_ahead(VariableId variable, const LookaheadOptions& options) {
   const Variable& fast = step_.graph.variable(variable);
   const VariableKind kind =

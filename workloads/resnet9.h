@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The workloads resnet9, the network that won DAWNBench's CIFAR-10 competition on one GPU, with its
-// complete recipe; and resnet9_thin, with a quarter of the channels and a recipe that takes
-// seconds. Source: D. Page, cifar10-fast, dawn.py (24 epochs).
+// The workloads resnet9 and resnet9_thin. resnet9 is the network that won DAWNBench's CIFAR-10
+// competition on one GPU, with its complete recipe. resnet9_thin has a quarter of the channels and
+// a recipe that takes seconds. Source: D. Page, cifar10-fast, dawn.py (24 epochs).
 #pragma once
 
 #include <cstdint>

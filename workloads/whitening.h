@@ -2,8 +2,8 @@
 //
 // Filters that whiten small patches of images: their outputs are uncorrelated and have variance 1.
 // With patches as rows of P, C = P'P / n (the mean is not subtracted), and v_i the eigenvector of C
-// with eigenvalue l_i, filter i is v_i / sqrt(l_i + epsilon). After these filters come the same
-// filters, negated. Source: D. Page, "How to train your ResNet" 8; K. Jordan, airbench94.
+// with eigenvalue l_i, filter i is v_i / sqrt(l_i + epsilon). The same filters, negated, follow.
+// Source: D. Page, "How to train your ResNet" 8; K. Jordan, airbench94.
 #pragma once
 
 #include <cstdint>

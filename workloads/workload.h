@@ -95,7 +95,7 @@ struct Workload {
 
   /// Returns the target on a data set; empty if none was measured there.
   std::optional<double> target_on(std::string_view data_set) const;
-  /// Returns the training step. Throws: RunError(Usage) for a recipe that cannot be.
+  /// Returns the training step. Throws: RunError(Usage) for an impossible recipe.
   Step training(const Recipe& of) const;
   /// Returns the evaluation step. Its Step::losses are the loss and, for Metric::Accuracy, the
   /// number of correct examples.

@@ -106,7 +106,8 @@ Bytes part_of(Bytes payload, const Extent& extent, const std::string& name) {
                          static_cast<std::size_t>(extent.size));
 }
 
-/// Refuses values that parse but that no run writes. The run's id names a folder that is removed.
+/// Refuses values that parse but that no run writes. This matters, because the run's id names a
+/// folder that is removed.
 void refuse_nonsense(const Checkpoint& checkpoint, const std::string& name) {
   const auto damaged = [&](const std::string& what) {
     refuse(name, "a damaged checkpoint: " + what);

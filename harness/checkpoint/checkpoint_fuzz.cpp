@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads any bytes as a checkpoint: unchanged, and with sizes and a checksum that fit. If decode()
-// accepts them, encode() must write them so that they read the same.
+// Reads arbitrary bytes as a checkpoint: unchanged, and with matching sizes and checksum. If
+// decode() accepts them, encode() must write a file that reads the same.
 #include <cstring>
 
 #include "harness/checkpoint/checkpoint.h"

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kNeverNext = std::numeric_limits<std::int64_t>::max();
 
-/// Adds the values, other than those that ranks agree on, on which bits and times depend.
+/// Adds the values on which results and times depend, besides those on which ranks agree.
 void add_lines(const record::Record& record, plan::Fingerprint& fingerprint) {
   std::set<std::string> names;
   for (const auto& [name, value] : fingerprint) names.insert(name);

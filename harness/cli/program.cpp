@@ -19,8 +19,8 @@
 namespace regatta::cli {
 namespace {
 
-/// Prints an error, shortened in the middle: a given name or path may be long, and the fault and
-/// the fix are at the ends.
+/// Prints an error. A long text, such as one with a long path, is shortened in the middle, because
+/// the fault and the fix are at its ends.
 void say(const std::string& text) { std::cerr << "regatta: " << system::short_line(text) << '\n'; }
 
 /// Flushes standard output, where output may still be buffered; an error replaces the exit code.
@@ -32,7 +32,7 @@ int checked(int exit_code) {
   return kUsage;
 }
 
-/// The last handler, also for exceptions of streams and the file system.
+/// Prints the current exception, also of streams and the file system.
 void say_current_error() {
   try {
     say(system::current_run_error().what());

@@ -39,7 +39,7 @@ class Batches {
   std::vector<std::vector<Line>> memory_;  ///< by output
   std::vector<Tensor> outputs_;
   std::int64_t epoch_ = -1;
-  std::vector<std::int32_t> order_;  ///< of the epoch
+  std::vector<std::int32_t> order_;  ///< order of the epoch's examples
   std::unique_ptr<Kernel> kernel_;
 };
 

@@ -60,8 +60,8 @@ void require_dump_of(const plan::ProgramTask& task, const fs::path& folder) {
   }
 }
 
-/// Whether a program's strategy is to compute the same as `single`: also one without a name that
-/// Regatta knows.
+/// Whether a program's strategy must compute the same as `single`. True also without a name, or for
+/// one that Regatta does not have.
 bool is_synchronous(const std::optional<std::string>& strategy) {
   using strategies::Exchange;
   try {

@@ -98,7 +98,7 @@ Tensors first_weights(const Graph& graph, std::uint64_t seed) {
   return weights;
 }
 
-/// Tells of many bytes before they are written, and refuses those that the disk cannot hold.
+/// Announces a large dump before it is written, and refuses one that the disk cannot hold.
 void require_room(const fs::path& folder, std::int64_t bytes, const Tell& tell) {
   const std::string text =
       fmt::format("a dump of {} bytes in {}; fewer --steps need less", bytes, folder.string());

@@ -50,7 +50,7 @@ class MllogReader {
   std::string metric_;
   std::optional<double> train_samples_;
   bool evaluates_ = false;                ///< since eval_start
-  std::optional<std::int64_t> ended_ns_;  ///< of eval_stop, if it came before the accuracy
+  std::optional<std::int64_t> ended_ns_;  ///< time of eval_stop, if it came before the accuracy
   std::optional<Event> evaluation_;       ///< an accuracy that came before eval_stop
 };
 

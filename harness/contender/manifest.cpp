@@ -66,7 +66,7 @@ Json options_of(const workloads::Workload& workload, const plan::RaceRequest& re
   return all;
 }
 
-/// Every evaluation that a run may have: while its target is near, it is evaluated at each of them.
+/// Every point at which a run may be evaluated; while the target is near, all of them are used.
 std::vector<std::int64_t> evaluations(const plan::EvaluationPoints& points) {
   std::vector<std::int64_t> all;
   for (std::int64_t at = points.fine; at < points.total; at += points.fine) all.push_back(at);

@@ -61,7 +61,7 @@ class Program {
   std::optional<ranks::ProcessHandle> handle_;
   bool ended_ = false;  ///< but it is not reaped, so that its number remains its group's
   int exit_code_ = 0;
-  int signal_ = 0;  ///< that ended it; 0: none
+  int signal_ = 0;  ///< signal that ended it; 0: none
 };
 
 }  // namespace regatta::contender

@@ -19,16 +19,16 @@ inline constexpr std::int64_t kProvenSteps = 20;  ///< fewer if the run has fewe
 struct Proof {
   std::string weights;         ///< all first weights, in f32, in the manifest's order
   std::string order;           ///< the numbers of all steps' examples, in i64
-  double gradient_norm = 0;    ///< of the first step's mean over the batch, before clipping
+  double gradient_norm = 0;    ///< norm of the mean gradient of step 0, before clipping
   std::vector<double> losses;  ///< of each proven step, before its update; none: a program whose
                                ///< steps are not `single`'s, such as a compressed exchange
-  double parameter_norm = 0;   ///< of all parameters after the last proven step; with losses only
+  double parameter_norm = 0;   ///< norm of all parameters after these steps; 0 without losses
 };
 
 /// Greatest permitted differences, relative to the reference's values.
 struct Bounds {
   double gradient_norm = 0;
-  std::vector<double> losses;  ///< of each proven step: rounding grows
+  std::vector<double> losses;  ///< by step, because rounding grows
   double parameter_norm = 0;
 };
 
@@ -41,7 +41,7 @@ struct Reference {
 struct ProofResult {
   std::string failure;  ///< names the first difference that counts, and its cause; empty: equal
   double gradient_difference = 0;
-  double loss_difference = 0;  ///< of the worst step; 0 without losses
+  double loss_difference = 0;  ///< that of the worst step; 0 without losses
   double parameter_difference = 0;
 };
 

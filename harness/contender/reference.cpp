@@ -69,7 +69,8 @@ double parameter_norm(Executor& executor) {
   return std::sqrt(squares);
 }
 
-/// Runs the proven steps from changed first weights; their own effect on the norm is left out.
+/// Runs the proven steps from changed initial weights; leaves out the direct effect of the change
+/// on the norm.
 Proof train(const Step& step, const PlacedDevices& devices, const ExecutorOptions& options,
             double change, int run) {
   Executor executor(step, devices, options);

@@ -17,7 +17,7 @@ namespace regatta::contender {
 
 struct TimelineOptions {
   std::int64_t train_examples = 0;  ///< 0: not known
-  std::int64_t total_examples = 0;  ///< of the whole run; 0: not known
+  std::int64_t total_examples = 0;  ///< examples of the whole run; 0: unknown
   /// Checks a line of JSON with a proof, and throws if it proves nothing; empty: no claim.
   std::function<void(const std::string&)> prove;
 };

@@ -89,7 +89,7 @@ class Tracer {
     made_.assign(made_.size(), 0);
   }
 
-  /// Advances the node's lane past it.
+  /// Advances the node's lane past the node.
   void pass(NodeId id) {
     const Node& node = graph_.node(id);
     const int lane = plan_.lane_of(id);
@@ -132,7 +132,8 @@ class Tracer {
                                 groups_);
   }
 
-  /// Whole microseconds that add up to the lane's time; only the sum is rounded.
+  /// Returns the node's time in whole microseconds. Only the sum of the lane is rounded, so the
+  /// times add up to it.
   std::optional<std::int64_t> spend(NodeId id) {
     constexpr double kNsPerMicro = 1000;
     if (times_.empty()) return std::nullopt;

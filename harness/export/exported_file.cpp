@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Files of an earlier export in the folder would be mistaken for a part of this one.
+/// Requires a new or empty folder, because files of an earlier export would seem a part of this
+/// one.
 void require_new_or_empty(const fs::path& folder) {
   system::create_folder(folder);
   std::error_code error;

@@ -27,7 +27,7 @@ OptionValues usual_options(const workloads::Workload* workload) {
   return workload == nullptr ? OptionValues{} : workloads::with_defaults(*workload, {}).given;
 }
 
-/// The cell with nothing but workload, strategy and workers requested.
+/// The cell of a request with only workload, strategy and workers.
 record::Cell default_cell(const record::Cell& cell, const workloads::Workload* workload) {
   record::Cell defaults;
   defaults.workload = cell.workload;
@@ -45,8 +45,8 @@ record::Cell default_cell(const record::Cell& cell, const workloads::Workload* w
   return defaults;
 }
 
-/// Adds a trait for each option. Cells with other values of the workload's options train another
-/// model, so these are settings of the workload; the strategy's have the field's part.
+/// Adds a trait for each option. A workload's options are settings of the workload, because their
+/// values change the model; a strategy's options belong to the part of the field.
 void add_options(const record::Cell& cell, const workloads::Workload* workload,
                  record::CellPart part, std::vector<Trait>& traits) {
   const OptionValues usual = usual_options(workload), unusual = unusual_options(cell);

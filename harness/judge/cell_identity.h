@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The identity of a cell, computed in one place: its name, the key that groups its runs, and the
-// conditions that compared runs must share all follow from traits_of(), which follows from the
-// declaration of a cell's fields (record/cell_record.h).
+// Computes the identity of a cell. Its name, the key that groups its runs, and the conditions that
+// compared runs must share follow from traits_of(), which reads the declarations of a cell's fields
+// (record/cell_record.h).
 #pragma once
 
 #include <string>

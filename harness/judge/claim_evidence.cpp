@@ -16,7 +16,7 @@
 namespace regatta::judge {
 namespace {
 
-constexpr std::size_t kMostSeeds = 50;  ///< the most that are worth asking for
+constexpr std::size_t kMostSeeds = 50;  ///< the most seeds that a report asks for
 
 /// Settings by name that all runs of a field share.
 using Setting = std::vector<std::pair<std::string, std::string>>;

@@ -38,7 +38,7 @@ struct Contestant {
   std::int64_t stages = 1;
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
-  bool oversubscribed = false;  ///< or workers share a GPU; the speed is not comparable
+  bool oversubscribed = false;  ///< too few cores, or workers share a GPU: no comparable speed
   std::string straggler;        ///< in the syntax of --straggler, `1:3`; empty: none
   double rate_scale = 1;        ///< factor on the learning rate; may differ between compared runs
   auto operator<=>(const Contestant&) const = default;
@@ -82,8 +82,8 @@ std::string text_of(const Contestant& contestant);
 /// oversubscription, whatever their strategies.
 bool same_resources(const Contestant& a, const Contestant& b);
 
-/// A value measured in a run. A value that is known only at evaluations, such as the examples to
-/// the target, has bounds: the target was reached after one evaluation and not later than the next.
+/// A value measured in a run. It has bounds if only evaluations show it: the examples to the target
+/// lie between those of two successive evaluations.
 struct Measured {
   double value = 0;  ///< at the later evaluation: the upper bound
   double least = 0;  ///< at the earlier one: the lower bound; equal to `value` if exact
@@ -116,8 +116,8 @@ struct RatioComparison {
   double ratio = 1;       ///< geometric mean over the seeds; their median if `pairs` is empty
   std::optional<MeanRatio> pairs;  ///< empty with one seed, or if a seed's ratio is 0 or infinite
   TwoSamples samples = {};         ///< their values, for Mann-Whitney's test without `pairs`
-  std::optional<RatioInterval> interval;  ///< of the test that decides; decide() sets it
-  Side side = Side::Unclear;  ///< that of the whole interval beside `boundary`; decide() sets it
+  std::optional<RatioInterval> interval;  ///< interval of the test that decides; set by decide()
+  Side side = Side::Unclear;  ///< side of `boundary` with the whole interval; set by decide()
 };
 
 /// Divides the measure of `first` by that of `other`, seed by seed, and compares the ratio with

@@ -26,7 +26,7 @@ Claim model_parallel_scales_poorly(std::span<const Field> fields);
 // claims_of_learning.cpp
 
 /// Refuted if the loss of an asynchronous strategy changes from one global batch to the next by
-/// less than 1.1 times as much as that of its synchronous sibling (parameter_server for
+/// less than 1.1 times the change under its synchronous sibling (parameter_server for
 /// parameter_server_async, else all_reduce).
 Claim asynchronous_is_jittery(std::span<const Field> fields);
 /// Refuted if an asynchronous strategy needs less than 1.02 times the examples of its synchronous
@@ -38,9 +38,8 @@ Claim asynchronous_in_equal_time(std::span<const Field> fields);
 
 // claims_of_bytes.cpp
 
-/// Refuted if, when the number of workers grows by a factor f, the bytes that a parameter server
-/// sends grow by less than 0.95 f, or if a worker of a ring sends more than twice the size of the
-/// parameters.
+/// Refuted if f times as many workers make a parameter server send less than 0.95 f times the
+/// bytes, or if a worker of a ring sends more than twice the size of the parameters.
 Claim central_link_carries_all(std::span<const Field> fields);
 /// Refuted if parameter_server with one server reaches 0.95 times the speed of all_reduce by ring
 /// with one process per worker.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Claims on bytes and on the size of graphs, and on their cost in time. Sizes follow from the
-// graph, so one run is as good as ten; times need several runs.
+// graph, so one run suffices; times need several runs.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Claims on exchanges that are rarer or smaller than those of all_reduce, and on shards instead of
-// copies, each compared with all_reduce with the same workers and processes. A strategy with rarer
-// exchanges is compared with itself at every step, as an outer optimizer has other effects too.
+// copies. Each is compared with all_reduce with the same workers and processes. A strategy with
+// rarer exchanges is compared with itself with an exchange in every step, because an outer
+// optimizer has other effects, too.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,7 +59,7 @@ std::int64_t measured_bytes(const record::Record& run) {
   return bytes;
 }
 
-/// Whether only rounding tells the losses apart: shares add up a norm of clipping in another order.
+/// Whether losses differ only by rounding: shares add up the norm for clipping in another order.
 bool are_equal(double a, double b) { return std::abs(a - b) <= kRounding * std::abs(b); }
 
 std::string megabytes(std::int64_t bytes) {

@@ -93,7 +93,7 @@ bool pair_up(const std::pair<Runs, Runs>& pairs, const Runs& base, const Runs& h
   return !pairs.first.empty() && pairs.first.size() == std::min(base.size(), head.size());
 }
 
-/// Regressed if most pairs that must compute the same do not: rounding may part a single one.
+/// Regressed if most pairs that must compute the same do not. A single pair may differ by rounding.
 void follow_losses(const std::pair<Runs, Runs>& pairs, Comparison& result) {
   std::size_t told = 0;
   std::size_t departed = 0;

@@ -42,13 +42,13 @@ enum class Taken {
 
 struct CompareOptions {
   double alpha = 0.05;              ///< probability that any test rejects wrongly
-  double speed_effect = 0.03;       ///< a smaller relative difference in speed is unchanged
+  double speed_effect = 0.03;       ///< a smaller relative difference in speed counts as unchanged
   double convergence_effect = 0.1;  ///< the same for examples to the target, or the last loss
   LossPaths losses = LossPaths::BySeed;
   Taken taken = Taken::Apart;
-  /// Ascending numbers of seeds after which the data were or will be looked at; empty: once, at
-  /// all. A row keeps the verdict of the first look that decides it, so it needs no more runs after
-  /// that. Each spends its share of alpha (share_of_look).
+  /// Numbers of seeds, ascending, after which the data were or will be looked at; empty: a single
+  /// look at all data. A row keeps the verdict of the first look that decides it, and needs no more
+  /// runs. Each look spends its share of alpha (share_of_look).
   std::vector<std::size_t> looks = {};
 };
 
@@ -59,8 +59,8 @@ struct Comparison {
   Verdict verdict = Verdict::NotMeasured;
   std::optional<double> ratio;            ///< see ratio_of() of sample_ratio.h
   std::optional<RatioInterval> interval;  ///< empty if losses departed, which chance does not do
-  std::size_t seeds = 0;  ///< CompareOptions::looks: those after which it was decided
-  std::string note;       ///< the step at which losses departed; may be empty
+  std::size_t seeds = 0;                  ///< with looks: number of seeds that decided it
+  std::string note;                       ///< the step at which losses departed; may be empty
 };
 
 struct CellComparison {
@@ -88,7 +88,7 @@ std::vector<CellComparison> compare(const Measurements& base, const Measurements
 std::vector<CellComparison> compare_once(const Measurements& base, const Measurements& head,
                                          const CompareOptions& options);
 
-/// Says that the numbers of runs were chosen by different rules; empty if all were by one.
+/// Returns a warning if the numbers of runs were chosen by different rules; empty if by one rule.
 std::string note_on_stopping(const Measurements& base, const Measurements& head);
 
 enum class CompareFormat { Text, Markdown, Json };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks at growing data: each is a comparison of its own, with its share of the error rate
-// (share_of_look). All looks are repeated from the runs, so nothing but these is kept.
+// Looks at growing data. Each look is a separate comparison with a share of the error rate
+// (share_of_look). All looks are repeated from the runs, so only the runs are stored.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -27,8 +27,8 @@ bool is_decided(const Comparison& comparison) {
   return comparison.verdict != Verdict::NotEnoughData && comparison.verdict != Verdict::NotMeasured;
 }
 
-/// Puts the verdicts that an earlier look has decided in place of those of `cells`, and notes in
-/// those that are new that they were decided after `seeds` seeds.
+/// Replaces the verdicts of `cells` by those that an earlier look has decided, and notes in new
+/// decisions that they were made after `seeds` seeds.
 void keep_decided(const std::vector<CellComparison>& earlier, std::size_t seeds,
                   std::vector<CellComparison>& cells) {
   for (CellComparison& cell : cells) {

@@ -43,7 +43,7 @@ std::string change_text(const Comparison& comparison) {
   return percent(*comparison.ratio);
 }
 
-/// Formats an interval of ratios: `-1.2 % to +3.4 %`; empty if it says nothing.
+/// Formats an interval of ratios: `-1.2 % to +3.4 %`; empty if there is none, or for 0 to infinity.
 std::string interval_text(const Comparison& comparison) {
   if (!comparison.interval) return "";
   const auto [low, high] = *comparison.interval;

@@ -24,7 +24,7 @@ Sample seconds_to_target(const CellJudgement& cell) {
 
 using Examples = std::pair<double, double>;  // a sum of logarithms, and their number
 
-/// Finds the examples that runs need which learn alike, by learning_key().
+/// Sums the examples to the target of runs that learn alike, by learning_key().
 std::map<std::string, Examples> examples_by_learning(const std::vector<CellJudgement>& cells) {
   std::map<std::string, Examples> sums;
   for (const CellJudgement& cell : cells) {
@@ -39,9 +39,9 @@ std::map<std::string, Examples> examples_by_learning(const std::vector<CellJudge
   return sums;
 }
 
-/// Moves times to the target to those of all seeds of the workload, where cells lack some seeds: a
-/// cell and a seed each multiply a time, by least squares. Runs that learn alike all count with the
-/// mean of their examples. Cells with another run that missed the target remain as they are.
+/// Adjusts times to the target if cells lack some seeds of the workload: fits, by least squares, a
+/// factor for each cell and each seed. Runs that learn alike count with the mean of their examples.
+/// Cells with another run that missed the target are not changed.
 void balance_seeds(std::vector<CellJudgement>& cells) {
   constexpr int kRounds = 100;
   const std::map<std::string, Examples> examples = examples_by_learning(cells);
@@ -124,7 +124,7 @@ std::optional<RoundsOfRace> rounds_of(const WorkloadJudgement& workload) {
 /// Whether it is certain that the cell's median run misses the target, or that it cannot run.
 bool misses_for_certain(const CellJudgement& cell) {
   constexpr std::int64_t kMisses = 7;    // 1 % if half of the runs reached it
-  constexpr std::int64_t kFailures = 2;  // the reason is hardly chance
+  constexpr std::int64_t kFailures = 2;  // two failures are hardly chance
   return std::isinf(cell.typical_seconds) && cell.reached == 0 &&
          (std::ssize(cell.runs) >= kMisses || cell.failed >= kFailures);
 }

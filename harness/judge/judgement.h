@@ -182,10 +182,10 @@ struct Judgement {
   /// Workloads with a race to a target, in the order of the records; workloads that show only the
   /// cost of a step come last.
   std::vector<WorkloadJudgement> workloads;
-  /// Workloads whose runs are all too short for a speed and missed their target, because they were
-  /// made to count bytes or nodes. Claims use them; they have no first place.
+  /// Workloads whose runs only count bytes or nodes: all are too short for a speed and missed their
+  /// target. Claims use them; they have no first place.
   std::vector<WorkloadJudgement> measurements;
-  /// Workloads of runs in virtual time; a cluster is a machine, which no other run shares.
+  /// Workloads of runs in virtual time, which are compared only on the same cluster.
   std::vector<WorkloadJudgement> virtual_time;
   std::vector<Claim> claims;
   std::vector<std::string> warnings;

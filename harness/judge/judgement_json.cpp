@@ -99,7 +99,7 @@ Json sent_by_place(const record::Record& run) {
   return sent;
 }
 
-/// The planned bytes of the worker that needs most, by purpose; empty if no record tells them.
+/// The planned bytes of the worker that needs most, by purpose; empty if no record has them.
 Json memory_by_purpose(const record::Record& run) {
   const auto most = std::ranges::max_element(run.workers, {}, &record::WorkerRecord::planned_bytes);
   if (most == run.workers.end()) return Json::object();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decides whether two runs of one seed compute the same. A synchronous run is a function of its
-// seed, so the losses of its first steps, and the norm of its parameters after some of them, are
-// bitwise equal or differ only as much as a reordering of additions explains. A mistake in the
-// mathematics shows in the first steps, so one pair of runs reveals it, where a rank test of losses
-// would need hundreds of pairs.
+// seed. Losses of the first steps, and norms of the parameters, are therefore bitwise equal or
+// differ only by reordered additions. A mistake in the mathematics shows in the first steps, so one
+// pair of runs reveals it; a rank test of losses would need hundreds of pairs.
 //
 // The effect of reordering was measured (reorderings_bench of 7f73fbb2): the same steps with the
 // sums of gradients in 1,000 different orders. The bound at a step is four times the largest

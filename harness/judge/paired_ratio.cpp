@@ -29,7 +29,7 @@ struct Arrival {
   double at = 0;
 };
 
-/// A run that missed its target: it would have arrived after its end.
+/// The arrival of a run that missed its target: after its end.
 std::optional<Arrival> end_of(const record::Record& run) {
   if (run.status != record::Status::Missed || run.evaluations.empty()) return std::nullopt;
   const record::Evaluation& last = run.evaluations.back();
@@ -54,7 +54,7 @@ bool same(const record::Evaluation& a, const record::Evaluation& b) {
          std::abs(a.metric - b.metric) <= kSameMetric * std::abs(a.metric);
 }
 
-/// Whether both reached the target at the same example, as far as their evaluations show.
+/// Whether both reached the target at the same example, judging by their evaluations.
 bool cross_together(const record::Record& one, const record::Record& other) {
   const auto a = crossing_of(one), b = crossing_of(other);
   if (!a || !b || !same(a->at, b->at) || a->before.has_value() != b->before.has_value()) {

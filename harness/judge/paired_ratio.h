@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares one cell with another, seed by seed. A seed fixes the initial weights and the order of
-// the data, and a matrix runs all cells of one seed one after another, so the ratio of two times
-// of one seed varies less than the ratio of times of different seeds.
+// Compares one cell with another, seed by seed. The ratio of two times varies less within a seed
+// than between seeds, because a seed fixes the initial weights and the order of the data, and a
+// matrix runs all cells of a seed one after another.
 //
 // In each run the time to the target is the number of examples times the time per example. Means of
 // logarithms preserve this product and medians would not, so all ratios here are geometric means
@@ -13,9 +13,9 @@
 // their spread, so it is moderated by that of the other ratios of the table (borrow_spread).
 // results/verdicts.md has the test's error rate and the differences that it finds.
 //
-// Synchronous strategies learn alike by construction, so in a matrix that decides they are compared
-// by their speed alone: rounding makes one of them need more examples with a seed, and another with
-// the next (learning_key).
+// A matrix that decides compares synchronous strategies by speed alone (learning_key): their
+// updates are equal up to rounding, so only chance decides which of them needs more examples with a
+// seed.
 //
 // A run reaches its target somewhere between two evaluations. If two runs have equal metrics at
 // both, as under strategies that compute the same, they reach the target at the same example;

@@ -33,7 +33,8 @@ fs::path find_page_maker() {
                              fs::read_symlink("/proc/self/exe").string()));
 }
 
-/// The page's folder; inside the only folder, so that reports of two folders stay apart.
+/// The page's folder. A report of one folder is inside it, so that reports do not overwrite each
+/// other.
 fs::path folder_of_page(const ReportRequest& request) {
   if (!request.out.empty()) return request.out;
   return fs::path(request.folders.size() == 1 ? request.folders.front() : "out") / "report";
@@ -75,7 +76,7 @@ system::MachineFacts virtual_machine(const record::Simulated& simulated) {
   return machine;
 }
 
-/// Judges the runs in virtual time apart from all others, whose certainty they leave as it is.
+/// Judges the runs in virtual time separately, so that they do not affect the certainty of others.
 std::vector<WorkloadJudgement> judge_virtual_time(std::vector<record::Record>& records) {
   for (record::Record& record : records) record.machine = virtual_machine(*record.simulated);
   Judgement judgement = judge(records);

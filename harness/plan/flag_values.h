@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Declares flags that take a value, which are all parsed by the same rules: a value must not be
-// empty, a number must be decimal, finite and in range, and every error message names the flag. The
-// conversions of CLI11 are not used because they differ by type and version (some read 010 as
-// octal, -1 as the largest number or an empty text as 0).
+// Declares flags that take a value. All are parsed by the same rules: a value must not be empty, a
+// number must be decimal, finite and in range, and every error names the flag. CLI11's own
+// conversions are not used, because they differ by type and version (some read 010 as octal, -1 as
+// the largest number or an empty text as 0).
 #pragma once
 
 #include <fmt/format.h>

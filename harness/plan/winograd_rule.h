@@ -15,8 +15,8 @@ namespace regatta::plan {
 std::string why_not_winograd(const RaceRequest& request, const Graph& built);
 
 /// Returns whether to use the algorithm under --winograd: `auto` uses it if possible, except for
-/// bf16 on a CPU with AMX. Throws: RunError(Usage) for `on` if no convolution can use the
-/// algorithm.
+/// bf16 on a CPU with AMX.
+/// Throws: RunError(Usage) for `on` if no convolution can use the algorithm.
 UseWinograd use_of_winograd(const RaceRequest& request, const Placement& placement,
                             const Graph& built);
 

@@ -92,7 +92,7 @@ SHARES = {"replica0": 16, "replica1": 15, "replica2": 16}
 
 
 def pushes(record: dict[str, Any]) -> dict[str, tuple[int, int, int]]:
-    """Steps, applied updates and dropped updates of each worker."""
+    """Returns each worker's steps, applied updates and dropped updates."""
     steps = {one["place"]: one["steps"] for one in record["workers"]}
     return {f"replica{one['replica']}": (steps.get(f"replica{one['replica']}", one["steps"]),
                                          one["updates_applied"], one["updates_dropped"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program's errors for bad input.
+"""Tests the program's errors for bad input.
 
 usage: bad_input_test.py REGATTA SCHEMA [unittest arguments]
 
@@ -151,7 +151,7 @@ class DivergedRun(unittest.TestCase):
         return record
 
     def failures(self, workload: tuple[str, ...]) -> dict[str, tuple[int, str]]:
-        """The step and the first tensor of each strategy's failure."""
+        """Returns the step and the first tensor that each strategy's failure names."""
         found = {}
         for strategy in ("single", "all_reduce", "in_graph", "async_shared", "ad_psgd"):
             workers = () if strategy == "single" else ("--workers", "2")

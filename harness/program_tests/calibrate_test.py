@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`regatta calibrate`: its measurements.
+"""Tests the measurements of `regatta calibrate`.
 
 usage: calibrate_test.py REGATTA SCHEMA [unittest arguments]
 """

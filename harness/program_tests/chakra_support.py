@@ -103,7 +103,7 @@ def read_trace(path: Path) -> list[TraceNode]:
 
 
 def groups_in(folder: Path, processes: int) -> dict[str, list[int]]:
-    """The processes of each pg_name; 0 has all."""
+    """The processes of each pg_name (process group); group 0 has all."""
     file = folder / "comm_groups.json"
     named: dict[str, list[int]] = json.loads(file.read_text()) if file.exists() else {}
     return {"0": list(range(processes)), **named}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that race (--program): hostile ones, and two that behave."""
+"""Programs that race (--program): hostile ones, and two that keep to the protocol."""
 
 import shutil
 from pathlib import Path
@@ -106,7 +106,7 @@ def script(code: str, name: str = "train.py") -> Path:
 
 
 def compiled(code: str) -> Path | None:
-    """A program of C with the header; None without a compiler."""
+    """Compiles a C program that uses the header; None without a compiler."""
     import subprocess
     if shutil.which("cc") is None:
         return None

@@ -23,7 +23,7 @@ def parsed(text: str) -> Any:
 
 
 def exported(folder: Path, form: str, *flags: str) -> str:
-    """Exports to a format of one file. Returns its text."""
+    """Exports to a format that is one file, and returns the text."""
     return output_of("export", str(folder), "--format", form, *flags)
 
 
@@ -44,7 +44,7 @@ def lines_in(folder: Path) -> list[str]:
 
 
 def changed(line: str, **fields: Any) -> str:
-    """The record with other fields, and with a new run_id."""
+    """Returns a copy of the record with changed fields and a new run_id."""
     return json.dumps({**json.loads(line), "run_id": uuid.uuid4().hex, **fields}) + "\n"
 
 
@@ -56,7 +56,7 @@ def failed(line: str) -> str:
 
 
 def cell_of(record: dict[str, Any]) -> tuple[str, str]:
-    """The key that tells cells of `QUICK` apart."""
+    """The key that distinguishes the cells of `QUICK`."""
     return record["cell"]["workload"], record["cell"]["strategy"]
 
 

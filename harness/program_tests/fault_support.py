@@ -76,7 +76,7 @@ class Outcome:
 
 
 def at_once(play: Callable[[Any], Any], cases: Iterable[Any]) -> Iterable[Any]:
-    """Plays all cases, some at a time. Yields each outcome, in order."""
+    """Runs all cases, several at a time, and yields the outcomes in order."""
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         yield from pool.map(play, cases)
 

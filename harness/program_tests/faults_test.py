@@ -62,7 +62,7 @@ def hold_in_the_last_evaluation(run: Run, rank: int) -> None:
 
 
 def kill(case: Case) -> Outcome:
-    """Kills; once more if, on a loaded machine, the run had ended before it could be held."""
+    """Kills; tries again if, on a loaded machine, the run ended before it could be stopped."""
     for _ in range(4):
         with contextlib.suppress(ProcessLookupError):
             return kill_once(case)
@@ -95,7 +95,7 @@ def kill_once(case: Case) -> Outcome:
 
 
 def kill_before_it_begins(case: Case) -> Outcome:
-    """Kills; repeated at the start if, on a loaded machine, the run began first and went on."""
+    """Kills; tries again at the start if, on a loaded machine, the run had already begun."""
     for _ in range(5):
         outcome = kill(case)
         if case.moment != "start" or outcome.exit_code is not None:
@@ -116,7 +116,7 @@ def said_of(case: Case, run: Run) -> str:
 
 class Kill9(Fault):
     def check(self, moment: str, *more: Case) -> None:
-        """Kills each victim in one cell: over three moments, in each cell."""
+        """Kills each victim at one moment per cell, so that three cells cover three moments."""
         cells = len(EVERYBODY_IS_NEEDED)
         first = list(LINES_BEFORE).index(moment)
         cases = [Case(EVERYBODY_IS_NEEDED[(first + turn) % cells], victim, moment)

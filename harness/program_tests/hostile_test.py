@@ -194,7 +194,7 @@ class Outputs(Hostile):
             self.assert_ended(done, disk, f"cannot append .*; {kept} of 40 runs are kept")
 
     def assert_ended(self, done: subprocess.CompletedProcess[str], out: Path, says: str) -> None:
-        """Checks that a matrix has ended with the command to go on."""
+        """Checks that a matrix has ended by printing the command that continues it."""
         self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
         self.assertRegex(done.stderr, rf"(?m)^regatta: .*{says}\. To go on: regatta matrix .*"
                                       rf"--out {out} --resume\n\Z")

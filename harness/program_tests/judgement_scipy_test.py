@@ -66,14 +66,14 @@ def bounds(run: Json, first: Json) -> tuple[float, float, float]:
 
 
 def variance_of(values: np.ndarray) -> float:
-    """The variance, divided by the ratio of the median of such variances to their mean."""
+    """Returns the variance, divided by the ratio of the median of such variances to their mean."""
     freedom = len(values) - 1
     return float(np.var(values, ddof=1)) / (1 - 2 / (9 * freedom)) ** 3
 
 
 class Verdicts(unittest.TestCase):
     def cells_of(self, judged: Json) -> list[Json]:
-        """The first cell and those compared with it."""
+        """Returns the first cell and the cells that are compared with it."""
         return [cell for cell in judged["cells"]
                 if cell["claims_time"] and cell["typical_seconds"] is not None]
 

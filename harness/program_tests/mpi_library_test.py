@@ -42,7 +42,7 @@ def mpich_first() -> str:
 
 
 def prefix_with(*libraries: str) -> str:
-    """A PATH whose first mpirun has `libraries` beside it; none of them is an MPI."""
+    """Returns a PATH whose first mpirun has `libraries` beside it, none of them an MPI."""
     prefix = fresh_folder()
     for folder in ("bin", "lib"):
         (prefix / folder).mkdir()

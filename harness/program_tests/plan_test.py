@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`regatta plan`: its first place, bounds and memory, against runs in virtual time.
+"""Compares `regatta plan` (first place, bounds, memory) with runs in virtual time.
 
 usage: plan_test.py REGATTA SCHEMA [unittest arguments]
 """
@@ -32,7 +32,7 @@ def cell(workers: int) -> tuple[str, ...]:
 
 @functools.cache
 def costs(workers: int) -> str:
-    """A calibration of all candidates, with times that depend on shapes alone."""
+    """A calibration of all candidates, with times that depend only on shapes."""
     file = fresh_folder() / "calibration.json"
     output_of("calibrate", "--plan", *cell(workers), "--messages", messages(), "--out", str(file))
     made = json.loads(file.read_text())

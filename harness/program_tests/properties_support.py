@@ -48,7 +48,7 @@ TIMES = int(os.environ.get("REGATTA_EXAMPLES", "1"))
 
 def checked(count: int, known: Sequence[tuple[Any, ...]],
             *inputs: st.SearchStrategy[Any]) -> Callable[[Any], Any]:
-    """A test of inputs that were once taken badly, then of as many that are drawn."""
+    """Tests inputs that once had findings, then `count` inputs that Hypothesis draws."""
     def decorated(test: Any) -> Any:
         test = hypothesis.given(*inputs)(test)
         for one in reversed(known):
@@ -63,7 +63,7 @@ def checked(count: int, known: Sequence[tuple[Any, ...]],
 
 
 class Done(NamedTuple):
-    """The end of a program. `code`: minus the signal that ended it."""
+    """The end of a program. `code`: exit code, or minus the signal that ended it."""
 
     code: int
     overdue: bool = False
@@ -115,7 +115,7 @@ def broken(done: Done) -> list[str]:
 
 
 def state_of(root: Path) -> State:
-    """All that is below the folder. Follows no link, and opens nothing but files."""
+    """Everything below the folder. Follows no link, and opens only files."""
     state: State = {}
     for folder, folders, files in os.walk(root):
         for path in (os.path.join(folder, name) for name in (*folders, *files)):
@@ -127,7 +127,7 @@ def state_of(root: Path) -> State:
 
 
 def lost(before: State, after: State, *, overwrite: bool = False) -> list[str]:
-    """Findings about files. Records may grow; others may be replaced where that was asked for."""
+    """Findings about files. Records may grow; other files may be replaced if that was requested."""
     found = [f"/dev/{name} is no device any more" for name in DEVICES
              if not stat.S_ISCHR(os.lstat(f"/dev/{name}").st_mode)]
     for name, (kind, content) in before.items():
@@ -177,13 +177,13 @@ class Property(unittest.TestCase):
         os.mkfifo(self.here / "records_is_a_fifo" / RECORDS)
 
     def added(self, file: str) -> list[bytes]:
-        """The lines that the program has added to a file, which may be behind links."""
+        """The lines that the program has added to a file, which links may lead to."""
         name = str((self.here / file).resolve().relative_to(self.root.resolve()))
         before, after = (state.get(name, (0, b""))[1] for state in (self.before, self.after))
         return after.removeprefix(before).splitlines()
 
     def tried(self, words: Sequence[str], stdout: str) -> Done:
-        """The end of the program, which is sound and has cost no file."""
+        """Runs the program; checks that it is sound and destroys no file. Returns its end."""
         self.fill()
         self.before = state_of(self.root)
         done = run(words, self.here, stdout)

@@ -196,7 +196,7 @@ class Page(Opened):
 
 
 class OfManyCells(Opened):
-    """More cells of one workload than a figure has room for."""
+    """Records of one workload with more cells than a figure shows."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -256,7 +256,7 @@ class OfClaims(Opened):
         self.check_references()
 
     def pictures_in(self, section: str) -> list[str]:
-        """Names of the figures in a section that have something drawn on the screen."""
+        """Names of the figures in a section that show something on the screen."""
         return self.chromium.ask(
             f"[...document.querySelectorAll('{section} figure')].filter(figure => {{"
             "const box = figure.querySelector('svg')?.getBoundingClientRect();"

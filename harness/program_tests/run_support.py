@@ -140,6 +140,6 @@ class Run:
             str(path) for path in (*self.memory, *self.scratch.iterdir()) if path.exists()]
 
     def left(self) -> list[str]:
-        """Leftovers after the time in which all should have gone."""
+        """Leftovers after the time in which everything should have ended."""
         soon(lambda: not self.still_there(), LEFT_LIMIT_S)
         return self.still_there()

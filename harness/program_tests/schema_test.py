@@ -47,7 +47,7 @@ def committed() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def whole(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with its reference resolved, whether that stands alone or beside null."""
+    """Resolves the schema's reference, whether it stands alone or beside null."""
     for part in (schema, *schema.get("anyOf", ())):
         if "$ref" in part:
             return SCHEMA["$defs"][part["$ref"].removeprefix("#/$defs/")] | schema
@@ -64,7 +64,7 @@ def schema_fields(schema: dict[str, Any], path: str = "") -> Iterator[str]:
 
 
 def record_fields(value: Any, path: str = "") -> Iterator[str]:
-    """Every field of a record, in the same form."""
+    """Every field of a record, as such paths."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield f"{path}.{name}"
@@ -100,7 +100,7 @@ GONE = {path for name in LATER for path in left_behind(SCHEMA["$defs"][name])}
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """The path of each field of an object in a record, except in parts of free form."""
+    """The path of each field of each object in a record, except in parts of free form."""
     if isinstance(value, dict) and path not in FREE:
         for name, inner in value.items():
             yield (*path, name)

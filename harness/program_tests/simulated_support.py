@@ -21,7 +21,7 @@ def calibration() -> str:
 
 @functools.cache
 def messages() -> str:
-    """A file with the costs of messages here."""
+    """A file with the costs of messages on this machine."""
     file = fresh_folder() / "messages.json"
     file.write_text(calibration())
     return str(file)

@@ -115,7 +115,7 @@ class BeforeJoining(Fault):
 
 
 class ClearedUp(Fault):
-    """The keeper clears up, whichever other process is killed or stopped."""
+    """The keeper cleans up, whichever other process is killed or stopped."""
 
     def test_when_mpirun_is_stopped_and_the_launcher_interrupted_or_killed(self) -> None:
         def end_by(number: int) -> tuple[int, Run]:

@@ -69,14 +69,14 @@ def control_group(controller: str, **limits: str) -> Iterator[str]:
 
 
 def in_shell(first: str) -> tuple[str, ...]:
-    """A command that runs `first` in a shell and then becomes a run."""
+    """Returns a command that runs `first` in a shell and then executes a run."""
     return ("bash", "-c", f'{first} && exec "$0" "$@"', REGATTA, "run")
 
 
 @unittest.skipIf(CORES < 2, "this process has one core")
 class OpenMp(unittest.TestCase):
     def test_teams_are_whole(self) -> None:
-        """A kernel with a smaller team than it was built for hangs, or computes something else."""
+        """With a smaller team than planned, a kernel would hang or compute wrong values."""
         run = (REGATTA, "run", *IMAGES, "--cores", "2")
         losses = losses_of(record_in(*run))
         for name, value in (("OMP_DYNAMIC", "true"), ("OMP_MAX_ACTIVE_LEVELS", "0")):

@@ -19,7 +19,7 @@ PIECE = re.compile(r"\x1b\[(\d*)([A-Za-z])|(\r)|(\n)|([^\x1b\r\n]+)")
 
 
 class Screen:
-    """The lines of an endless terminal. It knows the sequences that the program may send."""
+    """The lines of an endless terminal, which understands the program's sequences."""
 
     def __init__(self, columns: int) -> None:
         self.columns = columns

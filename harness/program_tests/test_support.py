@@ -118,7 +118,7 @@ def records_in(folder: Path) -> list[dict[str, Any]]:
 
 @functools.cache
 def record_of(*arguments: str) -> dict[str, Any]:
-    """The one record of a run. The same arguments run once."""
+    """Returns the only record of a run. Equal arguments run only once."""
     folder = fresh_folder()
     output_of("run", *arguments, "--out", str(folder))
     (record,) = records_in(folder)

@@ -43,7 +43,7 @@ def certificates(*addresses: str) -> Path:
 
 
 def folder_of(**files: Path) -> Path:
-    """A folder with copies of the files, named by their kinds: ca, cert, key."""
+    """A folder with copies of the files, named by kind: ca, cert, key."""
     folder = fresh_folder()
     for name, source in files.items():
         (folder / f"{name}.pem").write_bytes(source.read_bytes())
@@ -108,7 +108,7 @@ class BadFolders(unittest.TestCase):
 
 class OtherRanks(unittest.TestCase):
     def refusal(self, flags: tuple[str, ...], flags_of_rank_1: tuple[str, ...]) -> str:
-        """The output of rank 1 when a wrapper of mpirun gives it other flags."""
+        """The output of rank 1 if a wrapper of mpirun gives it other flags."""
         folder = fresh_folder()
         change = f"""import os, sys
 words = [word for word in sys.argv[1:] if word not in {flags!r}] + {list(flags_of_rank_1)!r}

@@ -64,7 +64,7 @@ class Timeline:
         return [each for slices in self.slices.values() for each in slices]
 
     def dropped(self) -> list[str]:
-        """The slices that Perfetto would drop because they overlap."""
+        """Returns the slices that Perfetto would drop because they overlap."""
         found = []
         for thread, slices in self.slices.items():
             open_ends: list[int] = []

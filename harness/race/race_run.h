@@ -83,7 +83,7 @@ class Race {
   std::optional<RunError> early_failure_;
   record::Record record_;
   std::int64_t run_begin_ns_ = 0;
-  std::optional<std::int64_t> sent_before_;  ///< bytes of all interfaces; none in virtual time
+  std::optional<std::int64_t> sent_before_;  ///< bytes before the run; empty in virtual time
   run::TrainingClock training_clock_;
   std::mutex progress_mutex_;
   run::TraceFile trace_;

@@ -56,9 +56,9 @@ record::StepExamples step_examples(const std::vector<run::LoopHistory>& loops,
   return {.count = std::ssize(counts), .sum = applied, .min = *least, .max = *most};
 }
 
-/// Training losses in the order of examples seen. A loop's loss is its share of the batch's, so it
-/// is scaled up. At most kLossSamples are kept, evenly spread, besides the first kFirstSamples, by
-/// which two runs of one seed are compared (loss_path.h).
+/// Training losses in the order of examples seen. A loop's loss covers only its share of the batch,
+/// so it is scaled up. At most kLossSamples are kept, evenly spread, besides the first
+/// kFirstSamples, by which two runs of one seed are compared (loss_path.h).
 std::vector<record::LossSample> loss_samples(const std::vector<run::LoopHistory>& loops) {
   std::vector<record::LossSample> all;
   for (const run::LoopHistory& loop : loops) {
@@ -84,7 +84,7 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
-/// Empty if there were no spans.
+/// Returns the record of spans; empty if there were none.
 std::optional<record::SpanRecord> span_record(const SpanHistogram& spans) {
   if (spans.count() == 0) return std::nullopt;
   return record::SpanRecord{.count = spans.count(),
@@ -94,7 +94,7 @@ std::optional<record::SpanRecord> span_record(const SpanHistogram& spans) {
                             .max = spans.largest()};
 }
 
-/// Empty for a place to which no worker pushes.
+/// Returns the record of pushes; empty for a place to which no worker pushes.
 std::optional<record::PushRecord> push_record(const comm::ExchangeTimes& times) {
   if (times.queue.count() == 0) return std::nullopt;
   return record::PushRecord{.barrier_ns = span_record(times.barrier).value_or(record::SpanRecord{}),
@@ -164,7 +164,7 @@ std::vector<std::int64_t> trimmed(const std::vector<std::uint64_t>& counts) {
   return {counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
-/// Empty if no lateness was measured.
+/// Returns the uncertainty of lateness; empty if none was measured.
 std::optional<std::int64_t> late_uncertainty_ns(const comm::ExchangeTimes& times) {
   if (times.late.count() == 0) return std::nullopt;
   return times.late_uncertainty_ns;

@@ -35,7 +35,8 @@ std::string why_not_mpirun(const std::string& version, comm::MpiKind library);
 /// Throws: RunError(Unsupported) if MPICH's mpirun has no such option.
 std::vector<std::string> mpirun_command(const LaunchOptions& options, comm::MpiKind kind);
 
-/// The rank in a variable (`NAME=VALUE`) by which an mpirun tells it to a process.
+/// The rank in a variable (`NAME=VALUE`) that an mpirun sets for a process; empty for other
+/// variables.
 std::optional<int> rank_in_variable(const std::string& entry);
 
 /// Removes mpirun's tag from a line: `[1,RANK]<stdout>:`, with a blank after it in version 5; in

@@ -44,9 +44,9 @@ class RankTraces {
 
  private:
   struct Rank {
-    std::int64_t asked_ns = 0;  ///< by the coordinator's clock
+    std::int64_t asked_ns = 0;  ///< time of the request, by the coordinator's clock
     std::vector<comm::RoundTrip> trips;
-    std::optional<comm::ClockComparison> first;  ///< with the coordinator's clock, by the rank's
+    std::optional<comm::ClockComparison> first;  ///< the first comparison
     comm::ClockComparison last;
     TraceReader reader;
     std::optional<ProcessTrace> trace;

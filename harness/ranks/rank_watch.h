@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds lost ranks and the cause of a failure. The duration of a rank's silence is the sum of the
-// intervals between calls of look(), each counted as at most a quarter of a second, so that a
-// coordinator that was suspended does not take its ranks for dead.
+// Finds lost ranks and the cause of a failure. A rank's silence is the sum of the intervals between
+// calls of look(). Each interval counts as at most a quarter of a second: otherwise a coordinator
+// that was suspended would take its ranks for dead.
 #pragma once
 
 #include <chrono>

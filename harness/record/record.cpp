@@ -57,7 +57,8 @@ Json to_json(const std::vector<T>& values) {
   return array;
 }
 
-/// JSON has no infinity and no NaN; such a value must not become null unnoticed.
+/// Requires finite numbers: JSON has no infinity and no NaN, and they must not become null
+/// unnoticed.
 void require_finite(const Json& json, const std::string& path) {
   if (json.is_object()) {
     for (const auto& [name, value] : json.items()) {

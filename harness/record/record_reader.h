@@ -33,12 +33,11 @@ std::vector<std::filesystem::path> record_files(const std::filesystem::path& fol
 /// later schema, in which numbers may have another meaning.
 ReadRecords records_in(const std::filesystem::path& folder, Kept kept = Kept::Real);
 
-/// Reads the records of real runs. Throws: RunError(Data), like records_in(), and also if there are
-/// none.
+/// Reads the records of real runs. Throws: RunError(Data) if there are none, and like records_in().
 ReadRecords read_records(const std::filesystem::path& folder);
 
-/// Reads the records of real runs and of runs in virtual time. Throws: RunError(Data), like
-/// records_in(), and also if there are neither.
+/// Reads the records of real runs and of runs in virtual time. Throws: RunError(Data) if there are
+/// none, and like records_in().
 ReadRecords read_all_records(const std::filesystem::path& folder);
 
 /// Reads the records that are appended to a folder of real runs.
@@ -53,7 +52,7 @@ class NewRecords {
 
  private:
   std::filesystem::path file_;
-  std::uintmax_t read_bytes_ = 0;  ///< to the end of the last whole line
+  std::uintmax_t read_bytes_ = 0;  ///< bytes up to the end of the last whole line
 };
 
 /// Parses one line of JSON. A record without a run ID gets the digest of the line as its ID, so

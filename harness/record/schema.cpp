@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 /// A field of older records.
 struct FormerField {
-  const char* path;  ///< of the object that had it
+  const char* path;  ///< path of the object that had the field
   const char* name;
   int until;  ///< the last version that may have it
   const char* type;
@@ -80,7 +80,7 @@ std::string description_of(std::string_view name, const About& about) {
   return std::string(about.text) + (unit.empty() ? "" : fmt::format(" Units: {}.", unit));
 }
 
-/// Where the list of fields is in a room that knows no records.
+/// Declares the fields of a struct whose room does not depend on records.
 template <typename T>
 About about_of(const char* name) {
   static_assert(std::same_as<T, KernelChoice>);

@@ -11,8 +11,8 @@ namespace regatta::run {
 std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
                                          const std::string& name) {
   std::vector<std::vector<float>> all;
-  std::map<std::string, std::size_t> met;  // copies of a part: the n-th is in the n-th whole
-  std::set<std::pair<int, Role>> owners;   // of wholes
+  std::map<std::string, std::size_t> met;  // the n-th copy of a part belongs to the n-th whole
+  std::set<std::pair<int, Role>> owners;   // owners of whole variables
   for (const auto& [variable, tensor, version, model] : copies) {
     if (variable.judged_name() != name) continue;
     const bool is_part = variable.part_of.has_value();

@@ -31,8 +31,8 @@ std::vector<double> weights_of(const std::vector<std::int64_t>& groups, std::siz
   return weights;
 }
 
-/// Returns 1 if no value of a batch is large enough to divide: a team of threads costs milliseconds
-/// at every evaluation, because it ends with each.
+/// Returns 1 if no value of a batch is large enough to divide, because a team of threads ends with
+/// each evaluation and costs milliseconds.
 int threads_for(const Graph& graph, std::size_t cores) {
   std::int64_t largest = 0;
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {

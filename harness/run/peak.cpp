@@ -38,7 +38,7 @@ constexpr std::array kGpus{
     GpuPeak{"NVIDIA H100 PCIe", 51e12, 756e12}, GpuPeak{"NVIDIA H100 NVL", 60e12, 835e12},
     GpuPeak{"NVIDIA H200 NVL", 60e12, 835e12},  GpuPeak{"NVIDIA H200", 67e12, 989e12}};
 
-/// Runs on a thread of its own, with which the kernel's OpenMP team ends.
+/// Measures on a separate thread, so that the kernel's OpenMP team ends with it.
 double measure(ElementType element, const std::vector<int>& cores) {
   const auto threads = static_cast<int>(cores.size());
   KernelTable kernels{std::string(plan::kCpu)};

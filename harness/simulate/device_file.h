@@ -21,7 +21,7 @@ struct DevicesOfFile {
   virtual_time::Devices devices;
   /// The coordinates of workers in the order in which they fill devices, the fastest first.
   std::array<std::string, 3> order{"shard", "stage", "replica"};
-  std::string texts;  ///< of all profiles, for a digest
+  std::string texts;  ///< texts of all profiles, for a digest
 };
 
 /// Reads the table [devices]. `source` names its file in errors. Throws: RunError(Usage, Data).

@@ -36,7 +36,8 @@ constexpr const char* kAsRank = "REGATTA_MEASURES_AS_RANK";
 constexpr std::chrono::minutes kPatience{2};
 
 /// The rate of adding, from the difference between the times of a ring's adding half and its
-/// copying half. Units: bytes per ns.
+/// copying half.
+/// Units: bytes per ns.
 double adding_rate() {
   const SweepPoint adds = sweep_in_process(Op::ReduceScatter).back();
   const SweepPoint copies = sweep_in_process(Op::AllGather).back();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The declaration of a record's field: its meaning, unit and range, which stand in the list of
-// fields beside its name and from which results/schema.json is generated (schema.h).
+// Declares a record's field: its meaning, unit and range. Lists of fields have a declaration beside
+// each name, and results/schema.json is generated from them (schema.h).
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace regatta {
 /// About::least of a number that may be negative.
 inline constexpr double kAnyValue = -1;
 
-/// The declaration of a field. A std::optional is null where it is empty.
+/// The declaration of a field. An empty std::optional is null in the record.
 struct About {
   std::string_view text;       ///< the field's meaning, in sentences
   std::string_view unit = "";  ///< empty: the one that the name ends in, such as `_ns`, or none

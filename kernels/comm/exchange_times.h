@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Times of exchanges that transports measure for each place: how late workers arrive, and the
-// phases of a push at a server. Each span is measured by a single clock, except lateness at a
-// collective across processes: it compares the clocks of several processes, corrected by measured
-// offsets, and late_uncertainty_ns bounds its error.
+// phases of a push at a server. A single clock measures each span, except lateness at a collective
+// across processes: that compares clocks of several processes, corrected by measured offsets, and
+// late_uncertainty_ns bounds the error.
 #pragma once
 
 #include <cstdint>

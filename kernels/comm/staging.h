@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host memory for tensors that the host sends, receives or sums. For tensors in host memory it is
-// their own memory. For a GPU's tensors it is a copy: the lane's queue copies the tensors to it
-// before a message is sent, and from it piece by piece as a message arrives, while the compute
-// lane's queue continues. A sender waits for that copy; a receiver need not, because the lane
-// finishes its queue before another lane continues (kernels/runtime/lane.h).
+// Provides host memory for tensors that the host sends, receives or sums. Tensors in host memory
+// are used directly. A GPU's tensors get a copy: the lane's queue fills it before a message is
+// sent, and reads from it, piece by piece, as a message arrives; the compute lane's queue continues
+// meanwhile. A sender waits for the copy. A receiver need not, because the lane finishes its queue
+// before another lane continues (kernels/runtime/lane.h).
 // Threads: used only from the lane's thread.
 #pragma once
 
@@ -46,7 +46,7 @@ class Staging {
   LaneQueue* queue_;
   std::vector<Tensor> tensors_;  ///< on the device
   std::vector<Tensor> staged_;
-  std::optional<HostBuffer> buffer_;  ///< of all tensors, contiguous
+  std::optional<HostBuffer> buffer_;  ///< copy of all tensors, contiguous
   std::int64_t bytes_ = 0;
   std::int64_t stored_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// relu and gelu and their derivatives with respect to x, for fused ops. Arguments are one f32 or a
+// relu and gelu and their derivatives with respect to x, for fused ops. An argument is one f32 or a
 // register of f32 (lanes.h); T is the element type to which results will be rounded. The f32
 // versions use vector_math.h; bf16 keeps 8 bits, so polynomials suffice:
 //   Φ(x) = 1/2 + x P(t), Φ(x) + x φ(x) = 1/2 + x Q(t), with t = 2 x² / 25 - 1, |x| <= 5.

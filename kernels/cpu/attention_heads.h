@@ -2,9 +2,9 @@
 //
 // Shared by attention.cpp and attention_backward.cpp: the heads of a batch of sequences. One thread
 // computes a head of a sequence at a time, so results do not depend on the number of threads. It
-// packs the head's operands as f32 panels, whatever their type; then blocks of queries meet blocks
-// of keys, and panels of keys after the last query are left out. Chunks of a part of the sequence
-// are packed each by itself. Its scratch memory grows with the context, not with its square.
+// packs the head's operands as f32 panels, whatever their type, and multiplies blocks of queries
+// with blocks of keys; panels of keys after the last query are left out. Each chunk of a sequence
+// is packed separately. Scratch memory grows with the context, not with its square.
 #pragma once
 
 #include <cmath>

@@ -86,7 +86,7 @@ struct OpCase {
   Attributes attributes;
   std::vector<Array> inputs;
   std::vector<Array> variables;
-  std::string name;  ///< for messages
+  std::string name;  ///< name in error messages
 };
 
 /// One op with its kernel and all memory that it uses.

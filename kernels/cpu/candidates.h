@@ -25,8 +25,8 @@ class Candidates {
   Candidates(Bits x, std::int64_t selected);
 
   /// Collects the candidates. Returns whether they include all `selected` elements of largest
-  /// magnitude. If they do not, search all of x: the sample was misleading, so many elements are
-  /// selected that nothing is gained, or there is no AVX-512.
+  /// magnitude. If not, search all of x: the sample was misleading, too many elements are selected
+  /// to gain anything, or there is no AVX-512.
   bool find();
 
   /// Returns the candidates' bits, in the order of their indices in x.

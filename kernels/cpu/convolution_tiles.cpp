@@ -5,11 +5,11 @@
 //   dy[b,u,v,o]
 // One product of tiles sums over 32 images at one pixel. A tap (r, s) therefore only selects which
 // tile of x meets which tile of dy: values are not shifted inside a tile, and no product is spent
-// on the border. Tiles of x (16 inputs x 32 images) are transposed from the images, those of dy (32
-// images x 16 outputs) interleaved by pairs of images, both a block of rows at a time, which is
-// reread from the level-2 cache. Unpacking permutes outputs within 32; write_out() undoes that.
-// Sums are f32. Images are divided among threads only if channels are too few; their sums are added
-// in order, so results depend at most on the number of threads.
+// on the border. Tiles of x (16 inputs x 32 images) are transposed from the images; tiles of dy (32
+// images x 16 outputs) interleave pairs of images. Both are made for a block of rows at a time, so
+// that they are reread from the level-2 cache. Unpacking permutes outputs within 32; write_out()
+// undoes that. Sums are f32. Images are divided among threads only if channels are too few; their
+// sums are added in order, so results depend at most on the number of threads.
 #include <algorithm>
 #include <atomic>
 

@@ -144,7 +144,7 @@ class GroupStatistics {
   const float* shift_;
   float* mean_;
   float* inverse_;
-  std::vector<VariableStorage*> running_;  ///< mean and variance; none in a recomputation
+  std::vector<VariableStorage*> running_;  ///< running mean and variance; empty in a recomputation
   double epsilon_;
   double momentum_;
   Buffer<double> sums_;      ///< [group, slice, (sum, squares), channel]

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// quorum: a worker's push at a server. The lane of the push that completes a step computes the
-// weighted sums over all pushes that count, in the order of the members and by the arithmetic of
-// `sum`, and writes them over that worker's own gradients. A lost worker's push is dropped, because
-// not all of it has reached all servers.
-// arrival: 1 if all of a worker's gradients have arrived, else 0.
+// quorum: a worker's push at a server. When a push completes a step, its lane computes the weighted
+// sums over all pushes that count, in the order of the members and by the arithmetic of `sum`. It
+// writes them over the gradients of this push. A lost worker's push is dropped, because some
+// servers may lack a part of it. arrival: 1 if all of a worker's gradients have arrived, else 0.
 #include <algorithm>
 #include <vector>
 

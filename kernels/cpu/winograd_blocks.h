@@ -99,9 +99,9 @@ struct Blocks {
   std::int64_t each;  ///< blocks per thread
 };
 
-/// Returns the number of tiles in a block: as many as fit in a core's cache, but enough that the
-/// memory traffic that every block has (`others` elements for each point) does not exceed the
-/// traffic of its tiles (`channels` elements for each point and tile).
+/// Returns the number of tiles in a block: as many as fit in a core's cache, but enough that a
+/// block's fixed memory traffic (`others` elements for each point) is at most that of its tiles
+/// (`channels` elements for each point and tile).
 inline std::int64_t tiles_of_a_block(std::int64_t channels, std::int64_t others) {
   const std::int64_t near = kBlockBytes / (kPoints * channels * std::int64_t{sizeof(float)});
   return std::max({kFewestTiles, near, others / channels});

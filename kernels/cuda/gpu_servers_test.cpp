@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parameter servers on the CPU with workers on GPUs, over real gRPC connections: emulated GPUs that
-// run everything as late as allowed, everywhere, and a real one, which the workers share, if there
-// is one. Exchanged values pass through host memory.
+// Parameter servers on the CPU with workers on GPUs, over real gRPC connections: emulated GPUs on
+// any machine, which run everything as late as allowed, and a real GPU if there is one, which the
+// workers share. Exchanged values pass through host memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>

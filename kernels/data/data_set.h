@@ -24,7 +24,7 @@ enum class DataOrigin {
 
 /// A tensor for each example. Shapes: values [examples, dims...].
 struct ExampleTensors {
-  std::vector<std::int64_t> dims = {};  ///< of one example; empty: one value
+  std::vector<std::int64_t> dims = {};  ///< dimensions of one example; empty: one value
   std::variant<std::vector<float>, std::vector<std::uint8_t>, std::vector<std::int32_t>> values =
       {};
 

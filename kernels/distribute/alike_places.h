@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processes of all places of a step whose places stand for others that are not built
-// (Step::alike). Virtual time needs them for the messages that share a link with one that is built.
+// Finds the process of every place of a step, including places that are not built (Step::alike).
+// Virtual time needs them, because messages of places that are not built share links with those of
+// built ones.
 #pragma once
 
 #include <map>

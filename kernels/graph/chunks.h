@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tokens that are some chunks of a sequence: equally long parts of it, one after the other. rotary
-// and attention read their numbers from attributes; without the attribute, the tokens are the whole
-// sequence, which is its only chunk.
+// Tokens that form chunks of a sequence, which are consecutive parts of equal length. rotary and
+// attention read the chunks' numbers from attributes; without the attribute, the tokens are the
+// whole sequence, as a single chunk.
 #pragma once
 
 #include <cstdint>

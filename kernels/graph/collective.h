@@ -154,9 +154,9 @@ bool has_addition_orders(std::string_view algorithm);
 std::vector<TensorType> bucket_of(const Graph& graph, const Node& node);
 CollectiveShape collective_shape(const Graph& graph, const Node& node);
 
-/// The members of its collective for which a node stands (Step::alike): those of these replicas and
-/// shards. Nodes that stand for several members have the numbers that they would have if all were
-/// there, ordered by replica and place.
+/// The members of a collective for which a node stands (Step::alike): those of these replicas and
+/// shards. Such nodes have the member numbers that they would have if all places were built,
+/// ordered by replica and place.
 Alike alike_members(const Node& node);
 void set_alike_members(Attributes& attributes, const Alike& alike);
 /// Returns the numbers of the members for which a node stands, its own first.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A recipe may train a parameter for only a part of the run: its learning rate is zero from some
-// point of its schedule to the last point. From there on, its update changes nothing, so the
-// executor skips the update and the backward nodes that compute only its gradient. If the rate is
-// zero at the last point only, nothing expires: the step at that point is computed like any other.
+// A recipe may train a parameter for only a part of the run: the learning rate is zero from some
+// point of the schedule to the last. The update then changes nothing, so the executor skips it and
+// the backward nodes that compute only its gradient. If the rate is zero at the last point only,
+// nothing expires: the step at that point is computed like any other.
 #pragma once
 
 #include <cstdint>

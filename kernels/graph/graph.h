@@ -2,8 +2,8 @@
 //
 // A training step as plain data: nodes, values between them, and variables that persist between
 // steps. Nodes are in an order in which they can run: a node's inputs come from earlier nodes, and
-// of two nodes that use the same variable, the first in this order runs first. This layer opens no
-// device and starts no thread.
+// nodes that use the same variable run in this order. This layer opens no device and starts no
+// thread.
 #pragma once
 
 #include <cstddef>

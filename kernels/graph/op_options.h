@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arguments and results of the builder's functions that are more than a number: options of ops,
-// positions in collectives, values of ops with several outputs.
+// Structs that the builder's functions take or return: options of ops, positions in collectives,
+// and the outputs of ops with several.
 #pragma once
 
 #include <array>
@@ -169,7 +169,7 @@ struct QuorumSeat {
   std::int64_t examples = 1;  ///< number of examples in this worker's share of a batch
 };
 
-/// The tokens of a block of attention, as numbers of chunks of the sequence, all equally long.
+/// The tokens of a block of attention, as numbers of the sequence's chunks, all of equal length.
 struct AttentionBlock {
   std::int64_t heads = 1;
   std::vector<std::int64_t> queries;  ///< ascending

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The copies that take and put consist of.
+// Divides the ops take and put into copies of rows.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct CopiedRows {
   std::size_t input = 0;
   std::int64_t from = 0;  ///< the first row's first element in the input
   std::int64_t from_stride = 0;
-  std::int64_t to = 0;  ///< and in the output
+  std::int64_t to = 0;  ///< the first row's first element in the output
   std::int64_t to_stride = 0;
   std::int64_t rows = 0;
-  std::int64_t columns = 0;  ///< of a row
+  std::int64_t columns = 0;  ///< elements of a row
 };
 
 /// Returns the copies of a take or put; they overlap nowhere.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How quantize packs a tensor. Its elements, one after the other, are divided into parts of equal
-// size; zeros fill the last ones. A part is a whole number of f32 words: one scale for each block
-// of 256 elements, then the codes, signed integers of 8 or 4 bits, the first in the lowest bits. An
+// Defines how quantize packs a tensor. The elements are divided, in order, into parts of equal
+// size, and zeros fill the last ones. A part is a whole number of f32 words: a scale for each block
+// of 256 elements, then the codes: signed integers of 8 or 4 bits, the first in the lowest bits. An
 // element is code * scale; a block's scale is its largest magnitude divided by 127 or 7, and codes
 // are rounded to the nearest integer, ties to even. A block with an infinity or NaN becomes NaN.
 #pragma once
@@ -15,8 +15,8 @@ inline constexpr std::int64_t kQuantizedBlock = 256;
 
 /// One part of a packed tensor.
 struct QuantizedPart {
-  std::int64_t elements = 0;  ///< of each part
-  std::int64_t bits = 8;      ///< of a code: 8 or 4
+  std::int64_t elements = 0;  ///< elements of each part
+  std::int64_t bits = 8;      ///< bits of a code: 8 or 4
 
   std::int64_t blocks() const { return (elements + kQuantizedBlock - 1) / kQuantizedBlock; }
   std::int64_t words() const { return blocks() + (elements * bits + 31) / 32; }

@@ -13,8 +13,8 @@ namespace regatta {
 /// Pins the calling thread to `cores`. Does nothing if the list is empty.
 void pin_thread(const std::vector<int>& cores);
 
-/// Gives the calling thread an OpenMP team of `threads` on `cores`, and each of them a core if
-/// there are as many: threads that begin on one core stay there for some ms.
+/// Gives the calling thread an OpenMP team of `threads` on `cores`. Pins each to a core of its own
+/// if there are as many, because threads that begin on one core stay there for some ms.
 void adopt_team(int threads, const std::vector<int>& cores);
 
 /// Pins the calling thread to `cores` while the object lives, then restores its previous cores.

@@ -11,9 +11,9 @@
 namespace regatta {
 namespace {
 
-/// Shorter delays add up first: to begin and end one takes about 10 ns.
+/// Shorter delays are collected first, because beginning and ending one takes about 10 ns.
 constexpr double kLeastNs = 1'000;
-/// Shorter delays spin, keeping the core like computing; longer ones leave it to other lanes.
+/// Shorter delays spin and keep the core, as computing does; longer ones leave it to other lanes.
 constexpr double kSpinNs = 100'000;
 /// Linux wakes a thread this much late (timer slack). The rest of a delay is spun.
 constexpr double kWakesLateNs = 50'000;

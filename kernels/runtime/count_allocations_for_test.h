@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: a program linked with this counts each call of operator new, in any thread, except
-// those of oneDNN, which allocates a few small blocks whenever a primitive runs, and of gRPC and
-// the library below it, which allocate for each chunk. malloc is not counted.
+// For tests: counts the calls of operator new in all threads of a program that is linked with this
+// file. Calls of oneDNN (a few small blocks whenever a primitive runs) and of gRPC and the library
+// below it (for each chunk) do not count, nor does malloc.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ namespace regatta {
 /// How steps enter the queues of a device.
 enum class LaunchSteps : std::uint8_t {
   ByKernel,  ///< kernel by kernel
-  AsOne,     ///< as a step recorded before the first one (captured_loop.h)
+  AsOne,     ///< as one launch of a recorded step (captured_loop.h)
 };
 
 struct ExecutorOptions {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A kernel computes one node of the graph. It is built once, with every pointer that it will ever
-// use, before the run is timed; run() then only computes, without allocations or look-ups.
-// A KernelTable, filled by explicit functions, maps each op to its kernel factory on one device.
+// use, before the run is timed; run() then only computes, without allocations or look-ups. A
+// KernelTable maps each op to the kernel factory of one device.
 #pragma once
 
 #include <atomic>
@@ -151,7 +151,7 @@ class Kernel {
   /// Whether one launch can do the work of this kernel and of `other`, given that neither depends
   /// on the other (merge.h).
   virtual bool merges_with(const Kernel& /*other*/) const { return false; }
-  /// Makes run() do the work of `others` too, with which this kernel merges; their own run() then
+  /// Makes run() also do the work of `others`, with which this kernel merges; their own run() then
   /// does nothing. Called before the first run().
   virtual void take_over(std::span<Kernel* const> /*others*/) {}
 };

@@ -111,7 +111,7 @@ void Lane::make_room_for_losses() {
   for (LossProbe& probe : probes_) probe.fetched = next++;
 }
 
-/// Merges the kernels of each segment. Not with a trace, which has a row for each kernel.
+/// Merges the kernels of each segment, except with a trace, which has a row for each kernel.
 void Lane::merge_in_segments() const {
   for (const Segment& segment : segments_) {
     std::vector<NodeKernel> kernels;
@@ -137,7 +137,7 @@ void Lane::run() {
     now = run_step(ticket, now);
   }
   if (loop_.empty() || captured_ != nullptr) return;
-  wait_for_loop();  // the loop's end is that of all its lanes
+  wait_for_loop();  // a loop ends when all its lanes have ended
   bubble_ += for_stages_since(now);
   const std::uint64_t for_loop = ticks() - now;
   waited_ += for_loop;

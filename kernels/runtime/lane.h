@@ -91,8 +91,8 @@ class Lane {
   /// Shuts down the calling thread's OpenMP team; adopt_thread() starts a new one. Threads: the
   /// lane's thread.
   void end_team() const;
-  /// Runs steps until the loop's rule issues a ticket that does not run. Threads: the lane's
-  /// thread. Throws: RunError, Aborted.
+  /// Runs steps until the loop's rule ends the loop's run (Ticket::runs is false). Threads: the
+  /// lane's thread. Throws: RunError, Aborted.
   void run();
 
   const LanePlan& plan() const { return plan_; }

@@ -22,8 +22,8 @@ namespace regatta {
 /// The purposes of planned memory. Units: bytes. Values are counted at the instruction with the
 /// most bytes alive in their lane.
 struct MemoryUse {
-  std::int64_t parameters = 0;   ///< with running statistics
-  std::int64_t slots = 0;        ///< of optimizers
+  std::int64_t parameters = 0;   ///< including running statistics
+  std::int64_t slots = 0;        ///< optimizer state
   std::int64_t activations = 0;  ///< values of the forward pass, and those computed again
   std::int64_t gradients = 0;    ///< other values of the backward pass
   std::int64_t others = 0;       ///< inputs, values of updates, values that travel, gaps

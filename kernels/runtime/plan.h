@@ -70,8 +70,7 @@ class Plan {
   const Storage& storage(Value value) const;
   int loop_count() const { return loop_count_; }
   /// Returns the losses that lanes check for finite values, and the terms in the same lane that the
-  /// losses sum. Each is checked as soon as it is made, while the values that it was made from
-  /// still exist.
+  /// losses sum. A lane checks each as soon as it is computed, while the inputs still exist.
   const std::vector<Value>& looked_at() const { return looked_at_; }
 
  private:

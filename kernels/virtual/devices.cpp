@@ -13,10 +13,11 @@ namespace {
 /// Bytes that unfused attention moves for each score of 16 bits. Forward, the first product writes
 /// it, the masked softmax and the dropout read and write it (and a byte of mask), and the second
 /// product reads it. Backward, the product of gradients, dropout and softmax do the same, and three
-/// products read it. Source: the kernels of Megatron-LM at the time of arXiv:2104.04473.
+/// products read it.
+/// Source: the kernels of Megatron-LM at the time of arXiv:2104.04473.
 constexpr double kScoreForward = 13, kScoreBackward = 19;
-/// Flash attention's backward pass has five products; multiply_adds() counts four. Source: Dao,
-/// arXiv:2307.08691, section 3.1.
+/// Flash attention's backward pass has five products; multiply_adds() counts four.
+/// Source: Dao, arXiv:2307.08691, section 3.1.
 constexpr double kFlashBackward = 5.0 / 4;
 constexpr double kCausal = 0.5;  ///< the part of the scores that flash attention computes
 

@@ -8,8 +8,9 @@
 //   tree: base + hops(k) + 2 log2(N) hop + 2 S / (tree_share B); all_reduce over hosts only
 // where hops(k) are those among the k members of a host. reduce_scatter and all_gather take half
 // the hops and bytes of the ring. A group has k / (devices per host) of its host's cards, because
-// the other groups of the host exchange at the same time. Source: NCCL, src/graph/tuning.cc. Units:
-// nanoseconds, bytes, bytes per nanosecond (GB/s), floating-point operations per nanosecond.
+// the other groups of the host exchange at the same time.
+// Source: NCCL, src/graph/tuning.cc. Units: nanoseconds, bytes, bytes per nanosecond (GB/s),
+// floating-point operations per nanosecond.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ struct Event {
   double time = 0;
   std::uint64_t number = 0;  ///< set by the queue
   EventKind kind = EventKind::LaneGoesOn;
-  std::int32_t index = 0;   ///< of the lane, channel, flow, message or collective
+  std::int32_t index = 0;   ///< index of the lane, channel, flow, message or collective
   std::int64_t detail = 0;  ///< further data, which depends on the kind
 };
 

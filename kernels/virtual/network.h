@@ -89,7 +89,7 @@ class Network {
     double rate = 0;
     int limited_by = -1;  ///< the link; -1: `most`
     EventKind ends = EventKind::FlowEnds;
-    std::int64_t version = 0;  ///< of its end's event
+    std::int64_t version = 0;  ///< version of the event for its end
     bool is_settled = false;
     bool is_found = false;  ///< while connected flows are collected
   };

@@ -92,7 +92,7 @@ class Simulation {
     double bubble = 0;  ///< the part of `waited` for other stages of the replica
     double exposed = 0;
     double total = 0;
-    MemberTraffic* traffic = nullptr;                   ///< of its place; null: none yet
+    MemberTraffic* traffic = nullptr;                   ///< traffic of the place; null: none yet
     std::vector<int> watchers;                          ///< lanes that wait for its progress
     std::vector<std::pair<double, double>> peer_waits;  ///< recent ones: begin, end
     std::vector<std::uint64_t> staleness;
@@ -119,7 +119,7 @@ class Simulation {
   };
   struct Cores {
     int free = 0;
-    std::deque<int> lanes;  ///< that wait, in order
+    std::deque<int> lanes;  ///< waiting lanes, in order
   };
 
   Lane& lane(int l) { return lanes_[static_cast<std::size_t>(l)]; }

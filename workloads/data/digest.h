@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Digests, computed by OpenSSL. MD5 tells whether data sets have the bytes that their authors
-// published: it detects accidental changes; an adversary can forge it. SHA-256 tells whether other
-// programs begin with the same values.
+// Computes digests with OpenSSL. MD5 shows whether data sets have the bytes that their authors
+// published: it detects accidental changes, but an adversary can forge it. SHA-256 shows whether
+// other programs begin with the same values.
 #pragma once
 
 #include <cstddef>

@@ -30,9 +30,9 @@ std::array<std::array<std::uint8_t, 4>, 256> pairs_followers();
 /// Makes the first `blocks` blocks of a split. Shapes: inputs and targets i32 [blocks, context].
 DataSet make_pairs(Split split, std::int64_t blocks, std::int64_t context);
 
-/// Returns the least mean loss of a model on these blocks: that of the language itself, which
-/// knows neither x_0 nor x_1 beforehand: (ln 16 + ln 2 * sum over t >= 2 of the bits of x_t) per
-/// block and target, with 1, 2, 3, 3 bits by rank. Units: nats.
+/// Returns the least mean loss of a model on these blocks, the entropy of the language if x_0 and
+/// x_1 are unknown: (ln 16 + ln 2 * sum over t >= 2 of the bits of x_t) per block and target, with
+/// 1, 2, 3, 3 bits by rank. Units: nats.
 double pairs_floor(const DataSet& pairs);
 
 }  // namespace regatta::workloads

@@ -21,7 +21,7 @@ namespace regatta::comm {
 /// Where the receipt of a worker's push is recorded.
 struct PushAccount {
   PushLedger& ledger;
-  ExchangeTimes& times;  ///< of this message alone
+  ExchangeTimes& times;  ///< times of this message only
 };
 
 /// Build the kernel for a Send or a Receive node. `traffic` is the count of the node's place.

@@ -62,7 +62,7 @@ class Link {
   /// Opens the link, so that lanes may send. Called when the peer has identified itself.
   void open();
   bool is_open() const { return opened_.value() == 1; }
-  /// Sets `chunk` to the next chunk to be written, if there is one.
+  /// Sets `chunk` to the next chunk to write, if any.
   Chunk take_chunk(grpc::ByteBuffer& chunk);
   /// Delivers a chunk that has arrived to its inbox. Returns an empty string, or the reason if the
   /// chunk is refused. Threads: called only by the gRPC reactor.

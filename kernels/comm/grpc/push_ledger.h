@@ -33,7 +33,7 @@ class PushLedger {
  private:
   struct Worker {
     Place place;
-    std::uint64_t complete = 0;  ///< when its push of this step was complete
+    std::uint64_t complete = 0;  ///< time at which its push of this step was complete
     SpanHistogram late;
   };
   struct Expected {

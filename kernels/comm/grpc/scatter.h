@@ -41,7 +41,7 @@ class Scatter {
   std::int64_t bytes_ = 0;
   Landing landing_;
   std::size_t part_ = 0;
-  std::int64_t offset_ = 0;                          ///< in that part
+  std::int64_t offset_ = 0;                          ///< offset in that part
   std::array<std::uint8_t, sizeof(float)> begun_{};  ///< the bytes of an incomplete element
 };
 

@@ -53,7 +53,7 @@ class TicketMessages final : public TicketPost {
   bool has_quorum_ = false;
   std::map<int, std::vector<int>> loops_of_;  ///< by process
   std::mutex mutex_;
-  std::map<int, std::string> lost_;  ///< the reason, by loop
+  std::map<int, std::string> lost_;  ///< reason for the loss, by loop
 
   std::map<int, std::deque<Line>> lines_;  ///< by loop; not changed after the constructor
 };

@@ -49,7 +49,7 @@ class ClockMap {
 
  private:
   ClockComparison begin_;
-  double gain_ = 0;  ///< of the other clock, in nanoseconds per nanosecond of this clock
+  double gain_ = 0;  ///< nanoseconds that the other clock gains per nanosecond
   std::int64_t error_ns_ = 0;
 };
 

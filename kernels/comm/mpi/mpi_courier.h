@@ -81,7 +81,7 @@ class MpiCourier {
   void look();
 
   std::mutex mutex_;
-  std::vector<Outgoing*> handed_over_;  ///< with room for all that are announced, like `under_way_`
+  std::vector<Outgoing*> handed_over_;  ///< capacity for all announced, as `under_way_`
   std::vector<Outgoing*> under_way_;
   std::uint64_t announced_ = 0;
   Counter calls_;  ///< calls of take(), plus one at the end

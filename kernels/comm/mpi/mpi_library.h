@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the MPI library at run time, because the program is linked to none. Its kind is that of the
-// mpirun that started this process, else that of the mpirun in PATH, else that of the first library
-// found. Libraries are searched beside mpirun (../lib, ../lib64), beside this program, in
-// LD_LIBRARY_PATH, in the system's folders, and where the loader's cache points.
+// Finds the MPI library at run time, because the program is linked to none. The kind is that of the
+// mpirun that started this process, else of the mpirun in PATH, else of the first library found.
+// Libraries are searched beside mpirun (../lib, ../lib64), beside this program, in LD_LIBRARY_PATH,
+// in the system's folders, and where the loader's cache points.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A rendezvous of MPI ranks: each sends its text to every other rank. No MPI call blocks, so an
-// exchange ends at its deadline at the latest and can then name the missing processes.
+// exchange ends at its deadline at the latest, with an error that names the missing processes.
 #pragma once
 
 #include <memory>

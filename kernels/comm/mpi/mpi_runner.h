@@ -90,7 +90,7 @@ class MpiRunner {
   std::vector<Transfer> receives_;
   std::int64_t element_bytes_;
   std::vector<std::byte> staging_;     ///< received chunks to be added
-  std::int64_t staging_elements_ = 0;  ///< of one chunk
+  std::int64_t staging_elements_ = 0;  ///< elements of one chunk
   std::uint64_t round_ = 0;
 };
 

@@ -44,7 +44,7 @@ class MpiTable {
   virtual int barrier(MpiComm comm) = 0;
   virtual int bcast(void* data, int bytes, int from, MpiComm comm) = 0;
   virtual int allgather(const void* own, int bytes, void* all, MpiComm comm) = 0;
-  /// In place, like iallreduce().
+  /// Reduces in place, like iallreduce().
   virtual int allreduce(void* data, int count, MpiReduction reduction, MpiComm comm) = 0;
   virtual int iallreduce(void* data, int count, MpiReduction reduction, MpiComm comm,
                          MpiRequest& request) = 0;
@@ -56,13 +56,13 @@ class MpiTable {
                     MpiRequest& request) = 0;
   virtual int irecv(void* data, int bytes, int from, int tag, MpiComm comm,
                     MpiRequest& request) = 0;
-  /// Takes a message off the queue if it came; `bytes` is its size.
+  /// Takes a message off the queue if one has arrived; `bytes` is its size.
   virtual int improbe(int from, int tag, MpiComm comm, bool& came, MpiMessage& message,
                       int& bytes) = 0;
   virtual int imrecv(void* data, int bytes, MpiMessage& message, MpiRequest& request) = 0;
   virtual int mrecv(void* data, int bytes, MpiMessage& message) = 0;
 
-  /// A request that is done becomes none. A request that is none is done.
+  /// Tests a request: a completed one becomes none, and none counts as completed.
   virtual int test(MpiRequest& request, bool& done) = 0;
   virtual int cancel(MpiRequest& request) = 0;
   virtual int request_free(MpiRequest& request) = 0;

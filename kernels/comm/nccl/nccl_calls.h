@@ -2,8 +2,7 @@
 //
 // The table of NCCL functions that we call, loaded at run time (kernels/runtime/shared_library.h).
 // Each has the library's name without the prefix `nccl`. The table also has the CUDA runtime
-// functions that calls of NCCL need. Only sources of this folder include
-// this file.
+// functions that these calls need. Only sources of this folder include this file.
 #pragma once
 
 #include <cuda_runtime.h>

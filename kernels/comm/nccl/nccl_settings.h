@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The settings that NCCL reads from the environment. NCCL has no argument for the algorithm: it
-// reads the variable NCCL_ALGO when a communicator is created. So:
+// Sets variables that NCCL reads from the environment. NCCL has no argument for the algorithm, but
+// reads NCCL_ALGO when a communicator is created. Therefore:
 //   --all-reduce nccl  leaves NCCL_ALGO as the user set it
 //   --all-reduce ring  needs NCCL_ALGO=Ring: sets it in this process if it is unset, and refuses
 //                      another value

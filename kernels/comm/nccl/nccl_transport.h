@@ -34,8 +34,7 @@ class NcclTransport final : public Transport {
   ~NcclTransport() override;
 
   /// Adds kernels of the collectives; other nodes keep the kernels that the table already has.
-  /// Traffic is counted as if NCCL used a ring, because NCCL does not report the bytes that it
-  /// moves.
+  /// Counts traffic as if NCCL used a ring, because NCCL does not report the bytes that it moves.
   void add_kernels(KernelTable& table) override;
 
   /// Connects the communicators and exchanges each bucket once: NCCL sets up its rings and trees at

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the kernels of this folder: a body, `__host__ __device__` and copied by value, for each
-// element or each block of threads, on a stream or, for an emulated queue, as loops on the calling
-// thread. No call waits for the device. For .cu files only.
+// Runs a body for each element or each block of threads: on a stream or, for an emulated queue, as
+// loops on the calling thread. The body is `__host__ __device__` and copied by value. No call waits
+// for the device. For .cu files only.
 //   for_each(queue, n, body):                        body(i) for i in [0, n)
 //   for_each_block(queue, blocks, threads, bytes, body): body(block); in it, block.each(f) calls
 //     f(thread) for every thread; data in block.shared lasts from one each() to the next

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs several bodies of blocks (launch.h), called phases, in one launch. The whole grid waits
-// between two phases, so each can read the results of the previous one. A GPU runs as many blocks
-// as fit at once; each of them takes several blocks of a body in turn. For .cu files only.
+// between two phases, so each can read the results of the previous one. The launch has as many
+// blocks as the GPU runs at once; each takes several blocks of a body in turn. For .cu files only.
 //   enqueue_phases<residents>(queue, threads, shared_bytes, Phase{blocks, body}, ...)
 // Source: CUDA C++ Programming Guide, Cooperative Groups, Grid Synchronization.
 #pragma once

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared by attention.cu and attention_backward.cu: the heads of a batch of sequences in tiles of
-// tokens, blockwise, so that memory is linear in the context. A block of threads has a tile of
-// tokens of one head and meets in turn all tiles that see it, or that it sees. Simple on purpose:
-// no tensor cores.
+// Shared by attention.cu and attention_backward.cu: divides the heads of a batch of sequences into
+// tiles of tokens, so that memory is linear in the context. A block of threads has a tile of tokens
+// of one head, and goes through all tiles that it sees, or that see it. Simple on purpose: no
+// tensor cores.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,8 @@ namespace regatta::cuda::attention_tiles {
 
 inline constexpr int kAttentionThreads = 256;
 inline constexpr int kMostTileRows = 32;
-/// A multiprocessor of A100 or H100 has shared memory for two such blocks; others have less.
+/// The shared memory of a multiprocessor of A100 or H100 holds two such blocks; other GPUs have
+/// less.
 inline constexpr int kMostTileFloats = 20 * 1024;
 
 /// A matrix of one head: its first token's first channel, and the elements between tokens.
@@ -31,12 +32,12 @@ struct HeadRows {
   }
 };
 
-/// Tokens that are one chunk of a sequence or two, as chunks.h has them.
+/// Tokens of one or two chunks of a sequence (chunks.h).
 struct Tokens {
-  int count;                  ///< of all chunks
-  int length;                 ///< of a chunk
-  int first = 0, second = 0;  ///< by how much a chunk's tokens lie behind their place here
-  int parts = 0;  ///< of a token's channels in the tensor that has keys and values: 3 in x, 2 in kv
+  int count;                  ///< number of tokens in all chunks
+  int length;                 ///< tokens of a chunk
+  int first = 0, second = 0;  ///< added to a token's index for its position
+  int parts = 0;              ///< parts of a token's channels in the tensor: 3 in x, 2 in kv
 
   __host__ __device__ int position(int token) const {
     return token + (token < length ? first : second);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Draws the order of examples in an epoch on the GPU, with many threads: the permutation that
-// draw_example_order() (random.h) makes by one swap after the other. That loop runs from i = count
-// down to 2 and swaps places i - 1 and target(i) < i; no later swap touches place i - 1. So
+// draw_example_order() (random.h) makes swap by swap. That loop runs from i = count down to 2 and
+// swaps places i - 1 and target(i) < i; no later swap touches place i - 1. Therefore
 //   order[i - 1] = the number at place target(i) just before i's swap;
 //   the number at place p before i's swap is p itself, unless an earlier swap had target p;
 //   then the last such swap, k (the smallest k > i with target(k) = p), had put there the number
 //   that stood at place k - 1 before k's swap.
-// Few swaps have the same target (some 20 at most) and chains are short. So a list of swaps, in any
-// order, is kept for each place, and every i follows its own chain.
-// For .cu files only.
+// Few swaps have the same target (some 20 at most) and chains are short, so each place has a list
+// of its swaps, in any order, and every i follows its own chain. For .cu files only.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +42,7 @@ struct DrawOrder {
   std::int32_t* targets;  ///< [count + 1]: the target of each swap
   std::int32_t* links;    ///< [count + 1]: another swap with the same target; 0: none
 
-  static constexpr int kThreads = 512;  ///< of a block
+  static constexpr int kThreads = 512;  ///< threads of the block
 
   __host__ __device__ void operator()(const Block& block) const {
     const std::int64_t epoch = position.epoch_of(step->step);

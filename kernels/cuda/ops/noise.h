@@ -7,7 +7,7 @@
 namespace regatta::cuda {
 
 /// Enqueues a fill of an f32 or bf16 tensor with numbers spread evenly from -1 to 1, the same in
-/// every run, for measurements: with zeros, kernels would seem too fast.
+/// every run. For measurements, in which kernels would seem too fast with zeros.
 void fill_with_noise(Queue& queue, const Tensor& tensor);
 
 }  // namespace regatta::cuda

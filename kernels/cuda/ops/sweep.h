@@ -95,14 +95,14 @@ struct Sweep {
 
   static constexpr std::int64_t kMaxColumns = 32;
   static constexpr std::int64_t kTurns = 8;        ///< rows of a thread, fewer for more blocks
-  static constexpr std::int64_t kManyBlocks = 32;  ///< for one group; a batch has several
+  static constexpr std::int64_t kManyBlocks = 32;  ///< for one of several groups
   static constexpr std::int64_t kMaxSlices = 1024;
 
   std::int64_t groups;
-  std::int64_t rows;  ///< of a group
+  std::int64_t rows;  ///< rows of a group
   std::int64_t channels;
   std::uint32_t tiles = 1;
-  std::uint32_t columns = 1;  ///< of a tile; a column is a thread's channels
+  std::uint32_t columns = 1;  ///< columns of a tile; a column is one thread's channels
   std::uint32_t lanes = 1;    ///< rows that a block reads at once
   std::uint32_t slices = 1;
   std::int64_t slice_rows = 0;
@@ -178,14 +178,14 @@ struct SliceSums {
 /// channel, sums) once for each group and channel.
 template <int kSums, typename Finish>
 struct MergeSlices {
-  static constexpr int kChannels = 8;  ///< of a block: one sector of memory
+  static constexpr int kChannels = 8;  ///< channels of a block: one sector of memory
   static constexpr int kLanes = kSweepThreads / kChannels;
   static constexpr std::size_t kSharedBytes = kSums * kSweepThreads * sizeof(double);
 
   const float* partial;
   std::int64_t slices;
   std::int64_t channels;
-  std::int64_t chunks;  ///< of kChannels channels
+  std::int64_t chunks;  ///< chunks of kChannels channels
   Finish finish;
 
   __host__ __device__ void operator()(const Block& block) const {

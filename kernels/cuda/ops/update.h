@@ -146,7 +146,7 @@ class UpdateKernel final : public Kernel {
   Queue& queue_;
   Update<Formula> body_;
   std::shared_ptr<UploadedSchedule> keep_;
-  std::int64_t blocks_;  ///< of the launch; 0: another kernel's launch does the work
+  std::int64_t blocks_;  ///< blocks of the launch; 0: another kernel's launch does the work
   MergedMemory<Update<Formula>> memory_;
 };
 

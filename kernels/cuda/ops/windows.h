@@ -62,11 +62,11 @@ struct Windows {
     return (static_cast<std::int64_t>(row) * width + column) * channels;
   }
 
-  std::int32_t height = 0, width = 0;  ///< of an image
+  std::int32_t height = 0, width = 0;  ///< size of an image
   std::int64_t channels = 0;
   std::int32_t side = 1;
   std::int32_t pooled_rows = 0, pooled_columns = 0;
-  std::int32_t rows = 0, columns = 0;  ///< of windows
+  std::int32_t rows = 0, columns = 0;  ///< rows and columns of windows
 };
 
 /// The largest pixel of a window at one or more channels, and its position (row-major, the first of

@@ -2,12 +2,12 @@
 //
 // quorum: one worker's push to one server, with the gradients of all parameters that the server
 // holds. The push counts if its gradients were computed from the current parameters; otherwise it
-// is dropped. A step is complete when `needed` pushes count. Only the loop of the push that
-// completes the step outputs the sums over the pushes that counted, in the order of the members and
-// weighted to be the mean over their examples, and only there do the updates that follow run. The
-// first server decides once the push has reached all servers, and outputs the verdict, 1 or 0. The
-// others send it their arrivals and receive the verdict. The attribute `hears` is the number of
-// such inputs after the gradients.
+// is dropped. A step is complete when `needed` pushes count. Only the loop whose push completes the
+// step outputs the sums and runs the updates that follow. The sums go over the pushes that counted,
+// in the order of the members, with weights that make them means over the examples. The first
+// server decides once the push has reached all servers, and outputs the verdict, 1 or 0. The others
+// send it their arrivals and receive the verdict. The attribute `hears` is the number of such
+// inputs after the gradients.
 //   arrival:  gradients -> arrived [1]
 //   decides:  gradients, arrived [1] at each other server -> sums, verdict [1]
 //   follows:  gradients, verdict [1] -> sums

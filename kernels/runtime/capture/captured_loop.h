@@ -3,13 +3,12 @@
 // Records one step of a loop from all of its lanes, and launches every step as one. All work of the
 // step must be in queues. Computation on a device with queues always is; communication is only if
 // it is a QueuedExchange: copies, and collectives by NCCL or between replicas on one GPU, but not
-// messages or sums by the host.
-// The members of a shared launch (queued_exchange.h) wait for each other: one member enqueues the
-// work behind everything in all their queues, and the other queues continue after it. Kernels read
-// values that change from step to step from the device (LaneQueue::load_step), so one recording
-// serves all steps until some node has run for the last time (kernels/graph/node_steps.h); then the
-// next recording is used. Kernels that rest in some steps all rest in the same steps; a second
-// recording serves these steps.
+// messages or sums by the host. The members of a shared launch (queued_exchange.h) wait for each
+// other: one member enqueues the work behind everything in all their queues, and the other queues
+// continue after it. Kernels read values that change from step to step from the device
+// (LaneQueue::load_step), so one recording serves all steps until some node has run for the last
+// time (kernels/graph/node_steps.h); then the next recording is used. Kernels that skip steps
+// ("rest") all skip the same steps; a second recording serves these steps.
 // Threads: record() is called by the executor's owner before the first run, run() by the loop's
 // leader lane.
 #pragma once
@@ -65,7 +64,7 @@ class CapturedLoop {
   };
 
   void add_nodes(std::span<Lane* const> all_lanes);
-  enum class Rest : std::uint8_t { None, All };  ///< which of the kernels that may rest do rest
+  enum class Rest : std::uint8_t { None, All };  ///< whether the kernels that may skip a step do
 
   Phase record_phase(std::int64_t begin) const;
   std::unique_ptr<RecordedStep> record_step(std::int64_t begin, Rest rest, Phase& phase) const;

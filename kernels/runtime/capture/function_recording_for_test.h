@@ -37,7 +37,7 @@ class FunctionRecording {
 
   std::vector<Item> items_;
   std::vector<std::optional<std::size_t>> last_;  ///< the queue's latest item, by queue
-  std::vector<std::vector<std::size_t>> waits_;   ///< of the next item, by queue
+  std::vector<std::vector<std::size_t>> waits_;   ///< waits of the next item, by queue
   bool first_to_last_ = false;
 };
 

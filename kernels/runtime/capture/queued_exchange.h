@@ -12,9 +12,8 @@ namespace regatta {
 
 class QueuedExchange;
 
-/// One piece of work that does the exchanges of several lanes of a loop at once. It runs in the
-/// queue of one member, when the earlier work in all members' queues is done; then all queues
-/// continue.
+/// A launch that does the exchanges of several lanes of a loop at once. It runs in the queue of one
+/// member after the earlier work in all members' queues; then all queues continue.
 struct SharedLaunch {
   std::size_t members = 0;
   const QueuedExchange* launcher = nullptr;  ///< the member whose enqueue() does the work

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Chooses the order in which one thread enqueues the nodes of a loop's lanes: each lane's nodes in
-// the lane's order, no node before the nodes that it waits for, and all members of a shared launch
+// the lane's order, no node before those that it waits for, and all members of a shared launch
 // (queued_exchange.h) in one turn. Among the nodes that are ready, the first in the graph comes
-// first. The order of the graph alone does not suffice: in it, a node that follows one member of a
-// shared launch may precede another member.
+// first. The order of the graph alone does not suffice, because a node that follows one member of a
+// shared launch may precede another member there.
 #pragma once
 
 #include <compare>

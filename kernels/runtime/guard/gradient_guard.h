@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks that gradients are finite as soon as they are made, while they are in the cache. Only the
-// gradients that leave the backward pass are checked: for an update, a collective or another place.
-// A gradient that is not finite is thus found at the worker and in the step that made it, even if
-// the loss is still finite, and does not reach any other place.
+// Checks that gradients are finite as soon as they are computed, while they are in the cache. Only
+// the gradients that leave the backward pass are checked: for an update, a collective or another
+// place. A gradient that is not finite is thus found at the worker and in the step that made it,
+// even if the loss is still finite, and does not reach any other place.
 #pragma once
 
 #include <memory>
@@ -37,8 +37,8 @@ class GradientGuard final : public Kernel {
 /// directly or through a view.
 std::set<Value> gradients_leaving_backward(const Graph& graph);
 
-/// Wraps the kernel in a guard if it makes some of the `leaving` values; otherwise returns it
-/// unchanged.
+/// Wraps the kernel in a guard if it computes any of the `leaving` values
+/// (gradients_leaving_backward()); otherwise returns it unchanged.
 std::unique_ptr<Kernel> guarded(std::unique_ptr<Kernel> kernel, const Graph& graph, NodeId id,
                                 std::span<const Tensor> outputs, const std::set<Value>& leaving);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The evidence for the diagnosis of a loss that is not finite: the nodes that made the loss, which
-// the diagnosis reruns, and the values that these nodes received from elsewhere, which cannot be
-// received again. If the loss is a sum over microbatches, each term is checked separately, before
-// the memory of its microbatch is reused.
+// Keeps the evidence to diagnose a loss that is not finite: the nodes that made the loss, which the
+// diagnosis reruns, and the values that they received from elsewhere, which cannot be received
+// again. If the loss is a sum over microbatches, each term is checked separately, before the memory
+// of its microbatch is reused.
 #pragma once
 
 #include <set>

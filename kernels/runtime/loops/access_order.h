@@ -78,7 +78,7 @@ class AccessOrder {
   struct Order {
     std::string of;
     std::map<Who, Seat> seats;
-    std::vector<Seat*> turns;  ///< since begin()
+    std::vector<Seat*> turns;  ///< seats in the order of their turns since begin()
     std::size_t next = 0;
     std::size_t begun = 0;  ///< number of turns at begin()
   };
