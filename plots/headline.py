@@ -12,7 +12,7 @@ from wording import LEAST_TOLD, digits_text, least_text, listed, out_text, plura
 Json = dict[str, Any]
 
 BADGES = {"sure": "sure", "level": "less than 3 % apart",
-          "open": "too few runs to be sure who is first", "alone": "no other to compare with",
+          "open": "too few runs to say which", "alone": "no other to compare with",
           "not_reached": "not reached"}
 MOST_NAMED = 6  # cells named in a group
 MOST_SLOWER = 3  # slower cells listed by name
@@ -127,11 +127,11 @@ def _answer(judged: Json, names: list[str], decided: bool) -> tuple[str, str]:
     shown = [name for name, _ in group]
     if len(shown) > MOST_NAMED:
         shown[MOST_NAMED - 1:] = [f"{len(shown) - MOST_NAMED + 1} more"]
-    ahead, but = _ahead(judged, names), ""
+    ahead = _ahead(judged, names)
     if not decided:
-        who = f"{shown[0]} leads"
-        but = (f", but {listed(shown[1:])} may take no longer" if shown[1:]
-               else ", but that is not certain")
+        who = (f"the fastest is one of {len(group)}: {listed(shown)}" if shown[1:]
+               else f"{shown[0]} leads, but that is not certain")
+        ahead = f"{'; ' + shown[0] + ' leads' if shown[1:] else ''}{ahead}"
     elif len(group) > 1:
         who = f"{listed(shown)} share first place"
         ends = [cell["against_first"].get("high") for _, cell in group[1:]]
@@ -139,8 +139,8 @@ def _answer(judged: Json, names: list[str], decided: bool) -> tuple[str, str]:
                  if all(ends) else "")
     else:
         who = f"{shown[0]} is first"
-    said = who + ahead + but, _surely_slower(judged, names), _not_raced(judged)
-    return who + but, "; ".join(filter(None, said))
+    said = who + ahead, _surely_slower(judged, names), _not_raced(judged)
+    return who, "; ".join(filter(None, said))
 
 
 def headline_of(judged: Json, names: list[str]) -> Headline:
@@ -155,7 +155,7 @@ def headline_of(judged: Json, names: list[str]) -> Headline:
         return Headline(said, said, certainty, badge, to_go_on=to_go_on)
     if rounds:
         certainty = "sure" if decided else "open"
-        badge = f"{'not ' * (not decided)}decided after {plural(rounds['rounds'], 'round')}"
+        badge = f"{'' if decided else 'not yet '}decided after {plural(rounds['rounds'], 'round')}"
     short, lead = _answer(judged, names, decided)
     return Headline(lead=tied(lead), short=short, certainty=certainty, badge=badge,
                     sure=tied(_how_sure(judged)), to_go_on=to_go_on)

@@ -16,7 +16,6 @@
 #include "harness/bench/gpu_step_bench.h"
 #include "harness/judge/statistics.h"
 #include "harness/plan/device_name.h"
-#include "harness/plan/engine_rule.h"
 #include "harness/plan/flag_values.h"
 #include "harness/plan/placement.h"
 #include "harness/plan/training_options.h"
@@ -133,17 +132,15 @@ std::unique_ptr<Subject> subject_of(const Options& options) {
 Json measure_on_gpu(const Options& options) {
   const plan::RaceRequest& request = options.request;
   const std::unique_ptr<Subject> subject = subject_of(options);
-  const EngineRule engines = plan::engines_of(subject->placement);
-  const std::unique_ptr<run::Backend> backend = run::make_backend("cuda", {.engines = engines});
+  const std::unique_ptr<run::Backend> backend = run::make_backend("cuda");
   Json report{{"workload", request.workload},
               {"dtype", request.dtype},
               {"device", "cuda"},
               {"gpu", find_gpus().gpus.front().name},
-              {"cudnn_engine", plan::to_string(engines)},
               {"batch", subject->batch},
               {"rounds", options.rounds}};
   report.update(measure_gpu_step(
-      *backend->gpus.front(), backend->kernels, subject->part, subject->data.train,
+      *backend->gpu, backend->kernels, subject->part, subject->data.train,
       {.batch = subject->batch,
        .warm_up = options.steps_a_round,
        .steps = options.rounds * options.steps_a_round,
@@ -230,10 +227,9 @@ void print(const Json& report) {
 }
 
 void print_on_gpu(const Json& report, bool layers) {
-  fmt::print("{} {}, batch {}, {}, engines of cuDNN {}, {} rounds\n\n",
-             report["workload"].get<std::string>(), report["dtype"].get<std::string>(),
-             report["batch"].get<int>(), report["gpu"].get<std::string>(),
-             report["cudnn_engine"].get<std::string>(), report["rounds"].get<int>());
+  fmt::print("{} {}, batch {}, {}, {} rounds\n\n", report["workload"].get<std::string>(),
+             report["dtype"].get<std::string>(), report["batch"].get<int>(),
+             report["gpu"].get<std::string>(), report["rounds"].get<int>());
   print_gpu_step(report, report["batch"].get<double>(), layers ? Rows::OpsAndKernels : Rows::Ops);
 }
 
@@ -244,7 +240,6 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--batch", request.global_batch, "default: the workload's");
   app.add_option("--winograd", request.winograd)->capture_default_str();
   app.add_option("--device", request.device, "cpu or cuda")->capture_default_str();
-  app.add_option("--cudnn-engine", request.cudnn_engine, "timed or heuristic (default: timed)");
   app.add_option("--threads", request.cores)->capture_default_str()->check(CLI::PositiveNumber);
   app.add_option("--dataset", request.dataset, "default: shapes where the workload takes it");
   app.add_option("--data-dir", request.data_dir)->capture_default_str();

@@ -2,7 +2,6 @@
 #include "harness/cli/doctor_gpu.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace regatta::cli {
 namespace {
@@ -63,19 +62,11 @@ Diagnosis diagnose_library(const GpuLibrary& library) {
                        : fmt::format("apt-get install {}  (NVIDIA's repository)", library.package)};
 }
 
-/// The other GPUs whose memory this GPU reads directly, as text; empty if it is the only one.
-std::string peers_text(const GpuFacts& gpu, std::size_t gpus) {
-  if (gpus == 1) return "";
-  if (gpu.peers.empty()) return "; reads no other GPU's memory directly";
-  return fmt::format("; reads the memory of GPU {} directly", fmt::join(gpu.peers, ", "));
-}
-
 }  // namespace
 
 std::string to_text(const GpuFacts& gpu) {
-  return fmt::format("{}, {:.0f} GB, compute capability {}{}{}", gpu.name,
-                     static_cast<double>(gpu.memory_bytes) / 1e9, gpu.capability,
-                     gpu.links.empty() ? "" : ", ", gpu.links);
+  return fmt::format("{}, {:.0f} GB, compute capability {}", gpu.name,
+                     static_cast<double>(gpu.memory_bytes) / 1e9, gpu.capability);
 }
 
 std::vector<Diagnosis> diagnose_gpus(const system::MachineFacts& machine, const GpuFindings& found,
@@ -85,10 +76,8 @@ std::vector<Diagnosis> diagnose_gpus(const system::MachineFacts& machine, const 
     rows.push_back(
         {.feature = fmt::format("CUDA GPU {}", i),
          .finding = Finding::Ok,
-         .detail = to_text(found.gpus[i]) + peers_text(found.gpus[i], found.gpus.size()),
-         .purpose = i == 0 ? kDevice
-                           : fmt::format("{}: worker {} of one process, or process {} of a host",
-                                         kDevice, i, i),
+         .detail = to_text(found.gpus[i]),
+         .purpose = i == 0 ? kDevice : fmt::format("{}: process {} of a host", kDevice, i),
          .fix = ""});
   }
   if (found.gpus.empty()) rows.push_back(diagnose_no_gpu(machine, found));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rows of `regatta doctor` about --device cuda: the CUDA toolkit of the build, the driver, each
-// GPU with its links and the GPUs whose memory it can access directly (peer access), and the
-// libraries that are loaded on first use.
+// GPU, and the libraries that are loaded on first use.
 #pragma once
 
 #include <vector>

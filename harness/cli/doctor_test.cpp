@@ -67,13 +67,11 @@ TEST(Doctor, EndsWithAVerdict) {
             "ready; 2 features missing: mpirun, CIFAR-10; without CUDA GPU");
 }
 
-const GpuFindings kH200{.toolkit = "13.0",
-                        .driver = "13.0",
-                        .gpus = {{.name = "NVIDIA H200",
-                                  .memory_bytes = 151'000'000'000,
-                                  .capability = "9.0",
-                                  .links = "PCIe gen 5 x16, 18 NVLinks"}},
-                        .missing = {}};
+const GpuFindings kH200{
+    .toolkit = "13.0",
+    .driver = "13.0",
+    .gpus = {{.name = "NVIDIA H200", .memory_bytes = 151'000'000'000, .capability = "9.0"}},
+    .missing = {}};
 
 Diagnosis find_gpu_row(const std::string& feature, const system::MachineFacts& machine,
                        const GpuFindings& found, const std::vector<GpuLibrary>& libraries = {}) {
@@ -84,34 +82,22 @@ Diagnosis find_gpu_row(const std::string& feature, const system::MachineFacts& m
   return {};
 }
 
-TEST(Doctor, NamesGpuLinksAndDriver) {
+TEST(Doctor, NamesGpuAndDriver) {
   const system::MachineFacts machine{.gpus = {"NVIDIA H200"}, .driver = "580.1"};
   const Diagnosis gpu = find_gpu_row("CUDA GPU 0", machine, kH200);
   EXPECT_EQ(gpu.finding, Finding::Ok);
-  EXPECT_EQ(gpu.detail, "NVIDIA H200, 151 GB, compute capability 9.0, PCIe gen 5 x16, 18 NVLinks");
+  EXPECT_EQ(gpu.detail, "NVIDIA H200, 151 GB, compute capability 9.0");
   const Diagnosis driver = find_gpu_row("NVIDIA driver", machine, kH200);
   EXPECT_EQ(driver.finding, Finding::Ok);
   EXPECT_EQ(driver.detail, "580.1; knows CUDA 13.0");
   EXPECT_EQ(find_gpu_row("CUDA", machine, kH200).detail, "built with 13.0");
 }
 
-TEST(Doctor, NamesTheWorkerOfEachGpu) {
+TEST(Doctor, NamesTheProcessOfEachGpu) {
   GpuFindings two = kH200;
   two.gpus.push_back(two.gpus.front());
   EXPECT_EQ(find_gpu_row("CUDA GPU 0", {}, two).purpose, "--device cuda");
-  EXPECT_EQ(find_gpu_row("CUDA GPU 1", {}, two).purpose,
-            "--device cuda: worker 1 of one process, or process 1 of a host");
-}
-
-TEST(Doctor, TellsWhichGpusReadEachOthersMemory) {
-  GpuFindings three = kH200;
-  three.gpus.resize(3, three.gpus.front());
-  three.gpus[0].peers = {1, 2};
-  const std::string alone = find_gpu_row("CUDA GPU 0", {}, kH200).detail;
-  EXPECT_EQ(find_gpu_row("CUDA GPU 0", {}, three).detail,
-            alone + "; reads the memory of GPU 1, 2 directly");
-  EXPECT_EQ(find_gpu_row("CUDA GPU 1", {}, three).detail,
-            alone + "; reads no other GPU's memory directly");
+  EXPECT_EQ(find_gpu_row("CUDA GPU 1", {}, two).purpose, "--device cuda: process 1 of a host");
 }
 
 TEST(Doctor, TellsAMachineWithoutAGpuFromOneThatCannotUseIts) {

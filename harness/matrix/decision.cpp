@@ -89,15 +89,20 @@ std::string line_of(const judge::WorkloadJudgement& race) {
     if (standing == judge::Standing::Open) open.push_back(name);
     slower += standing == judge::Standing::Slower || standing == judge::Standing::Missed;
   }
-  const std::string leaders = first.empty() ? "none reached the target"
-                                            : fmt::format("{} {} first", few_of(first, kMostNames),
-                                                          first.size() == 1 ? "is" : "are");
   const std::string rounds = system::plural(race.rounds ? race.rounds->rounds : 0, "round");
-  const std::string others = fmt::format("{} certainly slower", slower);
-  const std::string told = open.empty()
-                               ? fmt::format("{}, decided in {}; {}", leaders, rounds, others)
-                               : fmt::format("not decided in {}: {}; open: {}; {}", rounds, leaders,
-                                             few_of(open, kMostNames), others);
+  const bool is_reached = !first.empty();
+  first.insert(first.end(), open.begin(), open.end());
+  const std::string names = few_of(first, kMostNames);
+  std::string told;
+  if (!is_reached) {
+    told = fmt::format("none reached the target in {}", rounds);
+  } else if (open.empty()) {
+    told =
+        fmt::format("{} {} first, decided in {}", names, first.size() == 1 ? "is" : "are", rounds);
+  } else {
+    told = fmt::format("the fastest is one of {} after {}: {}", first.size(), rounds, names);
+  }
+  told += fmt::format("; {} certainly slower", slower);
   return race.cells.front().runs.front()->cell.workload + ": " + told;
 }
 

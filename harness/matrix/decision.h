@@ -6,8 +6,8 @@
 // run, by the test of the report (judge/first_place.h). A cell needs no more runs once it is slower
 // than the fastest beyond doubt, once the interval of its ratio to the fastest is as narrow as the
 // precision asks, or once it has missed the target so often that its median run does. The fastest
-// cell is raced as long as any other is. Cells that stay are raced with the same seeds. Source of
-// such races: Maron and Moore, Advances in Neural Information Processing Systems 6 (1994).
+// cell is raced as long as any other is. All cells that are still raced have the same seeds.
+// Source: Maron and Moore, Advances in Neural Information Processing Systems 6 (1994).
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ namespace regatta::matrix {
 
 class Decision {
  public:
-  /// `planned`: runs of a cell that is not ranked; `precision`: as in record::Round; `records`:
-  /// those of the folder.
+  /// `planned` is the number of runs of a cell that is not ranked, `precision` that of
+  /// record::Round; `records` are those already in the folder.
   Decision(const MatrixPlan& plan, std::size_t planned, double precision,
            std::vector<record::Record> records);
 
-  /// Adds records and looks at all of them.
+  /// Adds records and judges all races again.
   void add(std::vector<record::Record> records);
 
-  /// Whether the place of the cell may depend on more runs than the `runs` that it has.
+  /// Whether more than `runs` runs of the cell could change its place.
   bool needs_more(const MatrixCell& cell, std::size_t runs) const;
 
   /// Returns the value of `--round` for a seed of the plan.
@@ -48,8 +48,8 @@ class Decision {
   std::size_t planned_;
   double precision_;
   std::vector<record::Record> records_;
-  judge::Judgement judgement_;               ///< of records_
-  std::map<std::string, std::size_t> most_;  ///< runs, by MatrixCell::key
+  judge::Judgement judgement_;               ///< judgement of records_
+  std::map<std::string, std::size_t> most_;  ///< largest number of runs, by MatrixCell::key
 };
 
 /// Lists at least one name, and as many as fit into `most` characters: `a, b and 30 more`.

@@ -7,13 +7,12 @@
 
 #include <array>
 #include <cmath>
-#include <functional>
 #include <random>
 #include <vector>
 
-#include "harness/judge/cell_identity.h"
 #include "harness/judge/first_place_test.h"
 #include "harness/judge/paired_ratio.h"
+#include "harness/matrix/decided_race_for_test.h"
 #include "harness/matrix/resume_command.h"
 #include "kernels/base/error.h"
 
@@ -23,43 +22,8 @@ namespace {
 using judge::Standing;
 using testing::HasSubstr;
 
-/// Returns the record of a run of a cell, an index, with a seed.
-using MakeRun = std::function<record::Record(std::size_t cell, std::uint64_t seed)>;
-
-struct DecidedRace {
-  judge::WorkloadJudgement race;  ///< points into `records`
-  std::vector<record::Record> records;
-};
-
-/// Races `cells` cells for up to `seeds` seeds, round after round, as MatrixLeg does.
-DecidedRace race_until_decided(std::size_t cells, std::size_t seeds, const MakeRun& make) {
-  MatrixPlan plan;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) plan.seeds.push_back(seed);
-  for (std::size_t cell = 0; cell < cells; ++cell) {
-    plan.cells.push_back({.key = judge::request_key(make(cell, 1))});
-  }
-  DecidedRace result;
-  Decision decision(plan, seeds, 0.05, {});
-  std::vector<std::size_t> runs(cells);
-  for (std::size_t ordinal = 1; ordinal <= seeds; ++ordinal) {
-    std::vector<record::Record> round;
-    for (std::size_t cell = 0; cell < cells; ++cell) {
-      while (runs[cell] < ordinal && decision.needs_more(plan.cells[cell], runs[cell])) {
-        record::Record& run = round.emplace_back(make(cell, ++runs[cell]));
-        run.round = {.number = static_cast<std::int64_t>(judge::round_of(runs[cell])),
-                     .precision = 0.05};
-      }
-    }
-    if (round.empty()) break;
-    result.records.insert(result.records.end(), round.begin(), round.end());
-    if (ordinal < seeds && judge::round_of(ordinal) == judge::round_of(ordinal + 1)) continue;
-    decision = Decision(plan, seeds, 0.05, result.records);
-  }
-  result.race = judge::judge_races(result.records).workloads.front();
-  return result;
-}
-
-/// Runs whose times are `each`, one factor a cell, with `noise`. Equal calls return equal runs.
+/// Makes runs whose times are the cell's factor in `each`, with `noise`. Equal calls return equal
+/// runs.
 MakeRun runs_of(const std::vector<double>& each, double noise) {
   return [=](std::size_t cell, std::uint64_t seed) {
     std::mt19937_64 chance(1000 * cell + seed);
@@ -108,7 +72,7 @@ TEST(Decision, IsOpenAtTheLastSeedIfTheRunsDoNotDecide) {
   const DecidedRace decided = race_of({1, 1, 1}, 0.3, 4);
   EXPECT_FALSE(decided.race.rounds->is_decided);
   EXPECT_EQ(decided.records.size(), 12U);
-  EXPECT_THAT(line_of(decided.race), HasSubstr("not decided in 4 rounds"));
+  EXPECT_THAT(line_of(decided.race), HasSubstr("the fastest is one of 3 after 4 rounds: "));
 }
 
 TEST(Decision, LeavesOutACellThatMissesItsTarget) {
@@ -128,7 +92,7 @@ TEST(Decision, LeavesOutACellThatMissesItsTarget) {
   EXPECT_TRUE(standing == Standing::Missed || standing == Standing::Slower);
 }
 
-/// Rounding makes the three need other numbers of examples with each seed, and one run misses.
+/// Rounding changes the number of examples that each of the three needs, and one run misses.
 TEST(Decision, ComparesStrategiesThatLearnAlikeByTheirSpeed) {
   constexpr std::array kStrategies = {"single", "in_graph", "all_reduce"};
   const MakeRun make = [&](std::size_t cell, std::uint64_t seed) {

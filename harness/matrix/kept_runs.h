@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the runs of a plan in the folder of a matrix, whatever wrote them: a record's cell and seed
-// identify the run.
+// Finds the runs of a plan in the folder of a matrix. A record's cell and seed identify the run, so
+// the folder may also hold records of other commands.
 #pragma once
 
 #include <cstdint>

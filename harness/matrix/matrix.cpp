@@ -14,8 +14,8 @@
 namespace regatta::matrix {
 namespace {
 
-/// Chooses the race's settings. Returns an exit code if the matrix ends before the race:
-/// interrupted, or out of time. `lock`: null for a dry run.
+/// Tunes the settings of the race. Returns an exit code if the matrix is interrupted or runs out of
+/// time before the race. `lock` is null for a dry run.
 std::optional<int> tune(const MatrixRequest& request, const system::FolderLock* lock, Leg& race) {
   const Tuning tuning(race.plan);
   Leg leg{.purpose = Leg::Purpose::Tune,
@@ -44,8 +44,8 @@ std::optional<int> tune(const MatrixRequest& request, const system::FolderLock* 
   return std::nullopt;
 }
 
-/// Whether the race ends once it is decided. A time limit alone asks for it where there is a choice
-/// of cells.
+/// Whether the race ends once it is decided. A time limit implies this if the plan has several
+/// cells to choose from.
 bool decides(const MatrixRequest& request, const MatrixPlan& plan) {
   parse_precision(request.precision);
   if (request.until == MatrixRequest::Until::Decided) {

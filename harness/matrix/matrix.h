@@ -3,7 +3,7 @@
 // `regatta matrix` runs every cell of a plan with every seed, each run in its own process, and
 // appends the records to one folder. Seeds are the outermost loop, so that drift of the machine
 // affects all cells equally. The cell and the seed of a record identify a finished run, so
-// `--resume` performs the runs that are missing from the folder, whatever ended the matrix before.
+// `--resume` performs the runs that are missing from the folder, however the matrix ended.
 // `--decide` races until it is decided who is first (decision.h), `--within` limits the time and
 // implies `--decide`, and `--draw` updates a figure as records arrive (matrix_figure.h). Tuning
 // (tune.h) is a separate matrix that runs first, in the subfolder `tuning`.

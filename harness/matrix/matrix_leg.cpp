@@ -101,7 +101,7 @@ std::optional<std::size_t> MatrixLeg::next() const {
     const auto [cell, seed] = missing_[i];
     if (!fits[cell] || !is_needed(missing_[i])) continue;
     Rank rank = {begun_.contains(cell), 0, 0, 0};
-    if (decision_) {  // within a seed the cheapest first: they may decide about the others
+    if (decision_) {  // cheapest cells first within a seed: they may decide the others
       const auto at = std::find(plan_.seeds.begin(), plan_.seeds.end(), seed) - plan_.seeds.begin();
       const bool is_early = at < std::ptrdiff_t{kRunsToDecide};
       rank = {begun_.contains(cell), is_early ? 0 : spent[plan_.cells[cell].workload], at,
@@ -239,7 +239,7 @@ void MatrixLeg::run_one(const PlannedRun& planned) {
     has_lost_machines_ = run->is_cancelled;
     if (!run->is_cancelled) {
       judge::FinishedRun whole = *run;
-      whole.seconds = seconds_gone() - before;  // with the start and end of its process
+      whole.seconds = seconds_gone() - before;  // including the start and end of its process
       add(planned.cell, whole);
     }
     table_.show(decision_ ? fmt::format("[{}] {}", number, said)
@@ -272,7 +272,7 @@ void MatrixLeg::stop_for(const std::string& reason) const {
 }
 
 void MatrixLeg::stop_without_the_folder() {
-  kept_.read_again();  // a run may have made the folder again
+  kept_.read_again();  // a run may have recreated the folder
   for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
     runs_of_cell_[cell] = static_cast<std::size_t>(std::count_if(
         plan_.seeds.begin(), plan_.seeds.end(),
@@ -321,18 +321,18 @@ void MatrixLeg::leave_notes() const {
     }
   }
   for (const PlannedRun& run : missing_) {
-    if (decision_ && begun_.contains(run.cell)) continue;  // none is missing for certain
+    if (decision_ && begun_.contains(run.cell)) continue;  // it may need no more runs
     if (decision_ && run.seed != plan_.seeds.front()) continue;
     judge::WorkloadNotes& own = notes[plan_.cells[run.cell].workload];
     ++own.missing;
     own.seconds += expected(run.cell).value_or(0);
   }
-  for (const PlannedRun& run : missing_) {  // the sum would lack those of cells without a run
+  for (const PlannedRun& run : missing_) {  // no estimate without a run of each cell
     if (!decision_ && !expected(run.cell)) notes[plan_.cells[run.cell].workload].seconds = 0;
   }
   try {
     judge::write_notes(leg_.folder, notes);
-  } catch (const RunError& error) {  // records are more important
+  } catch (const RunError& error) {  // losing the notes must not end the matrix
     fmt::print("no notes for reports: {}\n", error.what());
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one leg of a matrix: chooses the next run, starts it, shows the progress, and says how to go
-// on if it ends early.
+// Runs one leg of a matrix (its tuning or its race): chooses the next run, starts it and shows the
+// progress. If the leg ends early, it prints the command that continues it.
 #pragma once
 
 #include <chrono>
@@ -26,14 +26,14 @@ namespace regatta::matrix {
 
 inline constexpr int kSignalled = 128;  ///< plus the signal's number: exit code if interrupted
 
-/// The part of a request that tunes, or the part that races.
+/// One of the two parts of a matrix: its tuning or its race.
 struct Leg {
   enum class Purpose { Tune, Race } purpose = Purpose::Race;
   std::string folder;
   MatrixPlan plan;
   std::vector<RejectedCell> rejected;
   std::chrono::steady_clock::time_point begin;    ///< of both legs together
-  std::map<std::string, std::string> tuned;       ///< by workload, for the notes
+  std::map<std::string, std::string> tuned;       ///< tuned settings by workload, for the notes
   std::optional<std::size_t> planned_seeds = {};  ///< before add_seeds(), if the race decides
 };
 
@@ -41,7 +41,7 @@ struct Leg {
 class MatrixLeg {
  public:
   MatrixLeg(const MatrixRequest& request, Leg leg);
-  /// Prints the cells, those that cannot run, and the time that is left.
+  /// Prints the cells, the cells that cannot run, and the time that is left.
   void describe();
   int run(const system::FolderLock& lock);
   bool is_complete() const { return missing_.empty(); }
@@ -56,21 +56,21 @@ class MatrixLeg {
   double seconds_gone() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - leg_.begin).count();
   }
-  /// Time left for runs, without that of the last drawing.
+  /// Time left for runs, less the time that a drawing takes.
   double seconds_left() const {
     return within_s_ - seconds_gone() - (figure_ ? figure_->cost() : 0);
   }
   void add(std::size_t cell, const judge::FinishedRun& run);
-  /// The time that the begun cells and this one need for kRunsToDecide runs each. With less time
-  /// left no other cell begins: few cells that are decided say more than many that are not.
+  /// The time that this cell and those that have begun need for kRunsToDecide runs each. If less is
+  /// left, the cell does not begin: a few decided cells are worth more than many undecided ones.
   double seconds_with(std::size_t cell) const;
   /// Chooses an index in `missing_`; empty if no run is left, fits or is needed. Each cell gets its
-  /// first run before any gets another, then seed follows seed. A race that decides gives each cell
-  /// kRunsToDecide runs, and then the turn to the workload that has had less time. A first run, of
-  /// unknown time, may exceed the limit; others that would are skipped.
+  /// first run before any gets another, then seed follows seed. With --decide, each cell gets
+  /// kRunsToDecide runs; then the workload that has had the least time is next. A run is skipped if
+  /// it would exceed the time limit; the first run of a cell, whose time is unknown, is not.
   std::optional<std::size_t> next() const;
   bool is_needed(const PlannedRun& run) const {
-    constexpr int kCrashes = 2;  // the reason is hardly chance
+    constexpr int kCrashes = 2;  // two crashes are hardly chance
     return !decision_ || (crashes_[run.cell] < kCrashes &&
                           decision_->needs_more(plan_.cells[run.cell], runs_of_cell_[run.cell]));
   }
@@ -100,8 +100,8 @@ class MatrixLeg {
   std::optional<Decision> decision_;                  ///< empty: all planned runs are raced
   std::vector<PlannedRun> missing_;                   ///< seeds outermost
   std::vector<std::size_t> runs_of_cell_;             ///< finished runs
-  std::vector<std::vector<double>> seconds_of_cell_;  ///< of each run that did not fail
-  std::vector<int> crashes_;                          ///< of each cell, without a record
+  std::vector<std::vector<double>> seconds_of_cell_;  ///< times of runs that did not fail
+  std::vector<int> crashes_;                          ///< runs without a record, by cell
   std::set<std::size_t> begun_;                       ///< cells with at least one attempt
   std::size_t tried_ = 0;                             ///< attempted runs of this matrix
   bool has_lost_machines_ = false;

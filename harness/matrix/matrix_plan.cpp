@@ -99,7 +99,8 @@ class Reader {
     return plan;
   }
 
-  /// Reads a list of seeds, or a number of seeds from `first` on, `by_default` if neither is there.
+  /// Reads a list of seeds, or a number of seeds that begin at `first`; `by_default` without the
+  /// key.
   std::vector<std::uint64_t> seeds(const toml::table& table, const std::string& key,
                                    std::uint64_t first, std::int64_t by_default) const {
     const std::string seeds_are = fmt::format(
@@ -147,7 +148,7 @@ class Reader {
     return result;
   }
 
-  /// The only spelling of each cell flag: with two, a block could have a flag twice.
+  /// The keys for flags of a cell. Each flag has one spelling, so that no block sets it twice.
   static std::vector<std::string> keys_of_cells() {
     std::vector<std::string> keys = plan::cell_flags();
     for (std::string& key : keys) {
@@ -200,7 +201,7 @@ class Reader {
                             cells, kMostCells));
   }
 
-  /// Rejects a value that excludes no cell: it is a mistake.
+  /// Rejects a value that excludes no cell, because it is probably a typing error.
   void require_use(const std::vector<Block>& excluded) const {
     for (std::size_t i = 0; i < excluded.size(); ++i) {
       for (const auto& [flag, values] : excluded[i]) {
@@ -305,7 +306,7 @@ MatrixPlan named_plan(const MatrixRequest& request) {
   return adds ? parse_matrix(text + kTuneText, source + " with --tune") : plan;
 }
 
-/// Requires separate seeds for tuning, so that no setting is chosen by the runs that judge it.
+/// Requires separate seeds for tuning, so that settings are not chosen by the runs that judge them.
 void require_disjoint(const MatrixPlan& plan) {
   for (const std::uint64_t seed : plan.tune.seeds) {
     if (plan.tune.blocks.empty()) return;

@@ -83,13 +83,13 @@ MatrixPlan plan_of(const MatrixRequest& request);
 /// the block, the key and the nearest valid key.
 MatrixPlan parse_matrix(const std::string& text, const std::string& source);
 
-/// Sets `key` and `threads` of the cell, by which its runs are recognised. Throws: RunError(Usage),
+/// Sets the cell's `key`, which identifies its runs, and its `cores`. Throws: RunError(Usage),
 /// RunError(Unsupported), RunError(Data) if it cannot run.
 void identify(MatrixCell& cell, const std::string& data_dir);
 
-/// Removes the cells that cannot run from the plan and returns them. Loads no data. Throws:
-/// RunError(Usage) if no cell is left; RunError(Data) if files that decide the size of a data set
-/// are missing or damaged. Identifies the others.
+/// Removes the cells that cannot run from the plan and returns them; calls identify() for the
+/// others. Loads no data. Throws: RunError(Usage) if no cell is left; RunError(Data) if files that
+/// determine the size of a data set are missing or damaged.
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan, const std::string& data_dir = "");
 
 /// Checks that each data set of the cells can be loaded, by loading it. `data_dir` is the folder of

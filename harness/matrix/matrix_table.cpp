@@ -15,16 +15,11 @@ namespace regatta::matrix {
 namespace {
 
 constexpr std::size_t kLeastNameWidth = 16;
-constexpr std::size_t kLeastBarWidth = 8;
-constexpr std::size_t kMostBarWidth = 48;
-constexpr std::size_t kBarGap = 2;
 const std::vector<std::string> kHeads = {"cell",      "runs",   "reached",    "failed",
                                          "to target", "metric", "examples/s", "tokens/s"};
 constexpr std::size_t kFailed = 3;
 constexpr std::size_t kMetric = 5;
 constexpr std::size_t kTokens = 7;
-constexpr const char* kFastest = "\x1b[32m";  // green
-constexpr const char* kPlain = "\x1b[0m";
 
 std::string time_text(double seconds) {
   return seconds < 1 ? fmt::format("{:.1f} ms", seconds * 1e3) : fmt::format("{:.2f} s", seconds);
@@ -67,11 +62,7 @@ std::string aligned(const std::vector<std::string>& columns,
 }  // namespace
 
 MatrixTable::MatrixTable(const MatrixPlan& plan)
-    : plan_(plan),
-      rows_(plan.cells.size()),
-      terminal_(system::is_terminal()),
-      color_(system::shows_color()),
-      glyphs_(glyphs_of_locale()) {
+    : plan_(plan), rows_(plan.cells.size()), terminal_(system::is_terminal()) {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> by_workload;
   for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
     const std::string workload = plan.cells[cell].workload;
@@ -194,36 +185,15 @@ MatrixTable::Widths MatrixTable::widths_for(std::size_t terminal_columns) const 
   }
   const std::size_t room = std::max(widths.line, numbers + kLeastNameWidth) - numbers;
   widths.columns[0] = std::min(widths.columns[0], room);
-  const std::size_t left = room - widths.columns[0];
-  if (left >= kBarGap + kLeastBarWidth) widths.bar = std::min(left - kBarGap, kMostBarWidth);
   return widths;
 }
 
 std::vector<std::string> MatrixTable::lines_of(const Group& group, const Widths& widths) const {
-  double fastest = judge::kInfinity, slowest = 0;
-  for (const std::size_t cell : group.cells) {
-    const double seconds = rows_[cell].seconds_to_target();
-    fastest = std::min(fastest, seconds);
-    if (std::isfinite(seconds)) slowest = std::max(slowest, seconds);
-  }
   std::vector<std::string> lines = {group.title.substr(0, widths.line)};
-  const std::string scale = "0 to " + time_text(slowest);
   for (const std::size_t cell : group.cells) {
     lines.push_back(aligned(columns_of(rows_[cell]), widths.columns).substr(0, widths.line));
-    const std::size_t begin = lines.back().size() + kBarGap;
-    const std::string bar = bar_of(rows_[cell].seconds_to_target(), fastest, slowest, widths.bar);
-    if (!bar.empty()) lines.back() += std::string(kBarGap, ' ') + bar;
-    if (lines.size() > 2 || slowest == 0 || scale.size() > widths.bar) continue;
-    if (lines[0].size() < begin) lines[0] += std::string(begin - lines[0].size(), ' ') + scale;
   }
   return lines;
-}
-
-std::string MatrixTable::bar_of(double seconds, double fastest, double slowest,
-                                std::size_t width) const {
-  if (width == 0 || std::isinf(seconds)) return "";
-  const std::string text = bar(seconds / slowest, width, glyphs_);
-  return color_ && seconds == fastest ? kFastest + text + kPlain : text;
 }
 
 void MatrixTable::redraw() {

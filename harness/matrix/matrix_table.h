@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shows the progress of a matrix. On a terminal it is a table that is updated as runs finish: a row
-// per cell with its median time to the target as a bar, and the current run below the table. If
+// per cell with its median time to the target, and the current run below the table. If
 // stdout is not a terminal, it is one line per finished run. NO_COLOR is respected.
 #pragma once
 
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "harness/judge/finished_runs.h"
-#include "harness/matrix/bar.h"
 #include "harness/matrix/matrix_plan.h"
 
 namespace regatta::matrix {
@@ -45,19 +44,17 @@ class MatrixTable {
     std::string title;  ///< the workload, and the settings that all of its cells share
     std::vector<std::size_t> cells;
   };
-  using Columns = std::vector<std::string>;  ///< the texts of a row, without the bar
+  using Columns = std::vector<std::string>;  ///< the texts of a row
   /// Units: columns of the terminal.
   struct Widths {
     std::size_t line = 0;
     std::vector<std::size_t> columns;
-    std::size_t bar = 0;  ///< 0: no room for a bar
   };
 
   Group group_of(const std::string& workload, const std::vector<std::size_t>& cells);
   Columns columns_of(const Row& row) const;
   Widths widths_for(std::size_t terminal_columns) const;
   std::vector<std::string> lines_of(const Group& group, const Widths& widths) const;
-  std::string bar_of(double seconds, double fastest, double slowest, std::size_t width) const;
   void redraw();
 
   const MatrixPlan& plan_;
@@ -65,8 +62,6 @@ class MatrixTable {
   std::vector<Group> groups_;
   std::string under_way_;
   bool terminal_ = false;
-  bool color_ = false;
-  Glyphs glyphs_ = Glyphs::Ascii;
   std::size_t drawn_ = 0;  ///< lines of the table on the terminal now
 };
 

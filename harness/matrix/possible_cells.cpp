@@ -71,7 +71,7 @@ void require_data(std::span<const MatrixCell> cells, const std::string& data_dir
   for (const MatrixCell& cell : cells) {
     plan::RaceRequest request = plan::parse_run(cell.arguments);
     request.data_dir = data_dir;
-    if (!request.program.workload_name.empty()) continue;  // its data is its own
+    if (!request.program.workload_name.empty()) continue;  // it loads its data itself
     const workloads::Workload& workload = workloads::find_workload(request.workload);
     const std::string dataset = plan::dataset_of(request, workload);
     const OptionValues options = workloads::with_defaults(workload, request.options).given;

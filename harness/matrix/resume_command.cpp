@@ -12,7 +12,7 @@ namespace regatta::matrix {
 
 namespace {
 
-/// `flags`: those after the matrix and its folder.
+/// Formats a command; `flags` follow the matrix and its folder.
 std::string command_with(const MatrixRequest& request, const std::vector<std::string>& flags) {
   std::vector<std::string> words = {"regatta", "matrix"};
   const auto add = [&words](std::initializer_list<std::string> more) {
@@ -45,7 +45,7 @@ std::string resume_command(const MatrixRequest& request, const std::optional<std
 std::string decide_command(MatrixRequest request, const MatrixPlan& plan) {
   std::map<std::string, int> cells;
   for (const MatrixCell& cell : plan.cells) ++cells[cell.workload];
-  const bool is_alone =  // a race that --decide refuses
+  const bool is_alone =  // --decide refuses such a race
       std::any_of(cells.begin(), cells.end(), [](const auto& each) { return each.second < 2; });
   if (is_alone || plan.seeds.size() >= judge::kMostSeedsToDecide) return "";
   request.until = MatrixRequest::Until::Decided;

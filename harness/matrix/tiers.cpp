@@ -26,9 +26,10 @@ struct Tier {
   std::string matrix;  ///< as TOML
 };
 
-/// A quarter of an hour on two cores. Growth with the workers is measured in a few steps: it
-/// follows from the graph, and with more workers than cores time is meaningless. Buckets of a
-/// quarter MiB make several of resnet9_thin's parameters: with fewer than three no memory is freed.
+/// The matrix takes a quarter of an hour on two cores. A few steps suffice to measure how bytes and
+/// memory grow with the workers, because they follow from the graph; times are meaningless with
+/// more workers than cores. Buckets of a quarter MiB divide resnet9_thin's parameters into several;
+/// with fewer than three buckets no memory is freed.
 constexpr const char* kClaims = R"(
 seeds = 5
 [[race]]
@@ -126,8 +127,8 @@ strategy = ["all_reduce+powersgd", "all_reduce+bf16_compress"]
 workers = 2
 )";
 
-/// Lists the strategies that train all workloads, or only sequences. The last are those that cannot
-/// win or take long, because a matrix with a time limit may leave out the last.
+/// Lists the strategies that train all workloads, or only sequences. A matrix with a time limit may
+/// leave out the last cells, so strategies that cannot win or take long come last.
 std::string parallel_strategies(strategies::Trains trains) {
   std::vector<std::string> names, last;
   for (const strategies::Strategy* strategy : strategies::all_strategies()) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Defines the built-in matrices, called tiers. They race `single` and every strategy with several
-// workers; the tier `claims` has the runs that decide the claims in claims.h on two cores.
+// workers; the tier `claims` has the runs that decide, on two cores, the claims of
+// harness/judge/claims.h.
 #pragma once
 
 #include <string>
@@ -24,7 +25,7 @@ std::string tier_text(const std::string& name);
 /// Returns the plan of a tier. Throws: like tier_text().
 MatrixPlan tier_plan(const std::string& name);
 
-/// The blocks [[tune]], as TOML, that --tune adds: learning rates to try for strategies whose best
+/// The [[tune]] blocks that --tune adds, as TOML: learning rates to try for strategies whose best
 /// rate differs from that of `single`. Strategies that compute the same as `single` are not tuned,
 /// because the workload's learning rate suits them.
 extern const char* const kTuneText;

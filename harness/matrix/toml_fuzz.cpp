@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A matrix file of arbitrary bytes: the cells of the plan that parse_matrix() makes from it,
-// written as a block each, must form a file of the same plan.
+// Parses arbitrary bytes as a matrix file. If parse_matrix() accepts them, a file with one block
+// for each cell of the plan must give the same plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace regatta::matrix {
 namespace {
 
-/// Quotes a basic string of TOML, about as long as its source: a line must not be too long.
+/// Quotes a basic string of TOML. The result is hardly longer than the text, because parse_matrix()
+/// limits the length of a line.
 std::string quoted(const std::string& text) {
   constexpr std::string_view kEscaped = "\b\t\n\f\r\"\\", kEscapes = "btnfr\"\\";
   std::string result = "\"";

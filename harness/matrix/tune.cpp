@@ -29,7 +29,7 @@ MatrixCell without_straggler(const MatrixCell& cell) {
   return with_flags(std::move(base), flags);
 }
 
-/// Every combination of values for flags that the cell does not have.
+/// Every combination of values for the flags that the cell lacks.
 std::vector<FlagValues> settings_for(const MatrixCell& cell, const TuneBlock& block) {
   std::vector<FlagValues> settings(1);
   for (const auto& [flag, values] : block.choices) {
@@ -47,7 +47,8 @@ std::vector<FlagValues> settings_for(const MatrixCell& cell, const TuneBlock& bl
   return settings;
 }
 
-/// Ranks runs, less is better: the number of misses, then time or metric.
+/// Returns the rank of a setting by its runs, lower is better: the number of misses, then time or
+/// metric.
 std::pair<std::size_t, double> rank_of(const std::vector<judge::FinishedRun>& runs,
                                        std::size_t seeds, workloads::Metric metric) {
   double seconds = 0;

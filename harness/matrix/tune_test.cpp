@@ -27,7 +27,8 @@ constexpr const char* kRace = R"(
     rate_scale = [0.5, 1, 2]
 )";
 
-/// A run of a trial: `seconds` to the target, or the last metric of a run that missed it.
+/// A run that reached the target in `seconds` or, if that is 0, missed it with the last metric
+/// `metric`.
 judge::FinishedRun run(double seconds, double metric = 0) {
   judge::FinishedRun run{
       .arguments = {}, .status = record::Status::Missed, .metric = metric, .seconds = 10};

@@ -17,10 +17,6 @@ std::string why_not_captured(const RaceRequest& request, const Placement& placem
   if (placement.facts.carries_shares && !placement.by_nccl && placement.processes > 1) {
     return "the host carries the workers' shares of values";
   }
-  if (placement.gpus > 1) {
-    return "the run's places are on " + std::to_string(placement.gpus) +
-           " GPUs, and a captured step is of one (CUDA_VISIBLE_DEVICES=0 shows a single one)";
-  }
   const std::string algorithm = placement.options.choice(strategies::kAlgorithm);
   const bool gpu_sums = placement.processes == 1 && has_addition_orders(algorithm);
   if (placement.facts.sums_gradients && !placement.by_nccl && !gpu_sums) {

@@ -2,12 +2,11 @@
 //
 // Decides whether a run launches each step as one CUDA graph
 // (kernels/runtime/capture/captured_loop.h). That is possible if each process computes on one GPU,
-// because a graph is recorded from the streams of one GPU, and if the host takes no part in a step.
-// The host takes part
+// whose streams the graph records, and the host takes no part in a step. The host takes part
 //   - if gradients, parameters or shares of them (--shard, top_k) pass through it: to and from
-//     server processes, and between other processes unless NCCL carries them (an exchange between
-//     replicas of one process is a kernel on their GPU,
-//     kernels/comm/collective/queued_collective.h, except sums by double_tree and torus)
+//     server processes, between other processes unless NCCL carries them, and between replicas of
+//     one process in sums by double_tree and torus (other exchanges between these are kernels on
+//     their GPU, kernels/comm/collective/queued_collective.h)
 //   - if it chooses which pushes a step uses, with backup workers
 //   - if it holds and updates the parameters, under central_storage
 //   - if workers exchange only in some steps

@@ -50,7 +50,7 @@ std::string why_not_recorded(const RaceRequest& request) {
   const Placement placement = placement_of(request);
   const Step part = placement.placed->parts.front();
   run::Backend backend("cuda");
-  backend.gpus.push_back(cuda::make_emulated_device());
+  backend.gpu = cuda::make_emulated_device();
   add_cuda_kernels(backend.kernels);
   add_cpu_kernels(backend.host_kernels);
   auto in_process = std::make_unique<comm::InProcessTransport>();

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "harness/plan/device_name.h"
-#include "harness/plan/engine_rule.h"
 #include "harness/plan/gpu_rule.h"
 
 namespace regatta::plan {
@@ -33,17 +32,16 @@ record::Cell cell_of(const RaceRequest& request, const Placement& placement,
   cell.processes = placement.processes;
   if (is_gpu(request.device)) {
     cell.cuda_graph = placement.launch == LaunchSteps::AsOne ? "on" : "off";
+    cell.cudnn_engine = "timed";
   }
-  cell.cudnn_engine.reset();
-  if (placement.engines) cell.cudnn_engine = to_string(*placement.engines);
   cell.winograd = placement.winograd == UseWinograd::Yes ? "on" : "off";
   cell.global_batch = placement.recipe.global_batch;
   const auto computing = static_cast<int>(cell.workers + backup_workers_of(placement));
-  // The GPUs of one process are dealt here. With several, ranks report theirs when they are ready.
+  // One process has one GPU. Of several, ranks report theirs when they are ready.
   HostCores host{.workers = computing, .cores = facts.cores};
   if (is_gpu(cell.device)) {
-    host.gpus = placement.gpus;
-    host.most_on_a_gpu = most_on_a_gpu(computing, placement.gpus);
+    host.gpus = 1;
+    host.most_on_a_gpu = computing;
   }
   count_cores({host}, cell);
   for (const auto& [worker, factor] : request.stragglers) {

@@ -13,7 +13,7 @@
 
 namespace regatta::plan {
 
-/// Facts for a cell that are neither in the request nor in the placement.
+/// Facts about a cell that neither the request nor the placement has.
 struct CellFacts {
   std::string dataset;  ///< name of the data set
   int cores = 1;        ///< number of cores that the run may use
@@ -22,9 +22,8 @@ struct CellFacts {
 record::Cell cell_of(const RaceRequest& request, const Placement& placement,
                      const CellFacts& facts);
 
-/// Sets the cell's `threads_per_worker`, `gpus`, `oversubscribed` and `shared_gpu` from all hosts
-/// of the run. If hosts differ, `threads_per_worker` is the smallest, and `oversubscribed` or
-/// `shared_gpu` is true if it is true of one host.
+/// Sets the cell's `threads_per_worker` to the smallest of all hosts of the run, `gpus` to the sum,
+/// and `oversubscribed` and `shared_gpu` to true if they are true of any host.
 void count_cores(const std::vector<HostCores>& hosts, record::Cell& cell);
 
 }  // namespace regatta::plan

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests every strategy after every other: a composition is either refused by a rule before anything
-// starts, or it runs, in several processes if its parts may; synchronous ones follow `single`. The
-// tables of strategies/compositions.md are made here: if they differ, the test fails and writes the
-// file as it should be.
+// Composes every strategy with every other. A rule must refuse the pair before anything starts, or
+// it must run: in several processes if both strategies may, with the losses of `single` if both are
+// synchronous. If strategies/compositions.md has other tables than these results, the test fails
+// and writes the correct file.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ constexpr const char* kBegin = "<!-- made by compositions_test -->\n";
 constexpr const char* kEnd = "<!-- end -->\n";
 constexpr std::int64_t kExamples = 1'000;
 
-/// One strategy after another; each that has workers has two.
+/// One strategy after another; each has two workers if it has any.
 struct Composition {
   std::vector<const strategies::Strategy*> all;
 
@@ -47,7 +47,7 @@ struct Composition {
       return each->trains == strategies::Trains::Sequences;
     });
   }
-  /// The case of a test, of few steps.
+  /// Returns a test case of a few steps.
   testing_support::Case to_case() const {
     return {.workload = needs_sequences() ? "gpt_narrow" : "parabola",
             .strategy = name(),
@@ -101,7 +101,7 @@ RaceRequest request_of(const Composition& pair) {
   return request;
 }
 
-/// Why a pair is refused; empty if it is allowed.
+/// The reason why a pair is refused; empty if it is allowed.
 std::string why_refused(const Composition& pair) {
   return error_of([&] { place(request_of(pair), kExamples); }, ErrorKind::Usage);
 }
@@ -135,8 +135,8 @@ TEST(Compositions, OfSynchronousStrategiesFollowSingle) {
   }
 }
 
-/// The distance that the variables of each loop have moved, for loops that have taken steps. One
-/// loop may take all steps of a run.
+/// The distance that the variables of each loop have moved. A loop without steps is left out,
+/// because another loop may take all steps of a run.
 std::map<int, double> moved_since_start(Executor& executor) {
   const Step& step = executor.step();
   const std::vector<LoopReport> loops = executor.loops();

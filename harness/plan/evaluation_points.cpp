@@ -17,8 +17,8 @@ bool reaches(const record::Target& target, double metric) {
 }
 
 /// True if the metric would reach the target soon after this period began, at the fastest pace of
-/// the last kPaces periods. The last alone would not do: an accuracy that has just fallen has no
-/// pace.
+/// the last kPaces periods. The last period alone does not suffice, because an accuracy that has
+/// just fallen gives no pace.
 bool is_near(const EvaluationPoints& points, const record::Target& target,
              std::span<const record::Evaluation> evaluations, std::int64_t examples) {
   const auto reached = [&](const record::Evaluation& each) { return reaches(target, each.metric); };

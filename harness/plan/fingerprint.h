@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lists the facts on which all processes of a run must agree before the first step, such as the
-// cell's fields that are declared so (record/cell_record.h), so that an error can show both values
-// of each fact that differs.
+// cell's fields that record/cell_record.h declares so. An error can show both values of each fact
+// that differs.
 #pragma once
 
 #include <string>

@@ -122,7 +122,6 @@ const std::vector<Difference> kDifferences = {
     {"images", "--bucket-bytes 65536", "options buckets graph"},
     {"points", "--bucket-bytes 8388608", "options"},  // one bucket in any case
     {"on_gpus", "--cuda-graph off", "cuda_graph"},
-    {"on_gpus", "--cudnn-engine heuristic", "cudnn_engine"},
     {"points", "--all-reduce reduce_to_one", "options graph"},
     {"points", "--strategy independent", "strategy options buckets graph"},
     {"images", "--workload resnet9", "workload options buckets graph"},

@@ -68,8 +68,8 @@ void require_no_flag_twice(int argc, const char* const* argv) {
   }
 }
 
-/// Refuses flags after `--`: CLI11 passes a subcommand's surplus words to the program, which would
-/// take `--help` as a flag.
+/// Refuses flags after `--`, because CLI11 passes a subcommand's surplus words to the program,
+/// which would take `--help` as a flag.
 void require_no_flag_behind_mark(int argc, const char* const* argv) {
   bool behind = false;
   for (int i = 1; i < argc; ++i) {

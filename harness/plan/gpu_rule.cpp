@@ -15,38 +15,6 @@
 namespace regatta::plan {
 namespace {
 
-/// The GPUs of this machine. Cached: the query is slow, and a matrix places many cells.
-int gpus_here() {
-  static const auto count = static_cast<int>(find_gpus().gpus.size());
-  return count;
-}
-
-}  // namespace
-
-int gpu_of(int process_on_host, int gpus) { return gpus == 0 ? 0 : process_on_host % gpus; }
-
-int gpus_of(const Placement& placement, int gpus) {
-  if (placement.processes > 1) return 1;
-  if (placement.facts.shares_variables || placement.facts.sums_gradients ||
-      placement.facts.carries_shares) {
-    return 1;
-  }
-  const auto workers = static_cast<int>(placement.facts.replicas * parts_of(placement));
-  return std::clamp(gpus, 1, std::max(workers, 1));
-}
-
-std::optional<int> gpu_of(const Place& place, const GpuDeal& deal) {
-  if (place.role == Role::Host) return std::nullopt;
-  if (place.role == Role::Server) return 0;
-  const std::int64_t worker =
-      (place.replica * deal.stages + place.stage) * deal.shards + place.shard;
-  return static_cast<int>(worker % deal.gpus);
-}
-
-int most_on_a_gpu(int workers, int gpus) { return (workers + gpus - 1) / gpus; }
-
-namespace {
-
 /// True if NCCL is installed and new enough. Cached, because a matrix places many cells.
 bool nccl_is_here() {
   static const bool is_here = [] {
@@ -60,10 +28,9 @@ bool nccl_is_here() {
 
 }  // namespace
 
+int gpu_of(int process_on_host, int gpus) { return gpus == 0 ? 0 : process_on_host % gpus; }
+
 void deal_gpus(const RaceRequest& request, Placement& placement) {
-  if (is_gpu(request.device) && placement.processes == 1) {
-    placement.gpus = gpus_of(placement, gpus_here());
-  }
   if (is_gpu(request.device) && placement.processes == 1 && placement.facts.has_quorum) {
     throw RunError(ErrorKind::Usage,
                    "--backup-workers beside GPUs wants servers in processes of their own, which "

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests which GPU a place is on, given the numbers of workers and GPUs, and the GPU fields of the
-// record.
+// Tests which GPU a process is on, who sums, and the GPU fields of the record.
 #include "harness/plan/gpu_rule.h"
 
 #include <gtest/gtest.h>
@@ -33,16 +32,13 @@ Placement placement_of(const std::string& strategy, std::int64_t replicas,
   return placement;
 }
 
-/// The cell of a run of `strategy` on a machine with `gpus` GPUs.
-record::Cell cell_on(const std::string& strategy, int workers, int gpus,
-                     const std::string& device = "cuda") {
+/// The cell of a run of `strategy` in one process.
+record::Cell cell_of_one_process(const std::string& strategy, int workers,
+                                 const std::string& device = "cuda") {
   RaceRequest request;
   request.strategy = strategy;
   request.device = device;
-  const bool staged = strategy == "model_parallel";
-  Placement placement = placement_of(strategy, staged ? 1 : workers, staged ? workers : 1);
-  placement.gpus = gpus_of(placement, gpus);
-  return cell_of(request, placement, {.dataset = "curve", .cores = 2});
+  return cell_of(request, placement_of(strategy, workers), {.dataset = "curve", .cores = 2});
 }
 
 TEST(GpuRule, DealsTheGpusOfAHostToItsProcessesInTurn) {
@@ -53,63 +49,26 @@ TEST(GpuRule, DealsTheGpusOfAHostToItsProcessesInTurn) {
   EXPECT_EQ(gpu_of(3, 0), 0);
 }
 
-TEST(GpuRule, DealsTheGpusOfAProcessToItsReplicasAndTheirStagesInTurn) {
-  const GpuDeal of_shards{.gpus = 8, .stages = 2, .shards = 2};
-  EXPECT_EQ(gpu_of({.replica = 1, .stage = 1, .shard = 1}, of_shards), 7);
-  EXPECT_EQ(gpu_of({.shard = 1}, of_shards), 1);
-  const GpuDeal three{.gpus = 3, .stages = 2};
-  std::vector<int> gpus;
-  for (int replica = 0; replica < 2; ++replica) {
-    for (int stage = 0; stage < 2; ++stage) {
-      gpus.push_back(gpu_of(Place{.replica = replica, .stage = stage}, three).value());
-    }
-  }
-  EXPECT_EQ(gpus, (std::vector<int>{0, 1, 2, 0}));
-  EXPECT_EQ(gpu_of(Place{.replica = 7}, GpuDeal{}), 0);
+TEST(GpuRule, MarksWorkersThatShareTheGpuOfTheirProcess) {
+  EXPECT_TRUE(cell_of_one_process("in_graph", 2).shared_gpu);
+  EXPECT_EQ(cell_of_one_process("in_graph", 2).gpus, 1);
+  EXPECT_FALSE(cell_of_one_process("single", 1).shared_gpu);
+  EXPECT_FALSE(cell_of_one_process("in_graph", 2, "cpu").shared_gpu);
+  EXPECT_EQ(cell_of_one_process("in_graph", 2, "cpu").gpus, std::nullopt);
 }
 
-TEST(GpuRule, LeavesTheHostsPlaceOnTheHostAndServersTogether) {
-  const GpuDeal two{.gpus = 2};
-  EXPECT_EQ(gpu_of(Place{.replica = 0, .stage = 1, .role = Role::Host}, two), std::nullopt);
-  EXPECT_EQ(gpu_of(Place{.replica = 1, .stage = 0, .role = Role::Server}, two), 0);
-  EXPECT_EQ(gpu_of(Place{.replica = 0, .stage = 1, .role = Role::Server}, two), 0);
-}
-
-TEST(GpuRule, GivesEachWorkerOfOneProcessAGpuAsFarAsTheyGo) {
-  EXPECT_EQ(gpus_of(placement_of("in_graph", 2), 8), 2);
-  EXPECT_EQ(gpus_of(placement_of("in_graph", 8), 2), 2);
-  EXPECT_EQ(gpus_of(placement_of("in_graph+model_parallel", 2, 2), 8), 4);
-  EXPECT_EQ(gpus_of(placement_of("single", 1), 8), 1);
-  EXPECT_EQ(gpus_of(placement_of("in_graph", 2), 0), 1);  // the missing GPU is reported elsewhere
-}
-
-TEST(GpuRule, KeepsWhatSharesMemoryOnOneGpu) {
-  EXPECT_EQ(gpus_of(placement_of("async_shared", 2), 8), 1);
-  EXPECT_EQ(gpus_of(placement_of("ad_psgd", 2), 8), 1);
-  EXPECT_EQ(gpus_of(placement_of("all_reduce", 2), 8), 1);
-  EXPECT_EQ(gpus_of(placement_of("all_reduce+model_parallel", 2, 2), 8), 1);
-  EXPECT_EQ(gpus_of(placement_of("sharded", 2), 8), 1);
-  Placement over_processes = placement_of("independent", 4);
-  over_processes.processes = over_processes.worker_processes = 2;
-  EXPECT_EQ(gpus_of(over_processes, 8), 1);
-}
-
-TEST(GpuRule, MarksWorkersThatShareAGpuAndNoOthers) {
-  EXPECT_TRUE(cell_on("in_graph", 2, 1).shared_gpu);
-  EXPECT_FALSE(cell_on("in_graph", 2, 2).shared_gpu);
-  EXPECT_TRUE(cell_on("in_graph", 3, 2).shared_gpu);
-  EXPECT_FALSE(cell_on("central_storage", 2, 2).shared_gpu);
-  EXPECT_FALSE(cell_on("model_parallel", 2, 2).shared_gpu);
-  EXPECT_TRUE(cell_on("async_shared", 2, 8).shared_gpu);
-  EXPECT_FALSE(cell_on("single", 1, 1).shared_gpu);
-  EXPECT_FALSE(cell_on("in_graph", 2, 1, "cpu").shared_gpu);
-}
-
-TEST(GpuRule, TellsTheRecordHowManyGpusWorkersAreOn) {
-  EXPECT_EQ(cell_on("in_graph", 4, 2).gpus, 2);
-  EXPECT_EQ(cell_on("in_graph", 2, 8).gpus, 2);
-  EXPECT_EQ(cell_on("async_shared", 2, 8).gpus, 1);
-  EXPECT_EQ(cell_on("in_graph", 2, 1, "cpu").gpus, std::nullopt);
+TEST(GpuRule, CapturesNoStepThatIsOnTheHost) {
+  RaceRequest request;
+  request.device = "cuda";
+  request.cuda_graph = "on";
+  EXPECT_EQ(launch_of_steps(request, placement_of("in_graph", 2)), LaunchSteps::AsOne);
+  EXPECT_EQ(
+      regatta::testing_support::error_of(
+          [&] { launch_of_steps(request, placement_of("central_storage", 2)); }, ErrorKind::Usage),
+      "--cuda-graph on cannot be: the host holds and updates the parameters; fix: leave it "
+      "out, or give --cuda-graph off");
+  request.cuda_graph = "auto";
+  EXPECT_EQ(launch_of_steps(request, placement_of("central_storage", 2)), LaunchSteps::ByKernel);
 }
 
 TEST(GpuRule, SendsBackupWorkersToServersInProcessesOfTheirOwn) {
@@ -162,32 +121,6 @@ TEST(GpuRule, RefusesNcclsSumsBesideSharesInOneProcess) {
   placement.processes = placement.worker_processes = 2;
   deal_gpus(request, placement);
   EXPECT_TRUE(placement.by_nccl);
-}
-
-TEST(GpuRule, CapturesNoStepThatIsOnSeveralGpusOrOnTheHost) {
-  RaceRequest request;
-  request.device = "cuda";
-  request.cuda_graph = "on";
-  Placement placement = placement_of("in_graph", 2);
-  EXPECT_EQ(launch_of_steps(request, placement), LaunchSteps::AsOne);
-  placement.gpus = 2;
-  const auto error_of = [&](const Placement& refused) -> std::string {
-    return regatta::testing_support::error_of([&] { launch_of_steps(request, refused); },
-                                              ErrorKind::Usage);
-  };
-  EXPECT_EQ(
-      error_of(placement),
-      "--cuda-graph on cannot be: the run's places are on 2 GPUs, and a captured step is of "
-      "one (CUDA_VISIBLE_DEVICES=0 shows a single one); fix: leave it out, or give --cuda-graph "
-      "off");
-  EXPECT_EQ(
-      error_of(placement_of("central_storage", 2)),
-      "--cuda-graph on cannot be: the host holds and updates the parameters; fix: leave it out, "
-      "or give --cuda-graph off");
-  RaceRequest automatic;
-  automatic.device = "cuda";
-  EXPECT_EQ(launch_of_steps(automatic, placement), LaunchSteps::ByKernel);
-  EXPECT_EQ(launch_of_steps(automatic, placement_of("central_storage", 2)), LaunchSteps::ByKernel);
 }
 
 }  // namespace

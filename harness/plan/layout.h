@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assigns places to processes. Servers come first, one per process: server s is process s. The
-// other processes hold contiguous ranges of the replicas, each replica with all its workers: its
-// stages in order, and the shards of each stage one after the other. If there are more such
-// processes than replicas, each replica has a range of processes, which hold contiguous ranges of
-// its workers. With --stages-per-process K, the processes form teams: each process of a team holds
-// K workers of each of the team's replicas, and each team has a contiguous range of the replicas.
-// The host's place is in the first process.
+// Assigns places to processes. Server s is process s. The other processes share the replicas in
+// contiguous ranges. The workers of a replica follow its stages, and within a stage its shards. If
+// there are more such processes than replicas, each replica has several processes, which share its
+// workers in contiguous ranges. With --stages-per-process K, processes form teams, and each team
+// has a contiguous range of the replicas: each process of a team holds K workers of each of these
+// replicas. The host's place is in the first process.
 #pragma once
 
 #include <set>
@@ -36,7 +35,7 @@ int workers_in(const Placement& placement, int process);
 /// `parts[p]` is the part of process p.
 bool needs_mpi(const std::vector<Step>& parts);
 
-/// Whether processes exchange values other than by collectives: with servers, as messages, or as
+/// Whether processes exchange values other than by collectives: through servers, messages or
 /// averages. `parts[p]` is the part of process p.
 bool values_travel(const std::vector<Step>& parts);
 

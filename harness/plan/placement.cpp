@@ -11,7 +11,6 @@
 #include "harness/plan/capture_rule.h"
 #include "harness/plan/degrees.h"
 #include "harness/plan/device_name.h"
-#include "harness/plan/engine_rule.h"
 #include "harness/plan/gpu_rule.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/race_flags.h"
@@ -277,7 +276,6 @@ Placement place(const RaceRequest& request, std::int64_t train_examples,
   deal_gpus(request, placement);
   check_stragglers(request, backup_workers_of(placement));
   placement.launch = launch_of_steps(request, placement);
-  placement.engines = engine_rule_of(request);
   placement.evaluate = request.evaluate == "end" ? Evaluate::AtEnd : Evaluate::Often;
   check_checkpoints(request);
   check_trace(request);

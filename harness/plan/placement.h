@@ -57,11 +57,9 @@ struct Placement {
   std::optional<std::int64_t> stages_per_process;  ///< --stages-per-process; empty: see layout.h
   bool sends_values = false;                       ///< values travel other than by collectives
   bool by_nccl = false;                            ///< collectives between GPUs use NCCL
-  int gpus = 1;                                    ///< number of GPUs that each process uses
   LaunchSteps launch = LaunchSteps::ByKernel;
   Evaluate evaluate = Evaluate::Often;
-  double target = 0;                  ///< of the workload's metric
-  std::optional<EngineRule> engines;  ///< rule for cuDNN's engines; empty on CPUs
+  double target = 0;  ///< of the workload's metric
   /// The run's graph, which is built only once. Null after it has been handed on.
   std::shared_ptr<const PlacedStep> placed;
 };

@@ -15,7 +15,8 @@
 namespace regatta::plan {
 namespace {
 
-/// Flags that only programs have, all that they may have, and those of a claimed workload.
+/// The flags that only programs have; all flags that a program may have; those for a claimed
+/// workload.
 const std::vector<std::string> kOnlyOfPrograms = {"--program-name", "--workload-name", "--metric",
                                                   "--work", "--silence"};
 const std::vector<std::string> kOfPrograms = {
@@ -46,7 +47,7 @@ bool is_of_workloads(const std::string& flag) {
                      [&](const Option* each) { return each->flag() == flag; });
 }
 
-/// Names are parts of a strategy's name, of keys and of tables.
+/// Checks a name that becomes a part of a strategy's name, of keys and of tables.
 void require_name(const std::string& flag, const std::string& name) {
   constexpr std::string_view kLetters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -56,8 +57,8 @@ void require_name(const std::string& flag, const std::string& name) {
   refuse(flag + " '" + name + "' is not a name; fix: up to 40 letters, digits and _ . -");
 }
 
-/// The first word with a letter's ending, such as train.py, else the first; without folder and
-/// ending.
+/// The first word with an extension of letters, such as train.py, else the first word; without
+/// folder and extension.
 std::string script_name(const std::string& command) {
   const std::vector<std::string> words = system::words_of(command);
   if (words.empty()) return "";

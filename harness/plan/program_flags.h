@@ -10,10 +10,9 @@
 
 namespace regatta::plan {
 
-/// Declares the flags of programs; the flags of own runs must be declared before. Once parsed, the
-/// request of a program has its contestant's name as `strategy`, and its task's as `workload`.
-/// Parsing then throws: RunError(Usage) for flags that do not go together. `request` must outlive
-/// parsing.
+/// Declares the flags of programs, after those of own runs. Parsing sets `strategy` of a program's
+/// request to the contestant's name and `workload` to that of its task, and throws RunError(Usage)
+/// for flags that do not go together. `request` must outlive parsing.
 void declare_program(CLI::App& app, RaceRequest& request);
 
 /// Returns the name of a contestant: `pytorch all_reduce`, or `train` if only a command with

@@ -16,13 +16,13 @@ struct ProgramTask {
   std::int64_t total_examples = 0;  ///< of the whole run; 0: a task of its own
 };
 
-/// Returns the request of `single` with which a program that claims a workload is compared. It has
-/// the program's global batch.
+/// Returns the request for the run of `single` with which a program that claims a workload is
+/// compared. It has the program's global batch.
 RaceRequest reference_of(const RaceRequest& request);
 
-/// Returns the task of a program that may use so many cores. Throws: RunError(Usage, Unsupported)
-/// for a claim that `single` cannot run; RunError(Data) if files that decide the size of its data
-/// set are missing.
+/// Returns the task of a program that may use `cores` cores. Throws: RunError(Usage, Unsupported)
+/// if `single` cannot run the claimed workload; RunError(Data) if files that determine the size of
+/// its data set are missing.
 ProgramTask program_task(const RaceRequest& request, int cores);
 
 }  // namespace regatta::plan

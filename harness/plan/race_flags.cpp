@@ -64,7 +64,7 @@ void declare_of_workloads(CLI::App& app, const Option& option, OptionValues& giv
   declare_flag(app, option, given, std::string(option.help) + " (default: " + defaults + ')');
 }
 
-/// Options declared from here on belong to the group in the help.
+/// Puts the options that are declared next into the group `title` of the help.
 void begin_group(CLI::App& app, const char* title) { app.option_defaults()->group(title); }
 
 using record::flag_group::kCell;
@@ -186,8 +186,8 @@ void declare_output(CLI::App& app, RaceRequest& request, RunTexts& texts) {
             "sets it (default: none)");
 }
 
-/// The arguments without `flags` and their values, which follow them as the next word or after a
-/// `=`.
+/// Returns the arguments without `flags` and their values, whether a value is the next word or
+/// follows a `=`.
 std::vector<std::string> without(const std::vector<std::string>& arguments,
                                  const std::vector<std::string>& flags) {
   std::vector<std::string> left;
@@ -211,8 +211,8 @@ bool reads_files(const RaceRequest& request) {
       });
 }
 
-/// Sets the arguments and the command for the record, which names --data-dir only if the run reads
-/// it.
+/// Sets the arguments and the command for the record. They have --data-dir only if the run reads
+/// files.
 void set_arguments(RaceRequest& request, const std::vector<std::string>& arguments) {
   request.arguments = arguments;
   std::vector<std::string> words =

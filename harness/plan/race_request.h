@@ -18,7 +18,7 @@ namespace regatta::plan {
 /// The largest number of runs that one command may start.
 inline constexpr std::int64_t kMostSeeds = 1000;
 
-/// Another program that trains in this one's place. program_flags.cpp completes it.
+/// A program that trains in place of this one. program_flags.cpp completes it.
 struct ProgramRequest {
   std::string command;                  ///< for the shell; empty: this program trains
   std::string name;                     ///< by default that of its script
@@ -26,11 +26,11 @@ struct ProgramRequest {
   std::string workload_name;            ///< a task of its own; empty: it claims `workload`
   std::string metric;                   ///< of a task of its own: `accuracy` or `loss`
   std::string work;                     ///< a dump of the workload; empty: one is made
-  std::string files;                    ///< folder with a subfolder of each run for its files
+  std::string files;                    ///< folder that has a subfolder for the files of each run
   double silence = 300;                 ///< longest time without an event. Units: s
 };
 
-/// The values of the flags of `regatta run`: the fields of the cell as they were asked for, and
+/// The values of the flags of `regatta run`: the fields of the cell as the user asked for them, and
 /// other values. An empty std::optional means the workload's value, unless a comment gives another
 /// meaning. If place() may change a field, a member of the same name here hides that of Cell.
 struct RaceRequest : record::Cell {

@@ -13,10 +13,10 @@ namespace regatta::plan {
 /// Facts about a placed step.
 struct StepFacts {
   bool sums_gradients = false;    ///< the step has an all_reduce
-  bool sums_tensors = false;      ///< one of more than a number, such as a norm
+  bool sums_tensors = false;      ///< an all_reduce of more than one number (a norm is one)
   bool carries_shares = false;    ///< the step has a reduce_scatter or all_gather
   bool shares_variables = false;  ///< replicas share variables that are at a worker
-  bool shares_memory = false;     ///< a worker uses another's variables, not only in averages
+  bool shares_memory = false;     ///< a worker uses another's variables, and not only in averages
   bool needs_the_host = false;    ///< some node is placed on the host
   bool exchanges_differ = false;  ///< not all exchanges take place in the same steps
   bool has_quorum = false;        ///< a step uses only the first gradients to arrive

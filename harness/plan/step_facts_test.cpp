@@ -41,7 +41,7 @@ TEST(StepFacts, AreReadFromTheGraph) {
   }
 }
 
-/// --stage-parts counts the parts of the step as computed: fuse() makes one part of several.
+/// --stage-parts counts the parts of the step after fuse(), which makes one part of several.
 TEST(StageParts, AreOfTheStepAsItIsComputed) {
   RaceRequest request;
   request.workload = "resnet9_thin";

@@ -15,8 +15,9 @@ namespace regatta::plan {
 /// options.
 workloads::DataFiles files_of(const RaceRequest& request);
 
-/// Plans a run like place(), without loading the data set: its size is in the table of data sets or
-/// that of its files. Throws: RunError(Usage), RunError(Unsupported), RunError(Data).
+/// Plans a run like place(), without loading the data set: takes its size from the table of data
+/// sets or from the size of its files. Throws: RunError(Usage), RunError(Unsupported),
+/// RunError(Data).
 Placement place_without_data(const RaceRequest& request, const strategies::PassWatch& watch = {},
                              BuildPlaces build = BuildPlaces::All);
 

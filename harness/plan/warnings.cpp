@@ -15,7 +15,8 @@
 namespace regatta::plan {
 namespace {
 
-/// True if replicas in several processes stay in step without servers.
+/// True if a strategy of the request is synchronous and its workers' processes exchange without
+/// servers.
 bool sums_over_processes(const RaceRequest& request) {
   const std::vector<const strategies::Strategy*> strategies =
       strategies::find_strategies(request.strategy);
@@ -44,7 +45,8 @@ std::string warning_of_bf16(const RaceRequest& request, const system::MachineFac
   return "this processor has AVX-512 but no AMX, so bf16 may be slower than --dtype f32 here";
 }
 
-/// A bucket's memory is reused by the next bucket but one, so fewer buckets free none.
+/// The memory of a bucket is reused by the next bucket but one, so with fewer buckets none is
+/// freed.
 constexpr std::int64_t kFewestBuckets = 3;
 
 /// The warning about --shard with too few buckets for memory to be freed within a step.

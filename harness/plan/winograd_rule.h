@@ -14,9 +14,9 @@ namespace regatta::plan {
 /// can. `built` is the graph after the pass `build`.
 std::string why_not_winograd(const RaceRequest& request, const Graph& built);
 
-/// Applies --winograd. `auto` uses the algorithm if that is possible, except for bf16 on a CPU with
-/// AMX.
-/// Throws: RunError(Usage) for `on` if no convolution can use the algorithm.
+/// Returns whether to use the algorithm under --winograd: `auto` uses it if possible, except for
+/// bf16 on a CPU with AMX. Throws: RunError(Usage) for `on` if no convolution can use the
+/// algorithm.
 UseWinograd use_of_winograd(const RaceRequest& request, const Placement& placement,
                             const Graph& built);
 

@@ -18,7 +18,8 @@ from test_support import (PARABOLA, REGATTA, fresh_folder, losses_of, output_of,
 VALIDATOR = record_validator()
 
 THIN = ("--workload", "resnet9_thin", "--steps", "4", "--global-batch", "32")
-WORKLOADS = {"parabola": PARABOLA, "resnet9_thin": THIN}
+WORKLOADS = {"parabola": PARABOLA,
+             "resnet9_thin": (*THIN, "--width", "8")}  # half the width: half the time
 
 
 @functools.cache
@@ -246,11 +247,12 @@ class Record(unittest.TestCase):
 
 
 class AsyncShared(unittest.TestCase):
-    STEPS = {"relaxed": 400_000, "locked": 100_000}  # 400 ms: all get cores on a busy machine
+    STEPS = {"relaxed": 800_000, "locked": 100_000}  # 700 ms: all get cores on a busy machine
 
     def long_run(self, sharing: str) -> dict[str, Any]:
         return record_of("--workload", "parabola", "--steps", str(self.STEPS[sharing]),
-                         "--strategy", "async_shared", "--workers", "2", "--sharing", sharing)
+                         "--strategy", "async_shared", "--workers", "2", "--sharing", sharing,
+                         "--evaluate", "end")  # a pause every 20 steps would take ten times as long
 
     def test_has_a_staleness_histogram_of_every_update(self) -> None:
         variables = 4  # weight and bias of two layers
@@ -315,7 +317,7 @@ class Commands(unittest.TestCase):
         folder = fresh_folder()
         write_sparse_cifar10(folder / "cifar")
         used = ("--data-dir", str(folder / "cifar"), "--dataset", "cifar10", "--data", "unverified")
-        output_of("run", *THIN, *used, "--out", str(folder))
+        output_of("run", *THIN, "--width", "4", *used, "--out", str(folder))
         self.assertIn(f"--data-dir {folder}/cifar ", records_in(folder)[0]["command"])
 
     def test_graph_counts_what_the_record_counts(self) -> None:

@@ -58,26 +58,23 @@ class Table(unittest.TestCase):
         table = last_table(drawn)
         self.assertIn("to target", table[0])
         # options common to all cells are shown once
-        self.assertTrue(table[1].startswith("parabola (2 workers, steps=2000)  "))
+        self.assertEqual(table[1].strip(), "parabola (2 workers, steps=2000)")
         self.assertEqual(len(table), 2 + CELLS)
         speed = int(row_of("all_reduce", table)[-2])
         speeds = [record["examples_per_s"] for record in records_in(folder.out)
                   if record["cell"]["strategy"] == "all_reduce"]
         self.assertAlmostEqual(speed, statistics.median(speeds), delta=1)
-        self.assertEqual(len([row for row in table if "\x1b[32m#" in row]), 1)  # the fastest
         for record in records_in(folder.out):  # printed below the table
             self.assertTrue(f", {record['examples_per_s']:.0f} examples/s" in drawn)
 
-    def test_on_a_narrow_terminal_bars_go_then_names_lose_their_middle_and_numbers_are_whole(
-            self) -> None:
+    def test_on_a_narrow_terminal_names_lose_their_middle_and_numbers_are_whole(self) -> None:
         long = SMALL.replace("async_shared", "parameter_server_async")
         for columns, name in ((80, "  parameter_server_async "), (56, "  paramete..erver_async ")):
-            drawn = re.sub(r"\x1b\[\d+m", "", self.on_terminal(Folder(long), columns))
+            drawn = self.on_terminal(Folder(long), columns)
             table = last_table(drawn)
             self.assertEqual(len([row for row in table if row.startswith(name)]), 1, table)
             (row,) = [row for row in table if row.startswith(name)]
-            self.assertRegex(row, r" 3/3 .* [\d.]+(  #+)?$")
-            self.assertEqual("#" in row, columns == 80)
+            self.assertRegex(row, r" 3/3 .* [\d.]+$")
             heads = re.split(" {2,}| (?=to |runs|reached|metric|ex)", table[0].strip())
             self.assertEqual([head for head in heads if head][:4],
                              ["cell", "runs", "reached", "to target"])
@@ -86,7 +83,7 @@ class Table(unittest.TestCase):
 
     def test_in_a_pipe_are_plain_lines(self) -> None:
         said = Folder().run().stdout
-        self.assertIsNone(re.search("[#█\x1b]", said))
+        self.assertIsNone(re.search("\x1b", said))
         self.assertEqual(len(re.findall(r"^\[\d+/12\] parabola ", said, re.MULTILINE)), 12)
 
 

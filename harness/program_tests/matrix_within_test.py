@@ -16,7 +16,8 @@ from pathlib import Path
 from matrix_support import CELLS, RUNS, SMALL, Folder
 from test_support import REGATTA, records_in, run_tests
 
-LONG = SMALL.replace("2000", "50000")  # runs of tenths of a second
+# Runs of tenths of a second; pauses for evaluation would take most of them.
+LONG = SMALL.replace("steps = 2000", 'steps = 100000\nevaluate = "end"')
 STARTS_S = 60  # until the program and its runs start, on a loaded machine
 
 
@@ -30,7 +31,7 @@ def seeds_of(folder: Folder) -> dict[str, list[int]]:
 
 class Within(unittest.TestCase):
     def test_it_ends_in_time_and_goes_on_by_the_command_it_names(self) -> None:
-        folder = Folder(LONG.replace("50000", "200000"))  # 12 runs take 4 s on a fast machine
+        folder = Folder(LONG.replace("100000", "300000"))  # 12 runs take 4 s on a fast machine
         started = time.monotonic()
         ran = folder.run("--seeds", "3", "--within", "2s")
         took = time.monotonic() - started

@@ -8,6 +8,7 @@ without a library hide those of the system in a mount namespace, which needs roo
 """
 
 import os
+import platform
 import shutil
 import subprocess
 import unittest
@@ -19,7 +20,7 @@ from test_support import (PARABOLA, REGATTA, environment_of_its_own, fresh_folde
 skip_without_mpirun()
 
 TWO = (*PARABOLA, "--strategy", "all_reduce", "--workers", "2", "--processes", "2")
-LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+LIBRARIES = Path(f"/usr/lib/{platform.machine()}-linux-gnu")
 HIDE = """set -e
 mount -t tmpfs none "$0" && mkdir "$0/upper" "$0/work"
 mount -t overlay none -o "lowerdir=$1,upperdir=$0/upper,workdir=$0/work" "$1"

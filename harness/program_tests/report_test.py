@@ -137,9 +137,9 @@ class Right(Reports):
         for record in records:
             self.assertIn(html.escape(record["command"]), page)
         self.assertEqual(page.count('<tr class="row"'), 18)
-        self.assertIn("too few runs to be sure", page)  # 3 seeds
+        self.assertIn("too few runs to say which", page)  # 3 seeds
         self.assertIn(f"{judgement['workloads'][-1]['workload']}: single leads", self.said)
-        self.assertIn("(too few runs to be sure who is first)", self.said)
+        self.assertIn("(too few runs to say which)", self.said)
         self.assertIn(records[0]["software"]["git_commit"], page)
 
     def test_is_one_file_that_asks_no_network_with_its_figures_beside_it(self) -> None:

@@ -40,8 +40,6 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--device cuda --strategy parameter_server --workers 2 --backup-workers 1 --processes 1 "
      "--global-batch 20",
      r"--backup-workers beside GPUs wants servers in processes of their own.*leave --proc"),
-    ("--device cuda --cudnn-engine fastest",
-     r"unknown cudnn_engine 'fastest'.*\(valid: timed heuristic\)"),
     ("--steps=5 --worker=2", r"unknown flag '--worker'; did you mean '--workers'\?"),
     ("surplus", r"not expected: surplus"),
     # Workers and stages

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "harness/plan/engine_rule.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/training_options.h"
 #include "harness/ranks/allocation.h"
@@ -32,12 +31,7 @@ std::unique_ptr<run::Trainer> local_trainer(const TrainerRequest& wanted, const 
       plan::executor_options(wanted.request, wanted.placement, wanted.data, 0);
   options.cores = wanted.cores;
   options.threads_per_worker = static_cast<int>(wanted.threads_per_worker);
-  const plan::Placement& placement = wanted.placement;
-  std::unique_ptr<run::Backend> backend =
-      run::make_backend(wanted.request.device, {.deal = {.gpus = placement.gpus,
-                                                         .stages = placement.options.stages,
-                                                         .shards = placement.options.shards},
-                                                .engines = plan::engines_of(placement)});
+  std::unique_ptr<run::Backend> backend = run::make_backend(wanted.request.device);
   if (wanted.placement.by_nccl) {
     backend->add(std::make_unique<comm::NcclTransport>(std::make_unique<comm::RendezvousAlone>()));
   }

@@ -215,8 +215,9 @@ std::optional<record::UtilizationRecord> Race::utilization() const {
                         : static_cast<double>(cores_used_) / static_cast<double>(cores_.size());
   const double peak = peak_->flops_per_s * devices;
   const double each = record_.model_flops_per_step / static_cast<double>(record_.cell.global_batch);
-  return record::UtilizationRecord{
-      .mfu = each * record_.examples_per_s / peak, .peak_flops_per_s = peak, .peak_of = peak_->of};
+  const double mfu = each * record_.examples_per_s / peak;
+  if (mfu > 1) return std::nullopt;  // other programs had the cores while the peak was measured
+  return record::UtilizationRecord{.mfu = mfu, .peak_flops_per_s = peak, .peak_of = peak_->of};
 }
 
 void Race::finish() {

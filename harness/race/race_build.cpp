@@ -6,7 +6,6 @@
 
 #include "harness/plan/capture_rule.h"
 #include "harness/plan/cell.h"
-#include "harness/plan/engine_rule.h"
 #include "harness/plan/fingerprint.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/race_flags.h"
@@ -115,8 +114,7 @@ void Race::describe(const std::string& dataset) {
 
 void Race::build() {
   // Throws if the machine or the build lacks the device.
-  evaluation_backend_ =
-      run::make_backend(request_.device, {.engines = plan::engines_of(placement_)});
+  evaluation_backend_ = run::make_backend(request_.device);
   const Step& placed = placement_.placed->step;
   const std::vector<Step>& parts = placement_.placed->parts;
   const std::int64_t steps = placement_.recipe.total_examples / placement_.recipe.global_batch;

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "harness/plan/engine_rule.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/race_flags.h"
 #include "harness/plan/training_options.h"
@@ -76,10 +75,9 @@ void RankWork::start(const control::Start& start) {
                          : plan::threads_per_worker({.workers = share.workers_on_host,
                                                      .cores = static_cast<int>(all.size())});
   std::unique_ptr<run::Backend> backend = run::make_backend(
-      plan::device_of(placement_, rank_, request_.device),
-      {.process_on_host = start.process_on_host(), .engines = plan::engines_of(placement_)});
+      plan::device_of(placement_, rank_, request_.device), start.process_on_host());
   control::FromRank message;
-  message.mutable_ready()->set_gpu(backend->gpu());
+  message.mutable_ready()->set_gpu(backend->gpu == nullptr ? "" : backend->gpu->gpu());
   if (plan::needs_mpi(parts())) {
     if (mpi_ == nullptr) mpi_ = open_session(placement_.processes);
     if (placement_.by_nccl) {

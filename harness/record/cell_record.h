@@ -194,13 +194,7 @@ void for_each_field(T& part, Field&& field) {
                       "CPUs. The engines are in `kernels`.",
               .since = 2,
               .values = "timed|heuristic"},
-        CellPart{
-            .label = "cuDNN engine",
-            .flag = {.group = flag_group::kCompute,
-                     .help =
-                         "cuDNN's engine for each convolution on a GPU: timed, the fastest by "
-                         "trials before the clock starts, or heuristic, the first that the library "
-                         "names, which gives the same bits in every run (default: timed)"}});
+        CellPart{.label = "cuDNN engine"});
   field("dtype", part.dtype,
         About{.text = "Element type of activations and weights.", .values = "f32|bf16"},
         CellPart{.flag = {.group = flag_group::kCompute,

@@ -71,7 +71,8 @@ void for_each_field(T& part, Field&& field) {
   field("utilization", part.utilization,
         About{.text = "Speed relative to the peak of the hardware; null in virtual time, for a "
                       "model with less than 1e6 operations in a step, for GPUs without a known "
-                      "peak, and without a speed.",
+                      "peak, without a speed, and if the speed exceeds a peak measured beside "
+                      "other programs.",
               .since = 13});
   field("step_time_ns", part.step_time_ns,
         About{.text = "Times of the run's steps, each that of the slowest worker."});

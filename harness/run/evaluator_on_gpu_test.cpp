@@ -43,7 +43,7 @@ struct GpuBackend {
   GpuBackend() : backend(std::make_unique<Backend>("cuda")) {
     auto made = std::make_unique<WatchedGpu>();
     gpu = made.get();
-    backend->gpus.push_back(std::move(made));
+    backend->gpu = std::move(made);
     add_cuda_kernels(backend->kernels);
     backend->add(std::make_unique<comm::InProcessTransport>());
   }

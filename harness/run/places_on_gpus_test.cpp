@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs in one process with places on several GPUs and on the host: emulated GPUs with separate
-// memory and deferred execution, and real ones if there are any. They must compute the bits of one
-// GPU, and only queues may carry data between places.
+// Runs in one process with places on a GPU and on the host: an emulated GPU with separate memory
+// and deferred execution, and a real one if there is one. They must follow `single` on the CPU, and
+// only queues may carry data between the two.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,25 +70,17 @@ double bound_of(const Case& test, On on) {
   return is_small(test) ? cuda::testing_support::bound_of_small_sums(on) : 2e-3;
 }
 
-/// Whether GPUs can read each other's memory.
-enum class Peers { Read, Cannot };
-
-/// A case on `gpus` GPUs, arranged like make_backend()'s, with emulated devices.
+/// A case on a GPU and the host, arranged like make_backend()'s, with emulated devices.
 class GpuRun {
  public:
-  GpuRun(const Case& test, int gpus, Peers peers = Peers::Read,
-         LaunchSteps launch = LaunchSteps::ByKernel)
+  explicit GpuRun(const Case& test, LaunchSteps launch = LaunchSteps::ByKernel)
       : test_(test), backend_("cuda") {
-    for (int i = 0; i < gpus; ++i) {
-      auto gpu = std::make_unique<ApartGpu>();
-      gpus_.push_back(gpu.get());
-      if (peers == Peers::Cannot) gpu->close_off();
-      backend_.gpus.push_back(std::move(gpu));
-    }
+    auto gpu = std::make_unique<ApartGpu>();
+    gpu_ = gpu.get();
+    backend_.gpu = std::move(gpu);
     auto host = std::make_unique<ApartHost>();
     host_ = host.get();
     backend_.pinned_host = std::move(host);
-    backend_.deal = {.gpus = gpus, .stages = test.stages};
     add_cuda_kernels(backend_.kernels);
     add_cpu_kernels(backend_.host_kernels);
     backend_.transports.push_back(std::make_unique<comm::InProcessTransport>());
@@ -116,25 +108,16 @@ class GpuRun {
   TrafficByPlace counted() const { return backend_.traffic(); }
   std::int64_t steps() const { return options_of(test_).steps; }
   ApartHost& host() { return *host_; }
-  ApartGpu& gpu(std::size_t number) { return *gpus_.at(number); }
-  /// Uses the test's own rule, not the harness's.
+  ApartGpu& gpu() { return *gpu_; }
   Device& device_of(const Place& place) {
     if (place.role == Role::Host) return *host_;
-    if (place.role == Role::Server) return *gpus_.front();
-    const auto worker = static_cast<std::size_t>(place.replica * test_.stages + place.stage);
-    return *gpus_[worker % gpus_.size()];
-  }
-  std::vector<float> losses() const { return executor_->loops().at(0).losses; }
-  testing_support::Parameters parameters() {
-    testing_support::Parameters all;
-    testing_support::add_parameters(*executor_, all);
-    return all;
+    return *gpu_;
   }
 
  private:
   Case test_;
   Backend backend_;
-  std::vector<ApartGpu*> gpus_;
+  ApartGpu* gpu_ = nullptr;
   ApartHost* host_ = nullptr;
   Step part_;
   std::int64_t examples_ = 0;
@@ -165,32 +148,30 @@ class PlacesOnGpus : public testing::TestWithParam<Case> {
   }
 };
 
-TEST_P(PlacesOnGpus, ComputeTheBitsOfOneGpuHoweverManyThereAre) {
-  GpuRun one(GetParam(), 1);
-  one.run();
-  for (const auto& [gpus, peers] :
-       {std::pair(2, Peers::Read), std::pair(3, Peers::Read), std::pair(2, Peers::Cannot)}) {
-    if (gpus > 2 && !is_small(GetParam())) continue;  // there are two replicas of images
-    GpuRun several(GetParam(), gpus, peers);
-    several.run();
-    EXPECT_EQ(several.losses(), one.losses()) << gpus;
-    EXPECT_EQ(several.parameters(), one.parameters()) << gpus;
+TEST_P(PlacesOnGpus, FollowSingleOnTheCpuAndCarryTheBytesOfTheGraph) {
+  GpuRun run(GetParam());
+  run.run();
+  expect_to_follow_single(run.executor(), GetParam(), On::Emulated);
+  const TrafficByPlace counted = run.counted();
+  for (const auto& [place, step] : traffic(run.graph())) {
+    EXPECT_EQ(counted.at(place).sent, run.steps() * step.sent);
+    EXPECT_EQ(counted.at(place).received, run.steps() * step.received);
+    EXPECT_EQ(counted.at(place).messages, run.steps() * step.messages);
   }
+  std::int64_t carried = 0;  // in a step, by the GPU's queues
+  for (const Node& node : run.graph().nodes()) {
+    if (node.op != Op::Copy) continue;
+    const bool crosses = &run.device_of(node.place) != &run.device_of(sender_of(node));
+    if (crosses) carried += node.outputs[0].bytes();
+  }
+  EXPECT_EQ(run.gpu().carried_bytes(), run.steps() * carried);
 }
 
-TEST_P(PlacesOnGpus, FollowSingleOnTheCpu) {
-  GpuRun several(GetParam(), 2);
-  several.run();
-  expect_to_follow_single(several.executor(), GetParam(), On::Emulated);
-}
-
-/// Runs like the program, on two real GPUs or on the only one.
-TEST_P(PlacesOnGpus, FollowSingleOnRealGpus) {
-  const GpuFindings found = find_gpus();
-  if (!found.missing.empty()) GTEST_SKIP() << found.missing;
+/// Runs like the program.
+TEST_P(PlacesOnGpus, FollowSingleOnARealGpu) {
+  if (const GpuFindings found = find_gpus(); !found.missing.empty()) GTEST_SKIP() << found.missing;
   const Case& test = GetParam();
-  const auto gpus = std::min(2, static_cast<int>(found.gpus.size()));
-  const auto backend = make_backend("cuda", {.deal = {.gpus = gpus, .stages = test.stages}});
+  const auto backend = make_backend("cuda");
   const Step step = step_of(test);
   const TrialOptions options = options_of(test);
   const Step part =
@@ -205,52 +186,12 @@ TEST_P(PlacesOnGpus, FollowSingleOnRealGpus) {
   expect_to_follow_single(executor, test, On::Gpu);
 }
 
-/// On three GPUs: counted traffic equals the graph's, and the right queues carry it.
-void expect_to_carry_the_bytes_of_the_graph(const Case& test, Peers peers) {
-  GpuRun run(test, 3, peers);
-  run.run();
-  const TrafficByPlace counted = run.counted();
-  for (const auto& [place, step] : traffic(run.graph())) {
-    EXPECT_EQ(counted.at(place).sent, run.steps() * step.sent);
-    EXPECT_EQ(counted.at(place).received, run.steps() * step.received);
-    EXPECT_EQ(counted.at(place).messages, run.steps() * step.messages);
-  }
-  std::map<const Device*, std::int64_t> carried;  // in a step
-  for (const Node& node : run.graph().nodes()) {
-    if (node.op != Op::Copy) continue;
-    const Device& to = run.device_of(node.place);
-    const Device& from = run.device_of(sender_of(node));
-    if (&to == &from) continue;
-    const bool by_host = peers == Peers::Cannot && &to != &run.host() && &from != &run.host();
-    if (&to == &run.host() || by_host) carried[&from] += node.outputs[0].bytes();
-    if (&to != &run.host()) carried[&to] += node.outputs[0].bytes();
-  }
-  std::int64_t all = 0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(run.gpu(i).carried_bytes(), run.steps() * carried[&run.gpu(i)]) << "GPU " << i;
-    all += run.gpu(i).carried_bytes();
-  }
-  EXPECT_GT(all, 0);
-}
-
-TEST_P(PlacesOnGpus, CountTheBytesOfTheGraphAndLetQueuesCarryThemBetweenDevices) {
-  expect_to_carry_the_bytes_of_the_graph(GetParam(), Peers::Read);
-}
-
-TEST_P(PlacesOnGpus, LetQueuesCarryThemThroughTheHostWhereThereIsNoOtherWay) {
-  expect_to_carry_the_bytes_of_the_graph(GetParam(), Peers::Cannot);
-}
-
 constexpr std::array kCases{
-    Case{.strategy = "in_graph", .replicas = 2},
-    Case{.strategy = "in_graph", .replicas = 5},
     Case{.strategy = "central_storage", .replicas = 1},
     Case{.strategy = "central_storage", .replicas = 3},
-    Case{.strategy = "model_parallel", .stages = 2},
     Case{.strategy = "in_graph+model_parallel", .replicas = 2, .stages = 2},
     Case{.strategy = "central_storage+model_parallel", .replicas = 2, .stages = 2},
     Case{.strategy = "parameter_server", .replicas = 3},
-    Case{.workload = "resnet9_narrow", .strategy = "in_graph", .replicas = 2},
     Case{.workload = "resnet9_narrow",
          .strategy = "central_storage",
          .replicas = 2,
@@ -269,7 +210,7 @@ RunError error_of(const Function& function) {
 }
 
 TEST(HostsPlace, HasAllThatCentralStorageKeeps) {
-  GpuRun run({.strategy = "central_storage", .replicas = 2}, 2);
+  GpuRun run({.strategy = "central_storage", .replicas = 2});
   for (const Variable& variable : run.graph().variables()) {
     EXPECT_EQ(variable.place.role, Role::Host) << variable.name;
   }
@@ -277,8 +218,8 @@ TEST(HostsPlace, HasAllThatCentralStorageKeeps) {
 }
 
 TEST(HostsPlace, NamesTheCopyThatADeviceCouldNotMake) {
-  GpuRun run({.strategy = "central_storage", .replicas = 1}, 1);
-  run.gpu(0).cut_way_out();
+  GpuRun run({.strategy = "central_storage", .replicas = 1});
+  run.gpu().cut_way_out();
   const RunError error = error_of([&] { run.run(); });
   EXPECT_EQ(error.kind(), ErrorKind::Device);
   const std::string text = error.what();
@@ -286,25 +227,13 @@ TEST(HostsPlace, NamesTheCopyThatADeviceCouldNotMake) {
   EXPECT_NE(text.find(" from replica0: the link is cut"), std::string::npos) << text;
 }
 
-TEST(SeveralGpus, HoldNoVariableThatTheirPlacesShare) {
-  const Case shared{.strategy = "async_shared", .replicas = 2};
-  const RunError error = error_of([&] { const GpuRun run(shared, 2); });
+TEST(HostsPlace, HasNoStepThatIsLaunchedAsOne) {
+  const RunError error = error_of(
+      [] { const GpuRun run({.strategy = "central_storage", .replicas = 2}, LaunchSteps::AsOne); });
   EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
-  EXPECT_NE(std::string(error.what())
-                .find(" of replica0 is used by replica1, which is on another device: places that "
-                      "share variables have to be on one"),
+  EXPECT_NE(std::string(error.what()).find("a step is captured on one device only, but "),
             std::string::npos)
       << error.what();
-  GpuRun(shared, 1).run();
-}
-
-TEST(SeveralGpus, HaveNoStepThatIsLaunchedAsOne) {
-  const RunError error = error_of([] {
-    const GpuRun run({.strategy = "in_graph", .replicas = 2}, 2, Peers::Read, LaunchSteps::AsOne);
-  });
-  EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
-  EXPECT_EQ(std::string(error.what()),
-            "a step is captured on one device only, but replica0 and replica1 are on two");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ bool computes_evenly(const ComputeTimes& times) {
          (times.kind != ComputeTimes::Kind::Samples && times.spread == 0);
 }
 
-/// Whether workers on any of the cluster's hosts take the same times.
+/// Whether all hosts of the cluster give a worker the same times.
 bool hosts_are_alike(const Cluster& cluster) {
   const VirtualHost& first = cluster.hosts.front();
   return std::all_of(cluster.hosts.begin(), cluster.hosts.end(), [&](const VirtualHost& host) {
@@ -30,7 +30,7 @@ bool hosts_are_alike(const Cluster& cluster) {
   });
 }
 
-/// Numbers things in the order in which they appear, so that two ways of dealing are comparable.
+/// Renumbers hosts in the order in which they appear, so that two assignments can be compared.
 std::vector<int> pattern(const std::vector<int>& hosts) {
   std::map<int, int> numbers;
   std::vector<int> all;
@@ -40,7 +40,7 @@ std::vector<int> pattern(const std::vector<int>& hosts) {
   return all;
 }
 
-/// The hosts of all workers.
+/// The assignment of workers to hosts.
 class Deal {
  public:
   Deal(const plan::Placement& placement, const ClusterFile& file)
@@ -56,7 +56,7 @@ class Deal {
     }
   }
 
-  /// Whether no host has more workers than cores for them.
+  /// Whether each host has cores for all its workers.
   bool has_cores(const ClusterFile& file) const {
     std::map<int, int> cores;
     for (const int host : host_of_) cores[host] += file.cluster.threads_per_worker;
@@ -65,8 +65,8 @@ class Deal {
     });
   }
 
-  /// Whether each replica is dealt to hosts in the same way, each worker's replicas are, and all
-  /// shards of two stages either share hosts or do not.
+  /// Whether the workers of every replica, and the copies of every worker, are spread over hosts in
+  /// one pattern, and two stages share a host for all shards or for none.
   bool is_even() const {
     for (int r = 0; r < replicas(); ++r) {
       if (pattern(of_replica(r)) != pattern(of_replica(0))) return false;
@@ -115,7 +115,7 @@ plan::Placement place_alike(const plan::RaceRequest& request, const ClusterFile&
   if (may_be_alike) {
     plan::Placement placement =
         plan::place_without_data(request, {}, plan::BuildPlaces::OneOfAlike);
-    // collectives on devices have closed forms, in which members' hosts need not be even
+    // collectives on devices have closed forms, which allow hosts with unequal numbers of members
     if (placement.options.alike.places() == 1 || cluster.devices) return placement;
     const Deal deal(placement, file);
     if (deal.has_cores(file) && deal.is_even()) return placement;

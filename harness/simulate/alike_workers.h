@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plans a cell for virtual time without values. If all replicas or shards of the run are alike, on
-// hosts that are alike, one of them is built and stands for all, so that a step of a large cluster
-// takes the time and memory of one replica; otherwise every place is built.
+// Plans a cell for virtual time without values. If all replicas or shards of the run are alike and
+// on like hosts, only one is built and stands for all: a step of a large cluster then takes the
+// time and memory of one replica. Otherwise every place is built.
 #pragma once
 
 #include "harness/plan/placement.h"
@@ -11,7 +11,7 @@
 
 namespace regatta::simulate {
 
-/// Plans the cell. Throws: as place_without_data() and hosts_of_processes().
+/// Plans the cell. Throws: like place_without_data() and hosts_of_processes().
 plan::Placement place_alike(const plan::RaceRequest& request, const ClusterFile& file);
 
 }  // namespace regatta::simulate

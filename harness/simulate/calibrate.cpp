@@ -45,7 +45,7 @@ class LogFolder {
   std::filesystem::path path_;
 };
 
-/// Reads the costs of messages from a calibration, which must be this program's own.
+/// Reads the costs of messages from a calibration, which must be measured by this program.
 virtual_time::Transports messages_in(const std::string& path) {
   const Calibration given = read_calibration(path).calibration;
   const std::string cpu = system::machine_facts().cpu, commit = system::software_facts().git_commit;
@@ -121,7 +121,7 @@ void run_calibrate(const plan::RaceRequest& request, const CalibrateRequest& wan
     }
     plan::set_data_weights(placement, weights);
     measured = measure_kernels(placement.placed->parts, measuring, std::move(measured));
-    measuring.steps = 2;  // of the cells that plan compares, the first shows how steps vary
+    measuring.steps = 2;  // `regatta plan` takes the variation of steps from the first cell only
     measuring.rounds = 1;
   }
   if (measured.costs.empty() && refusal) throw RunError(*refusal);

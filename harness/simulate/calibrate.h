@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `regatta calibrate`: measures the costs of a cell's kernels and of messages on this machine, and
-// writes them to a calibration file (calibration.h), to which a cluster's file (cluster_file.h)
-// refers.
+// writes them to a calibration file (calibration.h) for a cluster's file (cluster_file.h).
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 //    "step_ns": [...], "kernels": {KEY: NANOSECONDS}}
 // KEY is kernel_key() of kernels/virtual/kernel_costs.h; null means no limit; points, which may be
 // left out, are measured pairs of message size and time (Way in kernels/virtual/cluster.h). The
-// limits below keep every sum of a run's times within the range of a double. Other members, such as
-// the `sums` of older files, are ignored.
+// limits below keep all sums of times in a run within the range of a double. Unknown members, such
+// as the `sums` of older files, are ignored.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ inline constexpr double kMostNs = 1e13;  ///< longest message, kernel or step: t
 inline constexpr double kLeastBytesPerNs = 1e-9, kMostBytesPerNs = 1e9;
 inline constexpr double kMostBytes = 1e12;              ///< largest message of a point
 inline constexpr std::size_t kMostPoints = 100;         ///< most points of a Way
-inline constexpr std::size_t kMostStepTimes = 100'000;  ///< bounded: each step computes their mean
+inline constexpr std::size_t kMostStepTimes = 100'000;  ///< each step computes their mean
 
 std::string to_json(const Calibration& calibration);
 
@@ -61,8 +61,7 @@ CalibrationFile read_calibration(const std::filesystem::path& path);
 CalibrationFile parse_calibration(std::string_view text, const std::string& name);
 
 /// Requires that a calibration was measured on the CPU `cpu` by the program built from
-/// `git_commit`; accepts any that was written by hand. `path` names the file in errors. Throws:
-/// RunError(Usage).
+/// `git_commit`, or was written by hand. `path` names the file in errors. Throws: RunError(Usage).
 void require_fitting(const Calibration& calibration, const std::string& path,
                      const std::string& cpu, const std::string& git_commit);
 

@@ -32,7 +32,7 @@ using Words = std::vector<std::string>;
 constexpr std::array<std::pair<const char*, double>, 4> kUnits = {
     {{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
 
-constexpr std::int64_t kMostSteps = 32;  // of a candidate, so that 64 workers take a minute
+constexpr std::int64_t kMostSteps = 32;  // simulated: 64 workers take a minute
 
 RunError usage(const std::string& text) { return {ErrorKind::Usage, text}; }
 
@@ -52,7 +52,7 @@ Words cell_words(const Words& arguments) {
   return words;
 }
 
-/// The least that a worker's mean factor on compute time is, over the steps to be simulated.
+/// The smallest mean factor on compute time of any worker, over the steps to be simulated.
 double least_factor(const virtual_time::Cluster& cluster, std::int64_t workers,
                     std::int64_t steps) {
   double least = virtual_time::kNoLimit;
@@ -68,7 +68,7 @@ double least_factor(const virtual_time::Cluster& cluster, std::int64_t workers,
   return least;
 }
 
-/// A lower bound of the time of computing in a step.
+/// A lower bound of the compute time of a step.
 double compute_bound(const VirtualCell& cell, double factor) {
   double longest = 0;
   for (const virtual_time::ProgramLane& lane : cell.program.lanes) {
@@ -84,7 +84,7 @@ double compute_bound(const VirtualCell& cell, double factor) {
 }
 
 /// A lower bound of the time that links need for the bytes of a step. Processes of one host may
-/// send to each other, so that only those that have a host for themselves count.
+/// send to each other, so only processes alone on their host count.
 double link_bound(const VirtualCell& cell, const std::vector<Step>& parts) {
   const std::vector<int>& host_of = cell.options.host_of;
   double longest = 0;
@@ -100,7 +100,7 @@ double link_bound(const VirtualCell& cell, const std::vector<Step>& parts) {
   return longest;
 }
 
-/// Whether flags make no difference, such as those of --shard with one bucket.
+/// Whether two candidates differ only by flags without an effect, such as --shard with one bucket.
 bool are_alike(const Candidate& a, const Candidate& b) {
   return std::tie(a.memory_bytes, a.bytes_sent, a.bound_ns, a.step_ns) ==
          std::tie(b.memory_bytes, b.bytes_sent, b.bound_ns, b.step_ns);
@@ -122,7 +122,7 @@ class Search {
     result_.limit_bytes = limit_;
   }
 
-  /// Measures the candidate, or counts the reason why it cannot be.
+  /// Measures the candidate, or counts the reason why that is impossible.
   void add(Candidate candidate) {
     try {
       measure(candidate);

@@ -89,8 +89,8 @@ class ClusterReader : TomlReader {
     file.cluster.transports = file.calibration.transports;
   }
 
-  /// Messages between devices have the rates of the levels of their network; a device has its part
-  /// of the host's cards for itself.
+  /// Messages between devices have the rates of the two levels of their network. Each device has
+  /// its share of the host's cards for itself.
   void read_devices_of(const toml::node& node, const toml::table& table,
                        const ProfileAt& profile_at, ClusterFile& file) const {
     const toml::table* of_devices = node.as_table();

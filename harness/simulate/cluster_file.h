@@ -21,12 +21,11 @@
 //   gbit_per_s = 10                    # each way; or out_gbit_per_s and in_gbit_per_s
 //   processes = 1                      # default: as many as the host's cores suffice for
 // With a table [devices] (device_file.h) hosts have accelerators, and costs follow from profiles:
-// no calibration, and of [[host]] the key `count` only.
-// A link without a bandwidth has no limit. A number outside its valid range is an error that names
-// the range. Without machine_cores each host has cores of its own. Workers and servers that need
-// more cores than they have share these evenly. That happens if several hosts share one core of a
-// machine (sending and receiving messages then takes a share, too), or if `processes` exceeds the
-// number that a host has cores for.
+// there is no calibration, and [[host]] has only the key `count`. A link without a bandwidth has no
+// limit. A number outside its valid range is an error that names the range. Without machine_cores
+// each host has cores of its own. Workers and servers share cores evenly if they need more than
+// there are: if several hosts have one core of a machine (sending and receiving messages then takes
+// a share, too), or if `processes` exceeds the number for which a host has cores.
 #pragma once
 
 #include <array>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Feeds any bytes as a cluster's file and a calibration. The bytes before the first zero byte are
-// the cluster's, those after it its calibration's; without the latter a valid one is used. An input
-// that begins with a brace is a calibration alone. An accepted input keeps its ranges, so that a
-// simulation can use it: hosts, links, times that can be drawn, and a calibration that reads back
-// as it was written.
+// Parses arbitrary bytes as a cluster's file, up to the first zero byte, and as its calibration
+// after that; without a zero byte the calibration is a valid one. An input that begins with a brace
+// is a calibration alone. If an input is accepted, a simulation must be able to use it: numbers are
+// in their ranges, compute times can be drawn, and the calibration reads back as it was written.
 #include <cmath>
 
 #include "harness/simulate/cluster_file.h"

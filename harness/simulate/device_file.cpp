@@ -124,7 +124,7 @@ class DevicesReader : TomlReader {
   }
 
  private:
-  /// The word at a key, which is one of two; the first without the key.
+  /// The word at a key, one of two; the first if the key is missing.
   std::string one_of(const toml::table& table, const char* key,
                      std::array<std::string, 2> words) const {
     const std::string given = word(table, key);

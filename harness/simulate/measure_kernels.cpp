@@ -46,8 +46,8 @@ class TicketsAtOnce final : public TicketPost {
   std::map<int, std::int64_t> given_;
 };
 
-/// An exchange that leaves numbers as they are, and gives tokens and classes, which are indices of
-/// others' rows, the value 0.
+/// Returns an exchange that leaves numbers unchanged, and sets tokens and classes to 0, because
+/// they are indices of rows that other processes hold.
 std::unique_ptr<Kernel> silent_kernel(const KernelRequest& request) {
   std::vector<Tensor> indices;
   std::ranges::copy_if(request.outputs, std::back_inserter(indices),
@@ -59,7 +59,7 @@ std::unique_ptr<Kernel> silent_kernel(const KernelRequest& request) {
   });
 }
 
-/// Gathers this member's value in place of every member's: a loss in parts stays finite.
+/// Gathers this member's value in place of every member's, so that a loss in parts stays finite.
 std::unique_ptr<Kernel> silent_gather(const KernelRequest& request) {
   if (!request.node.attributes.has("evenly")) return silent_kernel(request);
   const Tensor own = request.inputs[0], all = request.outputs[0];
@@ -84,9 +84,9 @@ KernelTable silent_table() {
   return table;
 }
 
-/// The part with every node active in every step, so that all kernels are measured. Loops stay
-/// within one step of each other: on a busy machine one could take all examples before another
-/// begins.
+/// Returns the part with every node active in every step, so that all kernels are measured. Loops
+/// stay within one step of each other, because on a busy machine one could take all examples before
+/// another begins.
 Step with_all_kernels(const Step& part) {
   Step same = part;
   const std::size_t loops = part.partition.parts.size();
@@ -166,7 +166,7 @@ class PartTimes {
     }
   }
 
-  /// The compute time of each step of each worker, without input and updates.
+  /// The compute times of all workers' steps, without input and updates.
   std::vector<double> step_ns() const {
     const Graph& graph = executor_->step().graph;
     const auto steps = static_cast<std::size_t>(steps_ - kWarmUpSteps);

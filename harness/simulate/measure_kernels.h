@@ -21,17 +21,17 @@ struct KernelMeasuring {
   int threads_per_worker = 1;  ///< determines for how many copies of a part `cores` suffice
   std::uint64_t seed = 1;
   std::int64_t steps = 10;  ///< measured in each round, after two warm-up steps
-  int rounds = 3;           ///< each from the first weights
+  int rounds = 3;           ///< each begins with the initial weights
   std::function<void(const std::string&)> tell;
 };
 
 struct MeasuredKernels {
   virtual_time::KernelCosts costs;  ///< means over steps and nodes
-  std::vector<double> step_ns;      ///< compute times of the workers in the first part with any
+  std::vector<double> step_ns;      ///< compute times of the workers in the first part that has any
 };
 
-/// Adds the kernels of `parts`, the steps of a run's processes, to those measured before. Skips a
-/// part whose kernels all were. Throws: RunError.
+/// Measures the kernels of `parts`, the steps of a run's processes, in addition to those measured
+/// before. Skips a part if all its kernels are known. Throws: RunError.
 MeasuredKernels measure_kernels(const std::vector<Step>& parts, const KernelMeasuring& options,
                                 MeasuredKernels measured = {});
 

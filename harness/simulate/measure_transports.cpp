@@ -35,8 +35,8 @@ constexpr const char* kSending = "sending";
 constexpr const char* kAsRank = "REGATTA_MEASURES_AS_RANK";
 constexpr std::chrono::minutes kPatience{2};
 
-/// The rate of adding, from the time by which the adding half of a ring exceeds the copying half.
-/// Units: bytes per ns.
+/// The rate of adding, from the difference between the times of a ring's adding half and its
+/// copying half. Units: bytes per ns.
 double adding_rate() {
   const SweepPoint adds = sweep_in_process(Op::ReduceScatter).back();
   const SweepPoint copies = sweep_in_process(Op::AllGather).back();
@@ -64,7 +64,8 @@ Way way_of_messages(const Sweep& one_way) {
   return way;
 }
 
-/// The way of exchanges that consist of two messages of bytes / `parts`, one of which is added up.
+/// Returns the cost of a message, given exchanges of two messages of bytes / `parts`, one of which
+/// is added up.
 Way way_of_exchanges(const Sweep& sweep, std::int64_t parts, double adding_bytes_per_ns) {
   Sweep one_way;
   for (const SweepPoint& each : sweep) {
@@ -82,7 +83,8 @@ Way way_of_rings(const Sweep& sweep, double adding_bytes_per_ns) {
   return way_of_exchanges(sweep, 2, adding_bytes_per_ns);
 }
 
-/// The way of sums that reduce to one of two members and send back.
+/// Returns the cost of a message, given sums that reduce to one of two members and send the result
+/// back.
 Way way_of_sums(const Sweep& sweep, double adding_bytes_per_ns) {
   return way_of_exchanges(sweep, 1, adding_bytes_per_ns);
 }

@@ -4,8 +4,8 @@
 // for this program's schedules and for MPI_Allreduce, over shared memory and over TCP; and to a
 // server by gRPC, at a Unix socket and over TCP. TCP is measured on loopback or, if hosts are
 // given, between the first two of them. A sweep measures the time of an exchange at several sizes.
-// The fixed cost of a message is the time of the smallest size, including the latency of the link
-// between hosts; beyond the largest size, the rate is that between the two largest sizes.
+// The time of the smallest size is the fixed cost of a message, including the latency of the link
+// between hosts. Beyond the largest size, the rate between the two largest sizes applies.
 #pragma once
 
 #include <filesystem>

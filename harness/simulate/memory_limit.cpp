@@ -18,7 +18,7 @@ namespace {
 constexpr double kGib = 1 << 30;
 constexpr std::size_t kMostShown = 3;
 
-/// The changes whose memory is at most `room`, as text.
+/// The changes that reduce the memory to at most `room`, as text.
 std::vector<std::string> that_fit(const ClusterFile& file, const plan::RaceRequest& request,
                                   std::int64_t room) {
   std::vector<std::string> found;
@@ -34,7 +34,7 @@ std::vector<std::string> that_fit(const ClusterFile& file, const plan::RaceReque
       if (worst > room) continue;
       found.push_back(
           fmt::format("{} ({:.4g} GiB)", each.flags, static_cast<double>(worst) / kGib));
-    } catch (const RunError&) {  // the change is not for this cell
+    } catch (const RunError&) {  // the change does not fit this cell
       continue;
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of a cluster's devices: whether the planned memory of a step fits, and if not, which
-// changes of the run would make it fit.
+// Checks whether the planned memory of a step fits into the devices of a cluster, and finds the
+// changes of the run that would make it fit.
 #pragma once
 
 #include <map>
@@ -15,18 +15,18 @@
 
 namespace regatta::simulate {
 
-/// Returns the planned memory of each place, with the lanes that run on the cluster; `parts[p]` is
+/// Returns the planned memory of each place, given the lanes that the cluster runs; `parts[p]` is
 /// the step of process p.
 std::map<Place, MemoryUse> memory_of_places(std::span<const Step> parts,
                                             const virtual_time::Cluster& cluster);
 
-/// Returns the memory of the place with most. Units: bytes.
+/// Returns the memory of the place that needs most. Units: bytes.
 std::int64_t worst_memory(const std::map<Place, MemoryUse>& planned);
 
 /// Returns the bytes of a device that a run may plan.
 std::int64_t room_of(const virtual_time::Devices& devices);
 
-/// Checks that each place's memory fits into a device, if the cluster has some. Throws:
+/// Checks that each place's memory fits into a device, if the cluster has devices. Throws:
 /// RunError(Device) that says how much is missing, and which flags would make it fit.
 void require_memory(const ClusterFile& file, const plan::RaceRequest& request,
                     const std::map<Place, MemoryUse>& planned);

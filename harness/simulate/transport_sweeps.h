@@ -43,9 +43,9 @@ struct GrpcSweeps {
 /// address without port or `unix:FOLDER`.
 GrpcSweeps sweep_grpc(const std::string& listen);
 
-/// Whether rank 0 reaches an all-reduce together with the other ranks or 1 ms after them. Late
-/// mimics a real step: one rank comes last, and by then the others poll only rarely, unless their
-/// lanes spin (backoff.h).
+/// Whether rank 0 reaches an all-reduce together with the other ranks or 1 ms later. Late mimics a
+/// real step, in which one rank comes last; by then the others poll rarely, unless their lanes spin
+/// (backoff.h).
 enum class RankZero : std::uint8_t { InTime, Late };
 
 /// Measures all-reduces between all ranks by `algorithm`, with this rank's clock.

@@ -21,7 +21,7 @@ namespace regatta::simulate {
 namespace {
 
 constexpr double kMostRunNs = 1e18;
-/// With constant times all steps are alike once every node has taken part.
+/// With constant times all steps are alike once every node has run.
 constexpr std::int64_t kStepsAlike = 8;
 constexpr std::int64_t kStepsThatDiffer = 200;
 
@@ -78,7 +78,8 @@ void require_virtual(const plan::RaceRequest& request, const plan::Placement& pl
 
 namespace {
 
-/// The host of each process, whose one worker has a device: devices are filled in the file's order.
+/// The host of each process. A process has one worker, and workers fill devices in the file's
+/// order.
 std::vector<int> hosts_of_devices(const ClusterFile& file, const plan::Placement& placement) {
   const std::int64_t workers = plan::workers_of(placement);
   const auto room = std::ssize(file.cluster.hosts) * file.cluster.devices->per_host;

@@ -11,7 +11,8 @@
 namespace regatta::simulate {
 namespace {
 
-/// The cell's options. Several loops add their accesses to `order`, a single one does not need it.
+/// Returns the cell's options. Several loops add their accesses to `order`; a single loop does not
+/// need it.
 virtual_time::SimulationOptions with_order(const VirtualCell& cell, AccessOrder& order) {
   virtual_time::SimulationOptions options = cell.options;
   if (cell.program.loops.size() > 1) options.order = &order;

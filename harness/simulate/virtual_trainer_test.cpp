@@ -44,7 +44,7 @@ plan::RaceRequest request_of(const Trial& trial) {
   return request;
 }
 
-/// The parabola with a host per process; all its kernels take the same time.
+/// Trains the parabola with a host per process. All kernels take the same time.
 class VirtualRun {
  public:
   explicit VirtualRun(const Trial& trial)
@@ -115,7 +115,7 @@ Losses really_trained(const Trial& trial) {
   return losses_of(trainer.report());
 }
 
-/// The mean number of versions that an update of the workers missed.
+/// The mean number of versions that a worker's update missed.
 double mean_staleness(const run::TrainingReport& report, int loop) {
   double updates = 0, missed = 0;
   for (const run::RankedWorker& worker : report.workers) {
@@ -168,9 +168,9 @@ TEST_P(Asynchronous, IsAlikeTwiceAndDiffersWithTheClusterSeed) {
   EXPECT_NE(losses, losses_of(VirtualRun(trial).trained()));
 }
 
-/// On average an update misses one update of each other worker, since each of these updates once
-/// between two updates of the worker. In ad_psgd, which draws peers, every second update misses an
-/// average of theirs. Updates between an update and the next read are not missed.
+/// On average each other worker updates once between two updates of a worker, so an update misses
+/// one update of each. In ad_psgd, every second update misses an average with a peer. Updates
+/// between a worker's update and its next read are not missed.
 TEST_P(Asynchronous, MissesAnUpdateOfEachOtherWorker) {
   const Trial trial = GetParam();
   const run::TrainingReport report = VirtualRun(trial).trained();

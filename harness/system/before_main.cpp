@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,7 +14,7 @@
 namespace regatta::system {
 namespace {
 
-/// Linux's struct on x86-64: libc's sigaction() is the sanitizers', which are not ready yet.
+/// Linux's struct, of x86-64 and arm64: libc's sigaction() is the sanitizers', not ready yet.
 struct KernelAction {
   void (*handler)(int);
   unsigned long flags;
@@ -69,9 +70,10 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) void look(int, ch
   _exit(1);
 }
 
-/// Inspects the processor by instructions that each one has, then the rest.
+/// Inspects the processor by instructions that each one has.
+#if defined(__x86_64__)
 __attribute__((target("general-regs-only,no-bmi,no-bmi2"), no_sanitize("address", "thread"))) void
-begin(int count, char** words, char** variables) {
+check_processor() {
   __builtin_cpu_init();
 #ifdef __AVX512BF16__
   if (!__builtin_cpu_supports("avx512bf16")) refuse("AVX512-BF16");
@@ -85,6 +87,21 @@ begin(int count, char** words, char** variables) {
 #ifdef __SSE4_2__
   if (!__builtin_cpu_supports("x86-64-v2")) refuse("x86-64-v2 (SSE4.2)");
 #endif
+}
+#else
+__attribute__((no_sanitize("address", "thread"))) void check_processor() {
+#ifdef __ARM_FEATURE_SVE
+  if (!(getauxval(AT_HWCAP) & HWCAP_SVE)) refuse("SVE");
+#endif
+#ifdef __ARM_FEATURE_ATOMICS
+  if (!(getauxval(AT_HWCAP) & HWCAP_ATOMICS)) refuse("atomics of Armv8.1");
+#endif
+}
+#endif
+
+__attribute__((no_sanitize("address", "thread"))) void begin(int count, char** words,
+                                                             char** variables) {
+  check_processor();
   look(count, words, variables);
 }
 

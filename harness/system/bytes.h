@@ -3,8 +3,9 @@
 // Serialises values for messages between processes and for checkpoints. Numbers are stored as in
 // memory, little-endian. A string or container is stored as its 64-bit count, then its elements; an
 // optional as a byte 0, or a byte 1 and the value; a struct as the fields that for_each_field()
-// lists (fields.h), each after its name, so that a reader with other fields rejects it. The reader
-// allocates memory only for elements that it has read, so arbitrary bytes give values or an error.
+// lists (fields.h), each preceded by its name, so that a reader with other fields rejects it. The
+// reader allocates memory only for elements that are there, so arbitrary bytes give values or an
+// error.
 #pragma once
 
 #include <algorithm>

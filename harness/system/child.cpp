@@ -30,7 +30,8 @@ void forward(int signal) {
   if (running_child > 0) kill(running_child, signal);
 }
 
-/// Starts the program in the child. Uses only functions that are allowed after a fork.
+/// Starts the program in the child. Calls only functions that are allowed between fork() and
+/// exec().
 [[noreturn]] void become(const char* path, char* const* arguments, const LinePipe& output,
                          const LinePipe& errors, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -174,7 +175,7 @@ ChildEnd run_program(const std::string& path, std::vector<std::string> words, co
   }
   if (child == 0) become(path.c_str(), pointers.data(), output, errors, parent);
   running_child = child;
-  if (signal_received != 0) kill(child, signal_received);  // it came before the child existed
+  if (signal_received != 0) kill(child, signal_received);  // it came before the child was there
   output.close_writing();
   errors.close_writing();
   ChildEnd end;

@@ -35,8 +35,8 @@ class Interrupts {
 /// Returns the interpreter for the scripts of plots/: /usr/bin/python3, or that of the wheel whose
 /// command has started this program (REGATTA_PYTHON, set by ci/regatta_bench).
 std::string python();
-/// Returns its flags: ignore Python's environment variables (PYTHONPATH, PYTHONHOME, ...) and,
-/// unless a wheel may be among them, the user's own packages.
+/// Returns the interpreter's flags: ignore Python's environment variables (PYTHONPATH, PYTHONHOME,
+/// ...) and the user's own packages, unless a wheel may be among these.
 std::string isolated();
 
 /// The prefix of lines on stderr that are not errors.
@@ -54,7 +54,7 @@ using ForLine = std::function<void(const std::string&)>;
 /// writing() to the stream that it redirects.
 class LinePipe {
  public:
-  /// Lines are passed on in pieces of about `longest` bytes. Throws: RunError(Io).
+  /// Splits lines into pieces of about `longest` bytes. Throws: RunError(Io).
   explicit LinePipe(std::size_t longest = std::string::npos);
   ~LinePipe();
   LinePipe(const LinePipe&) = delete;
@@ -80,10 +80,10 @@ inline constexpr int kNoProgram = 127;
 using Deadline = std::chrono::steady_clock::time_point;
 inline constexpr Deadline kNever = Deadline::max();
 
-/// Runs the program at `path` and returns when it has ended; a name without a slash is searched in
-/// PATH. `words` are the program's name and arguments. `line` and `error` are called for each line
-/// on stdout and stderr. The program is killed if it still has one of these open at the deadline.
-/// Throws: RunError(Io) if no child can be started.
+/// Runs the program at `path` and returns when it has ended; searches PATH for a name without a
+/// slash. `words` are the program's name and arguments. Calls `line` and `error` for each line on
+/// stdout and stderr. Kills the program if it still has one of these open at the deadline. Throws:
+/// RunError(Io) if no child can be started.
 ChildEnd run_program(const std::string& path, std::vector<std::string> words, const ForLine& line,
                      const ForLine& error = {}, Deadline deadline = kNever);
 
@@ -94,7 +94,7 @@ std::string first_line_of(const std::vector<std::string>& words, Deadline deadli
 /// This process's environment, with `others` in place of entries of the same name.
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& others);
 
-/// Pointers to the texts, and a null, for execve() and its kind.
+/// Returns pointers to the texts and a final null, for functions such as execve().
 std::vector<char*> pointers_to(std::vector<std::string>& texts);
 
 bool is_in_path(const std::string& name);

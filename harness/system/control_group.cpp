@@ -26,8 +26,8 @@ std::vector<std::string> folders_of(const std::string& controllers) {
   return {"cpu", controllers};
 }
 
-/// Reads the first lines of a control file in this controller's group and those above it, where the
-/// file exists.
+/// Reads the first line of a control file in the controller's group and in each group above it that
+/// has the file.
 std::vector<std::string> lines_of(const std::string& file, const std::string& groups,
                                   const fs::path& mounts) {
   std::vector<std::string> lines;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CPU limit of this process's control groups (cgroups, versions 1 and 2). The limits of all
-// ancestors of a group apply to it, too. A container without a cgroup namespace sees its own group
-// as the root.
+// The CPU limit of this process's control groups (cgroups, versions 1 and 2). The limits of a
+// group's ancestors apply, too. A container without a cgroup namespace sees its own group as the
+// root.
 #pragma once
 
 #include <filesystem>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// State that a handler may touch: it allocates no memory.
+// Allocated before any signal, because a handler must not allocate memory.
 std::array<char, 4096> handler_text;
 std::size_t handler_bytes = 0;
 std::array<struct sigaction, kSignals.size()> former_actions;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A message for an interrupted run: while an instance exists, SIGINT, SIGTERM and SIGHUP first
-// print its text and then have their usual effect. A signal that was ignored stays ignored.
+// Prints a message when a run is interrupted. While an instance exists, SIGINT, SIGTERM and SIGHUP
+// first print its text and then have their usual effect. An ignored signal stays ignored.
 #pragma once
 
 #include <string>

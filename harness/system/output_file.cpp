@@ -44,7 +44,7 @@ void require_reader(const OutputOptions& options) {
   close(descriptor);
 }
 
-/// Ignores case, because some file systems take RECORDS.JSONL for the same file.
+/// Compares without case, because for some file systems RECORDS.JSONL is the same file.
 bool is_name_of_records(const fs::path& name) {
   const bool is_compressed = strcasecmp(name.extension().c_str(), ".gz") == 0;
   const std::string plain = is_compressed ? name.stem() : name;
@@ -52,7 +52,7 @@ bool is_name_of_records(const fs::path& name) {
   return is(kRealRecords) || is(kSimulatedRecords) || is(kDamagedRecords);
 }
 
-/// Whether is_name_of_records() holds for a part of the path, or of its target through at most
+/// Whether is_name_of_records() holds for a part of the path or of its target. Follows at most
 /// `links` links.
 bool leads_to_records(const fs::path& path, int& links) {
   const fs::path plain = path.lexically_normal();

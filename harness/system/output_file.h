@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that a command writes for its user: a new file or, with --overwrite, a replacement, but
-// never of records. Without commit() it leaves no file behind, and a replaced file stays unchanged
+// Writes a file for the user of a command: a new file or, with --overwrite, a replacement, but
+// never of records. Without commit() no file is left behind, and a replaced file stays unchanged
 // until the new one is complete. An output file or folder may not have the name of a file of
-// records, even in another letter case, through a link, or where no records exist yet, because the
-// next run would append its record to the output or fail.
+// records, even in another letter case, through a link, or where no records exist yet: the next run
+// would append its record to the output, or fail.
 #pragma once
 
 #include <cerrno>

@@ -13,15 +13,14 @@ namespace regatta::system {
 
 std::string host_name();
 
-/// The ids of the logical cores that this process may use: the first `wanted` of them, or all if
-/// `wanted` is 0. A CPU limit of the control group is rounded down to whole cores, but to at least
-/// one: 1.5 gives one, and 0.6 gives one, which is throttled. Throws: RunError(Usage) if there are
-/// fewer than `wanted`.
+/// The ids of the logical cores that this process may use: the first `wanted`, or all if `wanted`
+/// is 0. The control group's CPU limit is rounded down to whole cores, but to at least one, which
+/// is then throttled. Throws: RunError(Usage) if there are fewer than `wanted`.
 std::vector<int> available_cores(std::int64_t wanted);
 
 std::int64_t peak_rss_bytes();
 
-/// Called in a catch clause: converts the exception that is being handled into a RunError. A lack
+/// Converts the exception that is being handled into a RunError; call it in a catch clause. A lack
 /// of memory, threads or open files becomes an error with a remedy. Throws: any other exception
 /// again.
 RunError current_run_error();

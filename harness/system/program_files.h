@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that the program reads at run time: plots/, results/, scripts of ci/. An installed program,
-// PREFIX/bin/regatta, finds them in PREFIX/share/regatta, which ci/install.cmake fills; a program
-// built inside its checkout uses those of the checkout.
+// Finds files that the program reads at run time: plots/, results/, scripts of ci/. An installed
+// program, PREFIX/bin/regatta, finds them in PREFIX/share/regatta, which ci/install.cmake fills; a
+// program built inside its checkout uses those of the checkout.
 #pragma once
 
 #include <filesystem>

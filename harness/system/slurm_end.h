@@ -11,8 +11,8 @@
 
 namespace regatta::system {
 
-/// While an instance exists in a process of a Slurm job, SIGTERM is noted instead of ending the
-/// process. Has no effect outside of Slurm. Only one instance may exist at a time.
+/// Notes SIGTERM instead of letting it end the process, while an instance exists in a process of a
+/// Slurm job. Has no effect outside of Slurm. Only one instance may exist at a time.
 class SlurmEndNotice {
  public:
   SlurmEndNotice();

@@ -58,7 +58,7 @@ std::vector<std::string> range(std::string_view text) {
   return names;
 }
 
-/// Combines a part's text before its first brackets with each name in them and the rest.
+/// Combines the text before a part's first brackets with each name in the brackets and the rest.
 std::vector<std::string> expanded(std::string_view part) {
   const std::size_t open = part.find('[');
   if (open == part.npos)

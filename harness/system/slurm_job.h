@@ -26,8 +26,7 @@ std::optional<SlurmJob> slurm_job();
 /// its job step; empty if there is none.
 std::string other_host_of_slurm_job();
 
-/// The number of processes of a run, and of cores that each needs; 0 cores if each takes all that
-/// are available.
+/// The number of processes of a run, and of cores that each needs; 0 cores: each takes all.
 struct RoomWanted {
   std::int64_t processes = 1;
   std::int64_t cores = 0;

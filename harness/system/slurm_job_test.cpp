@@ -54,7 +54,7 @@ TEST(SlurmJob, KnowsAnotherHostThanThisOne) {
   EXPECT_EQ(other_host_of_slurm_job(), "");
   const Variables of_job{{"SLURM_JOB_NODELIST", "n[1-3]"}, {"SLURMD_NODENAME", "n1"}};
   EXPECT_EQ(other_host_of_slurm_job(), "n2");
-  // A process under mpirun has variables of the step that started mpirun's daemon.
+  // Under mpirun, a process has the variables of the job step that started mpirun's daemon.
   const Variables of_step{{"SLURM_STEP_NODELIST", "n1"}, {"PMIX_RANK", "0"}};
   EXPECT_EQ(other_host_of_slurm_job(), "");
   const Variables of_mpirun{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}};

@@ -24,9 +24,7 @@ void want_exact_naps() {
 bool Backoff::wait() {
   const int look = looks_++;
   if (look < patience_.spins) {
-#if defined(__x86_64__)
-    _mm_pause();
-#endif
+    pause_briefly();
     return true;
   }
   const std::int64_t now = now_ns();

@@ -18,10 +18,6 @@ void add_cuda_kernels(KernelTable&, EngineRule) {}
 
 std::unique_ptr<Device> make_cuda_device(int) { throw RunError(ErrorKind::Unsupported, kMissing); }
 
-std::vector<std::unique_ptr<Device>> make_cuda_devices(std::span<const int>) {
-  throw RunError(ErrorKind::Unsupported, kMissing);
-}
-
 std::unique_ptr<Device> make_pinned_host() { throw RunError(ErrorKind::Unsupported, kMissing); }
 
 GpuFindings find_gpus() { return {.toolkit = {}, .driver = {}, .gpus = {}, .missing = kMissing}; }

@@ -54,7 +54,8 @@ const Way kAllReduce{.strategy = "all_reduce", .options = {{"all_reduce", "reduc
 const Way kSharded{.strategy = "sharded"};
 const Way kInGraph{.strategy = "in_graph"};
 
-/// All strategies except those of gpu_async_test and gpu_servers_test.
+/// All strategies except those of gpu_servers_test, and those that share variables
+/// (ops/shared_update_test.cpp).
 std::vector<Way> all_ways() {
   std::vector<Way> ways{kSingle, kAllReduce, kSharded, kInGraph};
   for (const char* algorithm : {"double_tree", "torus"}) {

@@ -27,6 +27,8 @@ class Aborted : public std::exception {
 inline void pause_briefly() {
 #if defined(__x86_64__)
   _mm_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb");  // `yield` does nothing on most cores
 #endif
 }
 

@@ -129,8 +129,6 @@ class Device {
   /// Makes this the calling thread's current device, so that kernels which the thread builds
   /// allocate here.
   virtual void make_current() {}
-  /// Whether queues of `other` can read this device's memory directly.
-  virtual bool is_read_by(const Device& /*other*/) const { return true; }
   /// Makes a queue; returns null if the device's kernels compute in run() itself.
   virtual std::unique_ptr<LaneQueue> make_queue() = 0;
   /// Makes a recorder for this device's queues; returns null if steps cannot be recorded.

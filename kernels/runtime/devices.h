@@ -40,10 +40,6 @@ void add_cuda_kernels(KernelTable& table, EngineRule engines = EngineRule::Heuri
 /// the missing part (CUDA in this build, a recent driver or a GPU) and a remedy.
 std::unique_ptr<Device> make_cuda_device(int device);
 
-/// Makes one device for each GPU in `devices`, in that order. Their queues read each other's memory
-/// directly where the hardware can. Throws: like make_cuda_device().
-std::vector<std::unique_ptr<Device>> make_cuda_devices(std::span<const int> devices);
-
 /// Makes a device without queues whose memory is pinned host memory: CPU kernels work in it, and
 /// the queues of all GPUs copy to and from it. Its allocate() throws like make_cuda_device().
 std::unique_ptr<Device> make_pinned_host();

@@ -15,8 +15,6 @@ struct GpuFacts {
   std::string name;
   std::int64_t memory_bytes = 0;
   std::string capability;  ///< compute capability, `9.0`
-  std::string links;       ///< `PCIe gen 5 x16, 18 NVLinks`; empty if the driver reports none
-  std::vector<int> peers;  ///< the other GPUs whose memory this GPU can read directly
 };
 
 struct GpuFindings {

@@ -6,8 +6,8 @@
 namespace regatta::virtual_time {
 namespace {
 
-/// The share of a core at each end of a message at the measured rate. Open MPI's rate was measured
-/// in a ring, where each core also served a message in the other direction.
+/// The share of a core that a message at the measured rate takes at each end. Open MPI's rate was
+/// measured in a ring, where each core also served a message in the other direction.
 double cores_of(Carrier carrier) { return carrier == Carrier::OpenMpi ? 0.5 : 1; }
 
 }  // namespace
@@ -76,7 +76,7 @@ void Channels::post(double now, int from, int to, const Posted& message, const D
   start(now, number);
 }
 
-/// The wait for bytes queued at the links of a message that begins. It is zero behind another
+/// The time for which a new message waits for bytes queued at its links. It is 0 behind another
 /// message of the channel, which has waited already.
 double Channels::wait_ns(double now, const Channel& channel) const {
   double ns = 0;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Messages between processes in virtual time. A channel carries the messages from one process to
-// another, one at a time, like a connection. A message occupies its channel first for its fixed
-// cost and then while its bytes travel, as a flow through the links between the hosts; the latency
-// is added at the end, when the next message may already be under way. A message whose route has
-// links that other flows fill first waits for the bytes that those flows keep queued there
-// (Cluster::queue_bytes). If hosts share a machine's cores, a message whose bytes travel at the
-// measured rate takes one core at each end (half a core with Open MPI), proportionally less at a
-// lower rate; its fixed cost takes no core. A computing thread and a long Open MPI message on one
-// core are slowed by the same factor.
+// another, one at a time, like a connection. A message occupies its channel for its fixed cost and
+// then while its bytes travel, as a flow through the links between the hosts. The latency follows,
+// during which the next message may already be under way. If other flows fill a link of the route,
+// a message first waits for the bytes that they keep queued there (Cluster::queue_bytes). If hosts
+// share a machine's cores, a message at the measured rate takes one core at each end (half a core
+// with Open MPI), and proportionally less at a lower rate; its fixed cost takes no core. A
+// computing thread and a long Open MPI message on one core are slowed by the same factor.
 #pragma once
 
 #include <array>
@@ -33,20 +32,20 @@ struct Delivery {
   std::int64_t detail = 0;
 };
 
-/// The numbers of messages for which one stands at each link along its way: itself and those of
-/// places that are alike and are not built.
+/// The number of messages that one message represents at each link of its route: itself and those
+/// of alike places that are not built.
 struct LinkShares {
   int out = 1;
   int across = 1;
   int in = 1;
-  bool into_own_host = false;  ///< takes the sender's host's incoming link, not the receiver's
+  bool into_own_host = false;  ///< into the sender's host, not the receiver's
   auto operator<=>(const LinkShares&) const = default;
 };
 
 struct Posted {
   Carrier carrier = Carrier::OpenMpi;
   std::int64_t bytes = 0;
-  std::int64_t of_bytes = 0;  ///< of the whole message if this is one part of it; 0: it is whole
+  std::int64_t of_bytes = 0;  ///< size of the whole message, of which this is a part; 0: no part
   bool goes_on = false;       ///< a later part: the first part has paid the message's fixed cost
   int handshakes = 0;         ///< round trips before the first byte leaves
   LinkShares shares = {};

@@ -24,7 +24,7 @@ struct MessageTime {
   bool operator==(const MessageTime&) const = default;
 };
 
-/// Costs of messages along one way (within a host or between hosts), apart from the links along it.
+/// Costs of messages within a host or between hosts, apart from those of links.
 struct Way {
   double message_ns = 0;           ///< cost of each message, which occupies the channel
   double bytes_per_ns = kNoLimit;  ///< rate of a single message, if no link is narrower

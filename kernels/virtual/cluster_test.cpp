@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time of a message by its size, and its use by a simulation.
+// Tests the time of a message by size, and that a simulation uses it.
 #include "kernels/virtual/cluster.h"
 
 #include <gtest/gtest.h>

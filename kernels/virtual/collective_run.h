@@ -2,9 +2,9 @@
 //
 // One collective in virtual time: the progress of each member through the collective's schedule. A
 // member begins a round when its lane reaches the collective. It goes on to the next step when the
-// messages that the current step awaits have arrived and are added up. If members forward chunks,
-// they begin the next step's send as soon as the first chunk is added up; the other chunks follow
-// as they arrive. No member is more than one round ahead of another.
+// messages that the current step awaits have arrived and are added up. A member that forwards
+// chunks sends the first one in the next step as soon as it is added up, and the others as they
+// arrive. No member is more than one round ahead of another.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace regatta::virtual_time {
 
 class CollectiveRun {
  public:
-  /// `chunk_bytes` is the size of the first chunk of a message: the next step's send begins once
-  /// this chunk is added up; 0: once the whole message is. `members` is 1 if all members are alike:
-  /// the first one then runs for all. `schedule` must outlive this object.
+  /// `chunk_bytes` is the size of a message's first chunk, after which the next step's send begins;
+  /// 0: after the whole message. `members` is 1 if all members are alike; the first then runs for
+  /// all. `schedule` must outlive this object.
   CollectiveRun(const CollectiveSchedule& schedule, std::int64_t chunk_bytes, std::int64_t members);
 
   void enter(double now, std::int64_t member);
@@ -37,8 +37,8 @@ class CollectiveRun {
     const MemberWork* work = nullptr;  ///< Send, Add; valid until the next call of next()
     std::int64_t slot = 0;             ///< Send: the slot of the messages
   };
-  /// Returns the next action of `member`. After Send, call it again: the member may have more to
-  /// do.
+  /// Returns the next action of `member`. Call it again after Send, because the member may have
+  /// more to do.
   Next next(std::int64_t member);
   void has_added_up(std::int64_t member) { at(member).is_adding = false; }
   /// Returns the time at which the last member entered the round that `member` has just left.
@@ -50,7 +50,7 @@ class CollectiveRun {
  private:
   struct Member {
     bool is_inside = false;
-    bool has_sent = false;  ///< in this step
+    bool has_sent = false;  ///< whether it has sent in this step
     bool has_added = false;
     bool is_adding = false;
     std::int64_t added = 0;  ///< bytes of the previous message's first chunk, already added up

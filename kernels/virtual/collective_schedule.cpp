@@ -69,7 +69,8 @@ void CollectiveSchedule::add_hierarchical(const CollectiveShape& shape) {
   send(2, split.first_root, {.to = split.second_root, .bytes = all}, false);
 }
 
-/// Members send to the root of their part, the roots form a ring, and results return.
+/// Adds the steps of a collective by parts: members send to the root of their part, the roots form
+/// a ring, and results return.
 void CollectiveSchedule::add_by_parts(const CollectiveShape& shape) {
   const std::int64_t all = shape.elements * shape.element_bytes;
   const std::vector<Part> dealt = parts(shape.part_of, shape.group);
@@ -91,8 +92,8 @@ void CollectiveSchedule::add_by_parts(const CollectiveShape& shape) {
   }
 }
 
-/// Trees of the roots of parts, one part per process. A part's other members send to their root
-/// before the trees and receive from it after them.
+/// Adds binomial trees of the roots of parts, one part per process. The other members of a part
+/// send to their root before the trees, and receive from it afterwards.
 void CollectiveSchedule::add_binomial(const CollectiveShape& shape) {
   const std::int64_t all = shape.elements * shape.element_bytes;
   const std::vector<Part> dealt = parts(shape.part_of, shape.group);

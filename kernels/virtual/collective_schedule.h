@@ -39,7 +39,7 @@ class CollectiveSchedule {
   std::int64_t members() const { return members_; }
   std::int64_t steps() const { return steps_; }
   bool is_ring() const { return is_ring_; }
-  /// Bytes of a member's bucket, which all members of a ring together send in each step.
+  /// Bytes of a member's bucket; in a ring, all members together send as many in each step.
   std::int64_t bytes() const { return elements_ * element_bytes_; }
   /// Writes the work of `member` in `step` to `work`, whose memory is reused.
   void work(std::int64_t member, std::int64_t step, MemberWork& work) const;

@@ -10,13 +10,13 @@
 namespace regatta::virtual_time {
 namespace {
 
-/// Bytes that a score of unfused attention moves, in 16 bits: forward the product writes it, the
-/// masked softmax and the dropout read and write it (and a byte of mask), and the second product
-/// reads it; backward the product of gradients, dropout and softmax do, and three products read it.
-/// Source: the kernels of Megatron-LM at the time of arXiv:2104.04473.
+/// Bytes that unfused attention moves for each score of 16 bits. Forward, the first product writes
+/// it, the masked softmax and the dropout read and write it (and a byte of mask), and the second
+/// product reads it. Backward, the product of gradients, dropout and softmax do the same, and three
+/// products read it. Source: the kernels of Megatron-LM at the time of arXiv:2104.04473.
 constexpr double kScoreForward = 13, kScoreBackward = 19;
-/// The five products of flash attention's backward pass, of which multiply_adds() counts four.
-/// Source: Dao, arXiv:2307.08691, section 3.1.
+/// Flash attention's backward pass has five products; multiply_adds() counts four. Source: Dao,
+/// arXiv:2307.08691, section 3.1.
 constexpr double kFlashBackward = 5.0 / 4;
 constexpr double kCausal = 0.5;  ///< the part of the scores that flash attention computes
 
@@ -32,7 +32,7 @@ bool adds_product(const Graph& graph, const Node& node) {
   return node.op == Op::Sum && graph.node(node.inputs.back().node).op == Op::DenseBackwardWeights;
 }
 
-/// The products and bytes of attention as the kernel computes it.
+/// The work of attention in the given kernel: products and bytes.
 KernelLoad attention_load(const Graph& graph, const Node& node, AttentionKernel kernel,
                           KernelLoad load) {
   const bool is_backward = node.op == Op::AttentionBackward;
@@ -56,7 +56,7 @@ double attention_share(const DeviceProfile& profile, AttentionKernel kernel, Op 
              : number(profile.flash_backward_share, profile, "flash_backward_share");
 }
 
-/// The hops and bandwidth of `k` members in one host.
+/// Returns the hops and the bandwidth among `k` members in one host.
 GroupAt inside_of(const Level& level, double k) {
   if (k <= 1) return {.members = 1, .hops_ns = 0, .bytes_per_ns = 0};
   if (level.groups.empty()) {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Accelerators that need not be at hand, and the network that joins them: costs of kernels from
-// their floating-point operations and bytes, costs of collectives in closed form. A kernel takes
+// Models accelerators and the network between them: costs of kernels follow from their
+// floating-point operations and bytes, costs of collectives from formulas. A kernel takes
 //   launch + max(flop / (peak share(flop)), bytes / (bandwidth share(bytes)))
 // A collective of S bytes and n members on N hosts, at most k on one, takes the shorter of
 //   ring: base + N hops(k) + 2 (N - 1) hop + 2 (n - 1) / n S / B, B = min(inside, between)
 //   tree: base + hops(k) + 2 log2(N) hop + 2 S / (tree_share B); all_reduce over hosts only
 // where hops(k) are those among the k members of a host. reduce_scatter and all_gather take half
-// the hops and bytes of the ring. A group has the part k / devices per host of its host's cards,
-// because the other groups of the host exchange at the same time.
-// Source: NCCL, src/graph/tuning.cc. Units: nanoseconds, bytes, bytes per nanosecond (GB/s),
-// floating-point operations per nanosecond.
+// the hops and bytes of the ring. A group has k / (devices per host) of its host's cards, because
+// the other groups of the host exchange at the same time. Source: NCCL, src/graph/tuning.cc. Units:
+// nanoseconds, bytes, bytes per nanosecond (GB/s), floating-point operations per nanosecond.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +34,14 @@ double share_at(std::span<const ShareAt> points, double size);
 /// Whether the time size / share(size) never falls with the size.
 bool is_monotone(std::span<const ShareAt> points);
 
-/// How attention is computed: flash keeps no scores in memory and skips those of later tokens.
+/// The kernel for attention. Flash keeps no scores in memory and skips those of later tokens.
 enum class AttentionKernel : std::uint8_t { Flash, Unfused };
 
-/// How microbatches' gradients of weights are added up: by kernels of their own, or by the product
+/// Whether the weight gradients of microbatches are added up by separate kernels or by the product
 /// that makes them.
 enum class Accumulation : std::uint8_t { Apart, Fused };
 
-/// Whether messages and collectives run beside kernels, or a worker waits for those that it begins.
+/// Whether messages and collectives run beside kernels, or a worker waits for each that it begins.
 enum class Communication : std::uint8_t { Beside, Blocking };
 
 /// A kind of accelerator. Shares are of `flop_per_ns` of the element type.
@@ -85,19 +84,19 @@ struct Devices {
   Level inside;   ///< a host
   Level between;  ///< hosts
   int per_host = 1;
-  int cards = 1;                ///< of `between`, in each host
+  int cards = 1;                ///< network cards of each host, for `between`
   int hosts_per_switch = 1;     ///< hosts whose traffic stays below the oversubscribed links
-  double oversubscription = 1;  ///< of a fat tree: bandwidth below a switch to that above it
+  double oversubscription = 1;  ///< fat tree: bandwidth below a switch over that above it
   AttentionKernel attention = AttentionKernel::Flash;
   Accumulation accumulation = Accumulation::Apart;
   Communication communication = Communication::Beside;
   double attained = 1;      ///< share of the profile's speeds that the program's kernels attain
-  int exchanged_bits = 32;  ///< of an element of 32 bits in a collective
+  int exchanged_bits = 32;  ///< bits sent for an element of 32 bits in a collective
 
   /// Returns the time of the node's kernel. Throws: RunError(Usage) if the profile lacks a number.
   double kernel_ns(const Graph& graph, NodeId id) const;
-  /// Returns the time of a collective of `bytes` among members on `hosts[m]`, each of which starts
-  /// at once.
+  /// Returns the time of a collective of `bytes` among members on `hosts[m]` that all start at
+  /// once.
   double collective_ns(Op op, double bytes, std::span<const int> hosts) const;
   /// Returns the bandwidth between hosts of a group with `members` devices in each of `hosts`.
   double between_bytes_per_ns(double members, std::int64_t hosts) const;

@@ -52,7 +52,7 @@ std::vector<int> dealt(int n, int k) {
   return hosts;
 }
 
-/// The time of a step on hosts of four devices, a worker of `test` on each.
+/// The step time of `test` on hosts of four devices, one worker on each device.
 double step_ns(const Devices& made, const VirtualCase& test) {
   const std::vector<Step> parts = parts_of(test);
   Cluster cluster = testing_support::cluster_of(parts.size(), kNoLimit, 0);
@@ -97,7 +97,7 @@ TEST(Devices, OneLevelOfANetworkIsTheFlatModel) {
                          one_host.collective_ns(op, bytes, dealt(n, n)));
       }
     }
-    // a tree is for hosts only, and slower than a ring with many bytes
+    // only hosts form trees, which are slower than a ring for many bytes
     EXPECT_DOUBLE_EQ(flat.collective_ns(Op::AllReduce, 4e9, dealt(n, 1)),
                      one_host.collective_ns(Op::AllReduce, 4e9, dealt(n, n)));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A queue of future events in virtual time. Events at the same time are taken in the order in which
-// they were added, so that two runs are bitwise equal. Units: nanoseconds.
+// A queue of future events in virtual time. Events of the same time are taken in the order in which
+// they were added, so that runs are bitwise reproducible. Units: nanoseconds.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The least work of a kernel. Ops with a rule for multiply-adds (products, convolutions, attention)
-// count flop: 2 for each one of the direct algorithm. Bytes are the least that a kernel must move:
-// its inputs, outputs and variables, where an update counts a variable twice (read and written); an
-// embedding reads the rows that it writes.
+// count 2 flop for each multiply-add of the direct algorithm. Bytes are those of inputs, outputs
+// and variables. An update counts a variable twice (read and written); an embedding reads only the
+// rows that it writes.
 #pragma once
 
 #include "kernels/graph/graph.h"

@@ -87,7 +87,7 @@ void Network::find_connected() {
   }
 }
 
-/// The first link on an unsettled flow's route that leaves it no more than `rate`; -1: none.
+/// The first link on an unsettled flow's route that allows the flow at most `rate`; -1: none.
 int Network::first_limit(const Flow& flow, double rate) const {
   for (const Hop& hop : flow.route.all()) {
     const Link& link = links_[static_cast<std::size_t>(hop.link)];

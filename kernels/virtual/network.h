@@ -2,9 +2,9 @@
 //
 // Flows of bytes through shared links. Rates are max-min fair, by progressive filling: all rates
 // rise together until a link is full or a flow reaches its own limit; the flows of a full link keep
-// that rate, and the others rise further. When a flow begins or ends, the rates of all flows
-// change that share links with it, directly or through other flows. A flow's weight at a link is
-// the capacity that a rate of 1 takes there, so a core can be modelled as a link and computing as a
+// that rate, and the others rise further. When a flow begins or ends, rates change for all flows
+// that share links with it, directly or through other flows. A flow's weight at a link is the
+// capacity that a rate of 1 takes there, so a core can be modelled as a link and computing as a
 // flow. Source: Bertsekas and Gallager, "Data Networks", 1992, section 6.5.2. Units: bytes,
 // nanoseconds, bytes per nanosecond (GB/s).
 #pragma once
@@ -66,10 +66,10 @@ class Network {
   void end(int flow);
   /// Returns the rate of a flow in progress, as of the last settle().
   double rate(int flow) const { return flows_[static_cast<std::size_t>(flow)].rate; }
-  /// Returns how long a byte waits at the link if each flow limited by the link keeps `most` bytes
-  /// queued there, or all its remaining bytes if fewer. A flow that several links limit equally
-  /// queues at the first of them. Uses the flows as of the last settle(). Units: nanoseconds,
-  /// bytes.
+  /// Returns the time for which a byte waits at the link if each flow that the link limits keeps
+  /// `most` bytes queued there, or all its remaining bytes if fewer. A flow that several links
+  /// limit equally queues at the first of them. Uses the flows as of the last settle(). Units:
+  /// nanoseconds, bytes.
   double wait_ns(double now, int link, double most) const;
 
  private:
@@ -77,9 +77,9 @@ class Network {
     double capacity = 0;
     std::vector<int> flows;
     bool is_changed = false;
-    double left = 0;  ///< of the capacity, while rates are computed
+    double left = 0;  ///< capacity left, while rates are computed
     int unsettled = 0;
-    double weight = 0;  ///< of the unsettled flows
+    double weight = 0;  ///< sum of the unsettled flows' weights
   };
   struct Flow {
     Route route;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rates of flows are max-min fair: no link carries more than its capacity, and each flow either has
-// its maximum rate or crosses a full link on which no flow is faster. Exactly one assignment of
-// rates meets this condition (Bertsekas and Gallager, 1992, section 6.5.2), so it is the test.
+// Tests that rates of flows are max-min fair: no link carries more than its capacity, and each flow
+// has its maximum rate or crosses a full link on which no flow is faster. Exactly one assignment of
+// rates meets this condition (Bertsekas and Gallager, 1992, section 6.5.2).
 #include "kernels/virtual/network.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(Network, KeepsFewOfTheEndsThatItForesawBeforeRatesChanged) {
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
-/// A core computes and sends; sending at a rate of 1 takes half of it.
+/// A core computes and sends. Sending at a rate of 1 takes half of the core.
 TEST(Network, AFlowTakesOfALinkByItsWeight) {
   EventQueue events;
   Network network(events);

@@ -141,7 +141,7 @@ class Maker {
     return made;
   }
 
-  /// The cost by the node's key; 0 if there is none, and the key is noted.
+  /// The cost for the node's key. If there is none, notes the key and returns 0.
   double measured_ns(const Graph& graph, NodeId id) {
     const std::string key = kernel_key(graph, id, threads_);
     const auto cost = costs_.find(key);
@@ -263,7 +263,7 @@ class Maker {
     return entry->second;
   }
 
-  /// Gives the collective the time that the devices of its members take.
+  /// Sets the collective's time to that of its members' devices.
   void put_on_devices(const CollectiveShape& shape, ProgramCollective& collective) const {
     if (shape.algorithm != kRing) {
       throw RunError(ErrorKind::Unsupported,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of a partitioned step as lists of lane instructions, without the graph: each lane has
-// the instructions of its plan (kernels/runtime/plan.h) with their times, messages and collectives.
-// An instruction takes 56 bytes.
+// Represents a partitioned step without its graph. Each lane has the instructions of its plan
+// (kernels/runtime/plan.h) with their times, messages and collectives. An instruction takes 56
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -73,10 +73,11 @@ struct ProgramMessage {
 
 struct ProgramCollective {
   CollectiveSchedule schedule;
-  bool by_library = false;  ///< a library performs it; its waiting and transfer are one time
-  /// Time from the last member's arrival to the end, for all members; below 0: the schedule's.
+  bool by_library = false;  ///< in a library, which does not separate waiting from transfer
+  /// Time from the last member's arrival to the end, for all members; below 0: the schedule
+  /// decides.
   double ns = -1;
-  std::map<std::int64_t, MemberTraffic> traffic = {};  ///< by member, if it has `ns`
+  std::map<std::int64_t, MemberTraffic> traffic = {};  ///< by member, if `ns` is set
   std::vector<int> lanes;  ///< lanes[m] is the lane of member m, or of the one that stands for it
   std::vector<std::int32_t> stands_for;  ///< [m]: the member whose lane that is
   std::vector<int> processes;            ///< [m]: its process, also if it is not built
@@ -97,8 +98,8 @@ struct Program {
   std::map<Place, int> process_of_place;  ///< as in Partition
   std::int64_t global_batch = 0;
   std::optional<std::int64_t> staleness_bound;
-  /// The quorum of each server; empty without backup workers. A loop takes part in it under the
-  /// number of its replica.
+  /// The quorum of each server; empty without backup workers. A loop's number in the quorum is that
+  /// of its replica.
   std::map<int, QuorumOptions> quorums;
   std::vector<ProgramLane> lanes;
   std::vector<ProgramLoop> loops;
@@ -112,13 +113,13 @@ struct Program {
   std::vector<std::string> unknown_kernels;  ///< keys without a cost, each once
 };
 
-/// Accelerators in place of costs by key, and the host of each process.
+/// Accelerators that replace costs by key, and the host of each process.
 struct DevicesOfHosts {
   const Devices* devices = nullptr;  ///< null: none
   std::span<const int> host_of = {};
 };
 
-/// Returns how a step is planned for devices; null: hosts' cores.
+/// Returns the options of a plan for devices; null: for the cores of hosts.
 PlanOptions plan_options(const Devices* devices);
 
 /// Builds the program. `parts[p]` is the step of process p, made by partition(). Throws:

@@ -137,7 +137,7 @@ bool Simulation::is_due(int l, const LaneInstruction& each) {
   return program_.node_steps[static_cast<std::size_t>(each.steps)].is_due(moment_of(l, each));
 }
 
-/// The moment of the lane's step, or, behind a quorum, of the step that pushes complete together.
+/// The moment of the lane's step; behind a quorum, that of the step which the pushes complete.
 StepMoment Simulation::moment_of(int l, const LaneInstruction& each) {
   if (each.quorum == QuorumPart::Behind) return server_of(l).quorum.moment();
   const std::int64_t step = lane(l).step;
@@ -146,7 +146,7 @@ StepMoment Simulation::moment_of(int l, const LaneInstruction& each) {
           .before = step == 0 ? 0 : seen_at(planned(l).loop, step - 1)};
 }
 
-/// The examples that all loops together have seen when a step of this one begins.
+/// The examples that all loops together have seen when this loop's step begins.
 std::int64_t Simulation::seen_at(int loop, std::int64_t step) {
   const ExampleCount& count = count_of(loop);
   const auto& claimed = histories_[static_cast<std::size_t>(loop)].examples;
@@ -173,7 +173,7 @@ void Simulation::wait_for_peers(int l) {
   own.since = now_;
 }
 
-/// Returns false, with the lane parked, while a dependency is not met. The time counts as waiting,
+/// Parks the lane and returns false while a dependency is not met. The time counts as waiting,
 /// except while the place's own messages move (lane.cpp).
 bool Simulation::await_dependencies(int l) {
   Lane& own = lane(l);

@@ -3,13 +3,13 @@
 // Runs a program on a cluster in virtual time. Lanes follow the rules of kernels/runtime/lane.h:
 // instructions run in order and wait for their dependencies, and a step begins only when the loop's
 // lanes in the process (in all processes if an executor follows the order) have ended the previous
-// step. The objects that decide when a loop may begin a step are those of kernels/runtime/loops:
-// ExampleCount, StalenessBound, Quorum. Lanes of a server's process take turns on its cores, first
-// come, first served. If workers and servers use more cores than a host has, those that compute at
-// the same time share the cores evenly; if hosts share a machine's cores, messages under way take
-// cores, too (channels.h). No values are computed. The results are times, bytes, staleness, and the
-// order in which loops access shared state, which an executor can follow to compute the values of
-// the cluster's run. Two runs are bitwise equal.
+// step. The objects of kernels/runtime/loops decide when a loop may begin a step: ExampleCount,
+// StalenessBound, Quorum. Lanes of a server's process take turns on its cores, first come, first
+// served. If workers and servers use more cores than a host has, those that compute at the same
+// time share the cores evenly; if hosts share a machine's cores, messages under way take cores, too
+// (channels.h). No values are computed. The results are times, bytes, staleness, and the order in
+// which loops access shared state; an executor that follows this order computes the values of the
+// cluster's run. Runs are bitwise reproducible.
 #pragma once
 
 #include <array>
@@ -78,13 +78,13 @@ class Simulation {
     std::size_t at = 0;     ///< index of the instruction
     std::int32_t met = 0;   ///< dependencies met, in their order
     std::size_t until = 0;  ///< end of the span of instructions that it computes
-    int inside = 0;         ///< members of its collective that it waits for: itself and alike ones
+    int inside = 0;         ///< members still in its collective, of those for which it stands
     std::int64_t step = 0;
     double began = 0;     ///< time at which the step, or the wait for it, began
-    double since = 0;     ///< time from which on nothing is accounted for yet
-    double factor = 1;    ///< on compute time, in this step
+    double since = 0;     ///< end of the time that is accounted for
+    double factor = 1;    ///< factor on compute time in this step
     double alone_ns = 0;  ///< compute time of the span on cores of its own
-    double slowdown = 1;  ///< of a straggler; a part of `factor`
+    double slowdown = 1;  ///< straggler's part of `factor`
     std::uint32_t worker = 0;
     std::array<double, kCategories> spent{};
     double delayed = 0;
@@ -101,7 +101,7 @@ class Simulation {
     std::int64_t claimed = 0;  ///< steps
     std::int64_t finished = 0;
     bool is_over = false;
-    bool push_counts = false;  ///< the last one, by the first server's verdict
+    bool push_counts = false;  ///< the first server counts the last push
   };
   /// A server with backup workers.
   struct Server {
@@ -152,7 +152,7 @@ class Simulation {
     const int model = program_.loops[static_cast<std::size_t>(loop)].model;
     return counts_[static_cast<std::size_t>(model)];
   }
-  /// Whether the lane's push completes a step, after which it runs the updates behind the quorum.
+  /// Whether the lane's push completes a step. The lane then runs the updates behind the quorum.
   bool runs_behind(int l) { return server_of(l).quorum.completes(planned(l).place.replica); }
   void begin_step(int l);
   void end_wait(int l);

@@ -50,8 +50,8 @@ void BM_AsynchronousServer(benchmark::State& state) {
 }
 BENCHMARK(BM_AsynchronousServer)->Arg(16)->Arg(64)->Unit(benchmark::kMillisecond);
 
-/// A step of GPT-3's size over 1,024 devices, 8 shards x 16 stages x 8 replicas, of which one
-/// replica and one shard are built: time and memory from the workload to the end of two steps.
+/// Measures time and memory from the workload to the end of two steps, for a model of GPT-3's size
+/// over 1,024 devices: 8 shards x 16 stages x 8 replicas, with one replica and one shard built.
 void BM_AlikeGpt(benchmark::State& state) {
   const std::int64_t microbatches = state.range(0);
   const auto number = [](std::int64_t value) { return OptionValue(value); };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Computing in a simulation: spans of it, the cores of servers, and the versions of shared
-// variables that a worker has seen.
+// Computing in a simulation: spans of instructions, the cores of servers, and the versions of
+// shared variables that a worker has seen.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -18,7 +18,8 @@ constexpr std::int64_t kFresh = -1;  // in place of a version: the loop has not 
 
 }  // namespace
 
-/// Computes the instruction and those after it that nothing separates from it, as one span.
+/// Computes the instruction and those after it as one span, up to the next wait, message, read,
+/// update or average.
 void Simulation::compute_run(int l) {
   Lane& own = lane(l);
   const auto& all = planned(l).instructions;
@@ -72,9 +73,9 @@ void Simulation::leave_core(int l) {
   ready(next);
 }
 
-/// Adds links for the cores of hosts whose workers and servers may compute on more cores than there
-/// are, and of all hosts that share a machine's cores: these have none to spare for messages. There
-/// the capacity of a core is the rate at which it sends long messages.
+/// Adds links for cores that are shared: those of hosts whose workers and servers may need more
+/// than there are, and those of all hosts that share a machine's cores, where messages need cores,
+/// too. In the latter case the capacity of a core is the rate at which it sends long messages.
 void Simulation::find_shared_cores() {
   const auto cores_of = [this](int process) {  // numbers the sets of cores
     const int host = options_.host_of[static_cast<std::size_t>(process)];
@@ -137,7 +138,7 @@ void Simulation::compute(int l, double ns) {
   occupy(l, ns, {.kind = EventKind::LaneGoesOn, .index = l});
 }
 
-/// Computes for `ns` as one instruction of communication.
+/// Occupies the lane for `ns`, which counts as communication.
 void Simulation::spend(int l, double ns) {
   lane(l).until = lane(l).at + 1;
   compute(l, ns);
@@ -147,7 +148,8 @@ double Simulation::time_in_process(std::int64_t bytes) const {
   return cluster_.transports.in_process.on_host.ns_of(static_cast<double>(bytes));
 }
 
-/// Notes the versions of shared variables read or updated; counts staleness as real runs do.
+/// Notes the versions of the shared variables that are read or updated, and counts staleness as
+/// real runs do.
 void Simulation::note_versions(int l, const LaneInstruction& each) {
   const auto begin = static_cast<std::size_t>(each.first + kListedOfWait * each.waits);
   for (std::size_t i = begin; i < begin + static_cast<std::size_t>(each.listed); ++i) {
@@ -170,8 +172,8 @@ void Simulation::note_versions(int l, const LaneInstruction& each) {
   }
 }
 
-/// Advances the version of each averaged variable, which the loop's own next update does not count
-/// as missed. In one process the variables are its own and that of the peer that it draws.
+/// Advances the version of each averaged variable; the loop's own next update does not miss this
+/// average. In one process, the variables are the replica's own and that of the peer drawn.
 void Simulation::note_average(int l, const LaneInstruction& each) {
   const auto first = static_cast<std::size_t>(each.first + kListedOfWait * each.waits);
   const auto note = [&](std::size_t listed) {

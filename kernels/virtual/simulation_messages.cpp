@@ -111,7 +111,7 @@ bool Simulation::receive(int l) {
   return true;
 }
 
-/// Enters a collective that has a time. The last lane to come begins it for all.
+/// Enters a collective of known duration. The last lane to arrive begins it for all.
 void Simulation::join(int l) {
   const auto index = static_cast<std::size_t>(instruction(l).number);
   const ProgramCollective& collective = program_.collectives[index];
@@ -142,8 +142,8 @@ void Simulation::add_collective(const ProgramCollective& collective) {
                             are_alike(collective) ? 1 : schedule.members());
 }
 
-/// Whether the members form a ring, one stands for all, and their messages are alike: all in one
-/// process, all on one host, or each from another host.
+/// Whether the members form a ring in which one stands for all, and whose messages are alike: all
+/// within a process, all within a host, or all between hosts.
 bool Simulation::are_alike(const ProgramCollective& collective) {
   const std::vector<int>& processes = collective.processes;
   const std::vector<Place>& places = collective.places;
@@ -164,7 +164,7 @@ bool Simulation::are_alike(const ProgramCollective& collective) {
          hosts.size() == members;
 }
 
-/// The shares of a message between two places in links if it stands for those of alike places.
+/// The number of alike messages that a message between two places represents at each link.
 LinkShares Simulation::shares_of(const Place& from, const Place& to, const Alike& of) {
   if (of.places() == 1) return {};
   const auto host_of = [&](Place place, int replica, int shard) {
@@ -242,7 +242,7 @@ void Simulation::deliver(int collective, std::int64_t from, const MemberMessage&
   const bool for_all = collectives_[static_cast<std::size_t>(collective)].members() == 1;
   const auto sender = static_cast<std::size_t>(from);
   const auto receiver = static_cast<std::size_t>(message.to);
-  const std::int64_t taker = for_all ? from : message.to;  // one that runs for all sends to itself
+  const std::int64_t taker = for_all ? from : message.to;  // one for all sends to itself
   bytes_sent_ += (for_all ? all.schedule.bytes() : message.bytes) * all.alike.places();
   if (all.stands_for[sender] == from) traffic_of(all.lanes[sender]).sent += message.bytes;
   if (all.stands_for[static_cast<std::size_t>(taker)] == taker) {
@@ -289,7 +289,8 @@ void Simulation::leave(int collective, std::int64_t member) {
   const int l = program_.collectives[index].lanes[static_cast<std::size_t>(member)];
   Lane& own = lane(l);
   if (--own.inside > 0) return;
-  // A library does not separate waiting from moving: all counts as moving, as in real runs.
+  // A library does not separate waiting from transfer, so all time counts as transfer, as in real
+  // runs.
   const double late =
       program_.collectives[index].by_library ? 0 : run.last_came(member) - run.came(member);
   const double others = std::clamp(late, 0.0, now_ - run.came(member));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backup workers in virtual time: steps take the mean of their Markov chain.
+// Tests that the mean step time with backup workers is that of a Markov chain.
 #include <gtest/gtest.h>
 
 #include "kernels/virtual/simulation_for_test.h"
@@ -32,9 +32,9 @@ double mean_step(std::int64_t needed, std::int64_t late) {
   return behind.back();
 }
 
-/// The effect in Chen et al. (2016): a step does not wait for the pushes of stragglers. A step's
-/// standard deviation is below 0.6 of its mean, so 20,000 steps differ by 0.4 %; the bound is five
-/// times that.
+/// Reproduces the effect in Chen et al. (2016): a step does not wait for the pushes of stragglers.
+/// The standard deviation of a step is below 0.6 of its mean, so the mean of 20,000 steps varies by
+/// 0.4 %; the bound is five times that.
 TEST(VirtualTime, BackupWorkersTakeTheFirstPushes) {
   EXPECT_NEAR(mean_step(4, 0), 1 + 1.0 / 2 + 1.0 / 3 + 1.0 / 4, 1e-12);  // H_4
   EXPECT_NEAR(mean_step(1, 1), 0.5 + 0.5 * 0.5, 1e-12);  // half of the time the late one ends first

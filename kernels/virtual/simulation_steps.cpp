@@ -44,9 +44,9 @@ std::int64_t Simulation::examples_seen() const {
   return examples;
 }
 
-/// Whether the lane's next step may begin. A leader's claim holds for all lanes of its loop. An
-/// executor that follows the order has the lanes of all processes in one, where all lanes of a loop
-/// end a step before any begins the next.
+/// Whether the lane's next step may begin. A leader claims steps for all lanes of its loop. If an
+/// executor follows the order, all lanes of a loop end a step before any begins the next, because
+/// it runs the lanes of all processes.
 bool Simulation::may_begin(int l) {
   const ProgramLane& plan = planned(l);
   const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(plan.loop)];
@@ -73,15 +73,15 @@ bool Simulation::may_begin(int l) {
   return false;
 }
 
-/// Whether the step is claimed. A loop that is alone needs no tickets between its processes.
+/// Whether the step is claimed. A single loop needs no tickets between its processes.
 bool Simulation::is_claimed(int loop, std::int64_t step) const {
   const std::int64_t examples = program_.loops[static_cast<std::size_t>(loop)].examples;
   if (loops_.size() == 1) return step * examples < counts_.front().target;
   return step < loops_[static_cast<std::size_t>(loop)].claimed;
 }
 
-/// Claims the leader's next step; returns false once the run's examples are claimed. With a quorum
-/// the count has the examples that pushes have applied, and the claim adds none.
+/// Claims the leader's next step; returns false once the run's examples are claimed. With a quorum,
+/// the count increases when pushes are applied, not here.
 bool Simulation::claim(int l) {
   const int number = planned(l).loop;
   const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(number)];
@@ -112,9 +112,9 @@ bool Simulation::bound_holds(int l) {
   return false;
 }
 
-/// Whether the lane's step may begin under a quorum. The first server decides; its lanes lead the
-/// loops. A leader waits while its last push is pending, a lane of another server until the version
-/// that the step reads has arrived.
+/// Whether the lane's step may begin under a quorum. The first server decides, and its lanes lead
+/// the loops. A leader waits while its last push is pending. A lane of another server waits for the
+/// version that the step reads.
 bool Simulation::quorum_lets_begin(int l) {
   if (!is_at_server(l)) return true;
   Server& server = server_of(l);
@@ -141,8 +141,8 @@ void Simulation::push(int l, QuorumPart part) {
   }
 }
 
-/// The end of the last step of the replica's other stages in the lane's process: the latest, and
-/// not before the lane's own.
+/// The latest end of a step among the stages of the replica in the lane's process, including the
+/// lane's own.
 double Simulation::stages_ended(int l) const {
   const ProgramLane& plan = planned(l);
   double end = lanes_[static_cast<std::size_t>(l)].since;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Virtual time under every kind of exchange: the traffic is that of the graph, runs are equal to
-// the bit, all time is accounted for. Also staleness and waiting.
+// Tests virtual time under every kind of exchange: traffic is that of the graph, runs are bitwise
+// reproducible, all time is accounted for. Also tests staleness and waiting.
 #include "kernels/virtual/simulation.h"
 
 #include <gtest/gtest.h>
@@ -86,9 +86,9 @@ TEST_P(VirtualStrategies, AccountForAllOfTheirTime) {
 INSTANTIATE_TEST_SUITE_P(All, VirtualStrategies, testing::ValuesIn(testing_support::all_kinds()),
                          [](const auto& test) { return testing_support::name_of(test.param); });
 
-/// With n equal workers whose times vary, each update misses one of every other worker, n - 1, less
-/// the part of a cycle between a worker's update and its next read. Source: Gupta, Zhang and Wang,
-/// "Model accuracy and runtime tradeoff in distributed deep learning", 2016.
+/// With n equal workers whose times vary, an update misses one update of each other worker, n - 1
+/// in all, less the part of a cycle between a worker's update and its next read. Source: Gupta,
+/// Zhang and Wang, "Model accuracy and runtime tradeoff in distributed deep learning", 2016.
 TEST(VirtualTime, UpdatesMissThoseOfTheOtherWorkers) {
   for (const std::int64_t n : {2, 4, 16}) {
     Cluster cluster = cluster_of(static_cast<std::size_t>(n) + 1, 1, 10'000);
@@ -110,7 +110,8 @@ TEST(VirtualTime, UpdatesMissThoseOfTheOtherWorkers) {
   }
 }
 
-/// Hosts that are assigned a machine's cores in turn, as in ci/hosts; a host with too few cores.
+/// Tests hosts that are assigned a machine's cores in turn, as in ci/hosts, and a host with too few
+/// cores.
 TEST(VirtualTime, LanesShareTheCoresOfTheirHost) {
   Cluster cluster = cluster_of(4, kNoLimit, 0);
   const VirtualCase four{.workload = "parabola", .workers = 4};
@@ -132,8 +133,8 @@ TEST(VirtualTime, LanesShareTheCoresOfTheirHost) {
               1e-6);
 }
 
-/// A straggler has the core to itself once the other worker is done: with work w and 3 w, each at
-/// half of the core's speed until 2 w, the whole takes 4 w.
+/// A straggler has the core to itself once the other worker is done. With work w and 3 w, both
+/// compute at half speed until 2 w, and the step takes 4 w.
 TEST(VirtualTime, ACoreIsWholeAgainForWhoIsLeft) {
   Cluster cluster = cluster_of(2, kNoLimit, 0);
   const std::vector<Step> parts = parts_of({.workload = "parabola", .workers = 2});
@@ -148,9 +149,9 @@ TEST(VirtualTime, ACoreIsWholeAgainForWhoIsLeft) {
   EXPECT_NEAR(simulation.now(), 4e6, 1e-3);
 }
 
-/// With both ends on one core, a message to or from a server has half of it at each end. Open MPI's
-/// messages were measured with another in the opposite direction: one alone needs no more, both at
-/// once do.
+/// If both ends are on one core, a message to or from a server has half of the core at each end.
+/// Open MPI's messages were measured with another in the opposite direction, so one alone has a
+/// core's full speed, and two at once do not.
 TEST(VirtualTime, AMessageTakesACoreAtEachEndWhereHostsShareThem) {
   const std::vector<std::pair<VirtualCase, double>> cases{
       {{.workload = "parabola", .strategy = "parameter_server", .workers = 1, .servers = 1}, 2},
@@ -170,7 +171,7 @@ TEST(VirtualTime, AMessageTakesACoreAtEachEndWhereHostsShareThem) {
   }
 }
 
-/// A calibration with two replicas is valid for more.
+/// A calibration of two replicas is valid for more replicas.
 TEST(VirtualTime, KernelsOfAReplicaCostAlikeBesideAnyNumberOfOthers) {
   for (const std::string strategy : {"ad_psgd", "async_shared"}) {
     const auto kernels = [&](std::int64_t workers) {

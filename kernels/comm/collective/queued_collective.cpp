@@ -10,15 +10,6 @@
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta::comm {
-namespace {
-
-std::string gpu_of(const LaneQueue& queue) {
-  const std::optional<StreamPlace> place = queue.stream_place();
-  return place ? place->gpu : std::string();
-}
-
-}  // namespace
-
 QueuedCollective::QueuedCollective(KernelFactory build, Op op, std::int64_t members,
                                    std::int64_t group)
     : build_(std::move(build)),
@@ -57,13 +48,7 @@ std::string QueuedCollective::why_not() const {
   if (!build_) return "the device has no kernel for it";
   if (op_ != Op::AllGather && !has_addition_orders(algorithm_))
     return "the kernel does not add in its order";
-  return share_a_gpu() ? "" : "replicas are on several GPUs";
-}
-
-bool QueuedCollective::share_a_gpu() const {
-  return std::all_of(members_.begin(), members_.end(), [&](const auto& member) {
-    return gpu_of(*member->queue) == gpu_of(*members_.front()->queue);
-  });
+  return "";
 }
 
 void QueuedCollective::run(std::int64_t member, const Patience& patience, WaitClock& waits) {

@@ -56,7 +56,6 @@ class QueuedCollective {
     std::uint64_t runs = 0;
   };
 
-  bool share_a_gpu() const;
   static std::string name(std::int64_t member) { return "member " + std::to_string(member); }
   [[noreturn]] void timed_out(std::int64_t member, const std::string& awaited) const;
 

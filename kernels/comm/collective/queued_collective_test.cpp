@@ -22,7 +22,6 @@ namespace {
 
 class LateQueue final : public LaneQueue {
  public:
-  explicit LateQueue(std::string gpu) : gpu_(std::move(gpu)) {}
   void set_step(const StepContext&) override {}
   void copy(void* to, const void* from, std::int64_t bytes) override {
     put([=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
@@ -31,10 +30,8 @@ class LateQueue final : public LaneQueue {
   void finish() override {
     for (const auto& work : std::exchange(work_, {})) work();
   }
-  std::optional<StreamPlace> stream_place() const override { return StreamPlace{.gpu = gpu_}; }
 
  private:
-  std::string gpu_;
   std::vector<std::function<void()>> work_;
 };
 
@@ -82,8 +79,7 @@ struct Member {
   LateQueue queue;
   LaneCounters counters;
 
-  Member(std::int64_t member, std::int64_t members, std::string gpu = "gpu 0")
-      : queue(std::move(gpu)) {
+  Member(std::int64_t member, std::int64_t members) {
     node.op = Op::AllReduce;
     node.member = member;
     node.place.replica = static_cast<int>(member);
@@ -107,13 +103,13 @@ struct Collective {
   InProcessTransport transport;
   std::vector<std::unique_ptr<Kernel>> kernels;
 
-  explicit Collective(const std::vector<std::string>& gpus, const KernelFactory& sum = sum_in_queue,
+  explicit Collective(std::int64_t count, const KernelFactory& sum = sum_in_queue,
                       const AbortFlag* abort = nullptr) {
     KernelTable table("test");
     if (sum) table.add(Op::AllReduce, sum);
     transport.add_kernels(table);
-    for (std::size_t m = 0; m < gpus.size(); ++m) {
-      members.push_back(std::make_unique<Member>(m, std::ssize(gpus), gpus[m]));
+    for (std::int64_t m = 0; m < count; ++m) {
+      members.push_back(std::make_unique<Member>(m, count));
       kernels.push_back(table.build(members.back()->request(abort)));
     }
   }
@@ -148,10 +144,8 @@ struct Collective {
   }
 };
 
-using Gpus = std::vector<std::string>;
-
 TEST(QueuedCollective, IsThereForAllMembersWhenTheyGoOn) {
-  for (const std::size_t members : {2, 3, 5}) Collective(Gpus(members, "gpu 0")).run(200);
+  for (const std::int64_t members : {2, 3, 5}) Collective(members).run(200);
 }
 
 /// Each queue writes its member's share just before the gather; a single member gathers its own.
@@ -203,7 +197,7 @@ TEST(QueuedCollective, GathersWhatAllHaveBrought) {
 }
 
 TEST(QueuedCollective, CountsTheMessagesOfTheAlgorithm) {
-  Collective sum(Gpus(3, "gpu 0")), by_host(Gpus(3, "gpu 0"), {});
+  Collective sum(3), by_host(3, {});
   sum.run(2);
   by_host.run(2);
   const TrafficByPlace counted = sum.transport.traffic();
@@ -224,22 +218,14 @@ TEST(QueuedCollective, SaysWhoSumsAndWhyItIsTheHost) {
     return all;
   };
   const std::string own = "own kernel: adds up 2 replicas on their GPU, in the order of ring";
-  EXPECT_EQ(choices(Collective(Gpus(2, "gpu 0"))), (std::vector{own, own}));
+  EXPECT_EQ(choices(Collective(2)), (std::vector{own, own}));
   const std::string none = "the host, by ring: the device has no kernel for it";
-  EXPECT_EQ(choices(Collective(Gpus(2, "gpu 0"), {})), (std::vector{none, none}));
-  const std::string several = "the host, by ring: replicas are on several GPUs";
-  EXPECT_EQ(choices(Collective({"gpu 0", "gpu 1"})), (std::vector{several, several}));
-  EXPECT_EQ(choices(Collective({"gpu 0"})), std::vector{std::string()});
-}
-
-TEST(QueuedCollective, IsTheHostsBetweenSeveralGpus) {
-  Collective collective({"gpu 0", "gpu 1"});
-  EXPECT_EQ(collective.kernels[0]->queued_exchange(), nullptr);
-  collective.run(20);
+  EXPECT_EQ(choices(Collective(2, {})), (std::vector{none, none}));
+  EXPECT_EQ(choices(Collective(1)), std::vector{std::string()});
 }
 
 TEST(QueuedCollective, IsOneMeetingForAllMembers) {
-  const Collective collective(Gpus(3, "gpu 0"));
+  const Collective collective(3);
   const SharedLaunch* const shared_launch =
       collective.kernels[0]->queued_exchange()->shared_launch();
   ASSERT_NE(shared_launch, nullptr);
@@ -251,7 +237,7 @@ TEST(QueuedCollective, IsOneMeetingForAllMembers) {
 }
 
 TEST(QueuedCollective, OfOneMemberIsNothingToDo) {
-  Collective alone({"gpu 0"});
+  Collective alone(1);
   alone.kernels[0]->run({.counters = &alone.members[0]->counters});
   EXPECT_EQ(alone.members[0]->buffer, std::vector<float>(kElements));
   QueuedExchange* const exchange = alone.kernels[0]->queued_exchange();
@@ -283,7 +269,7 @@ TEST(QueuedCollective, NamesTheMemberThatDoesNotCome) {
 
 TEST(QueuedCollective, EndsWhenTheRunIsAborted) {
   AbortFlag abort;
-  Collective collective(Gpus(2, "gpu 0"), sum_in_queue, &abort);
+  Collective collective(2, sum_in_queue, &abort);
   std::thread member([&] {
     EXPECT_THROW(collective.kernels[1]->run({.counters = &collective.members[1]->counters}),
                  Aborted);

@@ -91,8 +91,7 @@ class QueuedCopyKernel final : public Kernel, public QueuedExchange {
   Account& account_;
 };
 
-/// Copies from a GPU's memory to host memory, by a queue of that GPU. If the destination is another
-/// GPU, which cannot read the source, the receiver's queue copies on from there.
+/// Copies from a GPU's memory to host memory, by a queue of that GPU.
 class FetchingCopyKernel final : public Kernel {
  public:
   FetchingCopyKernel(const KernelRequest& request, Account& account)
@@ -100,19 +99,14 @@ class FetchingCopyKernel final : public Kernel {
         from_(request.inputs[0].data),
         to_(request.outputs[0].data),
         bytes_(request.outputs[0].type.bytes()),
-        onward_(request.queue),
         what_("the copy of " + request.node.layer + " from " + to_string(account.taken[0].from) +
               ": "),
-        account_(account) {
-    if (onward_ != nullptr) staging_.emplace(carrier_.make_host_buffer(bytes_));
-  }
+        account_(account) {}
 
   void run(const StepContext& context) override {
-    void* const at_the_host = onward_ == nullptr ? to_ : staging_->get();
     try {
-      carrier_.copy(at_the_host, from_, bytes_);
+      carrier_.copy(to_, from_, bytes_);
       carrier_.finish();
-      if (onward_ != nullptr) onward_->copy(to_, at_the_host, bytes_);
     } catch (const RunError& error) {
       throw RunError(error.kind(),
                      "step " + std::to_string(context.step) + ": " + what_ + error.what());
@@ -125,8 +119,6 @@ class FetchingCopyKernel final : public Kernel {
   const void* from_;
   void* to_;
   std::int64_t bytes_;
-  LaneQueue* onward_;  ///< queue of the receiving lane; null if the destination is host memory
-  std::optional<HostBuffer> staging_;
   std::string what_;
   Account& account_;
 };

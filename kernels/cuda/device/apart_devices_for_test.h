@@ -54,9 +54,6 @@ class ApartGpu final : public HiddenDevice {
   }
   bool owns(const void* address) { return memory().owns(address); }
   std::size_t allocations() { return memory().allocations(); }
-  bool is_read_by(const Device& other) const override { return &other == this || is_reached_; }
-  /// Makes this GPU's memory unreadable for other GPUs.
-  void close_off() { is_reached_ = false; }
 
   /// The device for which the calling thread builds kernels; null: none yet.
   static const Device*& current() {
@@ -89,7 +86,6 @@ class ApartGpu final : public HiddenDevice {
 
   std::atomic<std::int64_t> carried_bytes_{0};
   std::atomic<bool> is_cut_{false};
-  bool is_reached_ = true;
 };
 
 /// Whether the device, an ApartHost or an ApartGpu, owns the address.

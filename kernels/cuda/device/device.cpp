@@ -4,15 +4,11 @@
 // copies only, and streams as queues.
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "kernels/base/error.h"
 #include "kernels/cuda/device/cuda_call.h"
 #include "kernels/cuda/device/load_kernels.h"
-#include "kernels/cuda/device/peer_access.h"
 #include "kernels/cuda/device/queue.h"
 #include "kernels/cuda/device/room.h"
 #include "kernels/cuda/device/stream_recorder.h"
@@ -25,9 +21,7 @@ namespace {
 
 class Gpu final : public Device {
  public:
-  /// `readers`: other GPUs that can read its memory directly.
-  explicit Gpu(int device, std::vector<int> readers = {})
-      : device_(device), readers_(std::move(readers)) {
+  explicit Gpu(int device) : device_(device) {
     const GpuFindings found = find_gpus();
     if (!found.missing.empty()) throw RunError(ErrorKind::Device, found.missing);
     check(device < static_cast<int>(found.gpus.size()), "a GPU is asked for that the driver shows");
@@ -69,11 +63,6 @@ class Gpu final : public Device {
   }
   HostBuffer make_host_buffer(std::int64_t bytes) override { return make_pinned(device_, bytes); }
   bool has_queues() const override { return true; }
-  bool is_read_by(const Device& other) const override {
-    const auto* const gpu = dynamic_cast<const Gpu*>(&other);
-    return gpu == nullptr ||
-           std::find(readers_.begin(), readers_.end(), gpu->device_) != readers_.end();
-  }
   void make_current() override { cuda_call(cudaSetDevice(device_), "cudaSetDevice"); }
   std::unique_ptr<LaneQueue> make_queue() override { return cuda::make_queue(*this, device_); }
   std::unique_ptr<StepRecorder> make_recorder() override { return make_stream_recorder(device_); }
@@ -90,7 +79,6 @@ class Gpu final : public Device {
   }
 
   int device_;
-  std::vector<int> readers_;
 };
 
 class PinnedHost final : public Device {
@@ -111,18 +99,6 @@ class PinnedHost final : public Device {
 }  // namespace cuda
 
 std::unique_ptr<Device> make_cuda_device(int device) { return std::make_unique<cuda::Gpu>(device); }
-
-std::vector<std::unique_ptr<Device>> make_cuda_devices(std::span<const int> devices) {
-  if (const GpuFindings found = find_gpus(); !found.missing.empty()) {
-    throw RunError(ErrorKind::Device, found.missing);
-  }
-  const std::map<int, std::vector<int>> readers = cuda::enable_peer_access(devices);
-  std::vector<std::unique_ptr<Device>> gpus;
-  for (const int device : devices) {
-    gpus.push_back(std::make_unique<cuda::Gpu>(device, readers.at(device)));
-  }
-  return gpus;
-}
 
 std::unique_ptr<Device> make_pinned_host() { return std::make_unique<cuda::PinnedHost>(); }
 

@@ -3,9 +3,6 @@
 
 #include <cuda_runtime.h>
 
-#include <array>
-
-#include "kernels/cuda/device/gpu_links.h"
 #include "kernels/runtime/shared_library.h"
 
 namespace regatta {
@@ -30,26 +27,12 @@ std::string why_none(cudaError_t status, const std::string& driver) {
          "): look at nvidia-smi and at CUDA_VISIBLE_DEVICES, or use --device cpu";
 }
 
-std::vector<int> peers_of(int device, int count) {
-  std::vector<int> peers;
-  for (int other = 0; other < count; ++other) {
-    int can = 0;
-    if (other == device || cudaDeviceCanAccessPeer(&can, device, other) != cudaSuccess) continue;
-    if (can != 0) peers.push_back(other);
-  }
-  return peers;
-}
-
-GpuFacts facts_of(int device, int count) {
+GpuFacts facts_of(int device) {
   cudaDeviceProp properties{};
   if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) return {.name = "unknown"};
-  std::array<char, 32> bus{};
-  const bool has_bus = cudaDeviceGetPCIBusId(bus.data(), bus.size(), device) == cudaSuccess;
   return {.name = properties.name,
           .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem),
-          .capability = std::to_string(properties.major) + "." + std::to_string(properties.minor),
-          .links = has_bus ? cuda::links_of(bus.data()) : "",
-          .peers = peers_of(device, count)};
+          .capability = std::to_string(properties.major) + "." + std::to_string(properties.minor)};
 }
 
 /// `get_version`: gets the version number from the loaded library.
@@ -97,7 +80,7 @@ GpuFindings look_for_gpus() {
     findings.missing = why_none(status, findings.driver);
     return findings;
   }
-  for (int device = 0; device < count; ++device) findings.gpus.push_back(facts_of(device, count));
+  for (int device = 0; device < count; ++device) findings.gpus.push_back(facts_of(device));
   return findings;
 }
 

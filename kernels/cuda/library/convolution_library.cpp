@@ -4,7 +4,7 @@
 // that runs or, if the run asks for it, the one that trials find fastest when the kernel is built
 // (engine_choice.h). Equal convolutions in a process share an engine, so that its replicas round
 // alike. In another process, or in the next run, another engine may be fastest, which rounds
-// differently; EngineRule::Heuristic gives the same bits again.
+// differently; EngineRule::Heuristic, for tests, gives the same bits again.
 // Plans are made once for a handle and a shape, a handle serves one stream after the other, and all
 // kernels of a stream share one workspace (Queue::workspace). A gradient of weights is computed
 // there, too, and copied to its destination, for two reasons. The destination, inside its bucket,
@@ -259,7 +259,7 @@ std::shared_ptr<const CachedPlan> make_plan(ConvolutionPass pass, const Convolut
     throw RunError(ErrorKind::Device,
                    "cuDNN makes no plan of engine " + std::to_string(engine.engine) +
                        ", which computed an equal convolution before, for want of memory, say; "
-                       "use a smaller batch, or --cudnn-engine heuristic");
+                       "fix: use a smaller batch");
   }
   const std::int64_t workspace_bytes = workspace_bytes_of(*plan);
   return std::make_shared<CachedPlan>(CachedPlan{.graph = std::move(graph),

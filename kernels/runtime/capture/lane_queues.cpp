@@ -17,17 +17,16 @@ LaneQueues::LaneQueues(const Plan& plan, const PlacedDevices& devices) {
 LaneQueue* LaneQueues::carrier(std::size_t lane, Device& source) {
   OfLane& own = lanes_[lane];
   if (own.device == &source) return nullptr;
-  if (own.queue != nullptr && source.is_read_by(*own.device)) return own.queue.get();
-  const auto [made, is_new] = own.carriers.try_emplace(&source);
-  if (is_new) made->second = source.make_queue();
-  return made->second.get();
+  if (own.queue != nullptr) return own.queue.get();
+  if (own.fetching == nullptr) own.fetching = source.make_queue();
+  return own.fetching.get();
 }
 
 std::int64_t LaneQueues::held_bytes() const {
   std::int64_t bytes = 0;
   for (const OfLane& lane : lanes_) {
     if (lane.queue != nullptr) bytes += lane.queue->held_bytes();
-    for (const auto& [device, carrier] : lane.carriers) bytes += carrier->held_bytes();
+    if (lane.fetching != nullptr) bytes += lane.fetching->held_bytes();
   }
   return bytes;
 }

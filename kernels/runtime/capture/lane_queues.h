@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queues of a process's lanes: one for each lane on a device with queues. A copy from another
-// device's memory runs in the lane's own queue or, if the lane has none or its device cannot read
-// that memory, in a queue of the other device.
+// The queues of a process's lanes: one for each lane on a device with queues. A copy between the
+// host and a GPU runs in the lane's own queue or, if the lane is the host's, in a queue of the GPU.
 // Threads: used from the thread that builds the executor; each queue then only by its lane.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -40,7 +38,7 @@ class LaneQueues {
     Place place;
     Device* device = nullptr;
     std::unique_ptr<LaneQueue> queue;
-    std::map<Device*, std::unique_ptr<LaneQueue>> carriers;  ///< keyed by the device that made them
+    std::unique_ptr<LaneQueue> fetching;  ///< of the GPU, for a lane of the host; null: unused
   };
 
   std::vector<OfLane> lanes_;
