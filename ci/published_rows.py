@@ -14,6 +14,7 @@ Columns:
   accumulation                                       in place of batch: microbatches of a step
   chunks, schedule, recompute, sharded, sequence_parallel, bucket_bytes, overlaps   flags
   reshard                                            --reshard-after-forward
+  scattered                                          --scatter-messages of rows with stages
   zero1                                              whether the optimizer's state is sharded
   seconds, tflops, tokens_per_s_per_device           the published figure, one of them
 """
@@ -133,6 +134,8 @@ class Row:
                 flags["chunks"] = chunks
             if len(names) > 1:
                 flags["stages"] = stages
+            if shards > 1 and self.get("scattered", False):
+                flags["scatter_messages"] = "yes"
         if shards > 1 and len(names) > 1:
             flags["shards"] = shards
         if replicas > 1 and "sharded" in self.values:

@@ -168,7 +168,12 @@ std::vector<Case> language_cases() {
                        "recompute={selective,full}",
                        "llama_narrow 11 tensor_parallel 1x1x{2,3} bf16",
                        "gpt_narrow 11 pipeline+tensor_parallel 1x3x2 microbatches=3 "
-                       "schedule={gpipe,zero_bubble}"}),
+                       "schedule={gpipe,zero_bubble}",
+                       "gpt_narrow 11 pipeline+tensor_parallel 1x2x{2,3} microbatches=2 "
+                       "scatter_messages=yes recompute={none,sums}",
+                       "llama_narrow 11 all_reduce+pipeline+tensor_parallel 2x2x2 microbatches=2 "
+                       "scatter_messages=yes schedule={interleaved,zero_bubble}",
+                       "gpt_narrow 11 tensor_parallel 1x1x3 microbatches=2 recompute=sums"}),
          cases);
   for (const Case& with_whole_values : std::vector<Case>(cases)) {  // for two shards of 8 tokens
     if (with_whole_values.shards != 2) continue;

@@ -4,11 +4,12 @@
 // nodes that compute on examples exist once for each microbatch; the gradients and losses of
 // microbatches are added up in their order, each as soon as it exists, gradients in the memory of
 // the first microbatch's gradient. Exchanges of parameters come after the computation of all
-// replicas in the source. Sums that give each worker a share of a gradient (frees_gradients()) are of
-// each microbatch instead, if these follow each other, and the shares add up. All are divided by the global batch, so that the sums are means over
-// examples, however uneven the microbatches are. Microbatches update running statistics one by one.
-// With shares w_k of the batch and momentum a, microbatch k has momentum a w_k / (1 - a (w_k+1 +
-// ... + w_m)): together they have the effect of the whole batch. Term: gradient accumulation.
+// replicas in the source. Sums that give each worker a share of a gradient (frees_gradients()) are
+// of each microbatch instead, if these follow each other, and the shares add up. All are divided by
+// the global batch, so that the sums are means over examples, however uneven the microbatches are.
+// Microbatches update running statistics one by one. With shares w_k of the batch and momentum a,
+// microbatch k has momentum a w_k / (1 - a (w_k+1 + ... + w_m)): together they have the effect of
+// the whole batch. Term: gradient accumulation.
 #pragma once
 
 #include <cstdint>

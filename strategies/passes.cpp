@@ -66,7 +66,9 @@ Steps with_microbatches(const Step& step, const PassInput& input) {
 Steps with_recomputation(const Step& step, const PassInput& input) {
   const std::string which = input.options.choice(kRecompute);
   if (which == kRecomputations[0]) return {};
-  return one(recompute(step, which == kFull ? Recomputed::Blocks : Recomputed::Cheap));
+  return one(recompute(step, which == kSums   ? Recomputed::BlocksAndSums
+                             : which == kFull ? Recomputed::Blocks
+                                              : Recomputed::Cheap));
 }
 
 constexpr std::array kPasses = {

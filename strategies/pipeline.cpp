@@ -5,16 +5,19 @@
 // microbatches under every schedule, so that all schedules compute the same bits as one stage that
 // accumulates. The schedule (pipeline_schedule.h) is the order in which the nodes stand in the
 // graph. Term: pipeline parallelism; GPipe, PipeDream-Flush (1F1B), interleaved 1F1B, zero bubble.
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "kernels/base/error.h"
 #include "strategies/microbatches.h"
 #include "strategies/pipeline_schedule.h"
+#include "strategies/scatter.h"
 #include "strategies/shared_options.h"
 #include "strategies/stages.h"
 #include "strategies/strategy.h"
@@ -33,6 +36,15 @@ constexpr Option kChunks = {
     .help = "parts of the model at each stage of an interleaved pipeline; without it 2",
     .unit = "",
     .type = Count{.default_value = std::nullopt, .least = 1, .most = 64}};
+
+constexpr std::array<std::string_view, 2> kNoOrYes = {"no", "yes"};
+constexpr Option kScatterMessages = {
+    .name = "scatter_messages",
+    .help =
+        "yes: each of t shards sends a part of an activation that all have to the next stage, "
+        "whose shards gather it: 1 / t of the bytes between hosts, the rest inside one",
+    .unit = "",
+    .type = Choice{.default_value = kNoOrYes[0], .words = kNoOrYes}};
 
 RunError wrong_pipeline(const std::string& text) {
   return {ErrorKind::Usage, "strategy 'pipeline': " + text};
@@ -135,7 +147,8 @@ class Pipeline {
 };
 
 Step pipeline(const Step& step, const StrategyOptions& options) {
-  return Pipeline(step, options).run();
+  Step result = Pipeline(step, options).run();
+  return options.choice(kScatterMessages) == kNoOrYes[0] ? result : scatter_messages(result);
 }
 
 }  // namespace
@@ -148,7 +161,8 @@ extern constinit const Strategy kPipeline = {
     .workers = WorkersAre::Stages,
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfPlaces,
-    .options = options<kSchedule, kMicrobatches, kChunks, kStagesPerProcess, kStageParts>,
+    .options = options<kSchedule, kMicrobatches, kChunks, kStagesPerProcess, kStageParts,
+                       kScatterMessages>,
     .rewrite = pipeline,
     .elsewhere = {{{"gpipe", "--schedule gpipe"}, {"1f1b", "--schedule 1f1b"}}},
     .builds = Builds::OneOfAlike};

@@ -6,7 +6,9 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/distribute/traffic.h"
@@ -58,6 +60,41 @@ TEST(Pipeline, SendsTheGradientOfATiedWeightOnceAStep) {
         apply(find_strategies("pipeline"), step_of(test), options_of(test).options).graph, 1);
   };
   EXPECT_EQ(sent(2), sent(6));
+}
+
+/// Bytes of activations that stages read of others, whole ones and parts.
+struct Read {
+  std::int64_t whole = 0, parts = 0;
+};
+
+Read read_by_stages(const std::string& cell) {
+  const Case test = case_of("gpt_narrow 12 " + cell);
+  const Graph graph =
+      apply(find_strategies(test.strategy), step_of(test), options_of(test).options).graph;
+  std::set<std::pair<Value, Place>> met;
+  Read read;
+  for (const Node& node : graph.nodes()) {
+    for (const Value input : node.inputs) {
+      const Node& maker = graph.node(input.node);
+      const bool crosses = maker.place.stage != node.place.stage && maker.phase != Phase::Input;
+      if (!crosses || !met.insert({input, node.place}).second) continue;
+      if (graph.type(input).rank() == 3) read.whole += graph.type(input).bytes();
+      if (maker.op == Op::Slice) read.parts += graph.type(input).bytes();
+    }
+  }
+  return read;
+}
+
+TEST(Pipeline, SendsAPartOfAnActivationFromEachShardIfAsked) {
+  for (const int shards : {2, 3}) {
+    const std::string cell = "pipeline+tensor_parallel 1x3x" + std::to_string(shards) +
+                             " microbatches=2 scatter_messages=";
+    const Read whole = read_by_stages(cell + "no"), parts = read_by_stages(cell + "yes");
+    EXPECT_GT(whole.whole, 0);
+    EXPECT_EQ(whole.parts, 0);
+    EXPECT_EQ(parts.whole, 0);
+    EXPECT_EQ(parts.parts * shards, whole.whole);
+  }
 }
 
 /// At most two replicas: the sum of more depends on which gradients share a bucket.

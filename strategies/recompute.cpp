@@ -11,6 +11,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/distribute/traffic.h"
+#include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
 #include "strategies/shared_options.h"
 #include "strategies/stages.h"
@@ -30,7 +31,11 @@ struct Segment {
 class Recompute {
  public:
   Recompute(const Step& source, Recomputed which)
-      : source_(source.graph), which_(which), result_(source), copier_(source.graph) {
+      : source_(source.graph),
+        which_(which),
+        result_(source),
+        copier_(source.graph),
+        groups_(first_free_group(source.graph)) {
     result_.graph = Graph();
     copier_.copy_variables(result_.graph);
     find_forward();
@@ -86,12 +91,19 @@ class Recompute {
       facts(id).of_batch = of_batch;
       // A sum adds up losses of microbatches.
       const bool computes = node.phase == Phase::Forward && node.op != Op::Sum;
-      if (!of_batch || !computes || op_info(node.op).crosses) continue;
+      if (!of_batch || !(is_sum_of_shards(id) || (computes && !op_info(node.op).crosses))) continue;
       std::vector<NodeId>& nodes = forward_[node.place];
       facts(id).index = static_cast<int>(nodes.size());
       facts(id).last_reader = id;
       nodes.push_back(id);
     }
+  }
+
+  /// Whether the node sums activations of a stage's shards, and the copy may, too.
+  bool is_sum_of_shards(NodeId id) const {
+    const Node& node = source_.node(id);
+    return which_ == Recomputed::BlocksAndSums && node.op == Op::AllReduce &&
+           pass_of(source_, node) == Phase::Forward;
   }
 
   bool is_forward_at(const Place& place, NodeId id) {
@@ -149,7 +161,7 @@ class Recompute {
         ++end;
       }
       const NodeId kept = chain[end - 1].crossing;
-      which_ == Recomputed::Blocks ? choose_all(block, kept) : choose_cheap(block, kept);
+      which_ == Recomputed::Cheap ? choose_cheap(block, kept) : choose_all(block, kept);
     }
   }
 
@@ -218,7 +230,11 @@ class Recompute {
     const auto [copy, is_new] = copies_.try_emplace(id);
     if (!is_new) return copy->second;
     Node node = in_backward(id);
-    node.phase = Phase::Backward;
+    if (is_collective(node.op)) {
+      node.attributes.set("group", groups_ + node.attributes.integer("group"));
+    } else {
+      node.phase = Phase::Backward;
+    }
     if (op_info(node.op).assigns) node.variables.clear();  // running statistics
     copy->second = result_.graph.add(std::move(node));
     return copy->second;
@@ -228,6 +244,7 @@ class Recompute {
   Recomputed which_;
   Step result_;
   Copier copier_;
+  std::int64_t groups_;                           ///< of collectives in the source
   std::vector<Facts> facts_;                      ///< by node
   std::map<Place, std::vector<NodeId>> forward_;  ///< in the order of the graph
   std::set<Value> needed_;                        ///< values that backward nodes read

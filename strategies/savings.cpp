@@ -26,7 +26,7 @@ std::vector<Saving> savings(const std::string& strategy, const OptionValues& opt
     }
   }
   const std::string recomputed = chosen.choice(kRecompute);
-  if (recomputed == kFull) return all;
+  if (recomputed == kFull || recomputed == kSums) return all;
   const std::string full(kFull);
   for (Saving each : std::vector<Saving>(all)) {
     each.flags += " --recompute " + full;

@@ -29,14 +29,16 @@ inline constexpr Option kMicrobatches = {
     .type = Count{.default_value = 4, .least = 1, .most = 1024}};
 
 inline constexpr std::string_view kFull = "full";
-inline constexpr std::array<std::string_view, 3> kRecomputations = {"none", "selective", kFull};
+inline constexpr std::string_view kSums = "sums";
+inline constexpr std::array<std::string_view, 4> kRecomputations = {"none", "selective", kFull,
+                                                                    kSums};
 /// Option of every strategy. The pass `recompute` reads it.
 inline constexpr Option kRecompute = {
     .name = "recompute",
     .help =
         "activations that backward computes again instead of keeping them, which saves memory: "
-        "none, selective (those that cost few multiply-adds for their bytes), or full (all but the "
-        "inputs of blocks)",
+        "none, selective (those that cost few multiply-adds for their bytes), full (all but the "
+        "inputs of blocks), or sums (and the sums of shards, which are exchanged again)",
     .unit = "",
     .type = Choice{.default_value = kRecomputations[0], .words = kRecomputations}};
 

@@ -119,6 +119,9 @@ std::vector<Case> cases() {
          all);
   append(cases_of("gpt_narrow 40 ",
                   {"tensor_parallel 1x1x3", "tensor_parallel 1x1x2 sequence_parallel=yes",
+                   "all_reduce+pipeline+tensor_parallel 2x2x3 microbatches=2 scatter_messages=yes "
+                   "recompute=sums",
+                   "sharded+tensor_parallel 3x1x2 shard=parameters microbatches=2",
                    "all_reduce+pipeline+tensor_parallel 2x2x2 microbatches=2 "
                    "sequence_parallel=yes"}),
          all);

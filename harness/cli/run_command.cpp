@@ -57,6 +57,7 @@ int simulate(const Command& command) {
   record::require_writable(command.out, record::Kept::Simulated);
   const record::Record record = race::simulated_race(command.request);
   record::append_record(command.out, record);
+  if (record.failure) throw RunError(ErrorKind::Device, record.failure->text);
   race::print_simulated(std::cout, record, command.out);
   return kGood;
 }

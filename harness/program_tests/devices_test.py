@@ -101,9 +101,13 @@ class OnDevices(unittest.TestCase):
 
     def test_a_step_that_does_not_fit_says_what_would(self) -> None:
         small = DEVICE | {"memory_gib": 1.0, "reserved_gib": 0.25}
-        done = regatta("run", *CELL, "--cluster", str(cluster(device=small)), "--out",
-                       str(fresh_folder()))
+        out = fresh_folder()
+        done = regatta("run", *CELL, "--cluster", str(cluster(device=small)), "--out", str(out))
         self.assertEqual(done.returncode, 1, done.stdout)
+        row = json.loads((out / "simulated.jsonl").read_text())
+        record_validator().validate(row)
+        self.assertEqual(row["status"], "failed")
+        self.assertEqual(done.stderr, f"regatta: {row['failure']['text']}\n")
         self.assertRegex(done.stderr, r"^regatta: a worker needs [\d.]+ GiB, [\d.]+ more than "
                                       r"device.toml has \(0.75 without 0.25 for libraries\); fix: "
                                       r"--strategy sharded --shard optimizer \([\d.]+ GiB\), or "

@@ -41,7 +41,6 @@ record::Record simulated_race(const plan::RaceRequest& request) {
   const std::map<Place, MemoryUse> memory = file.cluster.devices
                                                 ? simulate::memory_of_places(parts, file.cluster)
                                                 : std::map<Place, MemoryUse>();
-  simulate::require_memory(file, request, memory);
   const simulate::VirtualCell cell = simulate::virtual_cell(file, request, placement, parts);
   simulate::require_costs(cell.program.unknown_kernels, request);
   const std::int64_t steps =
@@ -58,6 +57,18 @@ record::Record simulated_race(const plan::RaceRequest& request) {
   record.target = {.metric = std::string(to_string(placement.workload->metric)),
                    .value = placement.target};
   record.graph = graph_record(parts, steps);
+  record.machine = system::machine_facts();
+  record.software = system::software_facts();
+  record.environment = system::environment_facts();
+  try {
+    simulate::require_memory(file, request, memory);
+  } catch (const RunError& error) {
+    record.status = record::Status::Failed;
+    record.failure =
+        record::Failure{.kind = std::string(to_string(error.kind())), .text = error.what()};
+    record.simulated = simulated_facts(cell, simulate::VirtualMode::Time, 0);
+    return record;
+  }
   placement.placed.reset();  // frees a graph per process; the program has all it needs
   record.setup_ns = now_ns() - begin_ns;
 
@@ -85,9 +96,6 @@ record::Record simulated_race(const plan::RaceRequest& request) {
   for (record::WorkerRecord& worker : record.workers) worker.host = cell.host_of(worker.rank);
   record.simulated = simulated_facts(cell, simulate::VirtualMode::Time, simulation.events());
   if (alike.places() > 1) record.simulated->places_per_built = alike.places();
-  record.machine = system::machine_facts();
-  record.software = system::software_facts();
-  record.environment = system::environment_facts();
   return record;
 }
 
