@@ -78,14 +78,6 @@ TEST(Claims, TellWaitingForTheSlowestFromLosingItsShare) {
           "[waiting 0.33, not 0.67; 3.00 times as slow, by a measured factor of 3.00] 0.3")));
 }
 
-TEST(Claims, TakeForAStragglersFactorWhatWasMeasuredBesideTheOthersOfItsRun) {
-  // Had its factor been 1.5, a run that waits would keep 0.67; a run that does not, 0.83.
-  const auto records = computing(runs("all_reduce", 1000), 1) + slowed("all_reduce", 660, 1.5);
-  expect(records, "waits_for_slowest", ClaimVerdict::Holds);
-  EXPECT_THAT(judged(records, "waits_for_slowest").numbers,
-              Contains(HasSubstr("1.50 times as slow, by a measured factor of 3.00")));
-}
-
 TEST(Claims, ExpectOfAStragglerWhatItsShareOfComputingTimeGives) {
   // A tenth of the step tripled is a step of 1.2: waiting can hardly be seen.
   const auto records = computing(runs("all_reduce", 1000), 0.1) + slowed("all_reduce", 990);
@@ -106,14 +98,6 @@ TEST(Claims, HoldAsynchronousSpeedAgainstTheCeiling) {
   const auto on_one_gpu = with(ceiling + runs("async_shared", 980),
                                [](record::Record& record) { record.cell.shared_gpu = true; });
   expect(on_one_gpu, name, ClaimVerdict::Undecided);
-}
-
-TEST(Claims, HoldModelParallelSpeedAgainstTheCeiling) {
-  const auto ceiling = runs("independent", 1000);
-  const std::string name = "model_parallel_scales_poorly";
-  expect(ceiling + runs("model_parallel", 500), name, ClaimVerdict::Holds);
-  expect(ceiling + runs("model_parallel", 900), name, ClaimVerdict::DoesNotHold);
-  expect(runs("model_parallel", 500), name, ClaimVerdict::Undecided);
 }
 
 /// Losses that alternate by `jitter`. Asynchronous runs have two a batch, which differ by more but
@@ -142,22 +126,6 @@ TEST(Claims, CompareJitterOverEqualExamples) {
   expect(as_steady, name, ClaimVerdict::DoesNotHold);  // though single updates differ by far more
   EXPECT_THAT(judged(as_steady, name).numbers, Contains(HasSubstr("the loss of single updates")));
   expect(steady, name, ClaimVerdict::Undecided);
-}
-
-TEST(Claims, TakeEvaluationsForJitterWhereTrainingLossesWereThinnedOut) {
-  const auto evaluated = [](const std::string& strategy, double bend) {
-    return with(runs(strategy, 1000), [&](record::Record& record) {
-      for (int i = 0; i < 9; ++i) {
-        const double noise = 1e-4 * static_cast<double>(record.cell.seed) + bend;
-        record.evaluations.push_back(
-            {.examples = 64 * i, .epoch = 1.0 * i, .loss = 1 + (i % 2) * noise});
-      }
-    });
-  };
-  const auto records = evaluated("all_reduce", 0.02) + evaluated("async_shared", 0.05);
-  expect(records, "asynchronous_is_jittery", ClaimVerdict::Holds);
-  EXPECT_THAT(judged(records, "asynchronous_is_jittery").numbers,
-              Contains(HasSubstr("(evaluations)")));
 }
 
 TEST(Claims, CompareExamplesToTheTarget) {
@@ -215,22 +183,6 @@ TEST(Claims, CompareTimeToTheTarget) {
   const auto by_one =
       with(sync, [](record::Record& record) { record.cell.options["servers"] = 1; });
   expect(by_one + by_two_servers, name, ClaimVerdict::Undecided);  // not its sibling
-}
-
-TEST(Claims, KnowExamplesToTheTargetAsExactlyAsTheEvaluationsDo) {
-  const auto seen = [](const std::string& strategy, std::int64_t examples, std::int64_t every) {
-    return with(reaching(runs(strategy, 1000), examples, 4), [&](record::Record& record) {
-      record.examples_to_target = examples;
-      record.evaluations = {{.metric = 0},
-                            {.examples = examples - every, .metric = 50},
-                            {.examples = examples, .metric = 61}};
-    });
-  };
-  const std::string name = "asynchronous_needs_more_examples";
-  // 1.12 times the examples; evaluations every 512 allow for 1.0.
-  expect(seen("all_reduce", 4096, 512) + seen("async_shared", 4608, 512), name,
-         ClaimVerdict::Undecided);
-  expect(seen("all_reduce", 4096, 64) + seen("async_shared", 4608, 64), name, ClaimVerdict::Holds);
 }
 
 /// Runs with 2 and with 4 workers; their busiest place sends the given bytes in a step.
