@@ -152,20 +152,6 @@ TEST(Claims, CompareATunedRateWithTheControlsOwn) {
   expect(tuned + reached("all_reduce", 18000, 2), name, ClaimVerdict::DoesNotHold);
 }
 
-TEST(Claims, CompareEachSeedWithItself) {
-  // 4608 to 6656 by seed, so both samples overlap; but each needs 10 % more than its sibling.
-  const auto spread = [](const std::string& strategy, double factor) {
-    return with(reaching(runs(strategy, 1000), 0, 4), [&](record::Record& record) {
-      record.examples_to_target =
-          std::llround(factor * (4096 + 512 * static_cast<double>(record.cell.seed)));
-    });
-  };
-  const auto records = spread("all_reduce", 1) + spread("async_shared", 1.1);
-  const Claim claim = judged(records, "asynchronous_needs_more_examples");
-  EXPECT_EQ(claim.verdict, ClaimVerdict::Holds);
-  EXPECT_THAT(claim.numbers, Contains(HasSubstr("1.10 (1.10 to 1.10, 5 seeds)")));
-}
-
 TEST(Claims, CompareTimeToTheTarget) {
   const auto sync = reaching(runs("parameter_server", 1000), 4096, 4);
   const std::string name = "asynchronous_in_equal_time";
