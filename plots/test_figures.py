@@ -21,7 +21,7 @@ import figure_straggler
 import figure_time_split
 from curves import draw_curves
 from headline import factors_text, headline_of, standing_text, why_of
-from inline_svg import colour_rules, dark_of, inline_svg
+from inline_svg import colour_rules, inline_svg
 from made_up import made_up_judgement, made_up_record, made_up_runs, made_up_simulated
 from judgement import Run
 from judgement import runs_of as judged_runs
@@ -136,18 +136,6 @@ class Figures(unittest.TestCase):
         self.assertEqual(lines["ideal: n times one worker"], [90, 360, 1440])
         self.assertEqual((axes.get_xscale(), axes.get_yscale()), ("log", "log"))
 
-    def test_of_scaling_have_hollow_marks_where_workers_share_cores(self) -> None:
-        records = [with_workers("all_reduce", n, 50.0 * n) for n in (1, 2, 4)]
-        records[2]["cell"]["oversubscribed"] = True
-        (axes,) = figure_scaling.draw(runs_of(*records)).axes
-        faces = {line.get_xdata()[0]: line.get_markerfacecolor() for line in axes.get_lines()
-                 if len(line.get_xdata()) == 1}
-        self.assertEqual(faces[4], "white")
-        self.assertEqual(faces[1], faces[2])
-        self.assertNotEqual(faces[1], "white")
-        legend = [text.get_text() for text in axes.get_legend().get_texts()]
-        self.assertIn("hollow: more workers than cores", legend)
-
     def test_say_on_hover_what_a_mark_shows(self) -> None:
         for module, title in ((figure_forest, "all_reduce, seed 2: "),
                               (figure_time_split, "compute: "),
@@ -175,13 +163,6 @@ class Figures(unittest.TestCase):
         for name in re.findall(r"var\((--c-\w+)\)", svg):
             self.assertIn(name + ":", light)
             self.assertIn(name + ":", dark)
-
-    def test_have_colours_that_show_on_dark_paper(self) -> None:
-        self.assertGreater(int(dark_of("#000000")[1:3], 16), 200)
-        self.assertLess(int(dark_of("#ffffff")[1:3], 16), 40)
-        self.assertNotEqual(dark_of("#5b2a86"), "#5b2a86")
-        self.assertEqual(dark_of("#e69f00"), "#e69f00")
-
 
 STRATEGIES = ("single", "all_reduce", "in_graph", "parameter_server_async", "independent")
 TALLEST, WIDEST = 18, 14  # inches
@@ -235,13 +216,6 @@ class ThousandCells(unittest.TestCase):
             times = sorted(run.time_to_target for run in runs if run.variant.strategy == strategy)
             self.assertEqual(sorted(run.time_to_target for run in shown
                                     if run.variant.strategy == strategy), times[:MOST_ROWS // 4])
-
-    def test_leave_few_cells_alone(self) -> None:
-        runs = some_runs()
-        for most in (4, 1):  # one cell for each strategy
-            self.assertEqual(fitting(runs, most), (runs, ""))
-        self.assertEqual(figure_forest.draw(runs).texts, [])
-
 
 def judged(certainty: str, *cells: tuple[str, float | None, float]) -> Any:
     """The part of a judgement that headlines use. `cells`: standing, median, factor of each."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
 
 import curves
 import race
@@ -202,20 +201,6 @@ class Outputs(InFolder):
                          {"race.svg", "records.jsonl"})
         self.assertEqual(self.run_race("--growing")[0], 1)
 
-    def test_leaves_the_former_figure_whole_where_a_new_one_cannot_be_drawn(self) -> None:
-        self.write(line("parabola", "single", 1))
-        self.run_race("--growing", str(self.folder))
-        first = (self.folder / "race.svg").read_bytes()
-
-        def torn(file: Path, **options: object) -> None:
-            file.write_text("<svg")
-            raise OSError(28, "No space left on device")
-
-        with unittest.mock.patch.object(Figure, "savefig", side_effect=torn):
-            code, _, err = self.run_race("--growing", str(self.folder))
-        self.assertEqual((code, err), (1, "race.py: [Errno 28] No space left on device\n"))
-        self.assertEqual((self.folder / "race.svg").read_bytes(), first)
-
     def test_replaces_its_own_figures_and_others_only_if_asked(self) -> None:
         self.write(line("parabola", "single", 1))
         self.run_race(str(self.folder))
@@ -262,33 +247,6 @@ class Outputs(InFolder):
         text = render_table(runs)
         self.assertIn("1 of 2, 1 failed", text)
         self.assertIn("failed: all_reduce, seed 1: step 70: the loss is not finite", text)
-
-    def test_takes_a_logarithmic_axis_only_for_times_far_apart(self) -> None:
-        def scale(pace: float) -> str:
-            runs = runs_of(made_up_record("parabola", "single", 1, pace=1),
-                           made_up_record("parabola", "all_reduce", 1, pace=pace),
-                           made_up_failure("parabola", "in_graph", 1, 2))
-            return str(draw_race(runs).axes[1].get_xscale())
-
-        self.assertEqual(scale(2), "linear")
-        self.assertEqual(scale(20), "log")
-
-    def test_has_a_time_axis_as_long_as_its_lines_whatever_one_slow_run_took(self) -> None:
-        paces = (1, 1, 1, 1, 5)
-        runs = runs_of(*(made_up_record("parabola", "single", seed, pace=pace)
-                         for seed, pace in enumerate(paces)))
-        axes = draw_race(runs).axes[1]
-        lines = [line for line in axes.get_lines() if len(line.get_xdata()) > 2]
-        longest = max(max(line.get_xdata()) for line in lines)
-        self.assertLess(longest, axes.get_xlim()[1])
-        self.assertLess(axes.get_xlim()[1], 1.1 * longest)
-
-    def test_tells_how_many_seeds_a_line_has(self) -> None:
-        three = [made_up_record("parabola", "single", seed) for seed in (1, 2, 3)]
-        other = made_up_record("resnet9_thin", "single", 1)
-        self.assertIn("median over 3 seeds.", footer(runs_of(*three)))
-        self.assertIn("median over 1 seed.", footer(runs_of(other)))
-        self.assertIn("median over 1 to 3 seeds.", footer(runs_of(*three, other)))
 
     def test_warns_of_different_machines(self) -> None:
         here = made_up_record("parabola", "single", 1)

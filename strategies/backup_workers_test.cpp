@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backup workers in one process: which pushes count and which are dropped, under a straggler, over
-// several calls of run(); and the arithmetic of the pushes that count, which has the bits of as
-// many workers without backups.
+// Backup workers in one process: the arithmetic of the pushes that count, which has the bits of as
+// many workers without backups. checkpoint_test.py continues such a run, faults_test.py loses a
+// worker.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -10,8 +10,6 @@
 #include <thread>
 #include <utility>
 
-#include "kernels/runtime/measure/clock.h"
-#include "kernels/runtime/resume_for_test.h"
 #include "strategies/curve_by_adam_for_test.h"
 #include "strategies/test_support.h"
 
@@ -217,64 +215,6 @@ TEST(BackupWorkers, WithoutAnyTheGraphIsThatOfTheParameterServer) {
   const Step step = step_of("parabola", 32, 1);
   const Step without = placed(step, with_backups(2, 0, 1));
   for (const Node& node : without.graph.nodes()) EXPECT_NE(node.op, Op::Quorum);
-}
-
-/// The second executor starts with the first's variables and positions; late pushes are forgotten.
-TEST(BackupWorkers, GoOnInAnotherExecutorWhereTheLastStepEnded) {
-  using Case = std::pair<std::int64_t, std::int64_t>;
-  for (const auto& [servers, batch] : {Case{1, 20}, Case{2, 20}, Case{2, 21}}) {
-    TrialOptions options = with_backups(2, 1, 40);
-    options.options.given["servers"] = servers;
-    const Step whole = step_of("adam", batch, options.steps);
-    const Step step = placed(whole, options);
-    Training first(step, data_of("parabola"), options);
-    first.executor().run(25 * batch);
-    const std::int64_t seen = first.executor().examples_seen();
-    EXPECT_GE(seen, 25 * batch);
-    EXPECT_LE(seen, 25 * batch + batch % 2 * 21);
-    Training second(step, data_of("parabola"), options);
-    testing_support::copy_variables(first.executor(), second.executor());
-    second.executor().begin_at(testing_support::positions_of(first.executor()));
-    EXPECT_EQ(second.executor().examples_seen(), seen);
-    second.run_all();
-    const std::vector<std::int64_t> shares = shares_of(whole, options);
-    std::int64_t applied = 0;
-    for (const WorkerReport& push : second.pushes()) {
-      applied += push.updates_applied * shares.at(static_cast<std::size_t>(push.place.replica));
-    }
-    EXPECT_EQ(second.executor().examples_seen(), seen + applied);
-    EXPECT_GE(seen + applied, 40 * batch);
-    EXPECT_LE(seen + applied, 40 * batch + batch % 2 * 21);
-    for (const LoopReport& loop : second.executor().loops()) {
-      for (std::int64_t before : loop.examples) EXPECT_GE(before, seen);
-    }
-  }
-}
-
-std::int64_t time_of(const Step& step, const TrialOptions& options) {
-  Training run(placed(step, options), data_of("resnet9_thin"), options);
-  run.executor().run(step.global_batch);  // the first step touches memory first
-  const std::int64_t begin = now_ns();
-  run.run_all();
-  return now_ns() - begin;
-}
-
-/// The straggler sleeps most of the time, so that two cores have room for three workers.
-TEST(BackupWorkers, LeaveAStragglerBehindThatWouldHoldAllBack) {
-  const Step step = step_of("resnet9_thin", 64, 16);
-  TrialOptions options = with_backups(2, 1, 16);
-  options.stragglers[2] = 20;
-  Training run(placed(step, options), data_of("resnet9_thin"), options);
-  run.run_all();
-  const std::vector<WorkerReport> pushes = run.pushes();
-  EXPECT_GT(pushes[2].updates_dropped, 0);
-  EXPECT_LT(pushes[2].updates_applied, 8);
-  EXPECT_GT(pushes[0].updates_applied + pushes[1].updates_applied, 24);
-
-  const std::int64_t backed = time_of(step, options);
-  options.options.replicas = 3;
-  options.options.given["backup_workers"] = 0;
-  EXPECT_LT(backed, time_of(step, options) / 2);
 }
 
 }  // namespace

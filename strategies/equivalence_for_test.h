@@ -95,7 +95,7 @@ inline void append(const std::vector<Case>& more, std::vector<Case>& cases) {
 }
 
 /// Few steps for models of images: rounding grows with each step, but a wrong gradient is visible
-/// after the first step (drift_test.cpp).
+/// after the first step.
 inline std::int64_t steps_of(const Case& test) {
   if (test.steps != 0) return test.steps;
   if (test.workload.starts_with("parabola")) return 20;

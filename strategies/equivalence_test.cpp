@@ -9,8 +9,8 @@
 // parameters from those of `single`, relative to the distance that these have moved, after a few
 // steps: rounding grows from step to step, and leaps, depending on the machine, where it changes a
 // choice of ReLU or max pooling; a wrong gradient is a large part of the very first update.
-// Measured on a Xeon with AVX-512 and its bf16, in brackets with AVX2 only (drift_test.cpp plants
-// the faults, and compares rounding with first weights that are one rounding apart):
+// Measured on a Xeon with AVX-512 and its bf16, in brackets with AVX2 only. The faults: gradients
+// averaged by workers instead of by examples, and one replica that counts half.
 //
 //                                    steps  right, at most      smallest fault  bound
 //   parabola                            20  1.3e-7              4.6e-3          1e-5
@@ -33,7 +33,7 @@
 // Shards of tensor_parallel also add up forward in another order, and so deviate as far as first
 // weights one rounding apart do: on a Zen 5 1.5e-3 on resnet9_thin in 2 steps, on
 // mobilenet_v2_full_narrow 6.4e-3 in one and 0.6 in 2. In bf16, where each shard's term is rounded,
-// images' only bound is the effect of such weights (drift_test.cpp). With AMX, first weights one
+// images' only bound is the effect of such weights. With AMX, first weights one
 // rounding apart lead airbench94_narrow as far as 6.2e-2. In 10 steps resnet9_thin came to 7.7e-3
 // and mobilenet_v2_full_narrow in 3 to 0.2. Losses differ by 1.4e-7 on the parabola, 1e-6 on images
 // in f32 and 1.8e-5 in bf16, where a sum in another order sometimes lands on the other side of a
@@ -145,7 +145,7 @@ std::vector<Case> image_cases() {
 }
 
 /// Depthwise convolutions and shortcuts; 5 groups of 8 over 2, 3 and 5 workers. Forward sums of
-/// shards have another order, too; drift_test.cpp covers the effect of two steps.
+/// shards have another order, too, so they take one step.
 std::vector<Case> depthwise_cases() {
   return cases_of("mobilenet_v2_full_narrow 40 ",
                   {"all_reduce {2,3,5}", "{in_graph,central_storage} 3", "model_parallel 1x3",

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A step with microbatches, under every strategy: it computes the same as without, in less memory.
-// pipeline_test.cpp compares its bits with those of a pipeline, drift_test.cpp plants a fault.
+// pipeline_test.cpp compares its bits with those of a pipeline.
 #include "strategies/microbatches.h"
 
 #include <gtest/gtest.h>
 
-#include <iostream>
-#include <limits>
 #include <map>
 
 #include "kernels/base/error_for_test.h"
 #include "kernels/cpu/lacks_for_test.h"
-#include "kernels/rewrite/fuse.h"
 #include "kernels/runtime/memory_plan.h"
 #include "strategies/chain_for_test.h"
 #include "strategies/equivalence_for_test.h"
@@ -151,22 +148,6 @@ TEST(MicrobatchMemory, IsThatOfOneMicrobatchAndOfTheGradientsOnce) {
       EXPECT_LT(now, whole - 8 * layer + 9 * layer / m + 5 * gradients / 4) << strategy << ' ' << m;
       last = now;
     }
-  }
-}
-
-TEST(MicrobatchMemory, OfTheWorkloads) {
-  for (const char* workload : {"gpt_thin", "resnet9_thin"}) {
-    const bool language = testing_support::is_language(workload);
-    const Step step = fuse(testing_support::training_of(workload, language ? 48 : 256, 100));
-    std::cout << workload << ", KB of a worker of two, by microbatches:";
-    std::int64_t last = std::numeric_limits<std::int64_t>::max();
-    for (const std::int64_t m : {1, 2, 4, 8}) {
-      const std::int64_t now = planned(step, "all_reduce", options_of(m, 2));
-      std::cout << ' ' << m << ": " << now / 1000;
-      EXPECT_LT(now, last) << workload << ' ' << m;
-      last = now;
-    }
-    std::cout << '\n';
   }
 }
 

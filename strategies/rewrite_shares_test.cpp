@@ -18,13 +18,9 @@ namespace regatta::strategies {
 namespace {
 
 using testing_support::count;
-using testing_support::kHost;
 using testing_support::kParabolaBytes;
-using testing_support::kParabolaInputBytes;
 using testing_support::kWorker0;
 using testing_support::kWorker1;
-using testing_support::loop_count;
-using testing_support::parabola;
 using testing_support::part;
 using testing_support::replicas;
 using testing_support::rewritten;

@@ -16,7 +16,6 @@ namespace regatta::strategies {
 namespace {
 
 using regatta::testing_support::error_of;
-using testing_support::count;
 
 /// gpt_tiny: 2 layers, 4 heads, sequences of 16 tokens.
 Step tokens_of(std::int64_t shards, const OptionValues& given = {},

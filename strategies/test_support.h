@@ -88,8 +88,7 @@ struct TrialOptions {
   OnLoss loss = OnLoss::End;
   PlanOptions plan = {};
   KernelWatch* watch = nullptr;  ///< outlives the executors; null: none
-  double rounding = 0;       ///< initial weights are multiplied by 1 + this and 1 - this, in turn
-  Device* device = nullptr;  ///< null: the CPU
+  Device* device = nullptr;      ///< null: the CPU
   std::function<void(KernelTable&)> add_kernels = add_cpu_kernels;
   std::function<void(Step&, KernelTable&)> change = {};  ///< of the part and the kernels
   LaunchSteps launch = LaunchSteps::ByKernel;
@@ -178,7 +177,6 @@ class Trial {
     Device& device = run.device == nullptr ? cpu_device() : *run.device;
     executor_ = std::make_unique<Executor>(part_, PlacedDevices(kernels_, device),
                                            executor_options(data, run, most));
-    if (run.rounding != 0) perturb(static_cast<float>(run.rounding));
     executor_->prepare();
     executor_->run(examples);
   }
@@ -199,16 +197,6 @@ class Trial {
   }
 
  private:
-  void perturb(float rounding) {
-    for (VariableId v = 0; v < static_cast<VariableId>(graph().variables().size()); ++v) {
-      if (graph().variable(v).kind != VariableKind::Parameter) continue;
-      const Tensor& tensor = executor_->variable(v).tensor;
-      for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-        tensor.f32()[i] *= i % 2 == 0 ? 1 + rounding : 1 - rounding;
-      }
-    }
-  }
-
   KernelTable kernels_;
   comm::InProcessTransport transport_;
   Step part_;

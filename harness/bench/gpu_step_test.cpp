@@ -12,7 +12,6 @@
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/distribute/partition.h"
 #include "workloads/data/curve.h"
-#include "workloads/data/shapes.h"
 
 namespace regatta::bench {
 namespace {
@@ -32,13 +31,6 @@ TEST(QueueSplit, IsKernelsGapsAndTheRestWhichAreTheStep) {
   EXPECT_EQ(split.kernels_ms, 7);
   EXPECT_EQ(split.gaps_ms, 1);
   EXPECT_EQ(split.outside_ms, 2);
-}
-
-TEST(QueueSplit, HasNoGapBelowZeroWhereMarksAreRounded) {
-  const QueueSplit split = split_of({{.ms = 4, .kernels = {{0, 2}, {1.9, 3}, {2.8, 2.9}}}});
-  EXPECT_EQ(split.gap_ms, (std::vector<double>{0, 0, 0}));
-  EXPECT_EQ(split.kernel_ms, (std::vector<double>{2, 1, 0}));
-  EXPECT_EQ(split.kernels_ms + split.gaps_ms + split.outside_ms, 4);
 }
 
 TEST(QueueSplit, IsTheMeanOfTheStepsThatNothingDisturbed) {
@@ -74,10 +66,6 @@ TEST(Roofline, TakesTheLargerBoundAsTheLimit) {
   EXPECT_TRUE(roof_of(bf16, 5 / 0.6 - 1e-9, peaks()).is_near());
 }
 
-TEST(Roofline, OfWhatTookNoTimeIsNone) {
-  EXPECT_EQ(roof_of({.bytes = 1}, 0, peaks()).efficiency, 0);
-}
-
 KernelTiming row(const std::string& op, const KernelLoad& load, double ms) {
   return {.op = op, .layer = "a", .choice = "", .load = load, .ms = ms, .gap_ms = 0.25};
 }
@@ -109,30 +97,6 @@ TEST(GpuStep, TellsTheShareOfEachLimit) {
   EXPECT_DOUBLE_EQ(convolution["efficiency"].get<double>(), 16.0 / 30);
   EXPECT_EQ(convolution["limit"], "tensor cores");
   EXPECT_EQ(report["ops"]["add"]["limit"], "memory bus");
-}
-
-TEST(GpuStep, IsPrintedByOpAndByKernel) {
-  KernelTiming chosen = row("convolution", {.flop = 1e9, .bytes = 1e6}, 20);
-  chosen.choice = "engine 41";
-  const QueueSplit split{.step_ms = 25,
-                         .kernels_ms = 20,
-                         .gaps_ms = 1,
-                         .outside_ms = 4,
-                         .kernel_ms = {},
-                         .gap_ms = {}};
-  const Json report = gpu_step_report({chosen}, split, 22, peaks());
-  const auto printed = [&](Rows rows) {
-    testing::internal::CaptureStdout();
-    print_gpu_step(report, 100, rows);
-    return testing::internal::GetCapturedStdout();
-  };
-  const std::string ops = printed(Rows::Ops);
-  for (const char* part : {"convolution", "80.0 %", "0.50 of f32 products", "10 GB/s",
-                           "4000 images/s kernel by kernel, 4545 launched as one"}) {
-    EXPECT_NE(ops.find(part), std::string::npos) << part << " in\n" << ops;
-  }
-  EXPECT_EQ(ops.find("engine 41"), std::string::npos);
-  EXPECT_NE(printed(Rows::OpsAndKernels).find("engine 41"), std::string::npos);
 }
 
 /// Runs step_bench's measurement on a device, with small peaks.
@@ -197,30 +161,6 @@ TEST_P(GpuStepOn, SplitsAStepOfTheParabola) {
   expect_sums(report);
   EXPECT_EQ(report["ops"]["dense"]["kernels"], 2);
   EXPECT_GT(report["peaks"]["tflop_per_s"]["f32 products"].get<double>(), 0);
-}
-
-TEST_P(GpuStepOn, KnowsWhatTheConvolutionsOfAStepInBf16HaveToDo) {
-  const DataSet data = workloads::make_shapes(1, workloads::Split::Train, 64);
-  const Json report = measure("resnet9_thin", "bf16", data);
-  expect_sums(report);
-  EXPECT_GT(report["peaks"]["tflop_per_s"]["tensor cores"].get<double>(), 0);
-  if (GetParam() == On::Emulated) {  // where a launch runs the kernel
-    EXPECT_GT(report["step"]["kernels_ms"].get<double>(), 0.8 * report["step"]["ms"].get<double>());
-  }
-  std::set<std::string> ops;
-  for (const Node& node : part().graph.nodes()) {
-    if (!op_info(node.op).view) ops.insert(std::string(to_string(node.op)));
-  }
-  for (const std::string& op : ops) EXPECT_TRUE(report["ops"].contains(op)) << op;
-  // The first layer: images of 32 x 32, 3 x 3 windows of 3 channels, 16 filters.
-  const Json& kernels = report["kernels"];
-  const auto first = std::find_if(kernels.begin(), kernels.end(),
-                                  [](const Json& kernel) { return kernel["op"] == "convolution"; });
-  ASSERT_NE(first, kernels.end());
-  EXPECT_DOUBLE_EQ((*first)["gflop"].get<double>(), 2e-9 * kBatch * 32 * 32 * 16 * 27);
-  EXPECT_DOUBLE_EQ((*first)["megabytes"].get<double>(),
-                   2e-6 * (kBatch * 32 * 32 * (3 + 16) + 16 * 27));
-  EXPECT_NE((*first)["choice"].get<std::string>(), "");
 }
 
 }  // namespace

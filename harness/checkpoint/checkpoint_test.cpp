@@ -12,13 +12,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <random>
 
 #include "harness/checkpoint/checkpoint_folder.h"
 #include "harness/run/merge_reports.h"
-#include "harness/system/bytes.h"
 #include "kernels/base/error_for_test.h"
-#include "kernels/base/random.h"
 
 namespace regatta::checkpoint {
 namespace {
@@ -100,19 +97,6 @@ std::string error_of(const std::string& text) {
   return error_of([&] { decode({text.begin(), text.end()}, "FILE"); }, ErrorKind::Data);
 }
 
-std::string word(std::uint64_t value) {
-  std::string text;
-  for (int i = 0; i < 8; ++i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
-
-/// A file with correct lengths and checksum.
-std::string file_of(const std::string& header, const std::string& payload) {
-  const std::string text = "RGTCKPT\n" + word(Checkpoint::kFormat) + word(header.size()) +
-                           word(payload.size()) + header + payload;
-  return text + word(fnv1a(text.data(), text.size()));
-}
-
 std::string header_of(const std::string& text) {
   std::uint64_t size = 0;
   for (int i = 7; i >= 0; --i) size = size << 8 | static_cast<unsigned char>(text[16 + i]);
@@ -154,15 +138,6 @@ TEST(Checkpoint, TellsWhereLoopsStand) {
   EXPECT_EQ(positions.examples, sample().examples);
 }
 
-TEST(Checkpoint, IsRefusedCutAnywhere) {
-  const std::string text = text_of(sample());
-  for (std::size_t size = 0; size < text.size(); ++size) {
-    EXPECT_NE(error_of(text.substr(0, size)), "") << size;
-  }
-  EXPECT_NE(error_of(text + "x"), "");
-  EXPECT_NE(error_of(text.substr(0, 36)).find("cut short"), std::string::npos);
-}
-
 TEST(Checkpoint, IsRefusedWithAnyBitFlipped) {
   const std::string text = text_of(sample());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -193,37 +168,6 @@ TEST(Checkpoint, IsRefusedWithLengthsBeyondTheFile) {
     text.replace(at, 8, std::string(8, '\xFF'));
     EXPECT_NE(error_of(text).find("a damaged checkpoint: it has"), std::string::npos);
   }
-}
-
-TEST(Checkpoint, IsRefusedWithAHeaderThatIsNone) {
-  const std::string header = header_of(text_of(sample()));
-  for (std::size_t size = 0; size < header.size(); ++size) {
-    EXPECT_NE(error_of(file_of(header.substr(0, size), "")).find("damaged"), std::string::npos);
-  }
-  EXPECT_NE(error_of(file_of(header + "x", "")).find("more follows"), std::string::npos);
-  EXPECT_NE(error_of(file_of(header, "")).find("a part of it lies outside"), std::string::npos);
-  std::string other = header;
-  other[header.find("total_ns")] = 'T';
-  EXPECT_NE(error_of(file_of(other, "")).find("there is no total_ns"), std::string::npos);
-  for (const Extent extent : {Extent{.offset = 8, .size = ~std::uint64_t{0}},
-                              Extent{.offset = ~std::uint64_t{0}, .size = 8}}) {
-    Checkpoint huge = sample();
-    huge.variables[0].extent = extent;
-    EXPECT_NE(error_of(file_of(system::bytes_of(huge), std::string(1000, 'x'))).find("outside"),
-              std::string::npos);
-  }
-}
-
-TEST(Checkpoint, IsReadWhateverItsHeaderIs) {
-  std::mt19937 chance(7);
-  const std::string header = header_of(text_of(sample())), payload(100, 'x');
-  int understood = 0;
-  for (int round = 0; round < 20'000; ++round) {
-    std::string changed = header;
-    for (int i = 0; i < 2; ++i) changed[chance() % header.size()] = static_cast<char>(chance());
-    understood += error_of(file_of(changed, payload)) == "" ? 1 : 0;
-  }
-  EXPECT_GT(understood, 0);
 }
 
 TEST(JoinedReports, AddUpAndFollowEachOther) {

@@ -78,14 +78,6 @@ TEST(Claims, TellWaitingForTheSlowestFromLosingItsShare) {
           "[waiting 0.33, not 0.67; 3.00 times as slow, by a measured factor of 3.00] 0.3")));
 }
 
-TEST(Claims, TakeForAStragglersFactorWhatWasMeasuredBesideTheOthersOfItsRun) {
-  // Had its factor been 1.5, a run that waits would keep 0.67; a run that does not, 0.83.
-  const auto records = computing(runs("all_reduce", 1000), 1) + slowed("all_reduce", 660, 1.5);
-  expect(records, "waits_for_slowest", ClaimVerdict::Holds);
-  EXPECT_THAT(judged(records, "waits_for_slowest").numbers,
-              Contains(HasSubstr("1.50 times as slow, by a measured factor of 3.00")));
-}
-
 TEST(Claims, ExpectOfAStragglerWhatItsShareOfComputingTimeGives) {
   // A tenth of the step tripled is a step of 1.2: waiting can hardly be seen.
   const auto records = computing(runs("all_reduce", 1000), 0.1) + slowed("all_reduce", 990);
@@ -106,14 +98,6 @@ TEST(Claims, HoldAsynchronousSpeedAgainstTheCeiling) {
   const auto on_one_gpu = with(ceiling + runs("async_shared", 980),
                                [](record::Record& record) { record.cell.shared_gpu = true; });
   expect(on_one_gpu, name, ClaimVerdict::Undecided);
-}
-
-TEST(Claims, HoldModelParallelSpeedAgainstTheCeiling) {
-  const auto ceiling = runs("independent", 1000);
-  const std::string name = "model_parallel_scales_poorly";
-  expect(ceiling + runs("model_parallel", 500), name, ClaimVerdict::Holds);
-  expect(ceiling + runs("model_parallel", 900), name, ClaimVerdict::DoesNotHold);
-  expect(runs("model_parallel", 500), name, ClaimVerdict::Undecided);
 }
 
 /// Losses that alternate by `jitter`. Asynchronous runs have two a batch, which differ by more but
@@ -144,22 +128,6 @@ TEST(Claims, CompareJitterOverEqualExamples) {
   expect(steady, name, ClaimVerdict::Undecided);
 }
 
-TEST(Claims, TakeEvaluationsForJitterWhereTrainingLossesWereThinnedOut) {
-  const auto evaluated = [](const std::string& strategy, double bend) {
-    return with(runs(strategy, 1000), [&](record::Record& record) {
-      for (int i = 0; i < 9; ++i) {
-        const double noise = 1e-4 * static_cast<double>(record.cell.seed) + bend;
-        record.evaluations.push_back(
-            {.examples = 64 * i, .epoch = 1.0 * i, .loss = 1 + (i % 2) * noise});
-      }
-    });
-  };
-  const auto records = evaluated("all_reduce", 0.02) + evaluated("async_shared", 0.05);
-  expect(records, "asynchronous_is_jittery", ClaimVerdict::Holds);
-  EXPECT_THAT(judged(records, "asynchronous_is_jittery").numbers,
-              Contains(HasSubstr("(evaluations)")));
-}
-
 TEST(Claims, CompareExamplesToTheTarget) {
   const auto sync = reaching(runs("all_reduce", 1000), 4096, 4);
   const std::string name = "asynchronous_needs_more_examples";
@@ -184,20 +152,6 @@ TEST(Claims, CompareATunedRateWithTheControlsOwn) {
   expect(tuned + reached("all_reduce", 18000, 2), name, ClaimVerdict::DoesNotHold);
 }
 
-TEST(Claims, CompareEachSeedWithItself) {
-  // 4608 to 6656 by seed, so both samples overlap; but each needs 10 % more than its sibling.
-  const auto spread = [](const std::string& strategy, double factor) {
-    return with(reaching(runs(strategy, 1000), 0, 4), [&](record::Record& record) {
-      record.examples_to_target =
-          std::llround(factor * (4096 + 512 * static_cast<double>(record.cell.seed)));
-    });
-  };
-  const auto records = spread("all_reduce", 1) + spread("async_shared", 1.1);
-  const Claim claim = judged(records, "asynchronous_needs_more_examples");
-  EXPECT_EQ(claim.verdict, ClaimVerdict::Holds);
-  EXPECT_THAT(claim.numbers, Contains(HasSubstr("1.10 (1.10 to 1.10, 5 seeds)")));
-}
-
 TEST(Claims, CompareTimeToTheTarget) {
   const auto sync = reaching(runs("parameter_server", 1000), 4096, 4);
   const std::string name = "asynchronous_in_equal_time";
@@ -215,22 +169,6 @@ TEST(Claims, CompareTimeToTheTarget) {
   const auto by_one =
       with(sync, [](record::Record& record) { record.cell.options["servers"] = 1; });
   expect(by_one + by_two_servers, name, ClaimVerdict::Undecided);  // not its sibling
-}
-
-TEST(Claims, KnowExamplesToTheTargetAsExactlyAsTheEvaluationsDo) {
-  const auto seen = [](const std::string& strategy, std::int64_t examples, std::int64_t every) {
-    return with(reaching(runs(strategy, 1000), examples, 4), [&](record::Record& record) {
-      record.examples_to_target = examples;
-      record.evaluations = {{.metric = 0},
-                            {.examples = examples - every, .metric = 50},
-                            {.examples = examples, .metric = 61}};
-    });
-  };
-  const std::string name = "asynchronous_needs_more_examples";
-  // 1.12 times the examples; evaluations every 512 allow for 1.0.
-  expect(seen("all_reduce", 4096, 512) + seen("async_shared", 4608, 512), name,
-         ClaimVerdict::Undecided);
-  expect(seen("all_reduce", 4096, 64) + seen("async_shared", 4608, 64), name, ClaimVerdict::Holds);
 }
 
 /// Runs with 2 and with 4 workers; their busiest place sends the given bytes in a step.

@@ -16,7 +16,7 @@ TYPES = {"is_cpu_op": "bool_val", "num_ops": "int64_val", "tensor_size": "uint64
          "comm_type": "int64_val", "comm_size": "int64_val", "comm_src": "int32_val",
          "comm_dst": "int32_val", "comm_tag": "int32_val", "pg_name": "string_val",
          "algorithm": "string_val"}
-ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER = 0, 2, 7  # comm_type
+ALL_REDUCE = 0  # comm_type
 
 if shutil.which("protoc") is None:
     skip("protoc is not installed")

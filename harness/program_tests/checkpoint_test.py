@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from checkpoint_support import (BATCH, EVERY, PARABOLA, PARABOLA_EVERY, PARABOLA_STEPS, POINTS,
-                                STEPS, THIN, THIN_TO_THE_END, Run, counts_in, in_one_piece,
+                                STEPS, THIN_TO_THE_END, Run, counts_in, in_one_piece,
                                 record_of, results_of)
 from test_support import fresh_folder, record_validator, records_in, run_tests, soon
 
@@ -64,16 +64,6 @@ class Checkpoints(unittest.TestCase):
     def check_bits(self, *arguments: str) -> None:
         record = self.killed_and_resumed(*arguments)
         self.assertEqual(results_of(record), results_of(in_one_piece(*arguments)))
-
-    def test_resume_single_bit_for_bit(self) -> None:
-        self.check_bits(*THIN)
-
-    def test_resume_all_reduce_bit_for_bit(self) -> None:
-        self.check_bits(*THIN, "--strategy", "all_reduce", "--workers", "2")
-
-    def test_resume_stages_of_replicas_bit_for_bit(self) -> None:
-        self.check_bits(*THIN_TO_THE_END, "--strategy", "all_reduce+model_parallel",
-                        "--workers", "4", "--stages", "2")
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_resume_all_reduce_over_ranks_bit_for_bit(self) -> None:

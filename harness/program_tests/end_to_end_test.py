@@ -239,13 +239,6 @@ class Record(unittest.TestCase):
                     self.assertEqual(graph["bytes_per_step_computed"] == 0,
                                      cell.strategy == "single")
 
-    def test_of_a_straggler_names_it(self) -> None:
-        for strategy in ("all_reduce", "async_shared"):
-            record = record_of(*PARABOLA, "--strategy", strategy, "--workers", "2",
-                               "--straggler", "1:3.0")
-            self.assertEqual(record["cell"]["straggler"], [{"worker": 1, "factor": 3.0}])
-
-
 class AsyncShared(unittest.TestCase):
     STEPS = {"relaxed": 800_000, "locked": 100_000}  # 700 ms: all get cores on a busy machine
 
@@ -282,17 +275,6 @@ class Records(unittest.TestCase):
             self.assertEqual(record["checksums"], alone["checksums"])
             self.assertEqual(record["command"].split()[-2:], ["--seed", seed])
             self.assertNotIn("--seeds", record["command"])
-
-    def test_are_only_added_to(self) -> None:
-        folder = fresh_folder()
-        file = folder / "records.jsonl"
-        output_of("run", *PARABOLA, "--out", str(folder))
-        first = file.read_bytes()
-        output_of("run", *PARABOLA, "--seed", "2", "--out", str(folder))
-        both = file.read_bytes()
-        self.assertEqual(both[: len(first)], first)
-        self.assertEqual([record["cell"]["seed"] for record in records_in(folder)], [1, 2])
-
 
 class Commands(unittest.TestCase):
     def test_list_and_doctor_succeed(self) -> None:

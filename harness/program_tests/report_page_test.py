@@ -8,7 +8,6 @@ usage: harness/program_tests/report_page_test.py REGATTA SCHEMA
 import functools
 import json
 import re
-import shutil
 import unittest
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from test_support import fresh_folder, output_of, record_lines, records_in, run_
 
 RECORDS = Path("results/xeon-no-amx-2-cores/quick")
 CLAIMS = Path("results/epyc-2-cores/claims")
-VIRTUAL = Path("results/epyc-2-cores/speedup/gbit_1")
 CLAIM_SEEDS = (1, 2)  # two of five, so that figures of all claims take half of the time
 WORKLOADS, STRATEGIES = 2, 9
 CELLS, FOLDED = 300, 40
@@ -36,15 +34,6 @@ def report_of(records: Path) -> Path:
     folder = fresh_folder()
     output_of("report", str(records), "--out", str(folder))
     return folder / "index.html"
-
-
-@functools.cache
-def real_and_virtual() -> Path:
-    """A folder of records of real runs and of virtual ones."""
-    folder = fresh_folder()
-    shutil.copy(VIRTUAL / "simulated.jsonl.gz", folder)
-    shutil.copy(RECORDS / "records.jsonl.gz", folder)
-    return folder
 
 
 class Opened(unittest.TestCase):
@@ -141,14 +130,6 @@ class Page(Opened):
         names = self.strategies()[:STRATEGIES]
         self.assertEqual(names, sorted(names))
 
-    def test_sorts_by_keyboard(self) -> None:
-        self.chromium.ask("document.getElementById('filter').focus()")
-        for _ in range(3):  # to the third heading
-            self.chromium.press("Tab")
-        self.chromium.press("Enter")
-        self.assertEqual(self.sorted_by(), ["workers ascending"])
-        self.assertEqual(self.strategies()[0], "single")
-
     def test_filters_by_the_text_of_strategies(self) -> None:
         self.chromium.click("#filter")
         self.chromium.type("Server")
@@ -182,18 +163,6 @@ class Page(Opened):
         self.assertEqual(dark, ["rgb(22, 26, 32)", "rgb(232, 234, 237)"])
         self.chromium.prefer("dark", media="print")
         self.assertEqual(self.chromium.ask(paper), "rgb(255, 255, 255)")
-
-    def test_selects_or_copies_a_command(self) -> None:
-        self.chromium.click("#reproduce details.workload summary")
-        self.chromium.click("details.runs summary")
-        self.chromium.click("details.runs button.copy")
-        said = self.chromium.ask(
-            "(async () => { const button = document.querySelector('details.runs button.copy');"
-            "for (let i = 0; i < 100 && button.textContent === 'copy'; ++i)"
-            "  await new Promise(then => setTimeout(then, 20));"
-            "return button.textContent; })()")
-        self.assertIn(said, ("copied", "selected"))
-
 
 class OfManyCells(Opened):
     """Records of one workload with more cells than a figure shows."""
@@ -268,30 +237,6 @@ class OfClaims(Opened):
     def test_shows_the_figures_of_claims(self) -> None:
         self.assertEqual(set(self.pictures_in("#claims")),
                          {"straggler", "jitter", "staleness", "bytes", "graph_size"})
-
-
-class WithVirtualTime(Opened):
-    """A page that also has virtual runs."""
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.records = real_and_virtual()
-        super().setUpClass()
-
-    def test_fits_screens_of_all_widths_and_paper(self) -> None:
-        self.check_fits_screens_of_all_widths_and_paper()
-
-    def test_marks_virtual_runs_and_lists_them_after_the_real_ones(self) -> None:
-        titles = self.chromium.ask(
-            "[...document.querySelectorAll('article h2')].map(e => e.textContent)")
-        self.assertEqual([title.endswith(", virtual time") for title in titles],
-                         [False] * WORKLOADS + [True])
-        figures = self.chromium.ask(
-            "[...document.querySelectorAll('#why details.workload')].map(e => "
-            "[...e.querySelectorAll('figure')].map(f => f.textContent.includes('virtual time')))")
-        self.assertGreater(len(figures[-1]), 1)
-        self.assertEqual({mark for marks in figures[:-1] for mark in marks}, {False})
-        self.assertEqual(set(figures[-1]), {True})
 
 
 if find_chromium() is None:

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests the options of ranks that exchange by NCCL, and their records.
+// Tests the plan of ranks that exchange by NCCL.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <map>
 
 #include "harness/plan/capture_rule.h"
-#include "harness/plan/cell.h"
-#include "harness/plan/fingerprint.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/training_options.h"
-#include "harness/race/make_trainer.h"
-#include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/distribute/partition.h"
 #include "kernels/runtime/plan.h"
 #include "workloads/data/shapes.h"
@@ -108,54 +102,6 @@ TEST(NcclPlan, HasAllBucketsOfARankInOneLaneOfTheirOwnAndInOneOrderAtAllRanks) {
       }
     }
   }
-}
-
-TEST(NcclRun, IsToldByItsRecord) {
-  unsetenv("NCCL_ALGO");
-  const RunParts setup = set_up(request_of("ring"));
-  const comm::PinnedNcclAlgorithm pinned(*plan::nccl_algorithm(setup.request));
-  EXPECT_EQ(plan::link_between(setup.placement), "NCCL");
-  const record::Cell cell =
-      plan::cell_of(setup.request, setup.placement, {.dataset = "shapes", .cores = 2});
-  EXPECT_EQ(to_text(cell.options.at("all_reduce")), "ring");
-  EXPECT_EQ(cell.cuda_graph, "off");
-  EXPECT_EQ(system::environment_facts().at("NCCL_ALGO"), "Ring");
-  plan::RaceRequest on_cpus = setup.request;
-  on_cpus.device = "cpu";
-  EXPECT_EQ(plan::link_between(plan::place(on_cpus, kExamples)), "Open MPI");
-}
-
-TEST(NcclRun, GivesRanksOfOtherHostsTheVariablesThatNcclReads) {
-  unsetenv("NCCL_ALGO");
-  setenv("NCCL_REGATTA_TEST", "a=b", 1);
-  const RunParts setup = set_up(request_of("ring"));
-  const std::vector<int> cores;
-  const comm::PinnedNcclAlgorithm pinned(*plan::nccl_algorithm(setup.request));
-  const race::TrainerRequest wanted{.request = setup.request,
-                                    .placement = setup.placement,
-                                    .data = images(),
-                                    .cores = cores,
-                                    .run_id = {},
-                                    .fingerprint = {},
-                                    .tell = {}};
-  const ranks::LaunchOptions launch = race::launch_of(wanted);
-  unsetenv("NCCL_REGATTA_TEST");
-  EXPECT_EQ(launch.environment.at("NCCL_ALGO"), "Ring");
-  EXPECT_EQ(launch.environment.at("NCCL_REGATTA_TEST"), "a=b");
-}
-
-TEST(NcclRun, NeedsRanksWithOneVersionOfNccl) {
-  const auto names_nccl = [](const RunParts& setup) {
-    const plan::Fingerprint lines =
-        plan::fingerprint_of(setup.request, setup.placement, setup.placement.placed->step, images(),
-                             system::software_facts());
-    return std::any_of(lines.begin(), lines.end(),
-                       [](const auto& line) { return line.first == "NCCL"; });
-  };
-  plan::RaceRequest request = request_of("nccl");
-  EXPECT_TRUE(names_nccl(set_up(request)));
-  request.options["all_reduce"] = "reduce_to_one";
-  EXPECT_FALSE(names_nccl(set_up(request)));
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,8 +19,6 @@ namespace regatta::comm {
 namespace {
 
 using test::Bytes;
-using test::End;
-using test::options_of;
 using test::random_bytes;
 
 class LateQueue final : public testing_support::DeferringQueue {
@@ -92,53 +89,6 @@ TEST(Staging, StoresEachByteOnceInWhateverPiecesItComes) {
       EXPECT_EQ(first, Bytes(wanted.begin(), wanted.begin() + 10));
       EXPECT_EQ(second, Bytes(wanted.begin() + 10, wanted.end()));
     }
-  }
-}
-
-/// One end of a message with the other process, with tensors of such a device.
-class LateEnd {
- public:
-  LateEnd(const KernelTable& table, Op op, int peer, std::int64_t bytes)
-      : memory(static_cast<std::size_t>(bytes)),
-        node_{.op = op, .attributes = {{"message", std::int64_t{0}}, {"peer", std::int64_t{peer}}}},
-        tensors_{tensor_of(memory)} {
-    KernelRequest request{.node = node_};
-    request.abort = &abort_;
-    request.queue = &queue;
-    (op == Op::Send ? request.inputs : request.outputs) = tensors_;
-    kernel_ = table.build(request);
-  }
-  void run(std::int64_t step) {
-    kernel_->run({.step = step, .examples = 0, .counters = &counters_});
-  }
-
-  LateQueue queue;
-  Bytes memory;
-
- private:
-  Node node_;
-  std::vector<Tensor> tensors_;
-  AbortFlag abort_;
-  LaneCounters counters_;
-  std::unique_ptr<Kernel> kernel_;
-};
-
-TEST(Staging, CarriesMessagesOfManyChunksBetweenLateDevices) {
-  constexpr std::int64_t kBytes = 10'000'001;
-  End low(options_of(0, 2)), high(options_of(1, 2));
-  LateEnd sends(high.table, Op::Send, 0, kBytes), receives(low.table, Op::Receive, 1, kBytes);
-  high.exchange.connect(0, low.exchange.serve());
-  for (int step = 0; step < 3; ++step) {
-    const Bytes wanted = random_bytes(kBytes, static_cast<unsigned>(step));
-    sends.queue.put([&] { sends.memory = wanted; });
-    const Bytes before = receives.memory;
-    std::thread other([&] { sends.run(step); });
-    receives.run(step);
-    other.join();
-    EXPECT_EQ(receives.memory, before) << "written by the host";
-    EXPECT_GT(receives.queue.kept(), 0U);
-    receives.queue.finish();
-    EXPECT_EQ(receives.memory, wanted);
   }
 }
 

@@ -2,7 +2,8 @@
 //
 // A run in two executors: the second begins where the first has ended, with its variables and the
 // positions of its loops, and gives the bits of a run in one piece. Asynchronous loops have no
-// reproducible bits; they continue from their own steps, within their bound.
+// reproducible bits; they continue within their bound
+// (checkpoint_test.py: from their own steps).
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/lacks_for_test.h"
@@ -112,44 +113,6 @@ std::vector<Case> cases() {
 
 INSTANTIATE_TEST_SUITE_P(All, Resumed, testing::ValuesIn(cases()),
                          [](const auto& test) { return name_of(test.param); });
-
-TEST(Resume, WouldGiveOtherBitsWithoutThePositions) {
-  const Case test = case_of("resnet9_thin 32 single steps=10");
-  Trial whole = trial_of(test);
-  whole.executor().run(10 * 32);
-  Trial first = trial_of(test);
-  first.executor().run(6 * 32);
-  Trial second = trial_of(test);
-  copy_variables(first.executor(), second.executor());
-  second.executor().run(4 * 32);
-  EXPECT_NE(losses_of(first, second), whole.losses());
-}
-
-class ResumedLoops : public testing::TestWithParam<std::string> {};
-
-TEST_P(ResumedLoops, GoOnFromTheirOwnSteps) {
-  const Case test = case_of("parabola 50 " + GetParam() + " 2 steps=400");
-  Trial first = trial_of(test);
-  first.executor().run(200 * 50);
-  Trial second = trial_of(test);
-  copy_variables(first.executor(), second.executor());
-  second.executor().begin_at(positions_of(first.executor()));
-  const std::int64_t seen = first.executor().examples_seen();
-  EXPECT_EQ(second.executor().examples_seen(), seen);
-  second.executor().run(400 * 50);
-  std::int64_t examples = seen;
-  for (const LoopReport& loop : second.executor().loops()) {
-    examples += loop.steps * 25;
-    for (std::int64_t before : loop.examples) EXPECT_GE(before, seen);
-  }
-  EXPECT_EQ(second.executor().examples_seen(), examples);
-  EXPECT_GE(examples, 400 * 50);
-  EXPECT_LE(examples, 400 * 50 + 25);
-}
-
-INSTANTIATE_TEST_SUITE_P(Under, ResumedLoops,
-                         testing::Values("async_shared", "ad_psgd", "parameter_server_async"),
-                         [](const auto& test) { return test.param; });
 
 TEST(Resume, KeepsTheBoundOnLoopsThatStandApart) {
   const Case test = case_of("parabola 50 parameter_server_async 2 steps=100");

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs schedules in memory, without MPI: sums, bits, bytes, and no deadlock however few chunks may
-// be in flight.
+// Plays schedules without MPI or values: bytes, and no deadlock however few chunks may be in
+// flight. mpi_transport_test.cpp and processes_of_training_test.cpp test the sums.
 #include "kernels/comm/collective/mpi_schedule.h"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <deque>
 #include <map>
-#include <thread>
 
-#include "kernels/comm/collective/all_reduce.h"
+#include "kernels/graph/collective.h"
 
 namespace regatta::comm {
 namespace {
@@ -28,18 +26,9 @@ struct Case {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-std::vector<float> contribution(std::int64_t member, std::int64_t elements) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < elements; ++i) {
-    values.push_back(std::sin(static_cast<float>(member * 7919 + i)));
-  }
-  return values;
-}
-
-/// One member of a simulation; a chunk's values are copied when it is sent.
+/// One member of a simulation.
 struct Member {
   MessageSchedule schedule;
-  std::vector<float> buffer;
   std::int64_t sent = 0;
   std::int64_t received = 0;
   MemberTraffic traffic;
@@ -60,8 +49,7 @@ class Simulation {
                                                            .group = 1,
                                                            .elements = test.elements,
                                                            .chunk_elements = test.chunk_elements,
-                                                           .part_of = test.part_of}),
-                          .buffer = contribution(m, test.elements)});
+                                                           .part_of = test.part_of})});
     }
   }
 
@@ -75,7 +63,6 @@ class Simulation {
   }
 
   const Member& member(std::int64_t m) const { return members_[at(m)]; }
-  std::vector<float>& buffer(std::int64_t m) { return members_[at(m)].buffer; }
 
  private:
   /// Sends unless a chunk already waits between the two members: the fewest in flight.
@@ -85,8 +72,7 @@ class Simulation {
     const ScheduledSend& send = member.schedule.sends[at(member.sent)];
     auto& queue = wire_[{m, send.to}];
     if (send.after_receives > member.received || !queue.empty()) return false;
-    queue.emplace_back(member.buffer.begin() + send.range.begin,
-                       member.buffer.begin() + send.range.end);
+    queue.push_back(send.range.size());
     member.traffic.sent += send.range.size() * 4;
     ++member.sent;
     return true;
@@ -98,12 +84,7 @@ class Simulation {
     const ScheduledReceive& receive = member.schedule.receives[at(member.received)];
     auto& queue = wire_[{receive.from, m}];
     if (queue.empty() || receive.after_sends > member.sent) return false;
-    EXPECT_EQ(std::ssize(queue.front()), receive.range.size());
-    for (std::int64_t i = 0; i < receive.range.size(); ++i) {
-      float& element = member.buffer[at(receive.range.begin + i)];
-      const float part = queue.front()[at(i)];
-      element = receive.taking == Taking::Add ? element + part : part;
-    }
+    EXPECT_EQ(queue.front(), receive.range.size());
     queue.pop_front();
     member.traffic.received += receive.range.size() * 4;
     member.traffic.messages += receive.ends_message ? 1 : 0;
@@ -112,54 +93,10 @@ class Simulation {
   }
 
   std::vector<Member> members_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::deque<std::vector<float>>> wire_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::deque<std::int64_t>> wire_;  ///< sizes
 };
 
-/// The result of the same algorithm inside one process.
-std::vector<float> in_process(const Case& test) {
-  AllReduceGroup group({.algorithm = test.algorithm, .members = test.members(), .group = 1});
-  std::vector<std::vector<float>> buffers;
-  for (std::int64_t m = 0; m < test.members(); ++m) {
-    buffers.push_back(contribution(m, test.elements));
-  }
-  std::vector<std::thread> threads;
-  for (std::int64_t m = 0; m < test.members(); ++m) {
-    group.join(m, buffers[at(m)].data(), test.elements);
-  }
-  for (std::int64_t m = 0; m < test.members(); ++m) {
-    threads.emplace_back([&, m] {
-      WaitClock waits;
-      const AllReduceGroup::Observer observer{.peer_waits = &waits,
-                                              .received = [](std::int64_t, std::int64_t) {}};
-      group.run(m, Patience{}, observer);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return buffers[0];
-}
-
 class MpiSchedule : public testing::TestWithParam<Case> {};
-class MpiSums : public testing::TestWithParam<Case> {};
-class MpiHalves : public testing::TestWithParam<Case> {};
-
-TEST_P(MpiSums, LeavesTheSumOverAllMembersAtEachInTheSameBits) {
-  const Case& test = GetParam();
-  Simulation simulation(test);
-  ASSERT_TRUE(simulation.run());
-  const std::vector<float>& first = simulation.member(0).buffer;
-  for (std::int64_t i = 0; i < test.elements; ++i) {
-    double sum = 0;
-    for (std::int64_t m = 0; m < test.members(); ++m) {
-      sum += static_cast<double>(std::sin(static_cast<float>(m * 7919 + i)));
-    }
-    EXPECT_NEAR(first[at(i)], sum, static_cast<double>(test.members() * test.members()) * 6e-8);
-  }
-  for (std::int64_t m = 0; m < test.members(); ++m) {
-    EXPECT_EQ(simulation.member(m).buffer, first) << m;
-  }
-  if (test.algorithm == kHierarchicalCopy) return;  // the parts differ: halves inside one process
-  EXPECT_EQ(first, in_process(test));
-}
 
 TEST_P(MpiSchedule, MovesTheBytesAndMessagesOfTheFormula) {
   const Case& test = GetParam();
@@ -177,27 +114,6 @@ TEST_P(MpiSchedule, MovesTheBytesAndMessagesOfTheFormula) {
     EXPECT_EQ(simulation.member(m).traffic.sent, formula.sent) << m;
     EXPECT_EQ(simulation.member(m).traffic.received, formula.received) << m;
     EXPECT_EQ(simulation.member(m).traffic.messages, formula.messages) << m;
-  }
-}
-
-TEST_P(MpiHalves, MakeTheBitsOfTheWhole) {
-  Case test = GetParam();
-  Simulation whole(test);
-  ASSERT_TRUE(whole.run());
-  test.op = Op::ReduceScatter;
-  Simulation scattered(test);
-  ASSERT_TRUE(scattered.run());
-  test.op = Op::AllGather;
-  Simulation gathered(test);
-  for (std::int64_t m = 0; m < test.members(); ++m) {
-    const Range own = share(test.elements, test.members(), share_at(m, test.members()));
-    std::vector<float>& buffer = gathered.buffer(m);
-    std::fill(buffer.begin(), buffer.end(), -7.0F);
-    std::copy_n(scattered.buffer(m).begin() + own.begin, own.size(), buffer.begin() + own.begin);
-  }
-  ASSERT_TRUE(gathered.run());
-  for (std::int64_t m = 0; m < test.members(); ++m) {
-    EXPECT_EQ(gathered.buffer(m), whole.buffer(m)) << m;
   }
 }
 
@@ -273,8 +189,6 @@ std::string name_of(const testing::TestParamInfo<Case>& test) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, MpiSchedule, testing::ValuesIn(halves_too()), name_of);
-INSTANTIATE_TEST_SUITE_P(Algorithms, MpiSums, testing::ValuesIn(cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Rings, MpiHalves, testing::ValuesIn(rings()), name_of);
 
 }  // namespace
 }  // namespace regatta::comm

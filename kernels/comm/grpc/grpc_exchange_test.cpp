@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exchanges of several processes inside one: messages arrive, and every wait ends. Real processes
-// are in grpc_processes_test.cpp, strangers in grpc_strangers_test.cpp.
+// Exchanges of several processes inside one: messages arrive, and every wait ends. faults_test.py
+// has processes that are killed, grpc_strangers_test.cpp strangers.
 #include "kernels/comm/grpc/grpc_exchange.h"
 
 #include <gtest/gtest.h>

@@ -55,12 +55,6 @@ TEST(GrpcStrangers, AreToldWhatIsWrongWithThem) {
                  "protocol version is '', this process speaks '1'");
 }
 
-TEST(GrpcStrangers, FindNoOtherMethod) {
-  End server(options_of(0, 2));
-  Stranger stranger(server.exchange.serve(), metadata_of(1), "/regatta.Exchange/Other");
-  EXPECT_EQ(stranger.finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
-}
-
 TEST(GrpcStrangers, CannotTakeThePlaceOfAProcessThatIsConnected) {
   End server(options_of(0, 2));
   const std::string address = server.exchange.serve();
@@ -68,17 +62,6 @@ TEST(GrpcStrangers, CannotTakeThePlaceOfAProcessThatIsConnected) {
   client.exchange.connect(0, address);
   expect_refusal(address, metadata_of(1), grpc::StatusCode::ALREADY_EXISTS,
                  "process 1 was connected before");
-}
-
-TEST(GrpcStrangers, AreToldByTheExchangeThatConnectsToAnotherRun) {
-  End server(options_of(0, 2));
-  const std::string address = server.exchange.serve();
-  ExchangeOptions options = options_of(1, 2);
-  options.run.run_id = std::string(32, '7');
-  End client(options);
-  const std::string error =
-      error_of([&] { client.exchange.connect(0, address); }, ErrorKind::PeerLost);
-  EXPECT_NE(error.find("FAILED_PRECONDITION: run id is '7777"), std::string::npos) << error;
 }
 
 /// Server 0 with a valid process 2, expecting message 1 of 1000 bytes from process 1.
@@ -160,15 +143,6 @@ TEST(GrpcStrangers, EndOnlyTheirOwnStreamByABadChunk) {
     EXPECT_NE(reason.find(bad.what), std::string::npos) << reason;
     scene.check_worker(1);
   }
-}
-
-TEST(GrpcStrangers, EndOnlyTheirOwnStreamByAChunkOverTheLimit) {
-  Scene scene;
-  Stranger stranger(scene.address, metadata_of(1));
-  stranger.write(test::Bytes(17 << 20));
-  EXPECT_EQ(stranger.finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_NE(scene.lost_reason().find("process 1"), std::string::npos);
-  scene.check_worker(0);
 }
 
 }  // namespace

@@ -60,29 +60,6 @@ TEST(MpiArrivals, TellHowLateARankCameWhateverItsClockShows) {
   EXPECT_LT(arrivals.uncertainty_ns(), 300'000'000);
 }
 
-TEST(MpiArrivals, TellOfManyRoundsAtOnceAndOfSeveralMembersOfARank) {
-  constexpr int kRounds = 5'000;  // more than one message of settle() holds
-  MpiArrivals arrivals(wrong_clock());
-  ExchangeTimes times, later_times;
-  ArrivalLog& log = arrivals.log(3, 2 * session->size(), times);
-  ArrivalLog& later = arrivals.log(3, 2 * session->size(), later_times);
-  arrivals.connect(mpi().world(), *session);
-  std::vector<std::int64_t> came_ns;
-  for (int round = 0; round < kRounds; ++round) {
-    came_ns.push_back(now_ns());
-    log.arrive(arrivals.clock().at(came_ns.back()));
-    later.arrive(arrivals.clock().at(came_ns.back() + 1'000));
-  }
-  arrivals.settle(mpi().world());
-  std::int64_t late_ns = 0;
-  for (std::int64_t ns : came_ns) late_ns += ns - first_of(ns);
-  const std::int64_t bound_ns = kRounds * (arrivals.uncertainty_ns() + kRoundingNs);
-  EXPECT_EQ(times.late.count(), kRounds);
-  EXPECT_LE(std::abs(times.late.sum() - late_ns), bound_ns);
-  EXPECT_EQ(later_times.late.count(), kRounds);
-  EXPECT_LE(std::abs(later_times.late.sum() - late_ns - kRounds * 1'000), bound_ns);
-}
-
 TEST(MpiArrivals, TellWhatTheClockShowsBesideThatOfRank0) {
   MpiArrivals arrivals(wrong_clock());
   ExchangeTimes times;
@@ -116,32 +93,6 @@ TEST(MpiArrivals, FindThatRanksOfOneHostShareAClock) {
   arrivals.settle(mpi().world());
   EXPECT_EQ(arrivals.facts(), ClockFacts{});
   EXPECT_EQ(arrivals.uncertainty_ns(), 0);
-}
-
-TEST(MpiArrivals, LeaveOutWhatFindsNoRoomAndGoOnAfterTheyWereSettled) {
-  MpiArrivals arrivals(wrong_clock(), 7);  // for two logs
-  ExchangeTimes times;
-  ArrivalLog& log = arrivals.log(3, session->size(), times);
-  arrivals.log(4, session->size(), times);
-  arrivals.connect(mpi().world(), *session);
-  for (int round = 0; round < 5; ++round) log.arrive(arrivals.clock().now());
-  arrivals.settle(mpi().world());
-  EXPECT_EQ(times.late.count(), 3);
-  log.arrive(arrivals.clock().now());
-  arrivals.settle(mpi().world());
-  EXPECT_EQ(times.late.count(), 4);
-}
-
-TEST(MpiArrivals, SayNothingWhereRanksHaveOtherCollectives) {
-  if (session->size() == 1) GTEST_SKIP() << "one rank has no other";
-  MpiArrivals arrivals(ProcessClock{});
-  ExchangeTimes times;
-  ArrivalLog& log = arrivals.log(session->rank(), session->size(), times);
-  arrivals.connect(mpi().world(), *session);
-  log.arrive(now_ns());
-  arrivals.settle(mpi().world());
-  EXPECT_EQ(times.late.count(), 0);
-  EXPECT_FALSE(arrivals.facts().has_value());
 }
 
 }  // namespace

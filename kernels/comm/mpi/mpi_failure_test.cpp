@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce between ranks when one is late, absent or unable: the rank that the others name, and
+// all_reduce between ranks when one is absent: the rank that the others name, and
 // the end of their waits. Part of mpi_transport_test; main() there makes the session.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <thread>
 
 #include "kernels/base/error_for_test.h"
 #include "kernels/comm/mpi/mpi_members_for_test.h"
 #include "kernels/runtime/counter.h"
-#include "kernels/runtime/measure/clock.h"
 
 namespace regatta::comm {
 namespace {
@@ -18,10 +16,7 @@ namespace {
 using regatta::testing_support::error_of;
 using testing_support::Case;
 using testing_support::Dealing;
-using testing_support::kGroup;
-using testing_support::Member;
 using testing_support::Members;
-using testing_support::node_of;
 using testing_support::processes;
 using testing_support::session;
 
@@ -64,40 +59,6 @@ TEST(MpiTransport, EndsAWaitWhenTheRunIsAborted) {
     }
     session->barrier();
   }
-}
-
-TEST(MpiTransport, CountsTheTimeUntilALateMemberCameAsWaiting) {
-  if (session->size() == 1) GTEST_SKIP() << "one rank has no other to wait for";
-  constexpr std::int64_t kLateNs = 500'000'000;  // long enough for a slow, busy machine
-  const Case test{
-      .algorithm = "ring", .processes = processes(Dealing::OneEach), .elements = 100'000};
-  Members members(test, MpiTransportOptions{});
-  Member& own = *members.all()[0];
-  own.run();
-  session->barrier();
-  const std::uint64_t before = own.counters().peer_waits.until(ticks());
-  if (session->rank() == 0) std::this_thread::sleep_for(std::chrono::nanoseconds(kLateNs));
-  own.run();
-  const std::int64_t waited = ticks_to_ns(own.counters().peer_waits.until(ticks()) - before);
-  if (session->rank() == 0) {
-    EXPECT_LT(waited, kLateNs);
-  } else {
-    EXPECT_GT(waited, kLateNs / 4);
-  }
-  session->barrier();
-}
-
-TEST(MpiTransport, RefusesAMemberInAProcessThatMpiDidNotStart) {
-  MpiTransport transport(*session);
-  KernelTable table("test");
-  transport.add_kernels(table);
-  const std::int64_t beyond = session->size();
-  const Case test{.algorithm = "ring", .processes = {session->rank(), beyond}, .elements = 10};
-  const std::string error =
-      error_of([&] { Member member(table, node_of(test, 0, kGroup), test.bucket(), nullptr); },
-               ErrorKind::Usage);
-  EXPECT_EQ(error, "all_reduce 3: a member lives in process " + std::to_string(beyond) +
-                       ", but MPI started " + std::to_string(beyond));
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <iterator>
-#include <numeric>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -67,8 +66,6 @@ class Workers {
   Quorum& quorum() { return quorum_; }
   std::int64_t applied_examples() const { return applied_examples_; }
   std::int64_t wrong() const { return wrong_; }
-  /// The examples of each step.
-  const std::vector<std::int64_t>& step_examples() const { return step_examples_; }
 
  private:
   static std::size_t at(std::int64_t member) { return static_cast<std::size_t>(member); }
@@ -83,9 +80,9 @@ class Workers {
         examples += shares_[at(m)];
         for (float seen : gradients_[at(m)]) wrong_ += seen != static_cast<float>(context.examples);
       }
-      if (word == 0) step_examples_.push_back(examples);
+      if (word == 0) ++steps_;
       wrong_ += counted != needed_ || context.batch != examples;
-      wrong_ += context.step != std::ssize(step_examples_) - 1;
+      wrong_ += context.step != steps_ - 1;
       wrong_ += quorum_.weight() != static_cast<float>(kBatch) / static_cast<float>(examples);
       parameters_[word] = static_cast<float>(context.examples + examples);
       std::this_thread::yield();  // another may read between the words
@@ -100,7 +97,7 @@ class Workers {
   Quorum quorum_;
   std::int64_t needed_;
   std::vector<std::int64_t> shares_;
-  std::vector<std::int64_t> step_examples_;
+  std::int64_t steps_ = 0;
   std::vector<std::unique_ptr<Kernel>> updates_;  ///< two a member
   AbortFlag abort_;
   Patience patience_{.abort = &abort_, .spins = 100, .yields = 10};
@@ -149,48 +146,6 @@ TEST(Quorum, WeighsAStepByTheExamplesOfWhoCameFirst) {
   updates[1]->run({});
   EXPECT_EQ(quorum.begin(0, patience), 20);
   EXPECT_EQ(seen, (std::vector<std::int64_t>{0, 0, 14, 1, 14, 6}));
-}
-
-TEST(Quorum, AppliesTheExamplesThatCountedUnderThreads) {
-  constexpr std::int64_t kBatches = 500;
-  Workers workers(2, {7, 3, 7, 3});
-  for (int segment = 0; segment < 2; ++segment) {
-    workers.run(kBatches, [](std::int64_t member) {
-      for (std::int64_t i = 0; i < member % 3; ++i) std::this_thread::yield();
-    });
-  }
-  EXPECT_EQ(workers.wrong(), 0);
-  const std::vector<std::int64_t>& steps = workers.step_examples();
-  EXPECT_EQ(workers.applied_examples(),
-            std::accumulate(steps.begin(), steps.end(), std::int64_t{0}));
-  EXPECT_GE(workers.applied_examples(), 2 * kBatches * kBatch);
-  EXPECT_LE(workers.applied_examples(), 2 * kBatches * kBatch + 13);
-}
-
-TEST(Quorum, GoesOnFromTheStepsAndExamplesOfAnotherRun) {
-  Quorum quorum({.needed = 1, .members = 2, .batch = kBatch});
-  quorum.join(0, {.gradients = {}, .examples = 7});
-  std::int64_t step = -1;
-  const auto update =
-      quorum.behind(0, make_kernel([&](const StepContext& context) { step = context.step; }));
-  quorum.begin_at(12, 125);
-  const AbortFlag abort;
-  EXPECT_EQ(quorum.begin(0, {.abort = &abort}), 125);
-  EXPECT_EQ(quorum.decide(0), PushVerdict::Completes);
-  update->run({});
-  EXPECT_EQ(step, 12);
-  EXPECT_EQ(quorum.begin(0, {.abort = &abort}), 132);
-}
-
-TEST(Quorum, AddsNothingUpBeforeAStepIsComplete) {
-  Quorum quorum({.needed = 2, .members = 3});
-  const AbortFlag abort;
-  const Patience patience{.abort = &abort};
-  for (std::int64_t m : {0, 1, 2}) EXPECT_EQ(quorum.begin(m, patience), 0);
-  EXPECT_EQ(quorum.decide(2), PushVerdict::Counts);
-  EXPECT_EQ(quorum.decide(0), PushVerdict::Completes);
-  EXPECT_EQ(quorum.decide(1), PushVerdict::Dropped);  // the step is complete, if not yet applied
-  EXPECT_EQ(quorum.dropped(1), 1);
 }
 
 TEST(Quorum, GoesOnWithoutLostWorkersWhileEnoughAreLeft) {
