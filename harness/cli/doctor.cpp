@@ -161,6 +161,7 @@ std::vector<Diagnosis> diagnose(const system::MachineFacts& machine,
                                 const std::string& data_dir) {
   std::ifstream os_release("/etc/os-release");
   const std::string kernels = chosen_cpu_kernels();
+  const bool on_arm = machine.architecture == "aarch64";
   return {version_row("distribution", distribution_in(os_release),
                       "what ci/packages.sh installs, on Debian 12, 13 and Ubuntu 24.04"),
           version_row("compiler", software.compiler, "this program"),
@@ -171,10 +172,13 @@ std::vector<Diagnosis> diagnose(const system::MachineFacts& machine,
                       "--processes: control of ranks, parameter servers, asynchronous loops"),
           diagnose_mpi(software),
           diagnose_mpirun(),
-          diagnose_isa(machine, "avx512f", "f32 at full speed"),
-          diagnose_isa(machine, "avx512_bf16", "--dtype bf16"),
-          diagnose_isa(machine, "amx_bf16",
-                       "--dtype bf16 at full speed; without it f32 may be the faster one"),
+          on_arm ? diagnose_isa(machine, "neon", "f32")
+                 : diagnose_isa(machine, "avx512f", "f32 at full speed"),
+          on_arm ? diagnose_isa(machine, "sve", "f32 at full speed")
+                 : diagnose_isa(machine, "avx512_bf16", "--dtype bf16"),
+          on_arm ? diagnose_isa(machine, "arm_bf16", "--dtype bf16, if oneDNN is built for it")
+                 : diagnose_isa(machine, "amx_bf16",
+                                "--dtype bf16 at full speed; without it f32 may be the faster one"),
           diagnose_python("matplotlib", "figures"),
           diagnose_python("jinja2", "regatta report"),
           diagnose_cifar10(data_dir.empty()
@@ -225,8 +229,8 @@ int doctor(std::ostream& out, const std::string& data_dir) {
     out << system::in_columns(line, indent) << '\n';
   };
   show(system::version_line(software));
-  show(fmt::format("{}: {} logical cores on {} physical, {:.1f} GB of memory\n", machine.cpu,
-                   machine.cores_available, machine.cores_physical,
+  show(fmt::format("{}, {}: {} logical cores on {} physical, {:.1f} GB of memory\n", machine.cpu,
+                   machine.architecture, machine.cores_available, machine.cores_physical,
                    static_cast<double>(machine.memory_bytes) / 1e9));
   if (machine.cpu_quota) {
     show(fmt::format("The control group limits this process to {:.2f} cores.\n",

@@ -27,6 +27,15 @@ TEST(Doctor, TellsWhetherTheCpuComputesInBf16) {
   EXPECT_EQ(find("CPU amx_bf16", {.isa = {"avx2"}}).finding, Finding::Absent);
 }
 
+TEST(Doctor, AsksForTheExtensionsOfTheArchitecture) {
+  const system::MachineFacts arm{.architecture = "aarch64", .isa = {"neon"}};
+  EXPECT_EQ(find("CPU neon", arm).finding, Finding::Ok);
+  EXPECT_EQ(find("CPU sve", arm).finding, Finding::Absent);
+  for (const Diagnosis& row : diagnose(arm, {}, "/nowhere")) {
+    EXPECT_FALSE(row.feature.starts_with("CPU a")) << row.feature;
+  }
+}
+
 TEST(Doctor, NamesTheVersionsOfWhatItIsMadeOf) {
   const system::SoftwareFacts software{
       .compiler = "GNU 14.2.0", .onednn = "3.7.2", .open_mpi = "Open MPI v5.0.7", .grpc = "1.51.1"};

@@ -125,8 +125,8 @@ void list_devices(std::ostream& out) {
     out << system::in_columns(fmt::format("  {:16} {}", device, text), kFactsBegin) << '\n';
   };
   out << "devices\n";
-  show("cpu", fmt::format("{}, {} cores, {}", machine.cpu, machine.cores_available,
-                          fmt::join(machine.isa, " ")));
+  show("cpu", fmt::format("{}, {} cores, {} {}", machine.cpu, machine.cores_available,
+                          machine.architecture, fmt::join(machine.isa, " ")));
   const GpuFindings found = find_gpus();
   for (const GpuFacts& gpu : found.gpus) show("cuda", to_text(gpu));
   if (found.gpus.empty()) show("cuda", "not here: " + found.missing);

@@ -94,6 +94,7 @@ Json devices() {
   Json gpus = Json::array();
   for (const GpuFacts& gpu : find_gpus().gpus) gpus.push_back(to_text(gpu));
   return {{"cpu", machine.cpu},
+          {"architecture", machine.architecture},
           {"isa", machine.isa},
           {"cores_available", machine.cores_available},
           {"gpus", gpus}};

@@ -243,7 +243,7 @@ struct ProofRecord {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 17;  ///< version that is written; older ones can be read
+  static constexpr std::int64_t kSchema = 18;  ///< version that is written; older ones can be read
 
   std::string run_id;
   std::string timestamp;

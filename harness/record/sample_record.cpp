@@ -23,6 +23,7 @@ Cell sample_cell() {
 
 system::MachineFacts sample_machine() {
   return {.cpu = "A CPU",
+          .architecture = "x86_64",
           .isa = {"avx2", "avx512f"},
           .cores_available = 2,
           .cores_physical = 1,

@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 #include <hwloc.h>
 #include <sched.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,6 +45,24 @@ constexpr std::array kExtensions = {
     Extension{"bf16", "arm_bf16"},
 };
 
+/// The numbers in an Arm processor's identification register, and its name.
+struct ArmModel {
+  std::string_view implementer;
+  std::string_view part;
+  std::string_view name;
+};
+
+/// Source: lscpu-arm.c of util-linux.
+constexpr std::array kArmModels = {
+    ArmModel{"0x41", "0xd08", "Arm Cortex-A72"},  ArmModel{"0x41", "0xd0b", "Arm Cortex-A76"},
+    ArmModel{"0x41", "0xd0c", "Arm Neoverse-N1"}, ArmModel{"0x41", "0xd40", "Arm Neoverse-V1"},
+    ArmModel{"0x41", "0xd49", "Arm Neoverse-N2"}, ArmModel{"0x41", "0xd4f", "Arm Neoverse-V2"},
+    ArmModel{"0x41", "0xd84", "Arm Neoverse-V3"}, ArmModel{"0x41", "0xd8e", "Arm Neoverse-N3"},
+    ArmModel{"0x46", "0x001", "Fujitsu A64FX"},   ArmModel{"0x48", "0xd01", "HiSilicon TSV110"},
+    ArmModel{"0x61", "0x000", "Apple processor"}, ArmModel{"0xc0", "0xac3", "Ampere-1"},
+    ArmModel{"0xc0", "0xac4", "Ampere-1a"},
+};
+
 /// Variables that libraries read, and the one in which ci/hosts describes its links; records hold
 /// no others.
 constexpr std::array<std::string_view, 15> kRecordedPrefixes = {
@@ -80,7 +99,9 @@ Topology load_topology() {
 std::string cpu_model(hwloc_topology_t topology) {
   const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
   const char* model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : nullptr;
-  return model && *model ? model : "unknown";
+  if (model && *model) return model;
+  return arm_model(line_after("/proc/cpuinfo", "CPU implementer"),
+                   line_after("/proc/cpuinfo", "CPU part"));
 }
 
 std::int64_t count_of_cores() {
@@ -118,6 +139,14 @@ std::optional<std::string> mpi_version() {
 }
 
 }  // namespace
+
+std::string arm_model(std::string_view implementer, std::string_view part) {
+  if (implementer.empty()) return "unknown";
+  for (const ArmModel& model : kArmModels) {
+    if (model.implementer == implementer && model.part == part) return std::string(model.name);
+  }
+  return fmt::format("Arm processor of implementer {}, part {}", implementer, part);
+}
 
 std::vector<std::string> isa_from_flags(std::string_view flags) {
   std::istringstream words{std::string(flags)};
@@ -177,6 +206,9 @@ MachineFacts machine_facts() {
   facts.cpu = cpu_model(topology.get());
   std::string flags = line_after("/proc/cpuinfo", "flags");
   if (flags.empty()) flags = line_after("/proc/cpuinfo", "Features");  // the name on ARM
+  utsname names{};
+  uname(&names);
+  facts.architecture = names.machine;
   facts.isa = isa_from_flags(flags);
   facts.cores_available = count_of_cores();
   facts.cores_physical = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE));

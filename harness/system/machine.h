@@ -18,6 +18,7 @@ namespace regatta::system {
 
 struct MachineFacts {
   std::string cpu;                   ///< model, as the maker names it
+  std::string architecture = {};     ///< `x86_64`, `aarch64`
   std::vector<std::string> isa;      ///< the CPU's instruction set extensions that are recorded
   std::int64_t cores_available = 0;  ///< logical cores that this process may run on
   std::int64_t cores_physical = 0;   ///< physical cores to which these logical cores belong
@@ -42,6 +43,9 @@ struct SoftwareFacts {
 };
 
 MachineFacts machine_facts();
+/// Returns the model of an Arm processor, which /proc/cpuinfo describes by two numbers: `Arm
+/// Neoverse-V2` for `0x41` and `0xd4f`.
+std::string arm_model(std::string_view implementer, std::string_view part);
 /// The software of this build, without the libraries for GPUs that are loaded on first use.
 SoftwareFacts software_facts();
 /// Formats the version, commit, compiler and libraries of this program as one line.

@@ -12,6 +12,8 @@ namespace regatta::system {
 template <FieldsOf<MachineFacts> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("cpu", part.cpu, About{.text = "Model of the CPU in its maker's words."});
+  field("architecture", part.architecture,
+        About{.text = "Architecture of the CPU, as Linux names it.", .since = 18});
   field("isa", part.isa,
         About{.text = "Recorded instruction set extensions that the CPU has.",
               .each = "An extension."});

@@ -13,6 +13,11 @@ namespace {
 TEST(Machine, IsDescribed) {
   const MachineFacts facts = machine_facts();
   EXPECT_FALSE(facts.cpu.empty());
+#ifdef __aarch64__
+  EXPECT_EQ(facts.architecture, "aarch64");
+#else
+  EXPECT_EQ(facts.architecture, "x86_64");
+#endif
   EXPECT_GE(facts.cores_available, facts.cores_physical);
   EXPECT_EQ(facts.cores_used, facts.cores_available);
   EXPECT_GT(facts.memory_bytes, 100'000'000);
@@ -35,6 +40,12 @@ TEST(Machine, FindsTheExtensionsThatMatterAmongTheFlags) {
             (std::vector<std::string>{"avx2", "avx512f", "amx_bf16"}));
   EXPECT_EQ(isa_from_flags("fp asimd sve"), (std::vector<std::string>{"neon", "sve"}));
   EXPECT_TRUE(isa_from_flags("").empty());
+}
+
+TEST(Machine, NamesArmProcessors) {
+  EXPECT_EQ(arm_model("0x41", "0xd4f"), "Arm Neoverse-V2");
+  EXPECT_EQ(arm_model("0x41", "0xfff"), "Arm processor of implementer 0x41, part 0xfff");
+  EXPECT_EQ(arm_model("", ""), "unknown");
 }
 
 TEST(Machine, CountsTheThreadsOfOthersThatRun) {
