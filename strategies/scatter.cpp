@@ -65,7 +65,7 @@ class Scatter {
   NodeId size() const { return static_cast<NodeId>(source_.nodes().size()); }
 
   /// Marks the nodes whose values may differ between the shards of a replica: those that read a
-  /// part of a variable, a part of a value, or what differs, until shards sum or gather it.
+  /// part of a variable, a part of a value, or a value that differs, until shards sum or gather it.
   void find_different() {
     for (NodeId id = 0; id < size(); ++id) {
       const Node& node = source_.node(id);
