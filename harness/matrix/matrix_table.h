@@ -2,7 +2,7 @@
 //
 // Shows the progress of a matrix. On a terminal it is a table that is updated as runs finish: a row
 // per cell with its median time to the target, and the current run below the table. If
-// stdout is not a terminal, it is one line per finished run. NO_COLOR is respected.
+// stdout is not a terminal, it is one line per finished run.
 #pragma once
 
 #include <cstddef>

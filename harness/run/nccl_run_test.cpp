@@ -9,6 +9,7 @@
 #include "harness/plan/layout.h"
 #include "harness/plan/training_options.h"
 #include "kernels/distribute/partition.h"
+#include "kernels/graph/collective.h"
 #include "kernels/runtime/plan.h"
 #include "workloads/data/shapes.h"
 
