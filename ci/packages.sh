@@ -3,9 +3,9 @@
 #
 # Installs missing packages that Regatta needs on Debian 12, Debian 13 and Ubuntu 24.04. This file
 # is the only list of them, by purpose.
-# usage: ci/packages.sh race|test|fuzz
+# usage: ci/packages.sh race|test|fuzz|aarch64
 #
-# `test` and `fuzz` include `race`. Needs root or sudo. On another distribution it lists packages by
+# The others include `race`. Needs root or sudo. On another distribution it lists packages by
 # purpose, changes nothing, and exits with 1. ci/libraries.cmake names the package of each library
 # that the build lacks; ci/checks_test.py compares those names with this list.
 set -euo pipefail
@@ -37,6 +37,7 @@ browser for a test of the page of the report: chromium'
 # Both Debian 12 and 13 have this version. Since version 16 clang compiles g++'s library as C++20.
 readonly kFuzz='compiler with libFuzzer: clang-19 libclang-rt-19-dev libomp-19-dev
 names of lines in what it reports: llvm-19'
+readonly kAarch64='compiler for aarch64, and a processor: g++-aarch64-linux-gnu qemu-user'
 
 # Packages that a distribution lacks; tests that need them skip, with the reason.
 declare -rA kAbsent=(
@@ -53,7 +54,8 @@ case ${1:-} in
   race) purposes=$kRace ;;
   test) purposes=$kRace$'\n'$kTest ;;
   fuzz) purposes=$kRace$'\n'$kFuzz ;;
-  *) say "usage: ci/packages.sh race|test|fuzz"; exit 1 ;;
+  aarch64) purposes=$kRace$'\n'$kAarch64 ;;
+  *) say "usage: ci/packages.sh race|test|fuzz|aarch64"; exit 1 ;;
 esac
 
 list_by_purpose() {
