@@ -37,21 +37,26 @@ class Dump : public testing::Test {
 };
 
 std::string bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string bytes(fs::file_size(path), '\0');
+  std::ifstream(path, std::ios::binary).read(bytes.data(), std::ssize(bytes));
+  return bytes;
 }
 
 /// The values of a tensor of a file.
 template <typename T>
 std::vector<T> tensor(const fs::path& path, const std::string& name) {
-  const std::string bytes = bytes_of(path);
+  std::ifstream file(path, std::ios::binary);
   std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), sizeof length);
-  const Json entry = Json::parse(bytes.substr(sizeof length, length)).at(name);
+  file.read(reinterpret_cast<char*>(&length), sizeof length);
+  std::string header(length, '\0');
+  file.read(header.data(), std::ssize(header));
+  const Json entry = Json::parse(header).at(name);
   const auto begin = entry["data_offsets"][0].get<std::size_t>();
   const auto end = entry["data_offsets"][1].get<std::size_t>();
   std::vector<T> values((end - begin) / sizeof(T));
-  std::memcpy(values.data(), bytes.data() + sizeof length + length + begin, end - begin);
+  file.seekg(static_cast<std::streamoff>(sizeof length + length + begin));
+  file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(end - begin));
+  EXPECT_TRUE(file) << path << " is cut short at " << name;
   return values;
 }
 

@@ -34,14 +34,18 @@ struct Array {
   Array& operator=(Array&&) = default;
 
   Tensor tensor() const { return {.type = type, .data = bytes.get()}; }
-  float* f32() const { return tensor().f32(); }
+  template <typename T>
+  T* as() const {
+    return reinterpret_cast<T*>(bytes.get());
+  }
+  float* f32() const { return as<float>(); }
   /// Element i as f32, from any element type.
   float at(std::int64_t i) const {
     switch (type.element) {
       case ElementType::F32: return f32()[i];
-      case ElementType::BF16: return load(tensor().as<Bf16>()[i]);
-      case ElementType::U8: return static_cast<float>(tensor().as<std::uint8_t>()[i]);
-      case ElementType::I32: return static_cast<float>(tensor().as<std::int32_t>()[i]);
+      case ElementType::BF16: return load(as<Bf16>()[i]);
+      case ElementType::U8: return static_cast<float>(as<std::uint8_t>()[i]);
+      case ElementType::I32: return static_cast<float>(as<std::int32_t>()[i]);
     }
     return 0;
   }
@@ -68,7 +72,7 @@ inline Array random_labels(std::int64_t batch, int classes, unsigned seed) {
   std::mt19937 generator(seed);
   std::uniform_int_distribution<int> uniform(0, classes - 1);
   for (std::int64_t i = 0; i < batch; ++i) {
-    array.tensor().as<std::int32_t>()[i] = uniform(generator);
+    array.as<std::int32_t>()[i] = uniform(generator);
   }
   return array;
 }
@@ -76,7 +80,7 @@ inline Array random_labels(std::int64_t batch, int classes, unsigned seed) {
 inline Array to_bf16(const Array& from) {
   Array to({ElementType::BF16, from.type.dims});
   for (std::int64_t i = 0; i < from.type.elements(); ++i) {
-    store(to.tensor().as<Bf16>()[i], from.f32()[i]);
+    store(to.as<Bf16>()[i], from.f32()[i]);
   }
   return to;
 }

@@ -75,7 +75,8 @@ inline void expect_close(const std::vector<Array>& actual, const std::vector<Arr
   ASSERT_EQ(actual.size(), expected.size());
   for (std::size_t a = 0; a < actual.size(); ++a) {
     ASSERT_EQ(actual[a].type.dims, expected[a].type.dims) << what;
-    for (std::int64_t i = 0; i < actual[a].type.elements(); ++i) {
+    const std::int64_t elements = actual[a].type.elements();
+    for (std::int64_t i = 0; i < elements; ++i) {
       const double want = static_cast<double>(expected[a].at(i));
       const double difference = std::abs(static_cast<double>(actual[a].at(i)) - want);
       // A NaN fails this comparison.

@@ -21,7 +21,7 @@ using regatta::testing_support::error_of;
 using testing_support::session;
 
 constexpr std::int64_t kLarge = 1 << 20;  // elements: more than MPI sends eagerly
-constexpr std::int64_t kShortNs = 50'000'000;
+constexpr std::int64_t kLimitNs = 50'000'000;
 
 /// The kernel of one send, sent or receive, with its tensor.
 class Box {
@@ -186,7 +186,7 @@ std::string error_of(Box& box) {
 }
 
 TEST_F(MpiMessagesTest, NameStepPeerAndMessageThatDoNotCome) {
-  open({.limit_ns = kShortNs});
+  open({.limit_ns = kLimitNs});
   if (receives()) {
     Box receive(table_, Op::Receive, 7, 0, 10);
     EXPECT_EQ(error_of(receive),
