@@ -62,7 +62,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) void look(int, ch
   for (char** variable = variables; *variable != nullptr; ++variable) hide(*variable);
 }
 
-[[noreturn]] void refuse(const char* instructions) {
+[[noreturn, maybe_unused]] void refuse(const char* instructions) {
   dprintf(STDERR_FILENO,
           "regatta: this program is compiled for %s, which this processor lacks; fix: compile it "
           "on this machine\n",
