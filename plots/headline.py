@@ -92,15 +92,15 @@ def _not_reached(judged: Json, names: list[str]) -> str:
             f"{time_text(seconds)} an example, which says nothing about the target")
 
 
-def _ahead(judged: Json, names: list[str]) -> str:
+def _ahead(judged: Json, names: list[str], rival: tuple[str, Json]) -> str:
     """`, taking 0.77 (0.70 to 0.85) times as long as single`; if the first is `single`, or there is
-    none, the factor of the next."""
+    none, the factor of the rival."""
     versus = [cell["against_single"] for cell in judged["cells"]]
     single = next((name for name, one in zip(names, versus) if one and one["time"] == 1), names[0])
     if (first := versus[0]) and single != names[0]:
         return f", taking {digits_text(first['time'])}{_span(first)} times as long as {single}"
-    against = judged["cells"][1]["against_first"]
-    return (f"; {names[1]}, the next, takes {digits_text(against['time'])}{_span(against)} times "
+    name, against = rival[0], rival[1]["against_first"]
+    return (f"; {name}, the next, takes {digits_text(against['time'])}{_span(against)} times "
             f"as long as {names[0]}" if "time" in against else "")
 
 
@@ -127,7 +127,7 @@ def _answer(judged: Json, names: list[str], decided: bool) -> tuple[str, str]:
     shown = [name for name, _ in group]
     if len(shown) > MOST_NAMED:
         shown[MOST_NAMED - 1:] = [f"{len(shown) - MOST_NAMED + 1} more"]
-    ahead = _ahead(judged, names)
+    ahead = _ahead(judged, names, [*group, (names[1], judged["cells"][1])][1])
     if not decided:
         who = (f"the fastest is one of {len(group)}: {listed(shown)}" if shown[1:]
                else f"{shown[0]} leads, but that is not certain")
