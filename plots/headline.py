@@ -129,9 +129,10 @@ def _answer(judged: Json, names: list[str], decided: bool) -> tuple[str, str]:
         shown[MOST_NAMED - 1:] = [f"{len(shown) - MOST_NAMED + 1} more"]
     ahead = _ahead(judged, names, [*group, (names[1], judged["cells"][1])][1])
     if not decided:
-        who = (f"the fastest is one of {len(group)}: {listed(shown)}" if shown[1:]
+        narrowed = 1 < len(group) < sum(cell["claims_time"] for cell in judged["cells"])
+        who = (f"the fastest is one of {len(group)}: {listed(shown)}" if narrowed
                else f"{shown[0]} leads, but that is not certain")
-        ahead = f"{'; ' + shown[0] + ' leads' if shown[1:] else ''}{ahead}"
+        ahead = f"; {shown[0]} leads" * narrowed + ahead
     elif len(group) > 1:
         who = f"{listed(shown)} share first place"
         ends = [cell["against_first"].get("high") for _, cell in group[1:]]
@@ -155,7 +156,7 @@ def headline_of(judged: Json, names: list[str]) -> Headline:
         return Headline(said, said, certainty, badge, to_go_on=to_go_on)
     if rounds:
         certainty = "sure" if decided else "open"
-        badge = f"{'' if decided else 'not yet '}decided after {plural(rounds['rounds'], 'round')}"
+        badge = f"{'not ' * (not decided)}decided after {plural(rounds['rounds'], 'round')}"
     short, lead = _answer(judged, names, decided)
     return Headline(lead=tied(lead), short=short, certainty=certainty, badge=badge,
                     sure=tied(_how_sure(judged)), to_go_on=to_go_on)

@@ -80,7 +80,7 @@ TEST(Options, OfAPassBelongToEveryStrategyAndHaveADefaultWhereTheyAreDeclared) {
   EXPECT_FALSE(has_default("all_reduce", kMicrobatches));
   EXPECT_TRUE(has_default("gone", kServers));
   EXPECT_EQ(refusal("gossip", {{"recompute", "all"}}),
-            "unknown recompute 'all' (valid: none selective full)");
+            "unknown recompute 'all' (valid: none selective full sums)");
   EXPECT_TRUE(changes_nothing(kRecompute, "none"));
   EXPECT_FALSE(changes_nothing(kMicrobatches, std::int64_t{4}));
 }

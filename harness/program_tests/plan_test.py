@@ -131,7 +131,7 @@ class Plan(unittest.TestCase):
         self.assertRegex(text, r"(?m)^\d+ combinations: strategy 'tensor_parallel' with 8 shards:")
         self.assertRegex(text, r"(?m)^1 combination: .* the same as sharded --shard optimizer$")
         counts = re.findall(r"(?m)^(\d+) combinations?: ", text)
-        self.assertEqual(len(rows_of(text)) + sum(map(int, counts)), 50)
+        self.assertEqual(len(rows_of(text)) + sum(map(int, counts)), 52)
 
     def test_leaves_out_what_does_not_fit(self) -> None:
         rows = rows_of(planned(4, cluster(4, FAST)))
