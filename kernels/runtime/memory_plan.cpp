@@ -166,27 +166,54 @@ Block gathered(const Graph& graph, const Plan& plan, NodeId id, Lives& lives) {
   return bucket;
 }
 
+/// Blocks with an offset, found by the instructions at which they are alive.
+class PlacedBlocks {
+ public:
+  void add(const Block* block) {
+    const std::size_t last = span_of(block->dead);
+    if (spans_.size() <= last) spans_.resize(last + 1);
+    for (std::size_t i = span_of(block->born); i <= last; ++i) spans_[i].push_back(block);
+  }
+
+  /// Returns the blocks that are alive together with the block, sorted by their offsets.
+  std::set<std::pair<std::int64_t, const Block*>> beside(const Block& block) const {
+    std::set<std::pair<std::int64_t, const Block*>> found;
+    const std::size_t end = std::min(span_of(block.dead) + 1, spans_.size());
+    for (std::size_t span = span_of(block.born); span < end; ++span) {
+      for (const Block* other : spans_[span]) {
+        const bool meet = other->dead >= block.born && block.dead >= other->born;
+        if (meet) found.insert({other->offset, other});
+      }
+    }
+    return found;
+  }
+
+ private:
+  static std::size_t span_of(int instruction) {
+    return static_cast<std::size_t>(instruction / 256);
+  }
+  std::vector<std::vector<const Block*>> spans_;
+};
+
 /// Assigns offsets, largest block first: the lowest that overlaps no block alive at the same time.
-std::int64_t assign_offsets(std::vector<Block>& blocks) {
+/// `instructions` of the lane: a block that lives on is freed behind them.
+std::int64_t assign_offsets(std::vector<Block>& blocks, int instructions) {
   std::vector<Block*> order;
-  for (Block& block : blocks) order.push_back(&block);
+  for (Block& block : blocks) {
+    block.dead = std::min(block.dead, instructions);
+    order.push_back(&block);
+  }
   std::stable_sort(order.begin(), order.end(),
                    [](const Block* a, const Block* b) { return a->bytes > b->bytes; });
-  std::vector<Block*> placed;  // by offset
+  PlacedBlocks placed;
   std::int64_t arena = 0;
   for (Block* block : order) {
-    std::int64_t offset = 0;
-    for (const Block* other : placed) {
-      if (other->dead < block->born || block->dead < other->born) continue;
-      if (offset + block->bytes <= other->offset) break;
-      offset = std::max(offset, other->offset + other->bytes);
+    for (const auto& [offset, other] : placed.beside(*block)) {
+      if (block->offset + block->bytes <= offset) break;
+      block->offset = std::max(block->offset, offset + other->bytes);
     }
-    block->offset = offset;
-    arena = std::max(arena, offset + block->bytes);
-    placed.insert(
-        std::upper_bound(placed.begin(), placed.end(), block,
-                         [](const Block* a, const Block* b) { return a->offset < b->offset; }),
-        block);
+    arena = std::max(arena, block->offset + block->bytes);
+    placed.add(block);
   }
   return arena;
 }
@@ -216,7 +243,7 @@ MemoryUse use_of(const Graph& graph, const std::vector<bool>& gradients_at,
   std::map<int, std::int64_t> changes;  // by instruction
   for (const Block& block : blocks) {
     changes[block.born] += block.bytes;
-    if (block.dead != kForever) changes[block.dead + 1] -= block.bytes;
+    changes[block.dead + 1] -= block.bytes;
   }
   std::int64_t alive = 0, most = 0;
   int fullest = 0;
@@ -292,7 +319,8 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
       block.bytes = aligned(block.bytes);
       memory.sum_of_values += block.bytes;
     }
-    memory.arena_bytes.push_back(assign_offsets(blocks[lane]));
+    memory.arena_bytes.push_back(
+        assign_offsets(blocks[lane], static_cast<int>(plan.lanes()[lane].instructions.size())));
     memory.arena_use.push_back(
         use_of(graph, gradients_at, blocks[lane], memory.arena_bytes.back()));
     for (const Block& block : blocks[lane]) {
