@@ -47,7 +47,7 @@ using PassWatch =
 std::vector<Step> run_passes(std::string_view first, std::string_view last, const Step& step,
                              const PassInput& input, const PassWatch& watch = {});
 
-/// Runs the passes from `strategies` to `clip` on a built step.
+/// Runs the passes on a built step, from the one named `strategies` to the one named `clip`.
 Step apply(std::span<const Strategy* const> strategies, const Step& step,
            const StrategyOptions& options);
 

@@ -27,7 +27,7 @@
 namespace regatta::judge {
 
 enum class Verdict { Regressed, Improved, Unchanged, NotEnoughData, NotMeasured };
-/// Returns the printed word: `regressed`, `improved`, ...
+/// Returns the word that is printed: `regressed`, `improved`, ...
 std::string_view to_string(Verdict verdict);
 
 /// Whether the losses of runs of one seed must agree. Ignored is for a change that is meant to

@@ -69,7 +69,7 @@ void for_each_field(T& loop, Field&& field) {
   field("examples", loop.examples, Merging<KeepLargest, Prepend>());
 }
 
-/// The measured time of one worker, split by purpose, and the rank of its process.
+/// The time that one worker spent on each kind of work, and the rank of its process.
 struct RankedWorker {
   std::int64_t rank = 0;
   WorkerReport report;

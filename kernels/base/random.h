@@ -46,8 +46,8 @@ enum class Purpose : std::uint32_t {
   Peers = 6
 };
 
-/// The stream of random words for one (seed, purpose, a, b). Each draw, identified by its index,
-/// has four words.
+/// The stream of random words for one (seed, purpose, a, b). A draw, numbered from 0, yields four
+/// words.
 class RandomStream {
  public:
   constexpr RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t a = 0,

@@ -24,8 +24,8 @@ namespace regatta::workloads {
 /// block, or a token is not below the vocabulary.
 DataSets load_text(const std::filesystem::path& folder, const Sequences& sequences);
 
-/// Returns the numbers of blocks, from the sizes of files and their headers. Throws: RunError(Data)
-/// like load_text(), but does not check tokens.
+/// Counts the blocks of training and validation, from the files' headers and sizes. Does not check
+/// tokens. Throws: RunError(Data) like load_text().
 DataSetSizes sizes_of_text(const std::filesystem::path& folder, const Sequences& sequences);
 
 }  // namespace regatta::workloads

@@ -19,7 +19,7 @@
 
 namespace regatta::cuda {
 
-/// A body and the number of its blocks.
+/// A function that each block of a grid runs, and the number of blocks.
 template <class Body>
 struct Phase {
   std::int64_t blocks;
