@@ -129,8 +129,9 @@ def _answer(judged: Json, names: list[str], decided: bool) -> tuple[str, str]:
         shown[MOST_NAMED - 1:] = [f"{len(shown) - MOST_NAMED + 1} more"]
     ahead = _ahead(judged, names, [*group, (names[1], judged["cells"][1])][1])
     if not decided:
-        narrowed = 1 < len(group) < sum(cell["claims_time"] for cell in judged["cells"])
-        who = (f"the fastest is one of {len(group)}: {listed(shown)}" if narrowed
+        raced = sum(cell["claims_time"] for cell in judged["cells"])
+        narrowed = 1 < len(group) < raced
+        who = (f"the fastest of {raced} is one of {len(group)}: {listed(shown)}" if narrowed
                else f"{shown[0]} leads, but that is not certain")
         ahead = f"; {shown[0]} leads" * narrowed + ahead
     elif len(group) > 1:

@@ -254,9 +254,9 @@ class Headlines(unittest.TestCase):
         open_ = judged("open", ("first", 3.0, 1.0), ("open", 3.1, 1.03), ("slower", 6.0, 2.0))
         headline = headline_of(open_, ["a", "b", "c"])
         self.assertEqual((headline.short, headline.badge),
-                         ("the fastest is one of 2: a and b", "too few runs to say which"))
+                         ("the fastest of 3 is one of 2: a and b", "too few runs to say which"))
         self.assertEqual(headline.lead.replace("\u00a0", " "),
-                         "the fastest is one of 2: a and b; a leads; b, the next, takes 1.03 "
+                         "the fastest of 3 is one of 2: a and b; a leads; b, the next, takes 1.03 "
                          "(0.93 to 1.13) times as long as a; c certainly takes at least 1.9 times "
                          "as long as a")
         many = judged("open", *[("first" if i == 0 else "open", 3.0, 1.0) for i in range(9)])

@@ -75,7 +75,7 @@ std::string few_of(std::span<const std::string> names, std::size_t most) {
 std::string line_of(const judge::WorkloadJudgement& race) {
   constexpr std::size_t kMostNames = 50;  // characters
   std::vector<std::string> first, open;
-  std::int64_t slower = 0;
+  std::size_t slower = 0;
   for (const judge::CellJudgement& cell : race.cells) {
     const judge::Standing standing = cell.against_first.standing;
     const record::Record& run = *cell.runs.front();
@@ -87,7 +87,7 @@ std::string line_of(const judge::WorkloadJudgement& race) {
       first.push_back(name);
     }
     if (standing == judge::Standing::Open) open.push_back(name);
-    slower += standing == judge::Standing::Slower || standing == judge::Standing::Missed;
+    slower += standing == judge::Standing::Slower || standing == judge::Standing::Missed ? 1 : 0;
   }
   const std::string rounds = system::plural(race.rounds ? race.rounds->rounds : 0, "round");
   const bool is_reached = !first.empty();
@@ -99,8 +99,11 @@ std::string line_of(const judge::WorkloadJudgement& race) {
   } else if (open.empty()) {
     told =
         fmt::format("{} {} first, decided in {}", names, first.size() == 1 ? "is" : "are", rounds);
+  } else if (slower == 0) {
+    told = fmt::format("{} leads, not decided after {}", first.front(), rounds);
   } else {
-    told = fmt::format("the fastest is one of {} after {}: {}", first.size(), rounds, names);
+    told = fmt::format("the fastest of {} is one of {} after {}: {}", first.size() + slower,
+                       first.size(), rounds, names);
   }
   told += fmt::format("; {} certainly slower", slower);
   return race.cells.front().runs.front()->cell.workload + ": " + told;
