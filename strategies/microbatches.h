@@ -4,12 +4,11 @@
 // nodes that compute on examples exist once for each microbatch; the gradients and losses of
 // microbatches are added up in their order, each as soon as it exists, gradients in the memory of
 // the first microbatch's gradient. Exchanges of parameters come after the computation of all
-// replicas in the source. Sums that give each worker a share of a gradient (frees_gradients()) are
-// of each microbatch instead, if these follow each other, and the shares add up. All are divided by
-// the global batch, so that the sums are means over examples, however uneven the microbatches are.
-// Microbatches update running statistics one by one. With shares w_k of the batch and momentum a,
-// microbatch k has momentum a w_k / (1 - a (w_k+1 + ... + w_m)): together they have the effect of
-// the whole batch. Term: gradient accumulation.
+// replicas in the source, but for those of sharded gradients (Microbatches::Sums). All are divided
+// by the global batch, so that the sums are means over examples, however uneven the microbatches
+// are. Microbatches update running statistics one by one. With shares w_k of the batch and momentum
+// a, microbatch k has momentum a w_k / (1 - a (w_k+1 + ... + w_m)): together they have the effect
+// of the whole batch. Term: gradient accumulation.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +25,12 @@ namespace regatta::strategies {
 /// Copies a step with microbatches; the caller chooses the order of the nodes that compute on them.
 class Microbatches {
  public:
+  /// Whether workers exchange a gradient of which each keeps a share (frees_gradients()) once for
+  /// the batch, or once for each microbatch.
+  enum class Sums : std::uint8_t { OfBatch, OfMicrobatch };
+
   /// Copies the nodes that come before all microbatches. Throws: RunError(Usage) if a worker's
   /// share has fewer normalisation groups than `count`.
-  /// `sums` tells of which sums the sums to shares are.
-  enum class Sums : std::uint8_t { OfBatch, OfMicrobatch };
   Microbatches(const Step& source, std::int64_t count, Sums sums = Sums::OfBatch);
 
   /// Whether the source's node exists once for each microbatch.

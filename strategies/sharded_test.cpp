@@ -100,6 +100,18 @@ INSTANTIATE_TEST_SUITE_P(
                       "airbench94_narrow 96 sharded 3 bucket_bytes=65536 steps=6 bf16"})),
     [](const auto& test) { return name_of(test.param); });
 
+/// Trains with each way to share, and compares with `single`.
+void expect_results_of_single(const Case& test) {
+  SCOPED_TRACE(name_of(test));
+  for (const Shard& shard : kShards) {
+    SCOPED_TRACE(testing::PrintToString(shard));
+    const Deviation found = testing_support::deviation_from_single(
+        test, testing_support::result_of(step_of(test), test, sharded(test, shard)));
+    EXPECT_LE(found.losses, testing_support::bounds_of(test).losses);
+    EXPECT_LE(found.parameters, testing_support::bounds_of(test).parameters);
+  }
+}
+
 /// In replicas of several stages, microbatches add up before the sums are scattered.
 TEST(ShardedStages, GiveTheBitsOfAllReduce) {
   const std::string staged =
@@ -122,14 +134,7 @@ TEST(ShardedBlocks, GiveTheResultsOfSingleWithMicrobatchesAndRecomputation) {
                      "microbatches={2,3} recompute={none,full}",
                      "gpt_narrow 12 sharded+model_parallel 2x2 bucket_bytes=8192 microbatches=3",
                      "parabola 49 sharded {2,3} bucket_bytes={0,24,4194304} microbatches=5"})) {
-    SCOPED_TRACE(name_of(test));
-    for (const Shard& shard : kShards) {
-      SCOPED_TRACE(testing::PrintToString(shard));
-      const Deviation found = testing_support::deviation_from_single(
-          test, testing_support::result_of(step_of(test), test, sharded(test, shard)));
-      EXPECT_LE(found.losses, testing_support::bounds_of(test).losses);
-      EXPECT_LE(found.parameters, testing_support::bounds_of(test).parameters);
-    }
+    expect_results_of_single(test);
   }
 }
 
@@ -144,14 +149,7 @@ TEST(ShardedShards, GiveTheResultsOfSingle) {
                      "gpt_narrow 12 sharded+pipeline+tensor_parallel 2x2x2 microbatches=2",
                      "resnet9_narrow 20 sharded+tensor_parallel 2x1x2 bucket_bytes=16384",
                      "gpt_narrow 12 sharded+context_parallel 3x1x2"})) {
-    SCOPED_TRACE(name_of(test));
-    for (const Shard& shard : kShards) {
-      SCOPED_TRACE(testing::PrintToString(shard));
-      const Deviation found = testing_support::deviation_from_single(
-          test, testing_support::result_of(step_of(test), test, sharded(test, shard)));
-      EXPECT_LE(found.losses, testing_support::bounds_of(test).losses);
-      EXPECT_LE(found.parameters, testing_support::bounds_of(test).parameters);
-    }
+    expect_results_of_single(test);
   }
 }
 
