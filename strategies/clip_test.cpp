@@ -40,6 +40,30 @@ TEST(Clipping, SendsOneNumberWherePlacesApplyDifferentGradients) {
   }
 }
 
+/// Adam hides a wrong norm from losses and parameters. Workers divide the gains of norms, which all
+/// shards hold, otherwise at each shard, because shards of 65 tokens differ.
+TEST(Clipping, CountsEachElementOfAModelOnce) {
+  const auto counted = [](const std::string& strategy) {
+    const Step step = placed(case_of("gpt_narrow 12 " + strategy));
+    std::int64_t elements = 0;
+    for (const Node& node : step.graph.nodes()) {
+      if (node.op != Op::SquaredNorm) continue;
+      for (const Value gradient : node.inputs) elements += step.graph.type(gradient).elements();
+    }
+    return elements;
+  };
+  const std::int64_t all = counted("single");
+  EXPECT_GT(all, 0);
+  for (const char* strategy :
+       {"sharded 3 bucket_bytes=8192", "tensor_parallel 1x1x2", "tensor_parallel 1x1x3",
+        "pipeline+tensor_parallel 1x2x2", "sharded+tensor_parallel 3x1x2 bucket_bytes=8192",
+        "sharded+tensor_parallel 2x1x3 bucket_bytes=8192",
+        "sharded+pipeline+tensor_parallel 2x2x2 bucket_bytes=8192",
+        "sharded+context_parallel 3x1x2 bucket_bytes=8192"}) {
+    EXPECT_EQ(counted(strategy), all) << strategy;
+  }
+}
+
 TEST(Clipping, MovesTheParabolaFurtherThanTheBound) {
   Case test = case_of("parabola_clipped 50 single");
   const testing_support::Result& clipped = result_of(test);
