@@ -191,7 +191,8 @@ class Decisions(unittest.TestCase):
                         ("open", 1.2, (3, "missed", None)), ("slower", 3.4, (2, "slower", 3.12)))
         self.assertEqual(self.lead(made),
                          "the fastest of 4 is one of 2: a and b; a leads, taking 0.91 (0.83 to "
-                         "1.00) times as long as b; d certainly takes at least 3.1 times as long as a")
+                         "1.00) times as long as b; d certainly takes at least 3.1 times as long "
+                         "as a")
 
     def test_say_how_to_go_on_until_it_is_decided(self) -> None:
         command = "regatta matrix --tier quick --out out --decide --resume"
