@@ -72,7 +72,8 @@ TEST(Decision, IsOpenAtTheLastSeedIfTheRunsDoNotDecide) {
   const DecidedRace decided = race_of({1, 1, 1}, 0.3, 4);
   EXPECT_FALSE(decided.race.rounds->is_decided);
   EXPECT_EQ(decided.records.size(), 12U);
-  EXPECT_THAT(line_of(decided.race), HasSubstr("leads, not decided after 4 rounds; 0 certainly slower"));
+  EXPECT_THAT(line_of(decided.race),
+              HasSubstr("leads, not decided after 4 rounds; 0 certainly slower"));
 }
 
 TEST(Decision, LeavesOutACellThatMissesItsTarget) {
