@@ -81,10 +81,11 @@ def programs_of(judgement: Json, labels_of: Any) -> list[ProgramRow]:
     rows = []
     for judged in judgement["workloads"]:
         cells = judged["cells"]
-        ours = {cell["cell"]["strategy"]: cell for cell in sorted(
+        ours = {(cell["cell"]["strategy"], cell["cell"]["dtype"]): cell for cell in sorted(
             reversed(cells), key=lambda cell: cell["cell"]["processes"])  # the fastest of the most
                 if not cell["cell"]["program"]}
         rows += [_row(judged, cell, label,
-                      ours.get(split_program(cell["cell"]["strategy"])[1]))
+                      ours.get((split_program(cell["cell"]["strategy"])[1],
+                                cell["cell"]["dtype"])))
                  for cell, label in zip(cells, labels_of(judged)) if cell["cell"]["program"]]
     return rows

@@ -145,9 +145,9 @@ def programs_text(judgement: Json, shown: list[tuple[str, str]] | None = None) -
     rows = [row for row in programs_of(judgement, cell_labels)
             if shown is None or (row.workload, row.label) in shown]
     heads = ["workload", "program", "time to target", "Regatta, same strategy", "times as long",
-             "examples", "set-up", "proof: greatest difference of a loss"]
+             "examples", "bytes for each", "set-up", "proof: greatest difference of a loss"]
     table = [heads, ["---"] * len(heads)]
-    table += [[row.workload, row.label, row.time, row.own, row.times, row.speed, row.setup,
+    table += [[row.workload, row.label, row.time, row.own, row.times, row.speed, row.sent, row.setup,
                row.proof] for row in rows]
     return "".join(f"| {' | '.join(row)} |\n" for row in table)
 
