@@ -45,6 +45,9 @@ ordered_json written(double rate) { return rate < kNoLimit ? ordered_json(rate) 
 ordered_json written(const Way& way) {
   ordered_json all = {{"message_ns", way.message_ns}, {"bytes_per_ns", written(way.bytes_per_ns)}};
   for (const MessageTime& point : way.points) all["points"].push_back({point.bytes, point.ns});
+  for (const MessageTime& point : way.core_points) {
+    all["core_points"].push_back({point.bytes, point.ns});
+  }
   return all;
 }
 ordered_json written(const MessageCosts& transport) {
@@ -110,25 +113,34 @@ class CalibrationReader {
     if (value.is_null()) return kNoLimit;
     return number(value, name, {kLeastBytesPerNs, kMostBytesPerNs});
   }
+  /// Reads pairs of bytes and nanoseconds, which rise from `least` on.
+  std::vector<MessageTime> points(const json& object, const char* name, MessageTime least) const {
+    std::vector<MessageTime> all;
+    if (!object.contains(name)) return all;
+    const json& pairs = object[name];
+    if (!pairs.is_array() || pairs.size() > kMostPoints) {
+      throw wrong(fmt::format("{} is no list of at most {} pairs", name, kMostPoints));
+    }
+    for (const json& pair : pairs) {
+      if (!pair.is_array() || pair.size() != 2) {
+        throw wrong(fmt::format("one of {} is no pair", name));
+      }
+      const MessageTime point{
+          .bytes = number(pair[0], fmt::format("bytes of {}", name), {1, kMostBytes}),
+          .ns = number(pair[1], fmt::format("ns of {}", name), {0, kMostNs})};
+      if (point.bytes <= least.bytes || point.ns < least.ns) {
+        throw wrong(fmt::format("{} do not rise from {} ns on", name, least.ns));
+      }
+      all.push_back(point);
+      least = point;
+    }
+    return all;
+  }
   void read(const json& object, Way& way) const {
     way.message_ns = number(member(object, "message_ns"), "message_ns", {0, kMostNs});
     way.bytes_per_ns = rate(member(object, "bytes_per_ns"), "bytes_per_ns");
-    if (!object.contains("points")) return;
-    const json& points = object["points"];
-    if (!points.is_array() || points.size() > kMostPoints) {
-      throw wrong(fmt::format("points is no list of at most {} pairs", kMostPoints));
-    }
-    MessageTime least{.bytes = 0, .ns = way.message_ns};
-    for (const json& pair : points) {
-      if (!pair.is_array() || pair.size() != 2) throw wrong("one of points is no pair");
-      const MessageTime point{.bytes = number(pair[0], "bytes of points", {1, kMostBytes}),
-                              .ns = number(pair[1], "ns of points", {0, kMostNs})};
-      if (point.bytes <= least.bytes || point.ns < least.ns) {
-        throw wrong("points do not rise from message_ns on");
-      }
-      way.points.push_back(point);
-      least = point;
-    }
+    way.points = points(object, "points", {.bytes = 0, .ns = way.message_ns});
+    way.core_points = points(object, "core_points", {});
   }
   void read(const json& object, MessageCosts& transport) const {
     for_each_rate(transport, [&]<typename T>(const char* name, T& value) {

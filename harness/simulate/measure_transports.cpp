@@ -24,6 +24,7 @@ namespace regatta::simulate {
 namespace {
 
 using virtual_time::kNoLimit;
+using virtual_time::MessageTime;
 using virtual_time::Transports;
 using virtual_time::Way;
 
@@ -31,6 +32,8 @@ constexpr const char* kRings = "rings";  // names of sweeps in a rank's output
 constexpr const char* kSums = "sums";
 constexpr const char* kOneWay = "one_way";
 constexpr const char* kSending = "sending";
+constexpr const char* kRingCores = "ring_cores";
+constexpr const char* kGrpcCores = "grpc_cores";
 /// Environment variable of a rank: the address of the first host, or loopback.
 constexpr const char* kAsRank = "REGATTA_MEASURES_AS_RANK";
 constexpr std::chrono::minutes kPatience{2};
@@ -90,6 +93,21 @@ Way way_of_sums(const Sweep& sweep, double adding_bytes_per_ns) {
   return way_of_exchanges(sweep, 1, adding_bytes_per_ns);
 }
 
+/// Returns the core times of messages at each end, which never decrease with size. A measured
+/// exchange consists of `messages` ends of bytes / `parts`, and of work on this many bytes at
+/// `rate`, which other costs contain.
+std::vector<MessageTime> core_times(const Sweep& sweep, std::int64_t parts, double messages,
+                                    double rate) {
+  std::vector<MessageTime> all;
+  double least = 0;
+  for (const SweepPoint& point : sweep) {
+    const auto bytes = static_cast<double>(point.bytes / parts);
+    least = std::max(least, (point.ns - bytes / rate) / messages);
+    all.push_back({.bytes = bytes, .ns = least});
+  }
+  return all;
+}
+
 using Environment = std::map<std::string, std::string>;
 
 /// Makes Open MPI use TCP, as between hosts, but connect only over loopback.
@@ -100,6 +118,7 @@ struct RankSweeps {
   Sweep rings;
   Sweep sums;  ///< Open MPI's own
   GrpcSweeps grpc;
+  Sweep ring_cores, grpc_cores;  ///< core times; empty if a rank has several cores
 };
 
 void add_sweeps(const std::vector<std::string>& lines, RankSweeps& sweeps) {
@@ -112,6 +131,8 @@ void add_sweeps(const std::vector<std::string>& lines, RankSweeps& sweeps) {
     if (name == kSums) sweeps.sums.push_back(point);
     if (name == kOneWay) sweeps.grpc.one_way.push_back(point);
     if (name == kSending) sweeps.grpc.sending.push_back(point);
+    if (name == kRingCores) sweeps.ring_cores.push_back(point);
+    if (name == kGrpcCores) sweeps.grpc_cores.push_back(point);
   }
 }
 
@@ -204,6 +225,8 @@ Transports measure_transports(const TransportMeasuring& options) {
   all.open_mpi_sums.between_hosts = way_of_sums(between.sums, adding);
   all.grpc.between_hosts = way_of_messages(grpc.one_way);
   all.grpc.sending_bytes_per_ns = sending;
+  all.open_mpi.between_hosts.core_points = core_times(between.ring_cores, 2, 4, adding);
+  all.grpc.between_hosts.core_points = core_times(between.grpc_cores, 1, 1, 2 * sending);
   return all;
 }
 
@@ -215,17 +238,21 @@ int measure_as_rank() {
   const std::string own = is_here ? ranks::kLoopback : ranks::address_towards(first + ":1");
   ranks::choose_links(is_here ? ranks::Reach::ThisHost : ranks::Reach::Hosts, own);
   comm::MpiSession session;
-  const Sweep rings = sweep_ranks(session, std::string(kRing), RankZero::InTime);
+  const Sweep rings = sweep_ranks(session, std::string(kRing), Ranks::InTime);
   // Open MPI progresses only while it is called, so a rank that polls rarely slows its sums down.
-  const Sweep sums = sweep_ranks(session, std::string(kMpi), RankZero::Late);
+  const Sweep sums = sweep_ranks(session, std::string(kMpi), Ranks::Late);
   if (session.rank() == 0) {
     print(kRings, rings);
     print(kSums, sums);
   }
   if (is_here) return 0;
-  const GrpcSweeps grpc = sweep_grpc_between(session, own);
+  const GrpcSweeps grpc = sweep_grpc_between(session, own, Ranks::InTime);
   print(kOneWay, grpc.one_way);
   print(kSending, grpc.sending);
+  if (!has_one_core()) return 0;
+  const Sweep cores = sweep_ranks(session, std::string(kRing), Ranks::BesideComputing);
+  if (session.rank() == 0) print(kRingCores, cores);
+  print(kGrpcCores, sweep_grpc_between(session, own, Ranks::BesideComputing).one_way);
   return 0;
 }
 

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/simulate/transport_sweeps.h"
 
+#include <sched.h>
+#include <time.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <sstream>
+#include <stop_token>
 #include <thread>
 
 #include "harness/system/run_id.h"
@@ -31,6 +37,49 @@ double middle_of(std::vector<double> values) {
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
+
+/// The processor time of all threads of this process, so that other programs do not count.
+std::int64_t process_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+/// A thread that computes on the only core of this process.
+class ComputingThread {
+ public:
+  ComputingThread() : memory_(kFloats), thread_([this](const std::stop_token& stop) { run(stop); }) {
+    std::this_thread::sleep_for(kAlone / 4);
+    const std::int64_t begin = process_ns(), passes = passes_;
+    std::this_thread::sleep_for(kAlone);
+    ns_a_pass_ = static_cast<double>(process_ns() - begin) / static_cast<double>(passes_ - passes);
+  }
+
+  /// Returns the processor time of `work`, and the time by which it slows the thread down.
+  template <typename Work>
+  double lost_ns(Work&& work) const {
+    const std::int64_t begin = process_ns(), passes = passes_;
+    work();
+    return static_cast<double>(process_ns() - begin) -
+           static_cast<double>(passes_ - passes) * ns_a_pass_;
+  }
+
+ private:
+  static constexpr std::size_t kFloats = 1 << 16;  // fit into a level-2 cache, like a kernel's tile
+  static constexpr std::chrono::milliseconds kAlone{40};
+
+  void run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      for (float& each : memory_) each = 0.5F * each + 1;
+      ++passes_;
+    }
+  }
+
+  std::vector<float> memory_;
+  std::atomic<std::int64_t> passes_ = 0;
+  double ns_a_pass_ = 0;
+  std::jthread thread_;
+};
 
 /// Builds a message from or to the node's process `peer`.
 std::unique_ptr<Kernel> message_kernel(const KernelTable& table, Node& node, const Tensor& tensor) {
@@ -89,6 +138,20 @@ void measure_one_way(GrpcEnd& end, std::int64_t bytes, GrpcSweeps& sweeps) {
   sweeps.sending.push_back({.bytes = bytes, .ns = middle_of(sends)});
 }
 
+/// Measures half of the core time that a round trip takes from a thread beside it.
+void measure_core_time(GrpcEnd& end, std::int64_t bytes, GrpcSweeps& sweeps) {
+  const ComputingThread beside;
+  const int calls = calls_of(bytes);
+  const double lost = beside.lost_ns([&] {
+    for (std::int64_t step = 0; step < kWarmUp + calls; ++step) {
+      const StepContext context{.step = step, .counters = &end.counters};
+      end.send->run(context);
+      end.receive->run(context);
+    }
+  });
+  sweeps.one_way.push_back({.bytes = bytes, .ns = lost / 2 / (kWarmUp + calls)});
+}
+
 comm::RunIdentity new_identity() {
   return {.run_id = system::random_hexadecimal(16), .token = system::random_hexadecimal(32)};
 }
@@ -143,7 +206,12 @@ GrpcSweeps sweep_grpc(const std::string& listen) {
   return sweeps;
 }
 
-Sweep sweep_ranks(comm::MpiSession& session, const std::string& algorithm, RankZero rank_0_comes) {
+bool has_one_core() {
+  cpu_set_t cores;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) == 1;
+}
+
+Sweep sweep_ranks(comm::MpiSession& session, const std::string& algorithm, Ranks ranks) {
   Sweep sweep;
   for (const std::int64_t bytes : kSizes) {
     comm::MpiTransport transport(session);
@@ -167,13 +235,23 @@ Sweep sweep_ranks(comm::MpiSession& session, const std::string& algorithm, RankZ
                      .outputs = {&tensor, 1},
                      .variables = {},
                      .versions_seen = {},
-                     .spins = rank_0_comes == RankZero::Late ? 0 : kSpins});
+                     .spins = ranks == Ranks::InTime ? kSpins : 0});
     transport.connect();
     const StepContext context{.counters = &counters};
+    if (ranks == Ranks::BesideComputing) {
+      const ComputingThread beside;
+      session.barrier();
+      const int calls = calls_of(bytes);
+      const double lost = beside.lost_ns([&] {
+        for (int call = 0; call < calls; ++call) kernel->run(context);
+      });
+      sweep.push_back({.bytes = bytes, .ns = lost / calls});
+      continue;
+    }
     std::vector<double> spans;
     for (int call = 0; call < kWarmUp + kCallsOfRanks; ++call) {
       session.barrier();
-      const bool is_late = session.rank() == 0 && rank_0_comes == RankZero::Late;
+      const bool is_late = session.rank() == 0 && ranks == Ranks::Late;
       if (is_late) std::this_thread::sleep_for(kLate);
       const std::int64_t begin = now_ns();
       kernel->run(context);
@@ -184,7 +262,7 @@ Sweep sweep_ranks(comm::MpiSession& session, const std::string& algorithm, RankZ
   return sweep;
 }
 
-GrpcSweeps sweep_grpc_between(comm::MpiSession& session, const std::string& listen) {
+GrpcSweeps sweep_grpc_between(comm::MpiSession& session, const std::string& listen, Ranks ranks) {
   GrpcSweeps sweeps;
   const int process = session.rank();
   for (const std::int64_t bytes : kSizes) {
@@ -196,7 +274,11 @@ GrpcSweeps sweep_grpc_between(comm::MpiSession& session, const std::string& list
     end.build(process, bytes);
     session.barrier();
     if (process == 0) {
+      std::optional<ComputingThread> beside;
+      if (ranks == Ranks::BesideComputing) beside.emplace();
       answer(end, calls_of(bytes));
+    } else if (ranks == Ranks::BesideComputing) {
+      measure_core_time(end, bytes, sweeps);
     } else {
       measure_one_way(end, bytes, sweeps);
     }

@@ -43,16 +43,21 @@ struct GrpcSweeps {
 /// address without port or `unix:FOLDER`.
 GrpcSweeps sweep_grpc(const std::string& listen);
 
-/// Whether rank 0 reaches an all-reduce together with the other ranks or 1 ms later. Late mimics a
+/// How ranks exchange. InTime: all begin together. Late: rank 0 begins 1 ms later, which mimics a
 /// real step, in which one rank comes last; by then the others poll rarely, unless their lanes spin
-/// (backoff.h).
-enum class RankZero : std::uint8_t { InTime, Late };
+/// (backoff.h). BesideComputing: another thread computes on the core of each rank; the measured
+/// time is the time of the core that an exchange takes from this thread, not its duration.
+enum class Ranks : std::uint8_t { InTime, Late, BesideComputing };
 
 /// Measures all-reduces between all ranks by `algorithm`, with this rank's clock.
-Sweep sweep_ranks(comm::MpiSession& session, const std::string& algorithm, RankZero rank_0_comes);
+Sweep sweep_ranks(comm::MpiSession& session, const std::string& algorithm, Ranks ranks);
 
 /// Measures between two ranks, which both call this function. Rank 0 serves at `listen`, an address
 /// without port, and answers; it returns empty sweeps. Rank 1 measures and returns the sweeps.
-GrpcSweeps sweep_grpc_between(comm::MpiSession& session, const std::string& listen);
+/// `ranks` is InTime or BesideComputing; in the latter case, `sending` stays empty.
+GrpcSweeps sweep_grpc_between(comm::MpiSession& session, const std::string& listen, Ranks ranks);
+
+/// Whether this process may use only one core, so that BesideComputing can be measured.
+bool has_one_core();
 
 }  // namespace regatta::simulate

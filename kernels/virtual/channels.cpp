@@ -107,11 +107,14 @@ void Channels::begin_flow(const Event& event) {
   }
   const Posted& message = channel.waiting.front().message;
   const auto bytes = static_cast<double>(message.bytes);
-  const double rate =
-      channel.way.rate_of(message.of_bytes > 0 ? static_cast<double>(message.of_bytes) : bytes);
+  const double whole = message.of_bytes > 0 ? static_cast<double>(message.of_bytes) : bytes;
+  const double rate = channel.way.rate_of(whole);
+  const double core_ns_per_byte = channel.way.core_points.empty()
+                                      ? channel.core_share / rate
+                                      : channel.way.core_ns_of(whole) / whole;
   Route route = channel.route;
   for (const int cores : channel.cores) {
-    if (cores >= 0 && rate < kNoLimit) route.add(cores, channel.core_share * core_capacity_ / rate);
+    if (cores >= 0 && rate < kNoLimit) route.add(cores, core_ns_per_byte * core_capacity_);
   }
   const bool is_limited = route.count() > 0 || rate < kNoLimit;
   const int flow = network_.begin(event.time, route, is_limited ? rate : 1, is_limited ? bytes : 0);

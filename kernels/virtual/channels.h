@@ -5,9 +5,9 @@
 // then while its bytes travel, as a flow through the links between the hosts. The latency follows,
 // during which the next message may already be under way. If other flows fill a link of the route,
 // a message first waits for the bytes that they keep queued there (Cluster::queue_bytes). If hosts
-// share a machine's cores, a message at the measured rate takes one core at each end (half a core
-// with Open MPI), and proportionally less at a lower rate; its fixed cost takes no core. A
-// computing thread and a long Open MPI message on one core are slowed by the same factor.
+// share a machine's cores, a message takes the measured core time (Way::core_points) at each end,
+// spread over its bytes. Without this measurement, it takes one core at each end (half a core with
+// Open MPI) at the measured rate, and proportionally less at a lower rate.
 #pragma once
 
 #include <array>

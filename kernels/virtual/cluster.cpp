@@ -3,8 +3,11 @@
 
 namespace regatta::virtual_time {
 
-double Way::ns_of(double bytes) const {
-  MessageTime before{.bytes = 0, .ns = message_ns};
+namespace {
+
+/// Interpolates from `before` over `points`; beyond the last, `bytes_per_ns` applies.
+double interpolated(double bytes, MessageTime before, const std::vector<MessageTime>& points,
+                    double bytes_per_ns) {
   for (const MessageTime& each : points) {
     if (bytes <= each.bytes) {
       const double part = (bytes - before.bytes) / (each.bytes - before.bytes);
@@ -13,6 +16,18 @@ double Way::ns_of(double bytes) const {
     before = each;
   }
   return before.ns + (bytes - before.bytes) / bytes_per_ns;
+}
+
+}  // namespace
+
+double Way::ns_of(double bytes) const {
+  return interpolated(bytes, {.bytes = 0, .ns = message_ns}, points, bytes_per_ns);
+}
+
+double Way::core_ns_of(double bytes) const {
+  const MessageTime& last = core_points.back();
+  return interpolated(bytes, {.bytes = 0, .ns = core_points.front().ns}, core_points,
+                      last.bytes / last.ns);
 }
 
 double Way::rate_of(double bytes) const {

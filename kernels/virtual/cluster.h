@@ -31,12 +31,17 @@ struct Way {
   /// Measured times, if any: interpolated between points; beyond the last, `bytes_per_ns` applies.
   /// Bytes increase, times never decrease, and no time is below message_ns.
   std::vector<MessageTime> points = {};
+  /// Measured times that a message takes, at each end, from a thread that computes on the same
+  /// core. Empty: not measured.
+  std::vector<MessageTime> core_points = {};
   bool operator==(const Way&) const = default;
 
   /// Returns the time of a message of `bytes` bytes while no other message uses the way.
   double ns_of(double bytes) const;
   /// Returns the rate at which the message's bytes travel after message_ns.
   double rate_of(double bytes) const;
+  /// Returns the core time of a message of `bytes` bytes at each end; `core_points` is not empty.
+  double core_ns_of(double bytes) const;
 };
 
 struct MessageCosts {

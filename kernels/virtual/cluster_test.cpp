@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "kernels/virtual/simulation_for_test.h"
 
 namespace regatta::virtual_time {
@@ -33,6 +35,14 @@ TEST(Way, GoesThroughItsPoints) {
   EXPECT_EQ(kMeasured.ns_of(1'500), 1'050);
   EXPECT_EQ(kMeasured.rate_of(2'000), 2);
   EXPECT_EQ(kMeasured.ns_of(2'200), 1'200);
+}
+
+TEST(Way, TakesTheCoreTimesOfItsPointsAndMoreInProportion) {
+  const Way way{.core_points = {{100, 50}, {200, 150}}};
+  for (const auto& [bytes, ns] : std::map<double, double>{
+           {1, 50}, {100, 50}, {150, 100}, {200, 150}, {400, 300}}) {
+    EXPECT_EQ(way.core_ns_of(bytes), ns) << bytes;
+  }
 }
 
 /// A ring of two sends two messages, each of half the bytes, one after the other.
