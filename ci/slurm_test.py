@@ -4,6 +4,7 @@
 of one process, and jobs that end early leave a failed record and nothing else.
 
 usage: ci/slurm_test.py [-v] [Class.test...] REGATTA
+REGATTA may be a wheel's command: VENV/bin/regatta.
 
 Skips (exit code 77) if it is not root, if Slurm or munge is not installed (ci/slurm installs them),
 or if network namespaces cannot be made.
@@ -67,7 +68,7 @@ def processes(having: str = "") -> list[int]:
         with contextlib.suppress(OSError):  # the process has just ended
             variables = (entry / "environ").read_text(errors="replace").split("\0")
             ours = f"SLURM_CONF={os.environ['SLURM_CONF']}" in variables
-            if ours and os.readlink(entry / "exe") == REGATTA:
+            if ours and Path(os.readlink(entry / "exe")).name == "regatta":  # a wheel's, too
                 found += [int(entry.name)] * any(each.startswith(having) for each in variables)
     return found
 

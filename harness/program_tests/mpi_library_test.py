@@ -118,6 +118,14 @@ class Library(unittest.TestCase):
                 self.refused(words + "; fix: put the mpirun", PATH=path)
                 self.assertEqual(regatta("run", *PARABOLA, PATH=path).returncode, 0)
 
+    def test_for_another_processor_is_named(self) -> None:
+        path = prefix_with("libmpi.so.40")
+        with open(Path(path.partition(":")[0]) / "../lib/libmpi.so.40", "r+b") as library:
+            library.seek(18)  # e_machine
+            library.write(b"\xf3\x00")  # RISC-V
+        self.refused(r"cannot load MPI: /\S+/libmpi.so.40 is not for this processor; fix: ",
+                     PATH=path)
+
     def test_one_of_two_beside_mpirun_is_not_guessed(self) -> None:
         self.refused("two MPIs lie beside the mpirun in PATH: .*so.40, .*libmpi.so.12; fix: ",
                      PATH=prefix_with("libmpi.so.40", "libmpi.so.12"))

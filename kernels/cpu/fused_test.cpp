@@ -99,8 +99,8 @@ constexpr double kShort = 1e-4;
 
 /// Compares the op with bf16 in the inputs `halved` with the same in f32: y and dx are rounded, the
 /// statistics are not, and positions are the same.
-void expect_agrees_in_bf16(const OpCase& op_case, const std::vector<std::size_t>& halved,
-                           const Bound& bound) {
+void expect_agrees_if_halved(const OpCase& op_case, const std::vector<std::size_t>& halved,
+                             const Bound& bound) {
   const OpResult expected = run_op(reference_table(), op_case, 1);
   OpCase half = op_case;
   for (std::size_t i : halved) half.inputs[i] = to_bf16(op_case.inputs[i]);
@@ -117,7 +117,7 @@ TEST(FusedNormalize, AgreesWithTheReference) {
     const OpCase op_case = forward(s, fusion, false);
     expect_agrees(op_case, kBound);
     if (fusion.pool == Pool::After) continue;  // y in bf16 has ties that f32 does not have
-    expect_agrees_in_bf16(op_case, {0}, {kBound.absolute + kShort, kBound.relative});
+    expect_agrees_if_halved(op_case, {0}, {kBound.absolute + kShort, kBound.relative});
   }
 }
 
@@ -126,7 +126,7 @@ TEST(FusedNormalize, AddsAResidual) {
     if (fusion.pool == Pool::After) continue;
     const OpCase op_case = forward(s, fusion, true);
     expect_agrees(op_case, kBound);
-    expect_agrees_in_bf16(op_case, {0, 3}, {kBound.absolute + kShort, kBound.relative});
+    expect_agrees_if_halved(op_case, {0, 3}, {kBound.absolute + kShort, kBound.relative});
   }
 }
 
@@ -161,8 +161,8 @@ TEST(FusedNormalizeBackward, AgreesWithTheReference) {
     std::vector<std::size_t> halved{0, 1};
     if (fusion.pool == Pool::After) halved.push_back(7);
     const double terms = static_cast<double>(s.batch * s.height * s.width);
-    expect_agrees_in_bf16(op_case, halved,
-                          {bound.absolute + kShort * std::sqrt(terms), bound.relative});
+    expect_agrees_if_halved(op_case, halved,
+                            {bound.absolute + kShort * std::sqrt(terms), bound.relative});
   }
 }
 
@@ -179,7 +179,7 @@ TEST(FusedNormalizeInference, AgreesWithTheReference) {
       expect_agrees(op_case, kBound);
       std::vector<std::size_t> halved{0};
       if (residual) halved.push_back(5);
-      expect_agrees_in_bf16(op_case, halved, {kBound.absolute + kShort, kBound.relative});
+      expect_agrees_if_halved(op_case, halved, {kBound.absolute + kShort, kBound.relative});
     }
   }
 }
@@ -233,7 +233,7 @@ TEST(FusedBias, AgreesWithTheReference) {
       const Array x = random_array(dims, 1), b = random_array({dims.back()}, 2);
       const OpCase op_case{Op::FusedBias, attributes, {x, b}, {}, "fused_bias"};
       expect_agrees(op_case, kBound);
-      expect_agrees_in_bf16(op_case, {0}, {kBound.absolute + kShort, kBound.relative});
+      expect_agrees_if_halved(op_case, {0}, {kBound.absolute + kShort, kBound.relative});
       for (std::int64_t data : {0, 1}) {
         OpCase backward{Op::FusedBiasBackward,
                         {{"data", data}, {"activation", std::string(activation)}},
@@ -242,7 +242,7 @@ TEST(FusedBias, AgreesWithTheReference) {
                         "fused_bias_backward"};
         const Bound bound = sum_of(x.type.elements() / dims.back());
         expect_agrees(backward, {bound.absolute + kBound.absolute, bound.relative});
-        expect_agrees_in_bf16(backward, {0, 1}, {16 * bound.absolute + 10 * kShort, 1e-5});
+        expect_agrees_if_halved(backward, {0, 1}, {16 * bound.absolute + 10 * kShort, 1e-5});
       }
     }
   }

@@ -94,7 +94,8 @@ class MaxPool {
 
  private:
   void pool(const Block& block) const {
-    const auto [b, p, q, c, count] = block;
+    const auto [b, p, q, c, length] = block;
+    const std::int64_t count = length;  // clang's `omp simd` takes no structured binding
     alignas(64) float best[kBlock];
     alignas(64) std::int32_t at[kBlock];
     const Range rows = window(n_, p, n_.height), columns = window(n_, q, n_.width);
@@ -143,7 +144,8 @@ class AveragePool {
 
  private:
   void pool(const Block& block) const {
-    const auto [b, p, q, c, count] = block;
+    const auto [b, p, q, c, length] = block;
+    const std::int64_t count = length;  // clang's `omp simd` takes no structured binding
     alignas(64) float sums[kBlock] = {};
     const Range rows = window(n_, p, n_.height), columns = window(n_, q, n_.width);
     for (std::int64_t h = rows.begin; h < rows.end; ++h) {
@@ -180,7 +182,8 @@ class PoolBackward {
 
  private:
   void gather(const Block& block) const {
-    const auto [b, h, w, c, count] = block;
+    const auto [b, h, w, c, length] = block;
+    const std::int64_t count = length;  // clang's `omp simd` takes no structured binding
     alignas(64) float sums[kBlock] = {};
     const Range rows = covering(n_, h, n_.rows), columns = covering(n_, w, n_.columns);
     for (std::int64_t p = rows.begin; p < rows.end; ++p) {

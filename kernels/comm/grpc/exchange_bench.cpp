@@ -159,8 +159,8 @@ void echo(int to_parent, const std::string& folder, const std::vector<std::int64
       }
     }
   };
-  std::thread tcp([&, listener = listener] {
-    TcpPipe pipe(accept(listener, nullptr, nullptr));
+  std::thread tcp([&, accepting = listener] {
+    TcpPipe pipe(accept(accepting, nullptr, nullptr));
     serve([&](std::size_t) -> Pipe& { return pipe; });
   });
   std::thread at_socket(

