@@ -10,14 +10,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::append;
-using testing_support::Case;
-using testing_support::case_of;
-using testing_support::cases_of;
-using testing_support::data_of;
-using testing_support::options_of;
-using testing_support::training_of;
-using testing_support::Trial;
+using namespace testing_support;
 
 constexpr std::int64_t kSteps = 3;
 constexpr std::int64_t kBatch = 40;

@@ -11,7 +11,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 
 #include "harness/checkpoint/checkpoint_folder.h"
 #include "harness/run/merge_reports.h"

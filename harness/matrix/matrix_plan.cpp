@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <tuple>
-#include <utility>
 
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/tiers.h"

@@ -4,7 +4,6 @@
 // augmentation compared with a naive implementation.
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 #include "kernels/base/error.h"
 #include "kernels/cpu/input_for_test.h"

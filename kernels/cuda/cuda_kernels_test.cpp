@@ -12,10 +12,7 @@
 namespace regatta::cuda {
 namespace {
 
-using cpu::test::OpCase;
-using cpu::test::random_labels;
-using cpu::test::Subject;
-using cpu::test::subjects;
+using namespace cpu::test;
 
 KernelTable filled_table() {
   KernelTable table("cuda");

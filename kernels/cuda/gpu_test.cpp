@@ -17,14 +17,7 @@ namespace regatta {
 namespace {
 
 using cuda::testing_support::On;
-using testing_support::add_parameters;
-using testing_support::data_of;
-using testing_support::executor_options;
-using testing_support::identifier_of;
-using testing_support::relative_difference;
-using testing_support::training_of;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 struct Case {
   std::string workload;

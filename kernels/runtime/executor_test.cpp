@@ -15,7 +15,6 @@
 #include "kernels/graph/builder.h"
 #include "kernels/rewrite/winograd.h"
 #include "kernels/runtime/count_allocations_for_test.h"
-#include "kernels/runtime/devices.h"
 #include "kernels/runtime/memory_plan.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/test_support.h"
@@ -24,14 +23,7 @@
 namespace regatta {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::airbench94_narrow;
-using testing_support::curve;
-using testing_support::parabola;
-using testing_support::shapes;
-using testing_support::thin;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 /// airbench94_narrow with two groups of normalisation in a batch.
 Step images(ElementType element) {

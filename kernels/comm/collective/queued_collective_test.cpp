@@ -8,7 +8,6 @@
 
 #include <cstring>
 #include <functional>
-#include <map>
 #include <thread>
 
 #include "kernels/base/error_for_test.h"

@@ -16,9 +16,7 @@
 namespace regatta::comm {
 namespace {
 
-using test::End;
-using test::options_of;
-using test::Tensors;
+using namespace test;
 
 /// Two connected processes; messages may be declared later.
 struct Pair {

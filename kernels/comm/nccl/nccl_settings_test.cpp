@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <optional>
 #include <utility>
 
 #include "kernels/comm/nccl/nccl_members_for_test.h"

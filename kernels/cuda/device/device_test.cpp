@@ -6,13 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <numeric>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "kernels/base/error.h"

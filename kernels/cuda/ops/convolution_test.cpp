@@ -9,15 +9,8 @@
 namespace regatta::cuda {
 namespace {
 
-using cpu::test::Array;
-using cpu::test::Bound;
-using cpu::test::random_array;
-using cpu::test::rounded_to_bf16;
-using cpu::test::sum_of;
-using testing_support::Build;
-using testing_support::kDevices;
-using testing_support::name_of_device;
-using testing_support::OpCase;
+using namespace cpu::test;
+using namespace testing_support;
 
 struct Shape {
   std::int64_t batch, height, width, inputs, outputs;

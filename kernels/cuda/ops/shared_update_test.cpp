@@ -16,18 +16,8 @@
 namespace regatta::cuda {
 namespace {
 
-using cpu::test::Array;
-using cpu::test::cpu_table;
-using cpu::test::expect_close;
-using cpu::test::OpCase;
-using cpu::test::random_array;
-using cpu::test::sgd_attributes;
-using cpu::test::with_schedule;
-using testing_support::cuda_table;
-using testing_support::kDevices;
-using testing_support::Loop;
-using testing_support::name_of_device;
-using testing_support::SharedVariables;
+using namespace cpu::test;
+using namespace testing_support;
 
 class SharedUpdate : public testing::TestWithParam<testing_support::On> {
  protected:
