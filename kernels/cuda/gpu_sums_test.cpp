@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/cuda/device/late_device_for_test.h"
 #include "kernels/graph/copier.h"
@@ -201,20 +201,11 @@ std::function<void(KernelTable&)> in_replica_1(
   };
 }
 
-std::string error_of(Training& run) {
-  try {
-    run.run();
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(GpuSum, IsAwaitedNoLongerWhenAMemberFails) {
   const std::unique_ptr<Device> device = cuda::make_emulated_device();
   const auto fail = [](const KernelRequest&) { throw RunError(ErrorKind::Device, "on fire"); };
   Training run(*device, {.change_kernels = in_replica_1(fail)});
-  EXPECT_EQ(error_of(run), "on fire");
+  EXPECT_EQ(testing_support::error_of([&] { run.run(); }), "on fire");
 }
 
 TEST(GpuSum, IsAwaitedNoLongerWhenTheRunIsInterrupted) {
@@ -229,7 +220,7 @@ TEST(GpuSum, IsAwaitedNoLongerWhenTheRunIsInterrupted) {
     stuck.get_future().wait();
     run.executor().interrupt({ErrorKind::PeerLost, "somebody is lost"});
   });
-  EXPECT_EQ(error_of(run), "somebody is lost");
+  EXPECT_EQ(testing_support::error_of([&] { run.run(); }), "somebody is lost");
   other.join();
 }
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <thread>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/cpu/test_support.h"
 #include "kernels/cpu/update_for_test.h"
 #include "kernels/cuda/device/device_op_for_test.h"
@@ -250,14 +250,9 @@ TEST_P(SharedUpdate, LetsAReaderSeeAllThatItsVersionCounts) {
 TEST_P(SharedUpdate, OfAQuorumSaysThatServersComputeOnTheCpu) {
   const OpCase update = counting_updates(10);
   SharedVariables shared(*device_, Sharing::Quorum, update.variables);
-  try {
-    const Loop loop(cuda_table(), shared, update);
-    FAIL() << "no error";
-  } catch (const RunError& error) {
-    EXPECT_NE(std::string(error.what()).find("backup workers compute on the CPU"),
-              std::string::npos)
-        << error.what();
-  }
+  const std::string error =
+      regatta::testing_support::error_of([&] { const Loop loop(cuda_table(), shared, update); });
+  EXPECT_NE(error.find("backup workers compute on the CPU"), std::string::npos) << error;
 }
 
 }  // namespace
