@@ -16,11 +16,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::curve_by_adam;
-using testing_support::data_of;
-using testing_support::training_of;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 using Parameters = std::map<std::string, std::vector<float>>;
 
 Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps) {

@@ -17,19 +17,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::bounds_of;
-using testing_support::Case;
-using testing_support::case_of;
-using testing_support::cases_of;
-using testing_support::data_of;
-using testing_support::Deviation;
-using testing_support::deviation;
-using testing_support::first_parameters;
-using testing_support::options_of;
-using testing_support::Result;
-using testing_support::result_of;
-using testing_support::step_of;
-using testing_support::Trial;
+using namespace testing_support;
 
 /// Runs the case; fails if it does not send `bytes` a step over all places, both as computed from
 /// the graph and as counted.

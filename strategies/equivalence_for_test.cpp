@@ -4,10 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ostream>
-#include <sstream>
-
-#include "kernels/cpu/amx.h"
 
 namespace regatta::testing_support {
 

@@ -49,18 +49,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::append;
-using testing_support::bounds_of;
-using testing_support::Case;
-using testing_support::case_of;
-using testing_support::cases_of;
-using testing_support::Deviation;
-using testing_support::deviation_from_single;
-using testing_support::Result;
-using testing_support::result_of;
-using testing_support::run_again;
-using testing_support::single_of;
-using testing_support::steps_of;
+using namespace testing_support;
 
 std::string test_name(const testing::TestParamInfo<Case>& test) { return name_of(test.param); }
 

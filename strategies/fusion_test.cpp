@@ -16,12 +16,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::data_of;
-using testing_support::relative_difference;
-using testing_support::training_of;
-using testing_support::Trial;
-using testing_support::TrialOptions;
-using testing_support::workload_of;
+using namespace testing_support;
 
 constexpr std::int64_t kSteps = 4;
 

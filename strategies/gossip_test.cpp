@@ -13,15 +13,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::begin_apart;
-using testing_support::by_replica;
-using testing_support::data_of;
-using testing_support::distance;
-using testing_support::Parameters;
-using testing_support::resting_training;
-using testing_support::training_of;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 constexpr std::int64_t kMost = 60;
 

@@ -12,12 +12,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::data_of;
-using testing_support::distance;
-using testing_support::Parameters;
-using testing_support::training_of;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 constexpr std::int64_t kBatch = 50;
 

@@ -6,8 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "kernels/base/error_for_test.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/runtime/memory_plan.h"
@@ -18,14 +16,7 @@
 namespace regatta::strategies {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::append;
-using testing_support::Case;
-using testing_support::cases_of;
-using testing_support::count;
-using testing_support::Deviation;
-using testing_support::result_of;
-using testing_support::rewritten;
+using namespace testing_support;
 
 StrategyOptions options_of(std::int64_t microbatches, std::int64_t replicas = 1) {
   StrategyOptions options = testing_support::replicas(replicas);

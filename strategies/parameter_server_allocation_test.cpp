@@ -16,11 +16,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::Cluster;
-using testing_support::data_of;
-using testing_support::servers_and_workers;
-using testing_support::training_of;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 constexpr std::int64_t kWarmUp = 10;
 constexpr std::int64_t kShort = 5;

@@ -18,14 +18,7 @@
 namespace regatta::strategies {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::ClockWatch;
-using testing_support::Cluster;
-using testing_support::data_of;
-using testing_support::servers_and_workers;
-using testing_support::training_of;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 TrialOptions options_of(const std::string& strategy, std::int64_t workers, std::int64_t servers) {
   TrialOptions options;

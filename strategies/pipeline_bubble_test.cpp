@@ -21,13 +21,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::available_cores;
-using testing_support::chain;
-using testing_support::data_of;
-using testing_support::KernelWatch;
-using testing_support::OthersWatch;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 constexpr std::int64_t kWidth = 32;
 constexpr std::int64_t kBatch = 48;

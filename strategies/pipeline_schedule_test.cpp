@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <vector>
 
 namespace regatta::strategies {
 namespace {

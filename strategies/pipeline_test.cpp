@@ -17,16 +17,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::Case;
-using testing_support::case_of;
-using testing_support::cases_of;
-using testing_support::data_of;
-using testing_support::options_of;
-using testing_support::Result;
-using testing_support::result_of;
-using testing_support::single_of;
-using testing_support::step_of;
-using testing_support::Trial;
+using namespace testing_support;
 
 /// A case with another schedule.
 Case with_schedule(Case test, const char* schedule) {

@@ -19,15 +19,7 @@
 namespace regatta::strategies {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::append;
-using testing_support::Case;
-using testing_support::cases_of;
-using testing_support::count;
-using testing_support::data_of;
-using testing_support::step_of;
-using testing_support::training_of;
-using testing_support::Trial;
+using namespace testing_support;
 
 StrategyOptions options_of(const std::string& which, std::int64_t microbatches = 1) {
   StrategyOptions options;

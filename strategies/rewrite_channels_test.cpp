@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "kernels/base/error_for_test.h"
 #include "kernels/distribute/traffic.h"
@@ -18,13 +17,7 @@
 namespace regatta::strategies {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::count;
-using testing_support::kParabolaInputBytes;
-using testing_support::kWorker0;
-using testing_support::parabola;
-using testing_support::part;
-using testing_support::replicas;
+using namespace testing_support;
 
 constexpr Place kShard1{.replica = 0, .shard = 1, .role = Role::Worker};
 

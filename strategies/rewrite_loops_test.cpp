@@ -5,11 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <set>
 
 #include "kernels/base/error.h"
-#include "kernels/distribute/averages_between.h"
-#include "kernels/distribute/messages.h"
 #include "kernels/distribute/traffic.h"
 #include "kernels/graph/period.h"
 #include "strategies/rewritten_for_test.h"
@@ -17,14 +14,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::count;
-using testing_support::kParabolaBytes;
-using testing_support::kWorker0;
-using testing_support::kWorker1;
-using testing_support::loop_count;
-using testing_support::part;
-using testing_support::replicas;
-using testing_support::rewritten;
+using namespace testing_support;
 
 std::int64_t judged_by_mean(const Graph& graph) {
   return std::count_if(

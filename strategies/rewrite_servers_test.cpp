@@ -18,13 +18,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::count;
-using testing_support::kParabolaBytes;
-using testing_support::kWorker1;
-using testing_support::loop_count;
-using testing_support::part;
-using testing_support::replicas;
-using testing_support::rewritten;
+using namespace testing_support;
 
 TEST(ParameterServer, PullsAndPushesEveryParameterOnceAWorker) {
   StrategyOptions options = replicas(3);

@@ -7,23 +7,15 @@
 #include <string>
 
 #include "kernels/base/error.h"
-#include "kernels/distribute/partition.h"
 #include "kernels/distribute/traffic.h"
 #include "kernels/graph/expiry.h"
 #include "kernels/graph/period.h"
-#include "kernels/graph/text.h"
 #include "strategies/rewritten_for_test.h"
 
 namespace regatta::strategies {
 namespace {
 
-using testing_support::count;
-using testing_support::kParabolaBytes;
-using testing_support::kWorker0;
-using testing_support::kWorker1;
-using testing_support::part;
-using testing_support::replicas;
-using testing_support::rewritten;
+using namespace testing_support;
 
 TEST(LocalSgd, AveragesParametersBehindTheUpdatesInEveryFourthStep) {
   const Graph graph = part(rewritten("local_sgd", replicas(2)));

@@ -14,12 +14,7 @@
 namespace regatta::strategies {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::count;
-using testing_support::kWorker0;
-using testing_support::part;
-using testing_support::replicas;
-using testing_support::rewritten;
+using namespace testing_support;
 
 TEST(ModelParallel, CutsBetweenLayersAndSendsActivationsForwardAndBack) {
   StrategyOptions options;

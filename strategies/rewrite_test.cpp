@@ -17,17 +17,7 @@
 namespace regatta::strategies {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::count;
-using testing_support::kHost;
-using testing_support::kParabolaBytes;
-using testing_support::kParabolaInputBytes;
-using testing_support::kWorker0;
-using testing_support::kWorker1;
-using testing_support::parabola;
-using testing_support::part;
-using testing_support::replicas;
-using testing_support::rewritten;
+using namespace testing_support;
 
 TEST(Single, ChangesNothing) {
   EXPECT_EQ(to_text(rewritten("single", replicas(1)).graph), to_text(parabola().graph));

@@ -17,14 +17,7 @@
 namespace regatta::strategies {
 namespace {
 
-using testing_support::Case;
-using testing_support::case_of;
-using testing_support::cases_of;
-using testing_support::curve_by_adam;
-using testing_support::data_of;
-using testing_support::Deviation;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 /// Values of `--shard` and `--reshard-after-forward`.
 struct Shard {

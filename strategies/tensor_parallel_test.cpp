@@ -3,7 +3,6 @@
 // The parts of a variable begin with the values of the whole.
 #include <gtest/gtest.h>
 
-#include <iostream>
 #include <string>
 #include <vector>
 

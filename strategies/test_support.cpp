@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategies/test_support.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include "kernels/comm/in_process/in_process.h"
-#include "kernels/runtime/initialize.h"
-#include "workloads/data/curve.h"
-#include "workloads/data/pairs.h"
-#include "workloads/data/shapes.h"
-#include "workloads/narrow_for_test.h"
-
 namespace regatta::testing_support {
 
 workloads::Workload workload_of(const std::string& name) {

@@ -13,10 +13,7 @@
 namespace regatta::strategies {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::count;
-using testing_support::part;
-using testing_support::replicas;
+using namespace testing_support;
 
 constexpr std::int64_t kWidth = 48;
 

@@ -11,7 +11,6 @@
 #include <map>
 #include <numeric>
 #include <string>
-#include <vector>
 
 #include "kernels/base/error_for_test.h"
 #include "kernels/base/random.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mobilenet_v2.h"
 
-#include <algorithm>
 #include <string>
 
 #include "workloads/model.h"

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <numbers>
-#include <utility>
 
 #include "kernels/graph/gradient.h"
 #include "kernels/graph/verify.h"

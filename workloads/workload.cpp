@@ -8,7 +8,6 @@
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"
 #include "workloads/airbench94.h"
-#include "workloads/data/cifar10.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/digest.h"
 #include "workloads/data/pairs.h"

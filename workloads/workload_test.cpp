@@ -6,7 +6,6 @@
 #include <cmath>
 #include <fstream>
 #include <set>
-#include <string>
 
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error_for_test.h"

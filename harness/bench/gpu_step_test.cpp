@@ -6,20 +6,14 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "harness/plan/placement.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
-#include "kernels/distribute/partition.h"
 #include "workloads/data/curve.h"
 
 namespace regatta::bench {
 namespace {
 
-using cuda::testing_support::kDevices;
-using cuda::testing_support::make_device;
-using cuda::testing_support::name_of_device;
-using cuda::testing_support::On;
+using namespace cuda::testing_support;
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kBatch = 16;

@@ -11,10 +11,10 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 
 #include "harness/checkpoint/checkpoint_folder.h"
 #include "harness/run/merge_reports.h"
+#include "harness/system/folder_for_test.h"
 #include "kernels/base/error_for_test.h"
 
 namespace regatta::checkpoint {
@@ -190,14 +190,8 @@ TEST(JoinedReports, AddUpAndFollowEachOther) {
 
 class CheckpointFolders : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = fs::temp_directory_path() / "regatta_checkpoint_XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    scratch_ = name;
-  }
-  void TearDown() override { fs::remove_all(scratch_); }
-
-  fs::path scratch_;
+  const testing_support::ScratchFolder folder_;
+  const fs::path& scratch_ = folder_.path();
 };
 
 TEST_F(CheckpointFolders, KeepsTheLastOne) {

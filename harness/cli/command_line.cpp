@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <sstream>
-#include <vector>
 
 #include "harness/cli/help_format.h"
 #include "harness/matrix/tiers.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <ostream>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "harness/cli/doctor_gpu.h"

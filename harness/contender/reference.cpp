@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <string>
 
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string_view>
 
 #include "harness/export/wire.h"

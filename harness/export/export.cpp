@@ -11,7 +11,6 @@
 #include <set>
 
 #include "harness/record/record_reader.h"
-#include "harness/system/output_file.h"
 #include "harness/system/terminal.h"
 #include "kernels/base/error.h"
 #include "kernels/base/names.h"

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/judgement.h"

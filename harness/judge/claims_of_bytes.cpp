@@ -17,27 +17,24 @@ constexpr double kHalfOfGrowth = 0.5;
 constexpr double kNotSlower = 0.95;
 constexpr double kLoaded = 1.2;
 
-/// The bytes that the busiest place sends in a step.
-double busiest(const record::Record& record) {
+/// The most bytes of a step at one place.
+double most_bytes(const record::Record& record, std::int64_t record::WorkerRecord::*counted) {
   double most = 0;
   for (const record::WorkerRecord& worker : record.workers) {
     if (worker.steps == 0) continue;
-    most =
-        std::max(most, static_cast<double>(worker.bytes_sent) / static_cast<double>(worker.steps));
+    most = std::max(most, static_cast<double>(worker.*counted) / static_cast<double>(worker.steps));
   }
   return most;
 }
 
-/// The bytes that one server receives in a step: from each worker the gradients, which are f32 even
-/// where weights travel as bf16.
+double busiest(const record::Record& record) {
+  return most_bytes(record, &record::WorkerRecord::bytes_sent);
+}
+
+/// What one server receives: from each worker the gradients, which are f32 even where weights
+/// travel as bf16.
 double most_received(const record::Record& record) {
-  double most = 0;
-  for (const record::WorkerRecord& worker : record.workers) {
-    if (worker.steps == 0) continue;
-    most = std::max(most,
-                    static_cast<double>(worker.bytes_received) / static_cast<double>(worker.steps));
-  }
-  return most;
+  return most_bytes(record, &record::WorkerRecord::bytes_received);
 }
 
 double nodes_of_largest(const record::Record& record) {

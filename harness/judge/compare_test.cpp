@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/compare.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>

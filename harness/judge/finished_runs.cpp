@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/judge/cell_runs.h"
 #include "harness/record/record_reader.h"
 #include "harness/system/command_text.h"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Formats a judgement as JSON with everything that plots/ reads: medians as {median, low, high,
-// coverage}, null for infinite numbers, times in seconds. Each run has its samples, and its command
-// so that a page can show how to repeat it.
-#include <cmath>
+// coverage}, null for infinite numbers (as the library writes them), times in seconds. Each run has
+// its samples, and its command so that a page can show how to repeat it.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <sstream>
 
 #include "harness/judge/cell_identity.h"
@@ -21,10 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <typename T>
-Json plain(const T& value) {
-  return value;
-}
+Json plain(const auto& value) { return value; }
 template <typename T>
 Json plain(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -32,7 +28,7 @@ Json plain(const std::optional<T>& value) {
 
 /// Converts `part` to a JSON object of its fields, none of which may be a part of a record itself.
 template <HasFields T>
-Json object_of(const T& part) {
+Json to_json(const T& part) {
   Json object = Json::object();
   for_each_field(part, [&](const char* name, const auto& value, const auto&...) {
     object.emplace(name, plain(value));
@@ -40,7 +36,92 @@ Json object_of(const T& part) {
   return object;
 }
 
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json to_json(const MedianInterval& interval) {
+  return {{"median", interval.median},
+          {"low", interval.low},
+          {"high", interval.high},
+          {"coverage", interval.coverage}};
+}
+
+Json to_json(const record::Evaluation& evaluation) {
+  return {{"examples", evaluation.examples},
+          {"epoch", evaluation.epoch},
+          {"seconds", static_cast<double>(evaluation.training_time_ns) * 1e-9},
+          {"loss", evaluation.loss},
+          {"metric", evaluation.metric}};
+}
+
+Json to_json(const Crossing& crossing) {
+  return {{"before", crossing.before ? to_json(*crossing.before) : Json(nullptr)},
+          {"at", to_json(crossing.at)},
+          {"held", crossing.held}};
+}
+
+Json to_json(const record::LossSample& sample) { return {sample.examples, sample.loss}; }
+
+Json to_json(const CurvePoint& point) {
+  return {{"examples", point.examples}, {"epoch", point.epoch}, {"seconds", point.seconds},
+          {"metric", point.metric},     {"low", point.low},     {"high", point.high}};
+}
+
+Json to_json(const LastWorker& last) {
+  return {{"place", last.place},
+          {"late_seconds", last.late_seconds},
+          {"uncertainty_seconds", last.uncertainty_seconds}};
+}
+
+Json to_json(const ExchangeWait& wait) {
+  return {{"mean_seconds", wait.mean_seconds}, {"p99_seconds", wait.p99_seconds}};
+}
+
+Json to_json(const PushTimes& pushes) {
+  return {{"barrier_seconds", pushes.barrier_seconds},
+          {"queue_seconds", pushes.queue_seconds},
+          {"wire_seconds", pushes.wire_seconds}};
+}
+
+Json to_json(const AgainstSingle& against) {
+  const auto& interval = against.interval;
+  return {{"time", against.time},
+          {"low", interval ? Json(interval->low) : Json(nullptr)},
+          {"high", interval ? Json(interval->high) : Json(nullptr)}};
+}
+
+Json to_json(const RoundsOfRace& rounds) {
+  return {
+      {"rounds", rounds.rounds}, {"decided", rounds.is_decided}, {"precision", rounds.precision}};
+}
+
+Json to_json(const WorkloadNotes& notes) {
+  return {{"missing", notes.missing},
+          {"seconds", notes.seconds},
+          {"command", notes.command},
+          {"tuned", notes.tuned}};
+}
+
+Json to_json(const Claim& claim) {
+  return {
+      {"name", claim.name},       {"taught", claim.taught},   {"verdict", to_string(claim.verdict)},
+      {"yes", claim.balance.yes}, {"no", claim.balance.no},   {"unclear", claim.balance.unclear},
+      {"because", claim.because}, {"numbers", claim.numbers}, {"figure", claim.figure},
+      {"seeds", claim.seeds},     {"missing", claim.missing}};
+}
+
+Json to_json(const record::Record* record);
+Json to_json(const CellJudgement& cell);
+Json to_json(const WorkloadJudgement& workload);
+
+template <typename T>
+Json to_json(const std::optional<T>& value) {
+  return value ? to_json(*value) : Json(nullptr);
+}
+
+template <typename T>
+Json to_json(const std::vector<T>& values) {
+  Json array = Json::array();
+  for (const T& each : values) array.push_back(to_json(each));
+  return array;
+}
 
 /// Converts the run's cell to JSON as in the record, without the seed.
 Json cell_json(const record::Record& run) {
@@ -64,29 +145,6 @@ Json step_json(const CellJudgement& cell) {
 
 Json seconds(const std::optional<std::int64_t>& ns) {
   return ns ? Json(static_cast<double>(*ns) * 1e-9) : Json(nullptr);
-}
-
-Json to_json(const std::optional<MedianInterval>& interval) {
-  if (!interval) return nullptr;
-  return {{"median", finite(interval->median)},
-          {"low", finite(interval->low)},
-          {"high", finite(interval->high)},
-          {"coverage", interval->coverage}};
-}
-
-Json to_json(const record::Evaluation& evaluation) {
-  return {{"examples", evaluation.examples},
-          {"epoch", evaluation.epoch},
-          {"seconds", static_cast<double>(evaluation.training_time_ns) * 1e-9},
-          {"loss", evaluation.loss},
-          {"metric", evaluation.metric}};
-}
-
-Json to_json(const std::optional<Crossing>& crossing) {
-  if (!crossing) return nullptr;
-  return {{"before", crossing->before ? to_json(*crossing->before) : Json(nullptr)},
-          {"at", to_json(crossing->at)},
-          {"held", crossing->held}};
 }
 
 /// Bytes per step by sender; a place without steps is left out.
@@ -113,80 +171,35 @@ Json memory_by_purpose(const record::Record& run) {
           {"others", most->planned_bytes - known}};
 }
 
-Json loss_samples(const record::Record& run) {
-  Json samples = Json::array();
-  for (const record::LossSample& each : run.losses) samples.push_back({each.examples, each.loss});
-  return samples;
-}
-
-/// The samples of a run that figures draw.
-Json samples_of(const record::Record& run) {
-  Json evaluations = Json::array();
-  for (const record::Evaluation& each : run.evaluations) evaluations.push_back(to_json(each));
-  return {{"evaluations", evaluations},
-          {"losses", loss_samples(run)},
+/// With the samples that figures draw.
+Json to_json(const record::Record* record) {
+  const record::Record& run = *record;
+  return {{"run_id", run.run_id},
+          {"timestamp", run.timestamp},
+          {"seed", run.cell.seed},
+          {"status", to_string(run.status)},
+          {"failure", to_json(run.failure)},
+          {"seconds_to_target", seconds(run.training_time_to_target_ns)},
+          {"full_seconds_to_target", seconds(run.full_time_to_target_ns)},
+          {"result_seconds_to_target", seconds(run.result_time_to_target_ns)},
+          {"examples_to_target", plain(run.examples_to_target)},
+          {"examples_per_s", run.examples_per_s},
+          {"metric", run.evaluations.empty() ? Json(nullptr) : Json(run.evaluations.back().metric)},
+          {"crossing", to_json(crossing_of(run))},
+          {"lost_processes", run.lost_processes},
+          {"setup_seconds", seconds(run.setup_ns)},
+          {"interface_bytes", plain(run.interface_bytes)},
+          {"program", to_json(run.program)},
+          {"proof", to_json(run.proof)},
+          {"command", run.command},
+          {"commit", run.software.git_commit},
+          {"dirty", run.software.dirty},
+          {"evaluations", to_json(run.evaluations)},
+          {"losses", to_json(run.losses)},
           {"updates", run.step_time_ns.count},
           {"bytes_per_step_by_place", sent_by_place(run)},
           {"memory_by_purpose", memory_by_purpose(run)},
           {"nodes_per_process", run.graph.nodes_per_process}};
-}
-
-Json run_json(const record::Record& run) {
-  Json json = {
-      {"run_id", run.run_id},
-      {"timestamp", run.timestamp},
-      {"seed", run.cell.seed},
-      {"status", to_string(run.status)},
-      {"failure", run.failure ? object_of(*run.failure) : Json(nullptr)},
-      {"seconds_to_target", seconds(run.training_time_to_target_ns)},
-      {"full_seconds_to_target", seconds(run.full_time_to_target_ns)},
-      {"result_seconds_to_target", seconds(run.result_time_to_target_ns)},
-      {"examples_to_target", plain(run.examples_to_target)},
-      {"examples_per_s", finite(run.examples_per_s)},
-      {"metric", run.evaluations.empty() ? Json(nullptr) : Json(run.evaluations.back().metric)},
-      {"crossing", to_json(crossing_of(run))},
-      {"lost_processes", run.lost_processes},
-      {"setup_seconds", seconds(run.setup_ns)},
-      {"interface_bytes", plain(run.interface_bytes)},
-      {"program", run.program ? object_of(*run.program) : Json(nullptr)},
-      {"proof", run.proof ? object_of(*run.proof) : Json(nullptr)},
-      {"command", run.command},
-      {"commit", run.software.git_commit},
-      {"dirty", run.software.dirty}};
-  json.update(samples_of(run));
-  return json;
-}
-
-Json curve_json(const CellJudgement& cell) {
-  Json curve = Json::array();
-  for (const CurvePoint& each : cell.curve) {
-    curve.push_back({{"examples", each.examples},
-                     {"epoch", each.epoch},
-                     {"seconds", each.seconds},
-                     {"metric", each.metric},
-                     {"low", each.low},
-                     {"high", each.high}});
-  }
-  return curve;
-}
-
-Json to_json(const std::optional<LastWorker>& last) {
-  if (!last) return nullptr;
-  return {{"place", last->place},
-          {"late_seconds", last->late_seconds},
-          {"uncertainty_seconds", last->uncertainty_seconds}};
-}
-
-Json to_json(const std::optional<ExchangeWait>& wait) {
-  if (!wait) return nullptr;
-  return {{"mean_seconds", wait->mean_seconds}, {"p99_seconds", wait->p99_seconds}};
-}
-
-Json to_json(const std::optional<PushTimes>& pushes) {
-  if (!pushes) return nullptr;
-  return {{"barrier_seconds", pushes->barrier_seconds},
-          {"queue_seconds", pushes->queue_seconds},
-          {"wire_seconds", pushes->wire_seconds}};
 }
 
 Json to_json(const AgainstFirst& against) {
@@ -196,8 +209,8 @@ Json to_json(const AgainstFirst& against) {
                  {"time", ratio->time.value},
                  {"examples", ratio->examples},
                  {"each", ratio->each},
-                 {"low", finite(against.interval->low)},
-                 {"high", finite(against.interval->high)}});
+                 {"low", against.interval->low},
+                 {"high", against.interval->high}});
   }
   return json;
 }
@@ -207,27 +220,10 @@ Json to_json(const std::optional<LeftOut>& out, const AgainstFirst& against) {
   const bool slower = out->standing == Standing::Slower && against.interval;
   return {{"round", out->round},
           {"why", out->standing == Standing::Level ? "precise" : to_string(out->standing)},
-          {"at_least", slower ? finite(against.interval->low) : Json(nullptr)}};
-}
-
-Json to_json(const std::optional<AgainstSingle>& against) {
-  if (!against) return nullptr;
-  const auto& interval = against->interval;
-  return {{"time", against->time},
-          {"low", interval ? finite(interval->low) : Json(nullptr)},
-          {"high", interval ? finite(interval->high) : Json(nullptr)}};
-}
-
-Json to_json(const std::optional<RoundsOfRace>& rounds) {
-  if (!rounds) return nullptr;
-  return {{"rounds", rounds->rounds},
-          {"decided", rounds->is_decided},
-          {"precision", rounds->precision}};
+          {"at_least", slower ? Json(against.interval->low) : Json(nullptr)}};
 }
 
 Json to_json(const CellJudgement& cell) {
-  Json runs = Json::array();
-  for (const record::Record* run : cell.runs) runs.push_back(run_json(*run));
   return {{"cell", cell_json(*cell.runs.front())},
           {"claims_time", cell.claims_time},
           {"count", cell.runs.size()},
@@ -243,8 +239,8 @@ Json to_json(const CellJudgement& cell) {
           {"mfu", to_json(cell.mfu)},
           {"metric", to_json(cell.metric)},
           {"bits_per_byte", to_json(cell.bits_per_byte)},
-          {"curve", curve_json(cell)},
-          {"typical_seconds", finite(cell.typical_seconds)},
+          {"curve", to_json(cell.curve)},
+          {"typical_seconds", cell.typical_seconds},
           {"against_first", to_json(cell.against_first)},
           {"against_single", to_json(cell.against_single)},
           {"left_out", to_json(cell.left_out, cell.against_first)},
@@ -261,17 +257,16 @@ Json to_json(const CellJudgement& cell) {
             {"histogram", cell.staleness.histogram}}},
           {"updates_dropped", cell.updates_dropped},
           {"lost_updates", cell.lost_updates},
-          {"runs", runs}};
+          {"runs", to_json(cell.runs)}};
 }
 
 /// The distinct software and environments of the runs.
 Json software_of(const WorkloadJudgement& workload) {
-  std::set<std::string> seen;
   Json all = Json::array();
   for (const CellJudgement& cell : workload.cells) {
     for (const record::Record* run : cell.runs) {
-      const Json one = {{"software", object_of(run->software)}, {"environment", run->environment}};
-      if (seen.insert(one.dump()).second) all.push_back(one);
+      const Json one = {{"software", to_json(run->software)}, {"environment", run->environment}};
+      if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
     }
   }
   return all;
@@ -291,21 +286,12 @@ Json unusual_options_of_workload(const record::Record& record) {
 
 Json to_json(const WorkloadJudgement& workload) {
   const record::Record& record = *workload.cells.front().runs.front();
-  Json cells = Json::array();
-  for (const CellJudgement& cell : workload.cells) cells.push_back(to_json(cell));
-  Json matrices = Json::array();
-  for (const WorkloadNotes& each : workload.matrices) {
-    matrices.push_back({{"missing", each.missing},
-                        {"seconds", each.seconds},
-                        {"command", each.command},
-                        {"tuned", each.tuned}});
-  }
   return {{"workload", record.cell.workload},
           {"shows", to_string(workloads::shows_of(record.cell.workload))},
           {"dataset", record.cell.dataset},
           {"options", unusual_options_of_workload(record)},
-          {"target", object_of(record.target)},
-          {"machine", object_of(record.machine)},
+          {"target", to_json(record.target)},
+          {"machine", to_json(record.machine)},
           {"virtual_time", record.simulated.has_value()},
           {"software", software_of(workload)},
           {"certainty", to_string(workload.certainty)},
@@ -313,16 +299,8 @@ Json to_json(const WorkloadJudgement& workload) {
           {"same_start",
            {{"compared", workload.same_start.compared}, {"differs", workload.same_start.differs}}},
           {"warnings", workload.warnings},
-          {"matrices", matrices},
-          {"cells", cells}};
-}
-
-Json to_json(const Claim& claim) {
-  return {
-      {"name", claim.name},       {"taught", claim.taught},   {"verdict", to_string(claim.verdict)},
-      {"yes", claim.balance.yes}, {"no", claim.balance.no},   {"unclear", claim.balance.unclear},
-      {"because", claim.because}, {"numbers", claim.numbers}, {"figure", claim.figure},
-      {"seeds", claim.seeds},     {"missing", claim.missing}};
+          {"matrices", to_json(workload.matrices)},
+          {"cells", to_json(workload.cells)}};
 }
 
 /// The program's strategies, each with the graph that it makes from a small step.
@@ -358,21 +336,14 @@ Json cell_fields_json() {
 }  // namespace
 
 std::string to_json(const Judgement& judgement, const std::vector<std::string>& folders) {
-  const auto all = [](const std::vector<WorkloadJudgement>& workloads) {
-    Json array = Json::array();
-    for (const WorkloadJudgement& each : workloads) array.push_back(to_json(each));
-    return array;
-  };
-  Json claims = Json::array();
-  for (const Claim& claim : judgement.claims) claims.push_back(to_json(claim));
   const Json json = {{"strategies", strategies_json()},
                      {"cell_fields", cell_fields_json()},
                      {"folders", folders},
                      {"warnings", judgement.warnings},
-                     {"workloads", all(judgement.workloads)},
-                     {"measurements", all(judgement.measurements)},
-                     {"virtual_time", all(judgement.virtual_time)},
-                     {"claims", claims}};
+                     {"workloads", to_json(judgement.workloads)},
+                     {"measurements", to_json(judgement.measurements)},
+                     {"virtual_time", to_json(judgement.virtual_time)},
+                     {"claims", to_json(judgement.claims)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

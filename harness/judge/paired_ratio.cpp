@@ -8,8 +8,6 @@
 #include <map>
 #include <ranges>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "harness/judge/judgement.h"
 #include "harness/judge/loss_path.h"

@@ -12,7 +12,6 @@
 #include "harness/record/record_reader.h"
 #include "harness/system/child.h"
 #include "harness/system/number.h"
-#include "harness/system/output_file.h"
 #include "harness/system/program_files.h"
 #include "harness/system/terminal.h"
 #include "kernels/base/error.h"

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace regatta::judge {
@@ -24,7 +22,8 @@ TEST(MedianInterval, IsTheTablesForSmallSamples) {
   };
   for (const Row& row :
        {Row{1, 1, 1, 0}, Row{5, 1, 5, 0.9375}, Row{6, 1, 6, 0.96875}, Row{8, 1, 8, 0.9921875},
-        Row{9, 2, 8, 0.9609375}, Row{10, 2, 9, 0.978515625}, Row{20, 6, 15, 0.958610534667969}}) {
+        Row{9, 2, 8, 0.9609375}, Row{10, 2, 9, 0.978515625}, Row{20, 6, 15, 0.958610534667969},
+        Row{30, 10, 21, 0.957226054742932}}) {
     const MedianInterval interval = median_interval(numbers(1, row.n));
     EXPECT_EQ(interval.median, (row.n + 1) / 2.0);
     EXPECT_EQ(interval.low, row.low) << row.n;
@@ -48,6 +47,22 @@ TEST(MannWhitney, IsExactWhereAllDealsCanBeCounted) {
   EXPECT_NEAR(mann_whitney_p(std::vector<double>{1, 3}, std::vector<double>{2, 4, 5}), 0.4, 1e-12);
 }
 
+/// Values by SciPy 1.10.
+TEST(MannWhitney, IsThatOfScipyWithTiesAndByTheNormalApproximation) {
+  struct Row {
+    std::vector<double> a, b;
+    double p;
+  };
+  for (const Row& row : {Row{{1.263, -0.851, 0.224, -2.156},
+                             {0.912, 2.418, 2.677, -0.141, 0.454, 0.73, -1.71},
+                             0.315151515152},
+                         Row{{3, 3, 2, 3, 4}, {3, 4, 6, 5, 3, 3}, 0.244588744589},
+                         Row{{4, 1, 2, 4}, {4, 3, 2, 6, 2}, 0.809523809524},
+                         Row{numbers(1, 80), numbers(20, 94), 4.53321447237e-05}}) {
+    EXPECT_NEAR(mann_whitney_p(row.a, row.b), row.p, 1e-11 + 1e-10 * row.p) << row.p;
+  }
+}
+
 TEST(SignedRank, LeavesOutPairsThatAgreeAndRanksMissesLast) {
   EXPECT_EQ(signed_rank_p(std::vector<double>{0, 0, 0}), 1);
   EXPECT_EQ(signed_rank_p({}), 1);
@@ -55,6 +70,44 @@ TEST(SignedRank, LeavesOutPairsThatAgreeAndRanksMissesLast) {
   // 6 of the 16 sign choices of ranks 1, 2, 3.5, 3.5 sum to 3.5 at most: 0, 1, 2, 3, 3.5 twice.
   EXPECT_NEAR(signed_rank_p(std::vector<double>{1, -2, kInfinity, kInfinity}), 0.375, 1e-12);
   EXPECT_NEAR(signed_rank_p(std::vector<double>{1, 2, kInfinity, -kInfinity}), 2 * 6.0 / 16, 1e-12);
+}
+
+TEST(SignedRank, IsThatOfScipyAlsoByTheNormalApproximation) {
+  EXPECT_NEAR(signed_rank_p(std::vector<double>{-0.663, 0.269, 2.311, 0.312, 1.959, 1.772, 1.852}),
+              0.078125, 1e-12);
+  std::vector<double> many = numbers(-60, 89);
+  for (double& each : many) each += 0.25;
+  EXPECT_NEAR(signed_rank_p(many), 0.000172491189035, 1e-14);
+}
+
+TEST(StudentT, IsThatOfScipyAndSoIsItsQuantile) {
+  struct Row {
+    double t;
+    std::size_t freedom;
+    double p;
+  };
+  for (const Row& row : {Row{0.3, 1, 0.814452841844515}, Row{2.5, 4, 0.0667665448119881},
+                         Row{7, 9, 6.32473896373669e-05}, Row{1.1, 38, 0.278252040819667},
+                         Row{3.2, 100, 0.00184194251588305}, Row{11, 999, 1.20313075722341e-26}}) {
+    EXPECT_NEAR(student_t_p(row.t, row.freedom), row.p, 1e-13) << row.freedom;
+    if (row.p < 1e-6) continue;
+    EXPECT_NEAR(student_t_quantile(row.p, row.freedom), row.t, 1e-6) << row.freedom;
+  }
+}
+
+TEST(StudentizedRange, IsThatOfScipyAndSoIsItsQuantile) {
+  struct Row {
+    double q;
+    std::size_t means, freedom;
+    double p;
+  };
+  for (const Row& row :
+       {Row{3.5, 2, 1, 0.244463485}, Row{4.2, 3, 5, 0.068114044}, Row{2.2, 8, 2, 0.760913711},
+        Row{5.1, 8, 8, 0.07820487}, Row{7.5, 15, 8, 0.0221685013}, Row{3.3, 15, 60, 0.571044661},
+        Row{5.6, 30, 60, 0.0467969813}, Row{8.8, 30, 5, 0.0517507459}}) {
+    EXPECT_NEAR(studentized_range_p(row.q, row.means, row.freedom), row.p, 5e-6) << row.q;
+    EXPECT_NEAR(studentized_range_quantile(row.p, row.means, row.freedom), row.q, 1e-3) << row.q;
+  }
 }
 
 TEST(ShareOfLook, AddsUpToTheWhole) {

@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "harness/judge/cell_identity.h"
-#include "harness/judge/judgement.h"
 #include "harness/judge/paired_ratio.h"
 #include "harness/system/number.h"
 #include "kernels/base/error.h"

@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <random>
-#include <vector>
 
 #include "harness/judge/first_place_test.h"
 #include "harness/judge/paired_ratio.h"

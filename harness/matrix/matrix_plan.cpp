@@ -5,13 +5,11 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <tuple>
-#include <utility>
 
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/tiers.h"
@@ -37,7 +35,7 @@ class Reader {
 
   MatrixPlan read(const toml::table& table) {
     for (const auto& [key, value] : table) {
-      if (std::find(kKeys.begin(), kKeys.end(), key.str()) == kKeys.end()) {
+      if (std::ranges::find(kKeys, key.str()) == kKeys.end()) {
         throw error(unknown_name("key", std::string(key.str()), kKeys).what());
       }
     }
@@ -47,9 +45,8 @@ class Reader {
     require_few(races);
     for (const Block& block : races) {
       for (MatrixCell& cell : cross(block, excluded)) {
-        const bool known =
-            std::find(plan.cells.begin(), plan.cells.end(), cell) != plan.cells.end();
-        if (!known) plan.cells.push_back(std::move(cell));
+        const bool is_new = std::ranges::find(plan.cells, cell) == plan.cells.end();
+        if (is_new) plan.cells.push_back(std::move(cell));
       }
     }
     require_use(excluded);
@@ -85,8 +82,7 @@ class Reader {
       }
       plan.blocks.push_back(tune);
       const std::string number = fmt::format("[[tune]] number {}: ", plan.blocks.size());
-      if (std::none_of(race.cells.begin(), race.cells.end(),
-                       [&](const MatrixCell& cell) { return is_for(tune, cell); })) {
+      if (std::ranges::none_of(race.cells, [&](const auto& cell) { return is_for(tune, cell); })) {
         throw error(number + "no cell has its strategy and workload; fix: correct or remove it");
       }
       if (std::cmp_greater(runs, budget)) {
@@ -148,19 +144,14 @@ class Reader {
     return result;
   }
 
-  /// The keys for flags of a cell. Each flag has one spelling, so that no block sets it twice.
-  static std::vector<std::string> keys_of_cells() {
-    std::vector<std::string> keys = plan::cell_flags();
-    for (std::string& key : keys) {
-      key = key.substr(2);
-      std::replace(key.begin(), key.end(), '-', '_');
-    }
-    return keys;
-  }
-
+  /// Each flag of a cell has one spelling, so that no block sets it twice.
   std::string flag_of(std::string key) const {
-    static const std::vector<std::string> kCellKeys = keys_of_cells();
-    if (std::find(kCellKeys.begin(), kCellKeys.end(), key) == kCellKeys.end()) {
+    static const std::vector<std::string> kCellKeys = [] {
+      std::vector<std::string> keys = plan::cell_flags();
+      for (std::string& each : keys) std::ranges::replace(each = each.substr(2), '-', '_');
+      return keys;
+    }();
+    if (std::ranges::find(kCellKeys, key) == kCellKeys.end()) {
       throw error(unknown_name("key", key, kCellKeys).what());
     }
     std::replace(key.begin(), key.end(), '_', '-');
@@ -217,63 +208,58 @@ class Reader {
   }
 
   std::vector<MatrixCell> cross(const Block& block, const std::vector<Block>& excluded) {
-    std::vector<std::map<std::string, std::string>> chosen(1);
-    std::vector<std::string> order;
+    std::vector<FlagValues> chosen(1);
     for (const auto& [flag, values] : block) {
-      order.push_back(flag);
-      std::vector<std::map<std::string, std::string>> next;
-      for (const auto& cell : chosen) {
+      std::vector<FlagValues> next;
+      for (const FlagValues& cell : chosen) {
         for (const std::string& value : values) {
           next.push_back(cell);
-          next.back()[flag] = value;
+          next.back().emplace_back(flag, value);
         }
       }
       chosen = std::move(next);
     }
     std::vector<MatrixCell> cells;
-    for (const auto& cell : chosen) {
-      if (!is_out(cell, excluded)) cells.push_back(cell_of(cell, order));
+    for (const FlagValues& cell : chosen) {
+      if (!is_out(cell, excluded)) cells.push_back(cell_of(cell));
     }
     return cells;
   }
 
-  bool is_out(const std::map<std::string, std::string>& cell, const std::vector<Block>& excluded) {
+  static std::optional<std::string> value_of(const FlagValues& cell, std::string_view flag) {
+    const auto found = std::ranges::find(cell, flag, &FlagValues::value_type::first);
+    return found == cell.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  bool is_out(const FlagValues& cell, const std::vector<Block>& excluded) {
     bool out = false;
     for (std::size_t i = 0; i < excluded.size(); ++i) {
-      if (!matches(cell, excluded[i])) continue;
+      const bool matches = std::ranges::all_of(excluded[i], [&](const auto& entry) {
+        const auto value = value_of(cell, entry.first);
+        return value && std::ranges::count(entry.second, *value) > 0;
+      });
+      if (!matches) continue;
       out = true;
-      for (const auto& [flag, values] : excluded[i]) used_.insert({i, flag, cell.at(flag)});
+      for (const auto& [flag, values] : excluded[i]) used_.insert({i, flag, *value_of(cell, flag)});
     }
     return out;
   }
 
-  static bool matches(const std::map<std::string, std::string>& cell, const Block& excluded) {
-    return std::all_of(excluded.begin(), excluded.end(), [&](const auto& entry) {
-      const auto found = cell.find(entry.first);
-      return found != cell.end() && std::find(entry.second.begin(), entry.second.end(),
-                                              found->second) != entry.second.end();
-    });
-  }
-
-  static MatrixCell cell_of(const std::map<std::string, std::string>& values,
-                            const std::vector<std::string>& order) {
-    const auto value_or = [&](const char* flag, const char* otherwise) {
-      const auto found = values.find(flag);
-      return found == values.end() ? std::string(otherwise) : found->second;
+  static MatrixCell cell_of(const FlagValues& flags) {
+    const auto value_or = [&](const char* flag, const std::string& otherwise) {
+      return value_of(flags, flag).value_or(otherwise);
     };
-    MatrixCell cell{.workload = value_or("--workload", value_or("--workload-name", "?").c_str()),
+    MatrixCell cell{.workload = value_or("--workload", value_or("--workload-name", "?")),
                     .strategy = value_or("--strategy", "single"),
-                    .is_program = values.contains("--program")};
+                    .is_program = value_of(flags, "--program").has_value()};
     if (cell.is_program) {
-      plan::ProgramRequest program{.command = values.at("--program"),
+      plan::ProgramRequest program{.command = value_or("--program", ""),
                                    .name = value_or("--program-name", "")};
-      if (values.contains("--strategy")) program.strategy = cell.strategy;
+      if (value_of(flags, "--strategy")) program.strategy = cell.strategy;
       cell.strategy = plan::contestant_name(program);
     }
     const std::string workers = value_or("--workers", "1");
     cell.settings = {workers + (workers == "1" ? " worker" : " workers")};
-    FlagValues flags;
-    for (const std::string& flag : order) flags.emplace_back(flag, values.at(flag));
     return with_flags(std::move(cell), flags);
   }
 
@@ -308,13 +294,10 @@ MatrixPlan named_plan(const MatrixRequest& request) {
 
 /// Requires separate seeds for tuning, so that settings are not chosen by the runs that judge them.
 void require_disjoint(const MatrixPlan& plan) {
-  for (const std::uint64_t seed : plan.tune.seeds) {
-    if (plan.tune.blocks.empty()) return;
-    if (std::find(plan.seeds.begin(), plan.seeds.end(), seed) == plan.seeds.end()) continue;
-    throw RunError(
-        ErrorKind::Usage,
-        fmt::format("seed {} is of the race and of tuning; fix: other tune_seeds", seed));
-  }
+  const auto seed = std::ranges::find_first_of(plan.tune.seeds, plan.seeds);
+  if (plan.tune.blocks.empty() || seed == plan.tune.seeds.end()) return;
+  throw RunError(ErrorKind::Usage,
+                 fmt::format("seed {} is of the race and of tuning; fix: other tune_seeds", *seed));
 }
 
 }  // namespace
@@ -345,7 +328,7 @@ MatrixCell with_flags(MatrixCell cell, const FlagValues& flags) {
 
 bool is_for(const TuneBlock& block, const MatrixCell& cell) {
   const auto has = [](const std::vector<std::string>& names, const std::string& joined) {
-    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
              return ('+' + joined + '+').find('+' + name + '+') != std::string::npos;
            });
   };

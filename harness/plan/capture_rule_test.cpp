@@ -11,7 +11,7 @@
 #include "harness/plan/layout.h"
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/comm/in_process/in_process.h"
 #include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/distribute/partition.h"
@@ -57,14 +57,11 @@ std::string why_not_recorded(const RaceRequest& request) {
   backend.add(std::move(in_process));
   ExecutorOptions options = executor_options(request, placement, data(), 0);
   options.launch = LaunchSteps::AsOne;
-  try {
+  return testing_support::error_of([&] {
     Executor executor(part, backend.devices(), options);
     executor.prepare();
     executor.run(placement.recipe.total_examples);
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(CaptureRule, AllowsWhatCanBeRecordedAndRefusesWhatCannot) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "harness/plan/flag_values.h"
@@ -15,30 +16,25 @@
 namespace regatta::plan {
 namespace {
 
-template <typename T>
-CLI::Option* declare_number(CLI::App& app, const Option& option, OptionValues& given,
-                            const std::string& text) {
-  return app
-      .add_option_function<std::string>(
-          option.flag(),
-          [&given, name = std::string(option.name), flag = option.flag()](
-              const std::string& digits) { given[name] = system::parse_number<T>(flag, digits); },
-          text)
-      ->type_name(type_text<T>());
-}
-
 CLI::Option* declare_flag(CLI::App& app, const Option& option, OptionValues& given,
                           const std::string& text) {
-  if (std::holds_alternative<Real>(option.type)) {
-    return declare_number<double>(app, option, given, text);
-  }
-  if (std::holds_alternative<Count>(option.type)) {
-    return declare_number<std::int64_t>(app, option, given, text);
-  }
-  return app.add_option_function<std::string>(
+  const bool is_real = std::holds_alternative<Real>(option.type);
+  const bool is_count = std::holds_alternative<Count>(option.type);
+  CLI::Option* flag = app.add_option_function<std::string>(
       option.flag(),
-      [&given, name = std::string(option.name)](const std::string& word) { given[name] = word; },
+      [&given, &option, is_real, is_count](const std::string& word) {
+        OptionValue& value = given[std::string(option.name)];
+        if (is_real)
+          value = system::parse_number<double>(option.flag(), word);
+        else if (is_count)
+          value = system::parse_number<std::int64_t>(option.flag(), word);
+        else
+          value = word;
+      },
       text);
+  if (is_real) flag->type_name(type_text<double>());
+  if (is_count) flag->type_name(type_text<std::int64_t>());
+  return flag;
 }
 
 /// Declares a strategy's option; its help begins with the strategies that declare it.
@@ -103,36 +99,6 @@ void declare_fields(CLI::App& app, record::Cell& cell, record::CellFlag::Of of) 
       check(false, "a field with a flag is a text or a number");
     }
   });
-}
-
-void declare_stages(CLI::App& app, RaceRequest& request) {
-  begin_group(app, kCell);
-  add_value(app, "--stages", request.stages,
-            "stages of each replica in a composition such as all_reduce+model_parallel "
-            "(default: none)");
-}
-
-void declare_processes(CLI::App& app, RaceRequest& request) {
-  begin_group(app, kHosts);
-  add_value(app, "--processes", request.processes,
-            "processes that the workers are dealt to, started by mpirun; 1: all is in this one "
-            "(default: 1; a worker each with parameter servers)");
-}
-
-void declare_length(CLI::App& app, RaceRequest& request) {
-  begin_group(app, kLength);
-  add_value(app, "--global-batch", request.global_batch,
-            "examples in a step over all workers (default: the workload's)");
-}
-
-void declare_compute(CLI::App& app, RaceRequest& request) {
-  begin_group(app, kCompute);
-  add_value(app, "--winograd", request.winograd,
-            "convolutions that gain by it on the CPU by Winograd's algorithm: on, off, or auto, "
-            "which is on where there are any, but for bf16 where the processor has AMX");
-  add_value(app, "--cuda-graph", request.cuda_graph,
-            "each step on a GPU as one launch: on, off, or auto, which is on where the host "
-            "has no part in a step");
 }
 
 void declare_cores(CLI::App& app, RaceRequest& request) {
@@ -202,47 +168,36 @@ std::vector<std::string> without(const std::vector<std::string>& arguments,
   return left;
 }
 
-/// True if the run reads its data set from files.
-bool reads_files(const RaceRequest& request) {
-  const auto& workloads = workloads::all_workloads();
-  return std::any_of(
-      workloads.begin(), workloads.end(), [&request](const workloads::Workload& each) {
-        return each.name == request.workload && !workloads::is_made(dataset_of(request, each));
-      });
-}
-
 /// Sets the arguments and the command for the record. They have --data-dir only if the run reads
 /// files.
 void set_arguments(RaceRequest& request, const std::vector<std::string>& arguments) {
   request.arguments = arguments;
-  std::vector<std::string> words =
-      reads_files(request) ? arguments : without(arguments, {"--data-dir"});
+  const auto reads = [&request](const workloads::Workload& each) {
+    return each.name == request.workload && !workloads::is_made(dataset_of(request, each));
+  };
+  const bool reads_files = std::ranges::any_of(workloads::all_workloads(), reads);
+  std::vector<std::string> words = reads_files ? arguments : without(arguments, {"--data-dir"});
   words.insert(words.begin(), "regatta");
   request.command = system::command_text(words);
 }
 
-/// True if only strategies of the kind declare the option.
-template <typename Kind>
-bool is_only_of(const Option& option, Kind&& is_of_kind) {
-  const auto strategies = strategies::all_strategies();
-  return std::all_of(strategies.begin(), strategies.end(), [&](const strategies::Strategy* each) {
-    return is_of_kind(*each) ||
-           std::find(each->options.begin(), each->options.end(), &option) == each->options.end();
-  });
-}
-
 const char* group_of(const Option& option) {
-  const auto has_stages = [](const strategies::Strategy& each) {
-    return strategies::share_a_replica(each.workers);
+  const auto of_all = strategies::options_of_passes();
+  if (std::ranges::find(of_all, &option) != of_all.end()) return kOptionsOfAll;
+  // True if only strategies of the kind declare the option.
+  const auto is_only_of = [&](auto is_of_kind) {
+    return std::ranges::all_of(strategies::all_strategies(), [&](const auto* each) {
+      return is_of_kind(*each) || std::ranges::find(each->options, &option) == each->options.end();
+    });
   };
   const auto exchanges = [](strategies::Exchange how) {
     return [how](const strategies::Strategy& each) { return each.exchange == how; };
   };
-  const auto of_all = strategies::options_of_passes();
-  if (std::find(of_all.begin(), of_all.end(), &option) != of_all.end()) return kOptionsOfAll;
-  if (is_only_of(option, has_stages)) return kOptionsOfStages;
-  if (is_only_of(option, exchanges(strategies::Exchange::Periodic))) return kOptionsOfMeans;
-  if (is_only_of(option, exchanges(strategies::Exchange::Compressed))) return kOptionsOfCompression;
+  if (is_only_of([](const auto& each) { return strategies::share_a_replica(each.workers); })) {
+    return kOptionsOfStages;
+  }
+  if (is_only_of(exchanges(strategies::Exchange::Periodic))) return kOptionsOfMeans;
+  if (is_only_of(exchanges(strategies::Exchange::Compressed))) return kOptionsOfCompression;
   return kOptionsOfReplicas;
 }
 
@@ -251,7 +206,10 @@ const char* group_of(const Option& option) {
 void declare_cell(CLI::App& app, RaceRequest& request) {
   declare_fields(app, request, record::CellFlag::Of::AllGraphs);
   app.get_option("--workload")->required();
-  declare_stages(app, request);
+  begin_group(app, kCell);
+  add_value(app, "--stages", request.stages,
+            "stages of each replica in a composition such as all_reduce+model_parallel "
+            "(default: none)");
   begin_group(app, kOptionsOfWorkloads);
   for (const Option* option : workloads::all_options()) {
     declare_of_workloads(app, *option, request.options);
@@ -260,9 +218,20 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
     begin_group(app, group_of(*option));
     declare(app, *option, request.options);
   }
-  declare_length(app, request);
-  declare_compute(app, request);
-  declare_processes(app, request);
+  begin_group(app, kLength);
+  add_value(app, "--global-batch", request.global_batch,
+            "examples in a step over all workers (default: the workload's)");
+  begin_group(app, kCompute);
+  add_value(app, "--winograd", request.winograd,
+            "convolutions that gain by it on the CPU by Winograd's algorithm: on, off, or auto, "
+            "which is on where there are any, but for bf16 where the processor has AMX");
+  add_value(app, "--cuda-graph", request.cuda_graph,
+            "each step on a GPU as one launch: on, off, or auto, which is on where the host "
+            "has no part in a step");
+  begin_group(app, kHosts);
+  add_value(app, "--processes", request.processes,
+            "processes that the workers are dealt to, started by mpirun; 1: all is in this one "
+            "(default: 1; a worker each with parameter servers)");
   begin_group(app, kOwn);
 }
 
@@ -361,21 +330,9 @@ std::vector<RaceRequest> runs_of(const RaceRequest& request) {
 }
 
 std::vector<std::string> cell_flags() {
-  // Flags for seeds or folders, and flags without a value.
-  const std::vector<std::string> others = {"--help",
-                                           "--round",
-                                           "--seed",
-                                           "--seeds",
-                                           "--cluster",
-                                           "--virtual",
-                                           "--data-dir",
-                                           "--out",
-                                           "--trace",
-                                           "--overwrite",
-                                           "--resume",
-                                           "--checkpoint-every",
-                                           "--continue-on-loss",
-                                           "--work"};
+  static const std::set<std::string> kOfSeedsOrFiles = {
+      "--round", "--seed",  "--seeds",  "--cluster",          "--virtual", "--data-dir",
+      "--out",   "--trace", "--resume", "--checkpoint-every", "--work"};
   CLI::App app;
   RaceRequest request;
   RunTexts texts;
@@ -383,7 +340,8 @@ std::vector<std::string> cell_flags() {
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_name();
-    if (std::find(others.begin(), others.end(), name) == others.end()) flags.push_back(name);
+    const bool has_value = option->get_items_expected() > 0;
+    if (has_value && !kOfSeedsOrFiles.contains(name)) flags.push_back(name);
   }
   return flags;
 }

@@ -54,13 +54,6 @@ def counts_in(file: Path) -> dict[str, int]:
     return counts
 
 
-def payload_of(file: Path) -> bytes:
-    """The variables' memory."""
-    data = file.read_bytes()
-    header, payload = (int.from_bytes(data[i:i + 8], "little") for i in (16, 24))
-    return data[32 + header:32 + header + payload]
-
-
 class Run:
     """A race that leaves checkpoints."""
 

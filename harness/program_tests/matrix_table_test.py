@@ -5,15 +5,12 @@
 usage: harness/program_tests/matrix_table_test.py REGATTA SCHEMA
 """
 
-import os
-import pty
 import re
 import statistics
-import subprocess
-import termios
 import unittest
 
 from matrix_support import CELLS, SMALL, Folder
+from terminal_support import on_terminal
 from test_support import records_in, run_tests
 
 
@@ -33,28 +30,15 @@ def row_of(strategy: str, table: list[str]) -> list[str]:
 
 
 class Table(unittest.TestCase):
-    def on_terminal(self, folder: Folder, columns: int) -> str:
+    def drawn_by(self, folder: Folder, columns: int) -> str:
         """All that a matrix draws until it ends."""
-        leader, follower = pty.openpty()
-        termios.tcsetwinsize(follower, (40, columns))
-        environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-        with subprocess.Popen(folder.command(), stdout=follower, stderr=follower,
-                              env=environment | {"LC_ALL": "C"}) as matrix:
-            os.close(follower)
-            seen = b""
-            try:
-                while chunk := os.read(leader, 65536):
-                    seen += chunk
-            except OSError:
-                pass  # the terminal's other end is closed
-            matrix.wait(timeout=60)
-        os.close(leader)
-        self.assertEqual(matrix.returncode, 0)
-        return seen.decode()
+        seen = on_terminal(*folder.command()[1:], columns=columns, LC_ALL="C")
+        self.assertEqual(seen.code, 0)
+        return seen.raw
 
     def test_on_a_terminal_a_table_fills(self) -> None:
         folder = Folder()
-        drawn = self.on_terminal(folder, 250)
+        drawn = self.drawn_by(folder, 250)
         table = last_table(drawn)
         self.assertIn("to target", table[0])
         # options common to all cells are shown once
@@ -70,7 +54,7 @@ class Table(unittest.TestCase):
     def test_on_a_narrow_terminal_names_lose_their_middle_and_numbers_are_whole(self) -> None:
         long = SMALL.replace("async_shared", "parameter_server_async")
         for columns, name in ((80, "  parameter_server_async "), (56, "  paramete..erver_async ")):
-            drawn = self.on_terminal(Folder(long), columns)
+            drawn = self.drawn_by(Folder(long), columns)
             table = last_table(drawn)
             self.assertEqual(len([row for row in table if row.startswith(name)]), 1, table)
             (row,) = [row for row in table if row.startswith(name)]

@@ -5,6 +5,7 @@
 usage: harness/program_tests/matrix_within_test.py REGATTA SCHEMA
 """
 
+import contextlib
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import unittest
 from pathlib import Path
 
 from matrix_support import CELLS, RUNS, SMALL, Folder
+from proc_support import children_of
 from test_support import REGATTA, records_in, run_tests
 
 # Runs of tenths of a second; pauses for evaluation would take most of them.
@@ -131,14 +133,11 @@ class Decide(unittest.TestCase):
         self.assertEqual(len(records_in(folder.out)), len(records))  # nothing is left to decide
 
 
-def children_of(pid: int) -> list[str]:
-    """The command lines of a process's children."""
+def commands_of_children(pid: int) -> list[str]:
     lines = []
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        try:
+    for child in children_of(pid):
+        with contextlib.suppress(OSError):  # the child has ended
             lines.append(Path(f"/proc/{child}/cmdline").read_text().replace("\0", " "))
-        except OSError:
-            pass  # the child has ended
     return lines
 
 
@@ -150,7 +149,7 @@ class Draw(unittest.TestCase):
                               text=True) as matrix:
             give_up = time.monotonic() + 60
             while not figure.exists() and time.monotonic() < give_up:
-                children = children_of(matrix.pid)
+                children = commands_of_children(matrix.pid)
                 self.assertLessEqual(len(children), 1, children)
                 met |= {word for line in children for word in ("race.py", " run ") if word in line}
                 time.sleep(0.005)

@@ -82,6 +82,7 @@ class Frame(NamedTuple):
 class Seen(NamedTuple):
     frames: list[Frame]  # the screen after each piece of output
     screen: Screen
+    raw: str  # all output, with its sequences
     code: int
 
 
@@ -92,20 +93,21 @@ def on_terminal(*arguments: str, columns: int = 80, without: tuple[str, ...] = (
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     inherited = {name: value for name, value in os.environ.items() if name not in without}
     screen = Screen(columns)
-    frames = []
+    frames, raw = [], ""
     begin = time.monotonic()
     with subprocess.Popen([REGATTA, *arguments], stdin=its, stdout=its, stderr=its,
                           env=inherited | environment) as program:
         os.close(its)
         try:
             while piece := os.read(ours, 65536):
+                raw += piece.decode()
                 screen.feed(piece.decode())
                 if not select.select([ours], [], [], 0.005)[0]:  # the drawing is complete
                     frames.append(Frame(time.monotonic() - begin, screen.shown()))
         except OSError:  # EIO: the program closed its end
             pass
     os.close(ours)
-    return Seen(frames, screen, program.returncode)
+    return Seen(frames, screen, raw, program.returncode)
 
 
 def examples_in(text: str) -> list[list[str]]:

@@ -5,7 +5,6 @@ Messages are JSON, each ended by a zero byte, on the descriptors 3 and 4 of the 
 Source: https://chromedevtools.github.io/devtools-protocol/
 """
 
-import base64
 import contextlib
 import json
 import os
@@ -117,15 +116,6 @@ class Browser:
             self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left",
                       clickCount=1)
 
-    def press(self, key: str) -> None:
-        """Presses Enter or Tab."""
-        code = {"Enter": 13, "Tab": 9}[key]
-        text = {"text": "\r"} if key == "Enter" else {}
-        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key,
-                  windowsVirtualKeyCode=code, **text)
-        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key,
-                  windowsVirtualKeyCode=code)
-
     def type(self, text: str) -> None:
         self.call("Input.insertText", text=text)
 
@@ -137,11 +127,6 @@ class Browser:
         """Emulates a preference for light or dark, on a screen or in print."""
         self.call("Emulation.setEmulatedMedia", media=media,
                   features=[{"name": "prefers-color-scheme", "value": scheme}])
-
-    def screenshot(self, file: Path) -> None:
-        """Writes a picture of the whole page."""
-        data = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
-        file.write_bytes(base64.b64decode(data))
 
 
 @contextlib.contextmanager

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/race/make_trainer.h"
 
-#include <cstdint>
 #include <filesystem>
 #include <utility>
 
 #include "harness/plan/layout.h"
 #include "harness/plan/training_options.h"
 #include "harness/ranks/allocation.h"
-#include "harness/ranks/control_protocol.h"
 #include "harness/ranks/local_address.h"
 #include "harness/ranks/remote_trainer.h"
 #include "harness/run/backend.h"

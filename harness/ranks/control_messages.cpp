@@ -7,7 +7,6 @@
 #include "harness/ranks/control_protocol.h"
 #include "harness/run/merge_reports.h"
 #include "harness/system/bytes.h"
-#include "kernels/base/error.h"
 
 namespace regatta::ranks {
 namespace {

@@ -6,8 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <optional>
-#include <string>
 
 #include "harness/ranks/control_protocol.h"
 #include "harness/system/bytes.h"

@@ -15,11 +15,9 @@
 #include <deque>
 #include <fstream>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "harness/ranks/control_protocol.h"
-#include "harness/ranks/local_processes.h"
 #include "harness/system/before_main.h"
 #include "harness/system/child.h"
 #include "harness/system/slurm_end.h"

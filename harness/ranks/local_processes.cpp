@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "harness/ranks/mpirun.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "harness/plan/layout.h"
 #include "harness/run/local_trainer.h"
 #include "harness/run/merge_reports.h"
 #include "harness/system/process.h"

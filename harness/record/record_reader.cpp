@@ -73,12 +73,6 @@ void read(const nlohmann::json& json, const std::string& path, Status& value) {
   fail(path, "reached, missed or failed");
 }
 
-void read(const nlohmann::json& json, const std::string& path,
-          std::map<std::string, std::string>& value) {
-  if (!json.is_object()) fail(path, "an object");
-  for (const auto& [name, text] : json.items()) read(text, path + '.' + name, value[name]);
-}
-
 void read(const nlohmann::json& json, const std::string& path, OptionValue& value) {
   if (json.is_string()) {
     read(json, path, value.emplace<std::string>());
@@ -89,7 +83,8 @@ void read(const nlohmann::json& json, const std::string& path, OptionValue& valu
   }
 }
 
-void read(const nlohmann::json& json, const std::string& path, OptionValues& values) {
+template <typename... Of>
+void read(const nlohmann::json& json, const std::string& path, std::map<Of...>& values) {
   if (!json.is_object()) fail(path, "an object");
   for (const auto& [name, value] : json.items()) read(value, path + '.' + name, values[name]);
 }
@@ -342,9 +337,8 @@ ReadRecords read_records(const std::filesystem::path& folder) {
 ReadRecords read_all_records(const std::filesystem::path& folder) {
   ReadRecords simulated = records_in(folder, Kept::Simulated);
   ReadRecords result = simulated.records.empty() ? read_records(folder) : records_in(folder);
-  std::move(simulated.records.begin(), simulated.records.end(), std::back_inserter(result.records));
-  std::move(simulated.warnings.begin(), simulated.warnings.end(),
-            std::back_inserter(result.warnings));
+  std::ranges::move(simulated.records, std::back_inserter(result.records));
+  std::ranges::move(simulated.warnings, std::back_inserter(result.warnings));
   return result;
 }
 

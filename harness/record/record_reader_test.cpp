@@ -30,7 +30,7 @@ std::string error_of_reading(const fs::path& folder) {
 }
 
 /// The sample as JSON with fields that a test can change.
-nlohmann::ordered_json sample_json() {
+nlohmann::ordered_json sample_as_json() {
   return nlohmann::ordered_json::parse(to_json_line(sample_record()));
 }
 
@@ -45,6 +45,9 @@ TEST(RecordReader, ReadsAllThatTheWriterWrites) {
     const std::string line = to_json_line(record);
     EXPECT_EQ(to_json_line(record_from_json(line)), line);
   }
+  nlohmann::ordered_json expected = sample_as_json();
+  expected.merge_patch(nlohmann::ordered_json::parse(sample_json()));
+  EXPECT_EQ(expected, sample_as_json());
 }
 
 /// The bytes that gzip makes of the text.
@@ -98,7 +101,7 @@ TEST(RecordReader, KeepsTheOrderAndSkipsALineThatWasCutShort) {
 }
 
 TEST(RecordReader, GivesDefaultsForFieldsThatOlderRecordsLack) {
-  auto json = sample_json();
+  auto json = sample_as_json();
   json["cell"].erase("fusion");
   json["cell"].erase("winograd");
   json.erase("checkpoints");
@@ -111,7 +114,7 @@ TEST(RecordReader, GivesDefaultsForFieldsThatOlderRecordsLack) {
 }
 
 TEST(RecordReader, ReadsOptionsOfOlderRecordsFromTheirFields) {
-  auto json = sample_json();
+  auto json = sample_as_json();
   auto& cell = json["cell"];
   cell.erase("options");
   cell.update({{"all_reduce", nullptr},
@@ -131,7 +134,7 @@ TEST(RecordReader, ReadsOptionsOfOlderRecordsFromTheirFields) {
 }
 
 TEST(RecordReader, ReadsTheLengthOfOlderRecordsFromTheirCommand) {
-  auto json = sample_json();
+  auto json = sample_as_json();
   json["cell"].erase("steps");
   json["cell"].erase("epochs");
   json["command"] = "regatta run --workload parabola --steps 7 --seed 3";
@@ -145,21 +148,21 @@ TEST(RecordReader, ReadsTheLengthOfOlderRecordsFromTheirCommand) {
 }
 
 TEST(RecordReader, SaysWhatIsWrongWithALineAndWhere) {
-  auto json = sample_json();
+  auto json = sample_as_json();
   json["workers"][1]["steps"] = "twenty";
   EXPECT_NE(warning_for(json.dump()).find("workers[1].steps is not an integer"), std::string::npos);
-  json = sample_json();
+  json = sample_as_json();
   json["cell"]["seed"] = -1;
   EXPECT_NE(warning_for(json.dump()).find("cell.seed is not an integer, or not one of its range"),
             std::string::npos);
-  json = sample_json();
+  json = sample_as_json();
   json["cell"]["global_batch"] = std::uint64_t{1} << 63;
   EXPECT_NE(warning_for(json.dump()).find("cell.global_batch is not an integer"),
             std::string::npos);
-  json = sample_json();
+  json = sample_as_json();
   json["cell"].erase("strategy");
   EXPECT_NE(warning_for(json.dump()).find("it has no cell/strategy"), std::string::npos);
-  json = sample_json();
+  json = sample_as_json();
   json["status"] = "lost";
   EXPECT_NE(warning_for(json.dump()).find("status is not reached, missed or failed"),
             std::string::npos);
@@ -168,7 +171,7 @@ TEST(RecordReader, SaysWhatIsWrongWithALineAndWhere) {
 
 TEST(RecordReader, RefusesAVersionThatItDoesNotKnowAndNamesTheLine) {
   for (const std::int64_t version : {std::int64_t{0}, Record::kSchema + 1}) {
-    auto json = sample_json();
+    auto json = sample_as_json();
     json["schema"] = version;
     const std::string text = to_json_line(sample_record()) + json.dump() + '\n';
     const std::string error = error_of_reading(folder_with(text));
@@ -180,7 +183,7 @@ TEST(RecordReader, RefusesAVersionThatItDoesNotKnowAndNamesTheLine) {
 }
 
 TEST(RecordReader, TakesNoOrderOfExamplesFromVersion1) {
-  auto json = sample_json();
+  auto json = sample_as_json();
   EXPECT_NE(record_from_json(json.dump()).checksums.data_order, "");
   json["schema"] = 1;
   const Record record = record_from_json(json.dump());
@@ -220,7 +223,7 @@ TEST(RecordReader, LeavesOutARunOfNoStepThatWasRunAgain) {
 }
 
 TEST(RecordReader, CountsALineWithoutARunIdOnce) {
-  auto json = sample_json();
+  auto json = sample_as_json();
   json.erase("run_id");
   const std::string line = json.dump() + '\n';
   json["cell"]["seed"] = 9;

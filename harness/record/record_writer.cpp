@@ -9,10 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "harness/system/output_file.h"
-#include "kernels/base/error.h"
 
 namespace regatta::record {
 

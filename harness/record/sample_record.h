@@ -7,6 +7,9 @@
 
 namespace regatta::record {
 
+/// Returns the fields of sample_record() that do not have their defaults.
+const char* sample_json();
+
 /// Returns the record of a run that reached its target. No array is empty, and no optional field
 /// except `failure` and `simulated`.
 Record sample_record();

@@ -4,9 +4,6 @@
 // and the results equal the CPU's.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "harness/plan/layout.h"
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
 #include "harness/run/evaluator.h"

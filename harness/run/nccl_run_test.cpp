@@ -6,7 +6,6 @@
 #include <map>
 
 #include "harness/plan/capture_rule.h"
-#include "harness/plan/layout.h"
 #include "harness/plan/training_options.h"
 #include "kernels/distribute/partition.h"
 #include "kernels/graph/collective.h"

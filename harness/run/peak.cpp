@@ -13,7 +13,6 @@
 #include <span>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "harness/plan/device_name.h"
 #include "kernels/graph/op.h"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/run/backend.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cuda/device/apart_devices_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
@@ -23,14 +24,8 @@
 namespace regatta::run {
 namespace {
 
-using cuda::testing_support::ApartGpu;
-using cuda::testing_support::ApartHost;
-using cuda::testing_support::keep_apart;
-using cuda::testing_support::On;
-using testing_support::data_of;
-using testing_support::training_of;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace cuda::testing_support;
+using namespace testing_support;
 
 struct Case {
   const char* workload = "parabola";
@@ -199,16 +194,6 @@ constexpr std::array kCases{
 INSTANTIATE_TEST_SUITE_P(Strategies, PlacesOnGpus, testing::ValuesIn(kCases),
                          [](const auto& test) { return name_of(test.param); });
 
-template <typename Function>
-RunError error_of(const Function& function) {
-  try {
-    function();
-  } catch (const RunError& error) {
-    return error;
-  }
-  return {ErrorKind::Usage, "nothing was thrown"};
-}
-
 TEST(HostsPlace, HasAllThatCentralStorageKeeps) {
   GpuRun run({.strategy = "central_storage", .replicas = 2});
   for (const Variable& variable : run.graph().variables()) {
@@ -220,20 +205,16 @@ TEST(HostsPlace, HasAllThatCentralStorageKeeps) {
 TEST(HostsPlace, NamesTheCopyThatADeviceCouldNotMake) {
   GpuRun run({.strategy = "central_storage", .replicas = 1});
   run.gpu().cut_way_out();
-  const RunError error = error_of([&] { run.run(); });
-  EXPECT_EQ(error.kind(), ErrorKind::Device);
-  const std::string text = error.what();
+  const std::string text = error_of([&] { run.run(); }, ErrorKind::Device);
   EXPECT_EQ(text.find("step 0: the copy of "), 0U) << text;
   EXPECT_NE(text.find(" from replica0: the link is cut"), std::string::npos) << text;
 }
 
 TEST(HostsPlace, HasNoStepThatIsLaunchedAsOne) {
-  const RunError error = error_of(
-      [] { const GpuRun run({.strategy = "central_storage", .replicas = 2}, LaunchSteps::AsOne); });
-  EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
-  EXPECT_NE(std::string(error.what()).find("a step is captured on one device only, but "),
-            std::string::npos)
-      << error.what();
+  const std::string error = error_of(
+      [] { const GpuRun run({.strategy = "central_storage", .replicas = 2}, LaunchSteps::AsOne); },
+      ErrorKind::Unsupported);
+  EXPECT_NE(error.find("a step is captured on one device only, but "), std::string::npos) << error;
 }
 
 }  // namespace

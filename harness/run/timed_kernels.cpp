@@ -2,7 +2,6 @@
 #include "harness/run/timed_kernels.h"
 
 #include <span>
-#include <vector>
 
 #include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/measure/clock.h"

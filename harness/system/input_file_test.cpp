@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <string>
-
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
 

@@ -5,7 +5,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <string>
 
 #include "kernels/base/error.h"
 

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <iterator>
-#include <string>
 
 #include "harness/record/record_writer.h"
 #include "harness/record/sample_record.h"

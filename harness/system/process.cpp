@@ -10,7 +10,6 @@
 #include <array>
 #include <new>
 #include <optional>
-#include <string>
 #include <system_error>
 
 #include "harness/system/control_group.h"

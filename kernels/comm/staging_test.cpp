@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <functional>
 #include <utility>
-#include <vector>
 
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/runtime/deferred_for_test.h"

@@ -4,7 +4,6 @@
 // at a time and keeps the largest score, the sum of exp(score - largest) and that of such weights
 // times values; a larger score scales the sums down. A query has a lane, so that no sum or largest
 // of its scores goes across lanes. Results over earlier blocks of keys are where it begins.
-#include <limits>
 
 #include "kernels/cpu/attention_heads.h"
 #include "kernels/cpu/softmax.h"

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cpu/lacks_for_test.h"
-#include "kernels/cpu/test_support.h"
+#include "kernels/cpu/product_cases_for_test.h"
 
 namespace regatta::cpu::test {
 namespace {
 
-struct Shape {
-  std::int64_t batch, height, width, inputs, outputs;
-  std::int64_t kernel, stride, padding;
-  std::int64_t groups = 1;
-};
-
 // Odd channels, one example, odd and unequal sides, stride 2, no padding, 1 x 1 windows, a border
 // that the stride leaves over, and a layer of resnet9_thin; then groups, with several channels each
 // and with one (depthwise), sides 4 to 32, odd batches and channels; and many weights of one pixel.
-constexpr Shape kShapes[] = {
+constexpr ConvolutionShape kShapes[] = {
     {1, 5, 5, 1, 1, 3, 1, 1},         {2, 7, 9, 3, 5, 3, 1, 1},
     {3, 8, 8, 5, 24, 3, 2, 1},        {1, 9, 7, 24, 3, 3, 2, 0},
     {2, 6, 6, 64, 24, 1, 1, 0},       {2, 11, 11, 3, 64, 5, 2, 2},
@@ -27,94 +21,23 @@ constexpr Shape kShapes[] = {
     {2, 8, 8, 3, 6, 3, 1, 0, 3},      {3, 5, 7, 72, 64, 1, 1, 0},
 };
 
-std::string name_of(const Shape& s) {
-  return std::to_string(s.batch) + "x" + std::to_string(s.height) + "x" + std::to_string(s.width) +
-         " " + std::to_string(s.inputs) + " -> " + std::to_string(s.outputs) + " kernel " +
-         std::to_string(s.kernel) + " stride " + std::to_string(s.stride) + " padding " +
-         std::to_string(s.padding) + " groups " + std::to_string(s.groups);
-}
-
-struct Arrays {
-  explicit Arrays(const Shape& s)
-      : x(random_array({s.batch, s.height, s.width, s.inputs}, 1)),
-        w(random_array({s.outputs, s.kernel, s.kernel, s.inputs / s.groups}, 2)),
-        dy(random_array({s.batch, side(s, s.height), side(s, s.width), s.outputs}, 3)) {}
-  static std::int64_t side(const Shape& s, std::int64_t n) {
-    return (n + 2 * s.padding - s.kernel) / s.stride + 1;
+TEST(Convolution, AgreesWithTheReferenceInAllPasses) {
+  for (const ConvolutionShape& s : kShapes) {
+    for (const Product& pass : passes_of(s)) expect_agrees(pass.op, sum_of(pass.terms));
   }
-  Array x, w, dy;
-};
-
-Attributes window(const Shape& s) {
-  Attributes attributes{{"kernel", s.kernel}, {"stride", s.stride}, {"padding", s.padding}};
-  if (s.groups != 1) attributes.set("groups", s.groups);
-  return attributes;
-}
-
-Attributes rebuild(const Shape& s, const Array& target) {
-  Attributes attributes = window(s);
-  attributes.set("dims", target.type.dims);
-  return attributes;
-}
-
-OpCase forward(const Shape& s) {
-  const Arrays a(s);
-  return {Op::Convolution, window(s), {a.x, a.w}, {}, "convolution " + name_of(s)};
-}
-
-OpCase backward_data(const Shape& s) {
-  const Arrays a(s);
-  Attributes attributes = rebuild(s, a.x);
-  attributes.set("images", std::int64_t{1});
-  return {Op::ConvolutionBackwardData, attributes, {a.dy, a.w}, {}, "backward data " + name_of(s)};
-}
-
-OpCase backward_weights(const Shape& s) {
-  const Arrays a(s);
-  return {Op::ConvolutionBackwardWeights,
-          rebuild(s, a.w),
-          {a.dy, a.x},
-          {},
-          "backward weights " + name_of(s)};
-}
-
-std::int64_t terms_of_y(const Shape& s) { return s.kernel * s.kernel * s.inputs / s.groups; }
-
-std::int64_t terms_of_x(const Shape& s) { return s.kernel * s.kernel * s.outputs / s.groups; }
-
-std::int64_t terms_of_weights(const Shape& s) {
-  return s.batch * Arrays::side(s, s.height) * Arrays::side(s, s.width);
-}
-
-TEST(Convolution, AgreesWithTheReference) {
-  for (const Shape& s : kShapes) {
-    expect_agrees(forward(s), sum_of(terms_of_y(s)));
-  }
-}
-
-TEST(ConvolutionBackwardData, AgreesWithTheReference) {
-  for (const Shape& s : kShapes) {
-    expect_agrees(backward_data(s), sum_of(terms_of_x(s)));
-  }
-}
-
-TEST(ConvolutionBackwardWeights, AgreesWithTheReference) {
-  for (const Shape& s : kShapes) expect_agrees(backward_weights(s), sum_of(terms_of_weights(s)));
 }
 
 TEST(Convolution, AgreesInBf16InAllPasses) {
   if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
-  for (const Shape& s : kShapes) {
-    expect_agrees_in_bf16(forward(s), 2, sum_of(terms_of_y(s)));
-    expect_agrees_in_bf16(backward_data(s), 2, sum_of(terms_of_x(s)));
-    expect_agrees_in_bf16(backward_weights(s), 2, sum_of(terms_of_weights(s)));
+  for (const ConvolutionShape& s : kShapes) {
+    for (const Product& pass : passes_of(s)) expect_agrees_in_bf16(pass.op, 2, sum_of(pass.terms));
   }
 }
 
 // Cases for the divisions of our own bf16 passes: batches that fill a group of 32 images and ones
 // that do not, several groups, channels that do not fill a tile, more channels than a chunk, rows
 // in several blocks, both windows, groups.
-constexpr Shape kTiledShapes[] = {
+constexpr ConvolutionShape kTiledShapes[] = {
     {37, 7, 5, 24, 40, 3, 1, 1},   {32, 3, 3, 144, 272, 3, 1, 1}, {65, 5, 6, 16, 16, 3, 1, 2},
     {70, 6, 5, 40, 20, 2, 1, 1},   {33, 31, 31, 24, 64, 3, 1, 1}, {17, 9, 8, 130, 17, 3, 1, 0},
     {32, 5, 4, 64, 96, 3, 1, 2},   {64, 4, 5, 32, 64, 2, 1, 0},   {160, 2, 3, 33, 65, 3, 1, 1},
@@ -123,17 +46,14 @@ constexpr Shape kTiledShapes[] = {
 
 TEST(Convolution, AgreesInBf16WhereTheBatchIsLarge) {
   if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
-  for (const Shape& s : kTiledShapes) {
-    expect_agrees_in_bf16(forward(s), 2, sum_of(terms_of_y(s)));
-    expect_agrees_in_bf16(backward_data(s), 2, sum_of(terms_of_x(s)));
-    expect_agrees_in_bf16(backward_weights(s), 2, sum_of(terms_of_weights(s)));
+  for (const ConvolutionShape& s : kTiledShapes) {
+    for (const Product& pass : passes_of(s)) expect_agrees_in_bf16(pass.op, 2, sum_of(pass.terms));
   }
 }
 
 TEST(Convolution, TakesAGradientThatIsNotAlignedToACacheLine) {
   // Gradients of an all_reduce are contiguous in their bucket.
-  const Shape s{2, 7, 9, 3, 5, 3, 1, 1};
-  const OpCase op_case = backward_weights(s);
+  const OpCase op_case = passes_of(ConvolutionShape{2, 7, 9, 3, 5, 3, 1, 1})[2].op;
   const OpResult expected = run_op(reference_table(), op_case, 1);
   const Array memory({ElementType::F32, {expected.outputs[0].type.elements() + 1}});
   Node node{.op = op_case.op, .attributes = op_case.attributes};

@@ -12,7 +12,7 @@
 // is rounded once, like that of a direct sum.
 #include "kernels/base/error.h"
 #include "kernels/cpu/lacks_for_test.h"
-#include "kernels/cpu/test_support.h"
+#include "kernels/cpu/product_cases_for_test.h"
 #include "kernels/rewrite/winograd.h"
 #include "kernels/runtime/scratch.h"
 
@@ -27,38 +27,11 @@ Bound winograd_sum_of(std::int64_t terms) {
   return bound;
 }
 
-struct Shape {
-  std::int64_t batch, height, width, inputs, outputs;
-};
-
 // One image smaller than a tile, unequal sides that tiles do not fill, channels that registers do
 // not fill; then several blocks of images, also of unequal size, and one with many channels.
-constexpr Shape kShapes[] = {{1, 3, 2, 16, 16},  {2, 7, 9, 24, 40},   {3, 31, 31, 24, 64},
-                             {43, 9, 7, 16, 32}, {9, 32, 32, 32, 16}, {300, 3, 3, 32, 32},
-                             {2, 4, 4, 256, 512}};
-
-struct Case {
-  OpCase op;
-  std::int64_t terms;
-};
-
-std::vector<Case> passes_of(const Shape& s) {
-  const Array x = random_array({s.batch, s.height, s.width, s.inputs}, 1);
-  const Array w = random_array({s.outputs, 3, 3, s.inputs}, 2);
-  const Array dy = random_array({s.batch, s.height, s.width, s.outputs}, 3);
-  const Attributes window{
-      {"kernel", std::int64_t{3}}, {"stride", std::int64_t{1}}, {"padding", std::int64_t{1}}};
-  Attributes of_x = window, of_w = window;
-  of_x.set("dims", x.type.dims);
-  of_x.set("images", std::int64_t{1});
-  of_w.set("dims", w.type.dims);
-  const std::string shape = to_string(x.type) + " * " + to_string(w.type);
-  return {
-      {{Op::Convolution, window, {x, w}, {}, "convolution " + shape}, 9 * s.inputs},
-      {{Op::ConvolutionBackwardData, of_x, {dy, w}, {}, "backward data " + shape}, 9 * s.outputs},
-      {{Op::ConvolutionBackwardWeights, of_w, {dy, x}, {}, "backward weights " + shape},
-       s.batch * s.height * s.width}};
-}
+constexpr ConvolutionShape kShapes[] = {
+    {1, 3, 2, 16, 16},   {2, 7, 9, 24, 40},   {3, 31, 31, 24, 64}, {43, 9, 7, 16, 32},
+    {9, 32, 32, 32, 16}, {300, 3, 3, 32, 32}, {2, 4, 4, 256, 512}};
 
 OpCase marked(const OpCase& op_case) {
   Node node{.op = op_case.op, .attributes = op_case.attributes};
@@ -75,8 +48,8 @@ TEST(Winograd, AgreesWithTheReferenceInAllPasses) {
   constexpr std::size_t kBytes = 64 << 20;
   Scratch::of_the_lane()->reserve(kBytes,
                                   [](std::byte* begin) { std::memset(begin, 0xFF, kBytes); });
-  for (const Shape& shape : kShapes) {
-    for (const Case& pass : passes_of(shape)) {
+  for (const ConvolutionShape& shape : kShapes) {
+    for (const Product& pass : passes_of(shape)) {
       expect_agrees(marked(pass.op), winograd_sum_of(pass.terms));
     }
   }
@@ -84,8 +57,8 @@ TEST(Winograd, AgreesWithTheReferenceInAllPasses) {
 
 TEST(Winograd, AgreesWithTheReferenceInBf16) {
   if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
-  for (const Shape& shape : kShapes) {
-    for (const Case& pass : passes_of(shape)) {
+  for (const ConvolutionShape& shape : kShapes) {
+    for (const Product& pass : passes_of(shape)) {
       expect_agrees_in_bf16(marked(pass.op), 2, winograd_sum_of(pass.terms));
     }
   }
@@ -120,7 +93,7 @@ TEST(Winograd, GoesOnWhereALaterKernelOfItsLaneNeedsMoreMemory) {
 }
 
 TEST(Winograd, IsWhatComputesMarkedNodesAndNoOthers) {
-  for (const Case& pass : passes_of({2, 8, 8, 64, 64})) {
+  for (const Product& pass : passes_of({2, 8, 8, 64, 64})) {
     const OpCase direct = pass.op, winograd = marked(pass.op);
     const OpResult by_direct = run_op(cpu_table(), direct, 1);
     const OpResult by_winograd = run_op(cpu_table(), winograd, 1);
@@ -134,7 +107,7 @@ TEST(Winograd, IsWhatComputesMarkedNodesAndNoOthers) {
 }
 
 TEST(Winograd, GivesEachImageTheSameBitsWhateverElseIsInItsBlock) {
-  const Shape all{300, 3, 3, 32, 32};  // two blocks
+  const ConvolutionShape all{300, 3, 3, 32, 32};  // two blocks
   const OpCase whole = marked(passes_of(all)[0].op);
   OpCase first = whole;
   first.inputs[0] = Array({ElementType::F32, {100, 3, 3, 32}});

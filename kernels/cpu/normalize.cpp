@@ -3,7 +3,6 @@
 // normalize and fused_normalize: statistics in one pass over each group, y in a second. A pool
 // before belongs to the first pass, so that the second reads only the picked values; a pool after
 // belongs to the second. Activation and residual cost no pass.
-#include <vector>
 
 #include "kernels/base/error.h"
 #include "kernels/cpu/element.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // orthogonalize compared with the reference, and its purpose: orthogonal columns of length one.
-#include <cmath>
 
 #include "kernels/cpu/test_support.h"
 

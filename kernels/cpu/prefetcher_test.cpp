@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <future>
-#include <thread>
 #include <vector>
 
 #include "kernels/runtime/counter.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // sgd, average and read of variables that threads share.
-#include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <span>
 #include <thread>

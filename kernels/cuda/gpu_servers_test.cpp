@@ -18,15 +18,7 @@ namespace {
 
 using cuda::testing_support::LateGpu;
 using cuda::testing_support::On;
-using testing_support::Cluster;
-using testing_support::ClusterDevice;
-using testing_support::data_of;
-using testing_support::DeviceOfProcess;
-using testing_support::relative_difference;
-using testing_support::servers_and_workers;
-using testing_support::training_of;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 /// Processes of workers follow those of servers.
 DeviceOfProcess gpus_for_workers(On on, int servers) {

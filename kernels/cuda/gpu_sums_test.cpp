@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/cuda/device/late_device_for_test.h"
 #include "kernels/graph/copier.h"
@@ -34,53 +34,43 @@ struct Options {
   std::int64_t inline_bytes = 0;  ///< 0: sums run in lanes of their own
   SumBy sum = SumBy::Gpu;
   LaunchSteps launch = LaunchSteps::ByKernel;
-  std::function<Step(const Step&)> change = {};           ///< applied to the placed step
+  std::function<Step(const Step&)> change = {};           ///< applied to the part
   std::function<void(KernelTable&)> change_kernels = {};  ///< applied to the kernels
 };
 
-class Training {
+class Training : public testing_support::Trial {
  public:
-  Training(Device& device, const Options& options) {
-    add_cuda_kernels(kernels_);
-    if (options.change_kernels) options.change_kernels(kernels_);
-    for (const Op op : {Op::AllReduce, Op::ReduceScatter, Op::AllGather}) {
-      if (options.sum == SumBy::Host) kernels_.add(op, {});
-    }
-    transport_.add_kernels(kernels_);
+  Training(Device& device, const Options& options)
+      : Trial(testing_support::training_of("parabola", kBatch, kSteps),
+              testing_support::data_of("parabola"), trial_options(device, options)) {}
+  Training& run() {
+    executor().run(kSteps * kBatch);
+    return *this;
+  }
+
+ private:
+  static testing_support::TrialOptions trial_options(Device& device, const Options& options) {
     testing_support::TrialOptions run;
+    run.strategy = options.strategy;
     run.options.replicas = 3;
     run.options.given = {{"bucket_bytes", 0}, {"share", 0.5}};  // a sum for each parameter
     run.plan.inline_bytes = options.inline_bytes;
-    const Step step = testing_support::training_of("parabola", kBatch, kSteps);
-    Step placed =
-        strategies::apply(strategies::find_strategies(options.strategy), step, run.options);
-    if (options.change) placed = options.change(placed);
-    part_ = strategies::partitioned(placed, Binding{}).front();
-    ExecutorOptions executor_options = testing_support::executor_options(
-        testing_support::data_of("parabola"), run, kSteps * kBatch);
-    executor_options.launch = options.launch;
-    executor_ =
-        std::make_unique<Executor>(part_, PlacedDevices(kernels_, device), executor_options);
-    executor_->prepare();
+    run.steps = 0;
+    run.most_steps = kSteps;
+    run.device = &device;
+    run.launch = options.launch;
+    run.add_kernels = [options](KernelTable& kernels) {
+      add_cuda_kernels(kernels);
+      if (options.change_kernels) options.change_kernels(kernels);
+      for (const Op op : {Op::AllReduce, Op::ReduceScatter, Op::AllGather}) {
+        if (options.sum == SumBy::Host) kernels.add(op, {});
+      }
+    };
+    run.change = [options](Step& part, KernelTable&) {
+      if (options.change) part = options.change(part);
+    };
+    return run;
   }
-  Training& run() {
-    executor_->run(kSteps * kBatch);
-    return *this;
-  }
-  Executor& executor() { return *executor_; }
-  std::vector<float> losses() const { return executor_->loops().at(0).losses; }
-  testing_support::Parameters parameters() {
-    testing_support::Parameters all;
-    testing_support::add_parameters(*executor_, all);
-    return all;
-  }
-  const comm::InProcessTransport& transport() const { return transport_; }
-
- private:
-  KernelTable kernels_{"cuda"};
-  comm::InProcessTransport transport_;
-  Step part_;
-  std::unique_ptr<Executor> executor_;
 };
 
 void expect_same_bits(Training& run, Training& by_host) {
@@ -201,20 +191,11 @@ std::function<void(KernelTable&)> in_replica_1(
   };
 }
 
-std::string error_of(Training& run) {
-  try {
-    run.run();
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(GpuSum, IsAwaitedNoLongerWhenAMemberFails) {
   const std::unique_ptr<Device> device = cuda::make_emulated_device();
   const auto fail = [](const KernelRequest&) { throw RunError(ErrorKind::Device, "on fire"); };
   Training run(*device, {.change_kernels = in_replica_1(fail)});
-  EXPECT_EQ(error_of(run), "on fire");
+  EXPECT_EQ(testing_support::error_of([&] { run.run(); }), "on fire");
 }
 
 TEST(GpuSum, IsAwaitedNoLongerWhenTheRunIsInterrupted) {
@@ -229,7 +210,7 @@ TEST(GpuSum, IsAwaitedNoLongerWhenTheRunIsInterrupted) {
     stuck.get_future().wait();
     run.executor().interrupt({ErrorKind::PeerLost, "somebody is lost"});
   });
-  EXPECT_EQ(error_of(run), "somebody is lost");
+  EXPECT_EQ(testing_support::error_of([&] { run.run(); }), "somebody is lost");
   other.join();
 }
 

@@ -17,14 +17,7 @@ namespace regatta {
 namespace {
 
 using cuda::testing_support::On;
-using testing_support::add_parameters;
-using testing_support::data_of;
-using testing_support::executor_options;
-using testing_support::identifier_of;
-using testing_support::relative_difference;
-using testing_support::training_of;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 struct Case {
   std::string workload;
@@ -212,32 +205,20 @@ TEST_P(OnGpu, FollowsTheCpu) {
   const Step step = training_of(test.workload, test.global_batch, test.steps, test.element);
   Trial expected(step, data, options_of(way_on_the_cpu()));
 
-  const TrialOptions options = options_of(GetParam().way);
-  KernelTable kernels("cuda");
-  add_cuda_kernels(kernels);
-  comm::InProcessTransport transport;
-  transport.add_kernels(kernels);
-  const Step part =
-      strategies::partitioned(
-          strategies::apply(strategies::find_strategies(options.strategy), step, options.options),
-          Binding{})
-          .front();
-  const std::int64_t examples = test.steps * test.global_batch;
-  ExecutorOptions executor_options = testing_support::executor_options(data, options, examples);
-  executor_options.launch = GetParam().launch;
-  Executor executor(part, {kernels, *device_}, executor_options);
-  executor.prepare();
-  executor.run(examples);
+  TrialOptions options = options_of(GetParam().way);
+  options.device = device_.get();
+  options.add_kernels = [](KernelTable& kernels) { add_cuda_kernels(kernels); };
+  options.launch = GetParam().launch;
+  Trial actual(step, data, options);
 
-  const std::vector<LoopReport> loops = executor.loops(), wanted = expected.executor().loops();
+  const std::vector<LoopReport> loops = actual.executor().loops(),
+                                wanted = expected.executor().loops();
   ASSERT_EQ(loops.size(), wanted.size());
   for (std::size_t loop = 0; loop < loops.size(); ++loop) {
     expect_near(loops[loop].losses, wanted[loop].losses);
   }
   if (exchange() == strategies::Exchange::Nothing) return;
-  std::map<std::string, std::vector<float>> parameters;
-  add_parameters(executor, parameters);
-  EXPECT_LT(relative_difference(parameters, expected.parameters()), bound());
+  EXPECT_LT(relative_difference(actual.parameters(), expected.parameters()), bound());
 }
 
 TEST(EveryStrategy, FollowsTheCpuOnAnEmulatedGpu) {
@@ -256,23 +237,16 @@ TEST(EveryStrategy, FollowsTheCpuOnAnEmulatedGpu) {
 TEST(EmulatedGpu, TellsByWhatEachProductIsComputed) {
   std::unique_ptr<Device> device;
   cuda::testing_support::make_device(On::Emulated, device);
-  KernelTable kernels("cuda");
-  add_cuda_kernels(kernels);
-  comm::InProcessTransport transport;
-  transport.add_kernels(kernels);
   TrialOptions options;
   options.strategy = "all_reduce";
   options.options.replicas = 2;
-  const Step step = training_of("parabola", 50, 1);
-  const Step part =
-      strategies::partitioned(
-          strategies::apply(strategies::find_strategies(options.strategy), step, options.options),
-          Binding{})
-          .front();
-  const Executor executor(part, {kernels, *device},
-                          executor_options(data_of("parabola"), options, 50));
+  options.steps = 0;
+  options.most_steps = 1;
+  options.device = device.get();
+  options.add_kernels = [](KernelTable& kernels) { add_cuda_kernels(kernels); };
+  Trial trial(training_of("parabola", 50, 1), data_of("parabola"), options);
   std::set<std::string> nodes;  // of both replicas
-  for (const auto& [node, choice] : executor.kernel_choices()) {
+  for (const auto& [node, choice] : trial.executor().kernel_choices()) {
     if (node.rfind("all_reduce ", 0) == 0) continue;  // covered by gpu_sums_test
     EXPECT_EQ(choice, "own tiles: the queue is emulated") << node;
     EXPECT_TRUE(nodes.insert(node).second) << node;

@@ -3,7 +3,6 @@
 // embed: y = rows of the table; backward: dtable[v] = sum of dy over the tokens v.
 // rotary: in each head of D channels, channels i and i + D / 2 of a query or key at token t are
 // rotated by the angle t * base^(-2 i / D), backward by the opposite angle.
-#include <algorithm>
 #include <cmath>
 
 #include "kernels/graph/chunks.h"

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -38,7 +39,6 @@ class Problem {
  public:
   explicit Problem(unsigned seed) : random_(seed) {}
 
-  Builder& builder() { return builder_; }
   std::int64_t integer(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
   }
@@ -71,9 +71,11 @@ class Problem {
     return labels_;
   }
 
-  void end_with(Value loss) { loss_ = loss; }
-  /// Ends the graph with the mean squared error of `y`, viewed as [B, ...], to a random target.
-  void end_with_error_of(Value y) {
+  /// Builds the graph, which ends with the mean squared error of the value, viewed as [B, ...], to
+  /// a random target, unless the value is a loss itself.
+  void build(Value (*value_of)(Problem&, Builder&)) {
+    Value y = loss_ = value_of(*this, builder_);
+    if (graph_.node(y.node).op == Op::SoftmaxCrossEntropy) return;
     const TensorType& type = graph_.type(y);
     const std::int64_t batch = type.dim(0), outputs = type.elements() / type.dim(0);
     if (type.rank() != 2) y = builder_.reshape(y, {outputs});
@@ -152,204 +154,165 @@ Dims random_image(Problem& p) {
   return {p.integer(1, 3), p.integer(3, 6), p.integer(3, 6), p.integer(1, 3)};
 }
 
-void dense(Problem& p) {
-  const std::int64_t batch = p.integer(1, 5), inputs = p.integer(1, 7), outputs = p.integer(1, 7);
-  const Value x = p.leaf("x", {batch, inputs});
-  p.end_with_error_of(p.builder().dense(x, p.leaf("weights", {outputs, inputs})));
-}
-
-void dense_of_sequences(Problem& p) {
-  const std::int64_t inputs = p.integer(1, 7), outputs = p.integer(1, 7);
-  const Value x = p.leaf("x", {p.integer(1, 3), p.integer(1, 4), inputs});
-  p.end_with_error_of(p.builder().dense(x, p.leaf("weights", {outputs, inputs})));
-}
-
-/// Weights [P, O, I].
-void dense_of_matrices(Problem& p) {
-  const std::int64_t inputs = p.integer(1, 7);
-  const Value x = p.leaf("x", {p.integer(1, 5), inputs});
-  const Value weights = p.leaf("weights", {p.integer(1, 3), p.integer(1, 4), inputs});
-  p.end_with_error_of(p.builder().dense(x, weights));
-}
-
-void bias(Problem& p) {
-  const Dims dims = p.integer(0, 1) == 0 ? Dims{p.integer(1, 5), p.integer(1, 5)} : random_image(p);
-  const Value x = p.leaf("x", dims);
-  p.end_with_error_of(p.builder().bias(x, p.leaf("bias", {dims.back()})));
-}
-
-void tanh(Problem& p) { p.end_with_error_of(p.builder().tanh(p.leaf("x", {3, p.integer(1, 9)}))); }
-
-void relu(Problem& p) {
-  p.end_with_error_of(p.builder().relu(p.leaf_off_zero("x", {3, p.integer(4, 9)})));
-}
-
-void gelu(Problem& p) { p.end_with_error_of(p.builder().gelu(p.leaf("x", {3, p.integer(1, 9)}))); }
-
-void swiglu(Problem& p) {
-  p.end_with_error_of(p.builder().swiglu(p.leaf("x", {3, 2 * p.integer(1, 5)})));
-}
-
-/// Adds positions to rows of a table in which some tokens occur often and others never.
-void embed(Problem& p) {
-  const std::int64_t batch = p.integer(1, 3), length = p.integer(1, 5), columns = p.integer(1, 4);
-  const Value table = p.leaf("table", {p.integer(4, 6), columns});
-  const Value y = p.builder().embed(p.random_labels(batch, 4, {length}), table);
-  p.end_with_error_of(p.builder().positions(y, p.leaf("rows", {length, columns})));
-}
-
-void normalize_rows(Problem& p, LayerNormalization::Center center) {
-  const Value x = p.leaf("x", {p.integer(1, 3), p.integer(1, 3), p.integer(4, 9)});
-  const Value gain = p.leaf("gain", {p.builder().graph().type(x).columns()});
-  p.end_with_error_of(p.builder().layer_normalize(x, gain, {.center = center, .epsilon = 0.01}));
-}
-
-void layer_normalize(Problem& p) { normalize_rows(p, LayerNormalization::Center::Mean); }
-
-void rms_normalize(Problem& p) { normalize_rows(p, LayerNormalization::Center::None); }
-
-void rotary(Problem& p) {
-  const std::int64_t heads = p.integer(1, 3), width = 2 * p.integer(1, 3);
-  const Value x = p.leaf("x", {p.integer(1, 2), p.integer(1, 5), 3 * heads * width});
-  p.end_with_error_of(p.builder().rotary(x, heads, 20));
-}
-
-void attention(Problem& p) {
-  const std::int64_t heads = p.integer(1, 3);
-  const Value x = p.leaf("x", {p.integer(1, 2), p.integer(1, 5), 3 * heads * p.integer(1, 4)});
-  p.end_with_error_of(p.builder().attention(x, heads));
-}
-
-void convolution(Problem& p) {
-  const Dims image = random_image(p);
-  const Window window{
-      .kernel = p.integer(1, 3), .stride = p.integer(1, 3), .padding = p.integer(0, 2)};
-  const Value x = p.leaf("x", image);
-  const Value weights =
-      p.leaf("weights", {p.integer(1, 3), window.kernel, window.kernel, image.back()});
-  p.end_with_error_of(p.builder().convolution(x, weights, window));
-}
-
 /// A random window that always covers a pixel of the image.
 Window window_on_pixels(Problem& p) {
   const std::int64_t kernel = p.integer(1, 3);
   return {.kernel = kernel, .stride = p.integer(1, 3), .padding = p.integer(0, kernel - 1)};
 }
 
-/// One to three groups of one or two inputs and outputs each; with one of each it is depthwise.
-void grouped_convolution(Problem& p) {
-  Dims image = random_image(p);
-  const std::int64_t groups = p.integer(1, 3), group_inputs = p.integer(1, 2);
-  image.back() = groups * group_inputs;
-  const Window window = window_on_pixels(p);
-  const Value x = p.leaf("x", image);
-  const Value weights =
-      p.leaf("weights", {groups * p.integer(1, 2), window.kernel, window.kernel, group_inputs});
-  p.end_with_error_of(p.builder().convolution(x, weights, window, groups));
+Value normalize_rows(Problem& p, Builder& b, LayerNormalization::Center center) {
+  const Value x = p.leaf("x", {p.integer(1, 3), p.integer(1, 3), p.integer(4, 9)});
+  const Value gain = p.leaf("gain", {b.graph().type(x).columns()});
+  return b.layer_normalize(x, gain, {.center = center, .epsilon = 0.01});
 }
 
-void max_pool(Problem& p) {
-  const Value x = p.leaf_without_ties("x", random_image(p));
-  p.end_with_error_of(p.builder().max_pool(x, window_on_pixels(p)));
-}
-
-void average_pool(Problem& p) {
-  const Value x = p.leaf("x", random_image(p));
-  p.end_with_error_of(p.builder().average_pool(x, window_on_pixels(p)));
-}
-
-void normalize(Problem& p) {
-  const std::int64_t group = p.integer(1, 3), groups = p.integer(1, 3), channels = p.integer(1, 3);
-  const Value x = p.leaf("x", {group * groups, p.integer(2, 3), p.integer(2, 3), channels});
-  const Value scale = p.leaf("scale", {channels});
-  const Value shift = p.leaf("shift", {channels});
-  const VariableId mean = test::add_variable(p.builder().graph(), "mean", {channels});
-  const VariableId variance = test::add_variable(p.builder().graph(), "variance", {channels});
-  p.end_with_error_of(p.builder().normalize(x, scale, shift, mean, variance, {.group = group}));
-}
-
-/// Uses a value three times, so that its gradients must be summed.
-void add(Problem& p) {
-  const Value x = p.leaf("x", {p.integer(1, 4), p.integer(1, 4)});
-  const Value y = p.builder().add(p.builder().tanh(x), x);
-  p.end_with_error_of(p.builder().add(y, x));
-}
-
-void scale(Problem& p) {
-  p.end_with_error_of(p.builder().scale(p.leaf("x", {3, p.integer(1, 4)}), -1.5));
-}
-
-void reshape(Problem& p) {
-  const std::int64_t half = p.integer(1, 3);
-  const Value x = p.leaf("x", {3, 2 * half});
-  const Value y = p.builder().reshape(x, {half, 1, 2});
-  p.end_with_error_of(p.builder().bias(y, p.leaf("bias", {2})));
-}
-
-void softmax_cross_entropy(Problem& p) {
-  const std::int64_t batch = p.integer(1, 5), classes = p.integer(2, 6);
-  const Value logits = p.leaf("logits", {batch, classes});
-  const double smoothing = 0.1 * static_cast<double>(p.integer(0, 3));
-  p.end_with(p.builder().softmax_cross_entropy(
-      logits, p.random_labels(batch, classes),
-      {.label_smoothing = smoothing, .divisor = p.integer(1, 5)}));
-}
-
-void softmax_of_sequences(Problem& p) {
-  const std::int64_t batch = p.integer(1, 3), length = p.integer(1, 4), classes = p.integer(2, 6);
-  const Value logits = p.leaf("logits", {batch, length, classes});
-  p.end_with(p.builder().softmax_cross_entropy(logits, p.random_labels(batch, classes, {length}),
-                                               {.divisor = batch * length}));
-}
-
-void mean_squared_error(Problem& p) {
-  p.end_with_error_of(p.leaf("prediction", {p.integer(1, 5), p.integer(1, 5)}));
-}
-
-struct Case {
-  const char* name;
-  void (*build)(Problem&);
+/// A problem for each rule, by name.
+const std::map<std::string, Value (*)(Problem&, Builder&)> kCases = {
+    // Of rows or of sequences of rows.
+    {"dense",
+     [](Problem& p, Builder& b) {
+       Dims dims{p.integer(1, 5), p.integer(1, 7)};
+       if (p.integer(0, 1) == 1) dims.insert(dims.begin(), p.integer(1, 3));
+       const Value x = p.leaf("x", dims);
+       return b.dense(x, p.leaf("weights", {p.integer(1, 7), dims.back()}));
+     }},
+    // Weights [P, O, I].
+    {"dense_of_matrices",
+     [](Problem& p, Builder& b) {
+       const std::int64_t inputs = p.integer(1, 7);
+       const Value x = p.leaf("x", {p.integer(1, 5), inputs});
+       return b.dense(x, p.leaf("weights", {p.integer(1, 3), p.integer(1, 4), inputs}));
+     }},
+    {"bias",
+     [](Problem& p, Builder& b) {
+       const Dims dims =
+           p.integer(0, 1) == 0 ? Dims{p.integer(1, 5), p.integer(1, 5)} : random_image(p);
+       const Value x = p.leaf("x", dims);
+       return b.bias(x, p.leaf("bias", {dims.back()}));
+     }},
+    {"tanh",
+     [](Problem& p, Builder& b) {
+       return b.tanh(p.leaf("x", {3, p.integer(1, 9)}));
+     }},
+    {"relu",
+     [](Problem& p, Builder& b) {
+       return b.relu(p.leaf_off_zero("x", {3, p.integer(4, 9)}));
+     }},
+    {"gelu",
+     [](Problem& p, Builder& b) {
+       return b.gelu(p.leaf("x", {3, p.integer(1, 9)}));
+     }},
+    {"swiglu",
+     [](Problem& p, Builder& b) {
+       return b.swiglu(p.leaf("x", {3, 2 * p.integer(1, 5)}));
+     }},
+    // Adds positions to rows of a table in which some tokens occur often and others never.
+    {"embed",
+     [](Problem& p, Builder& b) {
+       const std::int64_t length = p.integer(1, 5), columns = p.integer(1, 4);
+       const Value table = p.leaf("table", {p.integer(4, 6), columns});
+       const Value y = b.embed(p.random_labels(p.integer(1, 3), 4, {length}), table);
+       return b.positions(y, p.leaf("rows", {length, columns}));
+     }},
+    {"layer_normalize",
+     [](Problem& p, Builder& b) { return normalize_rows(p, b, LayerNormalization::Center::Mean); }},
+    {"rms_normalize",
+     [](Problem& p, Builder& b) { return normalize_rows(p, b, LayerNormalization::Center::None); }},
+    {"rotary",
+     [](Problem& p, Builder& b) {
+       const std::int64_t heads = p.integer(1, 3), columns = 6 * heads * p.integer(1, 3);
+       return b.rotary(p.leaf("x", {p.integer(1, 2), p.integer(1, 5), columns}), heads, 20);
+     }},
+    {"attention",
+     [](Problem& p, Builder& b) {
+       const std::int64_t heads = p.integer(1, 3), columns = 3 * heads * p.integer(1, 4);
+       return b.attention(p.leaf("x", {p.integer(1, 2), p.integer(1, 5), columns}), heads);
+     }},
+    {"convolution",
+     [](Problem& p, Builder& b) {
+       const Dims image = random_image(p);
+       const Window window{
+           .kernel = p.integer(1, 3), .stride = p.integer(1, 3), .padding = p.integer(0, 2)};
+       const Value weights =
+           p.leaf("weights", {p.integer(1, 3), window.kernel, window.kernel, image.back()});
+       return b.convolution(p.leaf("x", image), weights, window);
+     }},
+    // One to three groups of one or two inputs and outputs each; with one of each it is depthwise.
+    {"grouped_convolution",
+     [](Problem& p, Builder& b) {
+       Dims image = random_image(p);
+       const std::int64_t groups = p.integer(1, 3), group_inputs = p.integer(1, 2);
+       image.back() = groups * group_inputs;
+       const Window window = window_on_pixels(p);
+       const Value weights = p.leaf(
+           "weights", {groups * p.integer(1, 2), window.kernel, window.kernel, group_inputs});
+       return b.convolution(p.leaf("x", image), weights, window, groups);
+     }},
+    {"max_pool",
+     [](Problem& p, Builder& b) {
+       return b.max_pool(p.leaf_without_ties("x", random_image(p)), window_on_pixels(p));
+     }},
+    {"average_pool",
+     [](Problem& p, Builder& b) {
+       return b.average_pool(p.leaf("x", random_image(p)), window_on_pixels(p));
+     }},
+    {"normalize",
+     [](Problem& p, Builder& b) {
+       const std::int64_t group = p.integer(1, 3), channels = p.integer(1, 3);
+       const std::int64_t batch = group * p.integer(1, 3);
+       const Value x = p.leaf("x", {batch, p.integer(2, 3), p.integer(2, 3), channels});
+       const Value scale = p.leaf("scale", {channels}), shift = p.leaf("shift", {channels});
+       const VariableId mean = test::add_variable(b.graph(), "mean", {channels});
+       const VariableId variance = test::add_variable(b.graph(), "variance", {channels});
+       return b.normalize(x, scale, shift, mean, variance, {.group = group});
+     }},
+    // Uses a value three times, so that its gradients must be summed.
+    {"add",
+     [](Problem& p, Builder& b) {
+       const Value x = p.leaf("x", {p.integer(1, 4), p.integer(1, 4)});
+       return b.add(b.add(b.tanh(x), x), x);
+     }},
+    {"scale",
+     [](Problem& p, Builder& b) {
+       return b.scale(p.leaf("x", {3, p.integer(1, 4)}), -1.5);
+     }},
+    {"reshape",
+     [](Problem& p, Builder& b) {
+       const std::int64_t half = p.integer(1, 3);
+       const Value y = b.reshape(p.leaf("x", {3, 2 * half}), {half, 1, 2});
+       return b.bias(y, p.leaf("bias", {2}));
+     }},
+    // Of rows or of sequences of one to four rows.
+    {"softmax_cross_entropy",
+     [](Problem& p, Builder& b) {
+       const std::int64_t batch = p.integer(1, 5), classes = p.integer(2, 6);
+       const Dims of_one = p.integer(0, 1) == 1 ? Dims{p.integer(1, 4)} : Dims{};
+       Dims dims{batch, classes};
+       dims.insert(dims.begin() + 1, of_one.begin(), of_one.end());
+       const Value logits = p.leaf("logits", dims);
+       const double smoothing = 0.1 * static_cast<double>(p.integer(0, 3));
+       return b.softmax_cross_entropy(logits, p.random_labels(batch, classes, of_one),
+                                      {.label_smoothing = smoothing, .divisor = p.integer(1, 5)});
+     }},
+    {"mean_squared_error",
+     [](Problem& p, Builder&) {
+       return p.leaf("prediction", {p.integer(1, 5), p.integer(1, 5)});
+     }},
 };
-constexpr Case kCases[] = {
-    {"dense", dense},
-    {"dense_of_sequences", dense_of_sequences},
-    {"dense_of_matrices", dense_of_matrices},
-    {"bias", bias},
-    {"tanh", tanh},
-    {"relu", relu},
-    {"gelu", gelu},
-    {"swiglu", swiglu},
-    {"embed", embed},
-    {"layer_normalize", layer_normalize},
-    {"rms_normalize", rms_normalize},
-    {"rotary", rotary},
-    {"attention", attention},
-    {"convolution", convolution},
-    {"grouped_convolution", grouped_convolution},
-    {"max_pool", max_pool},
-    {"average_pool", average_pool},
-    {"normalize", normalize},
-    {"add", add},
-    {"scale", scale},
-    {"reshape", reshape},
-    {"softmax_cross_entropy", softmax_cross_entropy},
-    {"softmax_of_sequences", softmax_of_sequences},
-    {"mean_squared_error", mean_squared_error},
-};
 
-class GradientRule : public testing::TestWithParam<Case> {};
+class GradientRule : public testing::TestWithParam<decltype(kCases)::value_type> {};
 
 TEST_P(GradientRule, AgreesWithCentralDifferences) {
   for (unsigned trial = 0; trial < kTrials; ++trial) {
     SCOPED_TRACE("trial " + std::to_string(trial));
     Problem problem(trial);
-    GetParam().build(problem);
+    problem.build(GetParam().second);
     problem.expect_gradients_agree();
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, GradientRule, testing::ValuesIn(kCases),
-                         [](const auto& test) { return std::string(test.param.name); });
+                         [](const auto& test) { return test.param.first; });
 
 // Rounding has no useful derivative: the rule passes the gradient through unchanged, in the element
 // type of the input.
@@ -372,9 +335,9 @@ TEST(GradientOfCast, PassesStraightThroughAndIsRoundedToBf16) {
 
 TEST(GradientRules, AreAllTestedHere) {
   std::set<Op> tested{Op::Cast};
-  for (const Case& some_case : kCases) {
+  for (const auto& [name, build] : kCases) {
     Problem problem(0);
-    some_case.build(problem);
+    problem.build(build);
     for (const Node& node : problem.graph().nodes()) tested.insert(node.op);
   }
   for (const OpInfo& info : all_ops()) {

@@ -18,10 +18,7 @@ namespace regatta::reference {
 namespace {
 
 using regatta::testing_support::error_of;
-using test::elements;
-using test::expect_near;
-using test::leaf;
-using test::Net;
+using namespace test;
 using Floats = std::vector<float>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();

@@ -8,7 +8,6 @@
 
 #include <array>
 #include <thread>
-#include <vector>
 
 #include "kernels/runtime/loops/gate.h"
 #include "kernels/runtime/measure/clock.h"

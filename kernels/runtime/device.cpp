@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/measure/clock.h"

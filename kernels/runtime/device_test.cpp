@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -21,12 +19,7 @@
 namespace regatta {
 namespace {
 
-using testing_support::curve;
-using testing_support::parabola;
-using testing_support::shapes;
-using testing_support::Trial;
-using testing_support::trial_of;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 constexpr std::int64_t kNoStep = -1;
 constexpr std::chrono::microseconds kLate{100};
@@ -112,7 +105,7 @@ TrialOptions on(LateDevice& device, TrialOptions options = {}) {
 }
 
 /// Runs a trial that fails.
-std::string error_of(const Step& step, const DataSet& data, const TrialOptions& options) {
+std::string failure_of(const Step& step, const DataSet& data, const TrialOptions& options) {
   return regatta::testing_support::error_of([&] { Trial(step, data, options); });
 }
 
@@ -167,7 +160,7 @@ TEST(Device, LanesOfOneDeviceSeeFinishedWorkOnly) {
 TEST(Device, AFailureOfTheDeviceEndsTheRunWithItsWords) {
   TrialOptions options = trial_of("all_reduce 2");
   LateDevice device(3);
-  const std::string text = error_of(parabola(20), curve(), on(device, options));
+  const std::string text = failure_of(parabola(20), curve(), on(device, options));
   EXPECT_EQ(text.find("step 3 on replica"), 0U) << text;
   EXPECT_NE(text.find("the device is on fire"), std::string::npos) << text;
 }
@@ -176,7 +169,7 @@ TEST(Device, DivergenceIsExplainedFromFinishedWork) {
   DataSet broken = curve();
   broken.targets.as<float>()[7] = 3e38F;  // its square is not finite
   LateDevice device;
-  EXPECT_EQ(error_of(parabola(20), broken, on(device)),
+  EXPECT_EQ(failure_of(parabola(20), broken, on(device)),
             "the loss is not finite at step 0 on replica0; the first tensor that is not finite: "
             "the output of mean_squared_error in layer loss");
 }

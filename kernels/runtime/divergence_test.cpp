@@ -16,12 +16,7 @@
 namespace regatta {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::curve;
-using testing_support::parabola;
-using testing_support::Trial;
-using testing_support::trial_of;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 TEST(Executor, NamesStepAndFirstTensorWhenTheLossIsNotFinite) {
   DataSet broken = curve();

@@ -7,10 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <set>
 
-#include "kernels/base/error.h"
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/capture/captured_loop.h"
 #include "kernels/runtime/capture/lane_queues.h"
@@ -19,7 +16,6 @@
 #include "kernels/runtime/kernel_memory.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/lane_threads.h"
-#include "kernels/runtime/loops/step_rules.h"
 #include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/scratch.h"
 #include "kernels/runtime/worker_cores.h"

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "kernels/base/error_for_test.h"
@@ -15,23 +14,16 @@
 #include "kernels/graph/builder.h"
 #include "kernels/rewrite/winograd.h"
 #include "kernels/runtime/count_allocations_for_test.h"
-#include "kernels/runtime/devices.h"
 #include "kernels/runtime/memory_plan.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/test_support.h"
 #include "workloads/narrow_for_test.h"
+#include "workloads/plain_parabola.h"
 
 namespace regatta {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::airbench94_narrow;
-using testing_support::curve;
-using testing_support::parabola;
-using testing_support::shapes;
-using testing_support::thin;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 /// airbench94_narrow with two groups of normalisation in a batch.
 Step images(ElementType element) {
@@ -42,54 +34,6 @@ Step images(ElementType element) {
   recipe.data_weights = workloads::data_weights_of(airbench94_narrow(), shapes());
   recipe.element = element;
   return airbench94_narrow().training(recipe);
-}
-
-/// The classic example in double precision, written without any of this project's code but the
-/// data: 1 → 5 tanh → 1, mean squared error over 50 points, plain gradient descent.
-std::vector<double> plain_loop(std::vector<double> w1, std::vector<double> w2, int steps) {
-  constexpr int kHidden = 5;
-  constexpr int kPoints = 50;
-  constexpr double kRate = 0.01;
-  std::vector<double> b1(kHidden);
-  double b2 = 0;
-  std::vector<double> losses;
-  for (int step = 0; step < steps; ++step) {
-    std::vector<double> dw1(kHidden), db1(kHidden), dw2(kHidden);
-    double db2 = 0;
-    double loss = 0;
-    for (int p = 0; p < kPoints; ++p) {
-      const double x = -2.0 + 4.0 * p / (kPoints - 1);
-      double y = b2;
-      double h[kHidden];
-      for (int j = 0; j < kHidden; ++j) {
-        h[j] = std::tanh(w1[static_cast<std::size_t>(j)] * x + b1[static_cast<std::size_t>(j)]);
-        y += w2[static_cast<std::size_t>(j)] * h[j];
-      }
-      const double error = y - x * x;
-      loss += error * error / kPoints;
-      const double dy = 2 * error / kPoints;
-      db2 += dy;
-      for (int j = 0; j < kHidden; ++j) {
-        const auto at = static_cast<std::size_t>(j);
-        dw2[at] += dy * h[j];
-        const double dz = dy * w2[at] * (1 - h[j] * h[j]);
-        dw1[at] += dz * x;
-        db1[at] += dz;
-      }
-    }
-    losses.push_back(loss);
-    for (std::size_t j = 0; j < kHidden; ++j) {
-      w1[j] -= kRate * dw1[j];
-      b1[j] -= kRate * db1[j];
-      w2[j] -= kRate * dw2[j];
-    }
-    b2 -= kRate * db2;
-  }
-  return losses;
-}
-
-std::vector<double> to_double(const std::vector<float>& values) {
-  return {values.begin(), values.end()};
 }
 
 /// The parabola with momentum; its hidden bias learns in the first `learning_steps` steps only.
@@ -148,16 +92,19 @@ TEST(Executor, LeavesOutWhatNoLongerMatters) {
 TEST(Executor, ParabolaFollowsAnIndependentPlainLoop) {
   TrialOptions none;
   none.steps = 0;
-  Trial start(parabola(0), curve(), none);
+  const auto start = Trial(parabola(0), curve(), none).parameters();
+  workloads::PlainParabola plain;
+  std::ranges::copy(curve().inputs.as<float>(), plain.x.begin());
+  std::ranges::copy(curve().targets.as<float>(), plain.y.begin());
+  std::ranges::copy(start.at("hidden.weight"), plain.w1.begin());
+  std::ranges::copy(start.at("output.weight"), plain.w2.begin());
   TrialOptions options;
   options.steps = 2000;
-  Trial run(parabola(2000), curve(), options);
-  const auto expected = plain_loop(to_double(start.parameters().at("hidden.weight")),
-                                   to_double(start.parameters().at("output.weight")), 2000);
-  const std::vector<float> losses = run.losses();
-  // f32 against double over 2,000 steps of a descent that contracts: rounding stays near 1e-5.
+  const std::vector<float> losses = Trial(parabola(2000), curve(), options).losses();
+  // Over 2,000 steps of a descent that contracts, rounding stays near 1e-5.
   for (std::size_t k = 0; k < losses.size(); ++k) {
-    ASSERT_NEAR(losses[k], expected[k], 1e-3 * expected[k] + 1e-6) << "step " << k;
+    const double expected = workloads::plain_step_o2(plain);
+    ASSERT_NEAR(losses[k], expected, 1e-3 * expected + 1e-6) << "step " << k;
   }
   EXPECT_LT(losses.back(), 0.1 * losses.front());
 }

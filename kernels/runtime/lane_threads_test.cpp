@@ -8,8 +8,6 @@
 #include <chrono>
 #include <filesystem>
 #include <iterator>
-#include <thread>
-#include <vector>
 
 #include "kernels/runtime/test_support.h"
 #include "strategies/test_support.h"
@@ -17,10 +15,7 @@
 namespace regatta {
 namespace {
 
-using testing_support::shapes;
-using testing_support::thin;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 std::ptrdiff_t threads_of_this_process() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");

@@ -12,9 +12,7 @@
 namespace regatta {
 namespace {
 
-using testing_support::relative_difference;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 constexpr std::int64_t kBatch = 48;
 constexpr std::int64_t kGroup = 8;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "kernels/runtime/guard/loss_evidence.h"
 #include "strategies/chain_for_test.h"

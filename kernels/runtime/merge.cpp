@@ -2,7 +2,6 @@
 #include "kernels/runtime/merge.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "kernels/runtime/plan.h"
 

@@ -2,7 +2,6 @@
 #include "kernels/runtime/plan.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <tuple>
 

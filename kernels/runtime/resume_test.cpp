@@ -14,17 +14,7 @@
 namespace regatta {
 namespace {
 
-using testing_support::append;
-using testing_support::Case;
-using testing_support::case_of;
-using testing_support::cases_of;
-using testing_support::ClockWatch;
-using testing_support::copy_variables;
-using testing_support::data_of;
-using testing_support::positions_of;
-using testing_support::training_of;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 /// Steps in the first executor: six of ten, four of six.
 std::int64_t first_steps_of(const Case& test) { return (test.steps + 2) / 2; }

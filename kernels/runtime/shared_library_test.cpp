@@ -10,24 +10,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <string>
+#include <functional>
+
+#include "kernels/base/error_for_test.h"
 
 namespace regatta {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The text of the RunError(Unsupported) that `body` throws.
-template <typename Body>
-std::string refusal(const Body& body) {
-  try {
-    body();
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
+std::string refusal(const std::function<void()>& body) {
+  return testing_support::error_of(body, ErrorKind::Unsupported);
 }
 
 TEST(SharedLibrary, SaysWhatToInstallAndWhereItLooked) {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/virtual/simulation_for_test.h"
 
 namespace regatta::virtual_time {
@@ -172,14 +172,9 @@ TEST(Devices, MoreBytesAndMembersTakeNoLess) {
 TEST(Devices, AProfileWithoutANeededNumberSaysWhich) {
   Devices made = devices();
   made.profile.flop_per_ns.clear();
-  try {
-    step_ns(made, kReplicas);
-    FAIL() << "a kernel has no time";
-  } catch (const RunError& error) {
-    EXPECT_STREQ(error.what(),
-                 "the profile 'made up' has no tflops_32, which a kernel of this cell needs; fix: "
-                 "add it to the profile, or change --dtype or `attention`");
-  }
+  EXPECT_EQ(regatta::testing_support::error_of([&] { step_ns(made, kReplicas); }),
+            "the profile 'made up' has no tflops_32, which a kernel of this cell needs; fix: add "
+            "it to the profile, or change --dtype or `attention`");
 }
 
 }  // namespace

@@ -11,7 +11,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "kernels/base/error.h"
+#include "harness/system/folder_for_test.h"
+#include "kernels/base/error_for_test.h"
 
 namespace regatta::workloads {
 namespace {
@@ -103,13 +104,9 @@ TEST_F(RealCifar10, FilesAreGenuine) {
 class DamagedCifar10 : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "regatta_cifar10_XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     for (int i = 1; i <= 5; ++i) make_file("data_batch_" + std::to_string(i) + ".bin");
     make_file("test_batch.bin");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   void make_file(const std::string& name) {
     std::ofstream(folder_ / name);
@@ -117,17 +114,12 @@ class DamagedCifar10 : public testing::Test {
   }
 
   std::string message_of(Split split) const {
-    try {
-      load_cifar10(folder_, split, DataCheck::Unverified);
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::Data);
-      const std::string text = error.what();
-      EXPECT_NE(text.find("ci/fetch_cifar10 DIR"), std::string::npos) << text;
-      EXPECT_NE(text.find("--dataset shapes"), std::string::npos) << text;
-      EXPECT_EQ(text.find('\n'), std::string::npos) << text;
-      return text;
-    }
-    return "no error";
+    const std::string text = testing_support::error_of(
+        [&] { load_cifar10(folder_, split, DataCheck::Unverified); }, ErrorKind::Data);
+    EXPECT_NE(text.find("ci/fetch_cifar10 DIR"), std::string::npos) << text;
+    EXPECT_NE(text.find("--dataset shapes"), std::string::npos) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    return text;
   }
 
   void expect_message(Split split, const std::string& part) const {
@@ -135,7 +127,8 @@ class DamagedCifar10 : public testing::Test {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   }
 
-  fs::path folder_;
+  const testing_support::ScratchFolder scratch_;
+  const fs::path& folder_ = scratch_.path();
 };
 
 TEST_F(DamagedCifar10, OtherBytesThanThePublishedOnesAreUsedOnlyWhereThatWasAskedFor) {

@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "harness/system/folder_for_test.h"
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 
 namespace regatta::workloads {
 namespace {
@@ -70,16 +70,11 @@ class Text : public testing::Test {
     return load_text(folder_, sequences).train.inputs.as<std::int32_t>();
   }
   std::string error_of(const Sequences& sequences, auto&& load) const {
-    try {
-      load(folder_, sequences);
-    } catch (const RunError& error) {
-      const std::string text = error.what();
-      EXPECT_EQ(error.kind(), ErrorKind::Data);
-      EXPECT_THAT(text, HasSubstr("fix: "));
-      EXPECT_EQ(text.find('\n'), std::string::npos) << text;
-      return text;
-    }
-    return "no error";
+    const std::string text =
+        testing_support::error_of([&] { load(folder_, sequences); }, ErrorKind::Data);
+    EXPECT_THAT(text, HasSubstr("fix: "));
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    return text;
   }
   std::string error_of(const Sequences& sequences) const { return error_of(sequences, load_text); }
 

@@ -4,11 +4,7 @@
 // bus bandwidth of nccl-tests: 2 (n - 1) / n of the buffer divided by the time of one all-reduce.
 #include <benchmark/benchmark.h>
 
-#include <map>
-#include <memory>
-#include <mutex>
 #include <thread>
-#include <vector>
 
 #include "kernels/comm/collective/all_reduce.h"
 #include "kernels/graph/collective.h"

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <thread>
 
 #include "kernels/base/error_for_test.h"
@@ -16,11 +15,7 @@
 namespace regatta::comm {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::bound_of_sum;
-using testing_support::contribution;
-using testing_support::Exchanged;
-using testing_support::held;
+using namespace testing_support;
 
 struct Case {
   std::string algorithm;

@@ -8,7 +8,6 @@
 #include <array>
 #include <chrono>
 #include <thread>
-#include <vector>
 
 #include "kernels/comm/in_process/in_process.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/collective/queued_collective.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "kernels/base/error.h"

@@ -8,7 +8,6 @@
 
 #include <cstring>
 #include <functional>
-#include <map>
 #include <thread>
 
 #include "kernels/base/error_for_test.h"
@@ -50,26 +49,6 @@ std::unique_ptr<Kernel> sum_in_queue(const KernelRequest& request) {
   });
 }
 
-/// Double of the device's all_gather: copies all shares to every member.
-std::unique_ptr<Kernel> gather_in_queue(const KernelRequest& request) {
-  const std::int64_t members = request.node.attributes.integer("members");
-  EXPECT_EQ(std::ssize(request.inputs), members);
-  auto& queue = dynamic_cast<LateQueue&>(*request.queue);
-  const std::vector<Tensor> brought(request.inputs.begin(), request.inputs.end());
-  return make_kernel([&queue, members, shares = brought,
-                      buckets = request.outputs](const StepContext&) {
-    queue.put([members, shares, buckets] {
-      for (std::int64_t m = 0; m < members; ++m) {
-        const std::int64_t at = share(buckets[0].elements(), members, share_at(m, members)).begin;
-        const Tensor& piece = shares[static_cast<std::size_t>(m)];
-        for (const Tensor& bucket : buckets) {
-          std::copy(piece.f32(), piece.f32() + piece.elements(), bucket.f32() + at);
-        }
-      }
-    });
-  });
-}
-
 constexpr std::int64_t kElements = 7;
 
 struct Member {
@@ -86,13 +65,13 @@ struct Member {
     node.attributes = {
         {"group", std::int64_t{4}}, {"members", members}, {"algorithm", std::string("ring")}};
   }
-  KernelRequest request(const AbortFlag* abort = nullptr) {
+  KernelRequest request() {
     return {.node = node,
             .inputs = {&tensor, 1},
             .outputs = {&tensor, 1},
             .variables = {},
             .versions_seen = {},
-            .abort = abort,
+            .abort = nullptr,
             .queue = &queue};
   }
 };
@@ -103,14 +82,13 @@ struct Collective {
   InProcessTransport transport;
   std::vector<std::unique_ptr<Kernel>> kernels;
 
-  explicit Collective(std::int64_t count, const KernelFactory& sum = sum_in_queue,
-                      const AbortFlag* abort = nullptr) {
+  explicit Collective(std::int64_t count, const KernelFactory& sum = sum_in_queue) {
     KernelTable table("test");
     if (sum) table.add(Op::AllReduce, sum);
     transport.add_kernels(table);
     for (std::int64_t m = 0; m < count; ++m) {
       members.push_back(std::make_unique<Member>(m, count));
-      kernels.push_back(table.build(members.back()->request(abort)));
+      kernels.push_back(table.build(members.back()->request()));
     }
   }
 
@@ -148,54 +126,6 @@ TEST(QueuedCollective, IsThereForAllMembersWhenTheyGoOn) {
   for (const std::int64_t members : {2, 3, 5}) Collective(members).run(200);
 }
 
-/// Each queue writes its member's share just before the gather; a single member gathers its own.
-TEST(QueuedCollective, GathersWhatAllHaveBrought) {
-  for (const std::int64_t members : {1, 2, 3, 5}) {
-    KernelTable table("test");
-    table.add(Op::AllGather, gather_in_queue);
-    InProcessTransport transport;
-    transport.add_kernels(table);
-    std::vector<std::unique_ptr<Member>> all;
-    std::vector<std::vector<float>> shares;
-    std::vector<std::unique_ptr<Kernel>> kernels;
-    for (std::int64_t m = 0; m < members; ++m) {
-      Member& member = *all.emplace_back(std::make_unique<Member>(m, members));
-      const Range own = share(kElements, members, share_at(m, members));
-      std::vector<float>& brought = shares.emplace_back(static_cast<std::size_t>(own.size()));
-      member.node.op = Op::AllGather;
-      member.node.outputs = {member.tensor.type};
-      const Tensor piece{.type = {ElementType::F32, {own.size()}}, .data = brought.data()};
-      KernelRequest request = member.request();
-      request.inputs = {&piece, 1};
-      kernels.push_back(table.build(request));
-    }
-    std::vector<std::thread> threads;
-    for (std::int64_t m = 0; m < members; ++m) {
-      threads.emplace_back([&, m] {
-        const auto index = static_cast<std::size_t>(m);
-        Member& member = *all[index];
-        const Range own = share(kElements, members, share_at(m, members));
-        for (int round = 0; round < 50; ++round) {
-          member.queue.put([&, round] {
-            for (std::int64_t i = own.begin; i < own.end; ++i) {
-              shares[index][static_cast<std::size_t>(i - own.begin)] =
-                  static_cast<float>(100 * round + i);
-            }
-          });
-          kernels[index]->run({.step = round, .counters = &member.counters});
-          member.queue.finish();
-          for (std::int64_t i = 0; i < kElements; ++i) {
-            EXPECT_EQ(member.buffer[static_cast<std::size_t>(i)],
-                      static_cast<float>(100 * round + i))
-                << "member " << m << " of " << members << ", round " << round;
-          }
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
-}
-
 TEST(QueuedCollective, CountsTheMessagesOfTheAlgorithm) {
   Collective sum(3), by_host(3, {});
   sum.run(2);
@@ -209,19 +139,6 @@ TEST(QueuedCollective, CountsTheMessagesOfTheAlgorithm) {
     EXPECT_EQ(counted.at(place).messages, traffic.messages);
     EXPECT_EQ(sum.transport.exchange_times().at(place).late.count(), 2);
   }
-}
-
-TEST(QueuedCollective, SaysWhoSumsAndWhyItIsTheHost) {
-  const auto choices = [](const Collective& collective) {
-    std::vector<std::string> all;
-    for (const auto& kernel : collective.kernels) all.push_back(choice_of(*kernel));
-    return all;
-  };
-  const std::string own = "own kernel: adds up 2 replicas on their GPU, in the order of ring";
-  EXPECT_EQ(choices(Collective(2)), (std::vector{own, own}));
-  const std::string none = "the host, by ring: the device has no kernel for it";
-  EXPECT_EQ(choices(Collective(2, {})), (std::vector{none, none}));
-  EXPECT_EQ(choices(Collective(1)), std::vector{std::string()});
 }
 
 TEST(QueuedCollective, IsOneMeetingForAllMembers) {
@@ -265,17 +182,6 @@ TEST(QueuedCollective, NamesTheMemberThatDoesNotCome) {
   EXPECT_EQ(error_of(0, here.counters.peer_waits),
             "all_reduce 4: member 0 waited in vain for member 2");
   other.join();
-}
-
-TEST(QueuedCollective, EndsWhenTheRunIsAborted) {
-  AbortFlag abort;
-  Collective collective(2, sum_in_queue, &abort);
-  std::thread member([&] {
-    EXPECT_THROW(collective.kernels[1]->run({.counters = &collective.members[1]->counters}),
-                 Aborted);
-  });
-  abort.raised = true;
-  member.join();
 }
 
 }  // namespace

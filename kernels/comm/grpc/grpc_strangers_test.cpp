@@ -13,11 +13,7 @@ namespace regatta::comm {
 namespace {
 
 using regatta::testing_support::error_of;
-using test::End;
-using test::Metadata;
-using test::metadata_of;
-using test::options_of;
-using test::Stranger;
+using namespace test;
 
 void expect_refusal(const std::string& address, Metadata metadata, grpc::StatusCode code,
                     const std::string& text) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/grpc/grpc_stream.h"
 
-#include <utility>
-
 namespace regatta::comm {
 
 std::string Stream::peer_name() const { return "process " + std::to_string(link_->ends().peer); }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/in_process/in_process.h"
 
-#include <array>
 #include <cstring>
 #include <optional>
 #include <string>

@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <thread>
-#include <vector>
 
 #include "kernels/comm/mpi/mpi_members_for_test.h"
 #include "kernels/runtime/measure/clock.h"

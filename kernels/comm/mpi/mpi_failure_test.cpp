@@ -13,12 +13,7 @@
 namespace regatta::comm {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::Case;
-using testing_support::Dealing;
-using testing_support::Members;
-using testing_support::processes;
-using testing_support::session;
+using namespace testing_support;
 
 constexpr std::int64_t kShortNs = 50'000'000;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/mpi/mpi_rendezvous.h"
 
-#include <algorithm>
 #include <deque>
 
 #include "kernels/base/error.h"

@@ -2,8 +2,6 @@
 #include "kernels/comm/mpi/mpi_transport.h"
 
 #include <cstddef>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -18,17 +18,7 @@
 namespace regatta::comm {
 namespace {
 
-using testing_support::at;
-using testing_support::bound_of_sum;
-using testing_support::Case;
-using testing_support::contribution;
-using testing_support::Dealing;
-using testing_support::fill;
-using testing_support::Member;
-using testing_support::Members;
-using testing_support::node_of;
-using testing_support::processes;
-using testing_support::session;
+using namespace testing_support;
 
 /// Runs `body` for every distribution of members and for sizes that no count divides, that are
 /// smaller than the members or larger than a chunk; in f32 and in bf16.

@@ -16,16 +16,7 @@
 namespace regatta::comm {
 namespace {
 
-using testing_support::Case;
-using testing_support::cases_of;
-using testing_support::data_of;
-using testing_support::Parameters;
-using testing_support::Participant;
-using testing_support::ReferenceRuns;
-using testing_support::training_of;
-using testing_support::Trial;
-using testing_support::TrialOptions;
-using testing_support::variables_of;
+using namespace testing_support;
 
 MpiSession* session = nullptr;
 ReferenceRuns* reference_runs = nullptr;

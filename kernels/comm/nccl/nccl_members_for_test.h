@@ -6,13 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "kernels/base/error.h"
 #include "kernels/comm/collective/all_reduce_members_for_test.h"
 #include "kernels/comm/collective/rendezvous.h"
 #include "kernels/distribute/partition.h"
@@ -82,17 +80,6 @@ inline std::vector<SumNode> nodes_of_sum(const Node& all_reduce, const Tensor& w
 /// A number that differs between the buckets of a round, from which contributions are made.
 inline std::int64_t round_of(std::int64_t bucket, std::int64_t round) {
   return 100 * bucket + round;
-}
-
-/// The error that `body` throws.
-inline RunError error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const RunError& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return {ErrorKind::Io, ""};
 }
 
 }  // namespace regatta::testing_support

@@ -7,7 +7,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <mutex>
-#include <optional>
 
 #include "kernels/base/error.h"
 #include "kernels/graph/collective.h"

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <optional>
 #include <utility>
 
+#include "kernels/base/error_for_test.h"
 #include "kernels/comm/nccl/nccl_members_for_test.h"
 #include "kernels/comm/nccl/nccl_roll.h"
 #include "kernels/comm/nccl/nccl_transport.h"
@@ -30,9 +30,9 @@ TEST(NcclSettings, PinRingByNcclsVariableAsLongAsItIsNeeded) {
 
 TEST(NcclSettings, RefuseRingWhereTheEnvironmentWantsAnotherAlgorithm) {
   setenv("NCCL_ALGO", "Tree", 1);
-  const RunError error = error_of([] { const comm::PinnedNcclAlgorithm pinned(kRing); });
-  EXPECT_EQ(error.kind(), ErrorKind::Usage);
-  EXPECT_EQ(std::string(error.what()),
+  const std::string error =
+      error_of([] { const comm::PinnedNcclAlgorithm pinned(kRing); }, ErrorKind::Usage);
+  EXPECT_EQ(error,
             "--all-reduce ring, but NCCL_ALGO is 'Tree' in the environment: unset it, or use "
             "--all-reduce nccl");
   setenv("NCCL_ALGO", "ring", 1);
@@ -72,10 +72,9 @@ TEST(NcclSettings, LetRanksShareAGpuUnlessTheUserForbidsIt) {
   EXPECT_EQ(std::getenv("NCCL_MULTI_RANK_GPU_ENABLE"), nullptr);
   setenv("NCCL_MULTI_RANK_GPU_ENABLE", "0", 1);
   const comm::SharedGpuPermission forbidden;
-  const RunError error = error_of([&] { forbidden.require(); });
-  EXPECT_EQ(error.kind(), ErrorKind::Usage);
+  const std::string error = error_of([&] { forbidden.require(); }, ErrorKind::Usage);
   EXPECT_EQ(
-      std::string(error.what()),
+      error,
       "members of an all_reduce by NCCL share a GPU, but NCCL_MULTI_RANK_GPU_ENABLE is '0' in "
       "the environment: unset it, or use --all-reduce reduce_to_one");
   unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
@@ -89,11 +88,10 @@ TEST(NcclRoll, SaysWhichMembersAreOnOneGpu) {
   const comm::NcclClique clique = comm::NcclRoll::read({roll.text()}).at("0,1");
   EXPECT_TRUE(comm::NcclRoll::shares_gpus(clique));
   comm::NcclRoll::verify("0,1", clique, 2, comm::SharedGpus::Allowed);
-  const RunError error =
-      error_of([&] { comm::NcclRoll::verify("0,1", clique, 2, comm::SharedGpus::Refused); });
-  EXPECT_EQ(error.kind(), ErrorKind::Usage);
-  EXPECT_NE(std::string(error.what()).find("install NCCL 2.30.3 or newer"), std::string::npos)
-      << error.what();
+  const std::string error =
+      error_of([&] { comm::NcclRoll::verify("0,1", clique, 2, comm::SharedGpus::Refused); },
+               ErrorKind::Usage);
+  EXPECT_NE(error.find("install NCCL 2.30.3 or newer"), std::string::npos) << error;
 }
 
 TEST(NcclRoll, SaysWhichMemberIsNowhere) {
@@ -102,11 +100,10 @@ TEST(NcclRoll, SaysWhichMemberIsNowhere) {
   roll.add_id("0,1", std::string("\0\x7F\xFF", 3));
   const auto known = comm::NcclRoll::read({roll.text(), ""});
   EXPECT_EQ(known.at("0,1").id, std::string("\0\x7F\xFF", 3));
-  const RunError error = error_of(
-      [&] { comm::NcclRoll::verify("0,1", known.at("0,1"), 2, comm::SharedGpus::Refused); });
-  EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
-  EXPECT_EQ(std::string(error.what()),
-            "collectives by NCCL between processes 0,1: no process has member 1");
+  const std::string error = error_of(
+      [&] { comm::NcclRoll::verify("0,1", known.at("0,1"), 2, comm::SharedGpus::Refused); },
+      ErrorKind::PeerLost);
+  EXPECT_EQ(error, "collectives by NCCL between processes 0,1: no process has member 1");
 }
 
 /// The installed library, if any: it can be loaded and return its version without a GPU.

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/nccl/nccl_transport.h"
 
-#include <algorithm>
 #include <exception>
-#include <optional>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -6,7 +6,6 @@
 #include "kernels/cuda/device/device_schedule.h"
 #include "kernels/cuda/device/launch.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
-#include "kernels/runtime/schedule.h"
 
 namespace regatta::cuda {
 namespace {

@@ -6,16 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <numeric>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/cuda/device/late_device_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/runtime/devices.h"
@@ -48,13 +45,9 @@ TEST_P(DeviceMemory, IsReachedByTheHostThroughItsDeviceAlone) {
 }
 
 TEST_P(DeviceMemory, IsRefusedWhereThereIsNotSoMuch) {
-  try {
-    allocate<char>(std::int64_t{1} << 50);
-    FAIL() << "a PiB was given";
-  } catch (const RunError& error) {
-    EXPECT_NE(std::string(error.what()).find("use a smaller batch"), std::string::npos)
-        << error.what();
-  }
+  const std::string error =
+      regatta::testing_support::error_of([this] { allocate<char>(std::int64_t{1} << 50); });
+  EXPECT_NE(error.find("use a smaller batch"), std::string::npos) << error;
 }
 
 class QueueMarks : public testing_support::OnDevices {};
@@ -118,13 +111,8 @@ TEST(Gpus, AreThereOrItIsSaidWhyNot) {
   for (const GpuFacts& gpu : found.gpus) EXPECT_GT(gpu.memory_bytes, 0) << gpu.name;
   if (found.missing.empty()) return;
   EXPECT_NE(found.missing.find("--device cpu"), std::string::npos) << found.missing;
-  try {
-    make_cuda_device(0);
-    FAIL() << "a device without a GPU";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Device);
-    EXPECT_EQ(error.what(), found.missing);
-  }
+  EXPECT_EQ(regatta::testing_support::error_of([] { make_cuda_device(0); }, ErrorKind::Device),
+            found.missing);
 }
 
 TEST(Gpus, HaveLibrariesOrItIsSaidWhatToInstall) {

@@ -230,21 +230,17 @@ std::string key_of(ConvolutionPass pass, const ConvolutionShape& shape, ElementT
   return key.str();
 }
 
-EngineChoices& choices_of_process() {
-  static EngineChoices choices;
-  return choices;
-}
-
 /// A plan for the convolution; null if no engine runs.
 std::shared_ptr<const CachedPlan> make_plan(ConvolutionPass pass, const ConvolutionTensors& at,
                                             ElementType element, const ConvolutionShape& shape,
                                             const std::string& key, Queue& queue,
                                             cudnnHandle_t handle, EngineRule rule) {
+  static EngineChoices choices_of_process;
   const PlanTarget target{.handle = handle};
   std::vector<Descriptor> graph = convolution_graph(pass, shape, element, target);
   std::vector<EngineConfiguration> engines = engines_for(graph.back(), element, target, kMostTried);
   std::optional<Descriptor> plan;
-  const std::optional<EngineChoice> choice = choices_of_process().find_or_choose(key, [&] {
+  const std::optional<EngineChoice> choice = choices_of_process.find_or_choose(key, [&] {
     const TrialTensors tensors(queue, at, element);
     EngineTrials trials(queue, handle, engines, tensors.memory());
     const std::optional<EngineChoice> chosen = trials.choose(rule);
@@ -289,7 +285,7 @@ class LibraryConvolution final : public ChosenKernel {
     plan_ = known->second;
     if (plan_ == nullptr) return;
     if (pass == ConvolutionPass::BackwardWeights) aside_.type = {element, output_.type.dims};
-    queue_.reserve_workspace(aside_offset() + aside_bytes());
+    queue_.reserve_workspace(aside_offset() + (has_aside() ? aside_.type.bytes() : 0));
     // Run once before a step is captured: a plan's first execution cannot be captured.
     execute();
     queue_.finish();
@@ -314,7 +310,6 @@ class LibraryConvolution final : public ChosenKernel {
   bool has_aside() const { return !aside_.type.dims.empty(); }
   /// Offset in the workspace, behind the plan's part.
   std::int64_t aside_offset() const { return (plan_->workspace_bytes + 255) / 256 * 256; }
-  std::int64_t aside_bytes() const { return has_aside() ? aside_.type.bytes() : 0; }
 
   void execute() {
     std::byte* const workspace = queue_.workspace();
@@ -349,8 +344,7 @@ bool is_aligned_for_library(ConvolutionPass pass, const KernelRequest& request) 
 KernelPointer convolution_library(ConvolutionPass pass, const KernelRequest& request,
                                   EngineRule engines) {
   auto kernel = std::make_unique<LibraryConvolution>(pass, request, engines);
-  if (!kernel->has_plan()) return nullptr;
-  return kernel;
+  return kernel->has_plan() ? KernelPointer(std::move(kernel)) : nullptr;
 }
 
 }  // namespace regatta::cuda

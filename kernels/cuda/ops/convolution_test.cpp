@@ -2,6 +2,7 @@
 //
 // Tests convolutions on the emulated queue and on a GPU: with the factory's choice, and with our
 // own tiles.
+#include "kernels/cpu/product_cases_for_test.h"
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/convolution_paths.h"
 #include "kernels/cuda/ops/products_for_test.h"
@@ -9,22 +10,9 @@
 namespace regatta::cuda {
 namespace {
 
-using cpu::test::Array;
-using cpu::test::Bound;
-using cpu::test::random_array;
-using cpu::test::rounded_to_bf16;
-using cpu::test::sum_of;
-using testing_support::Build;
-using testing_support::kDevices;
-using testing_support::name_of_device;
-using testing_support::OpCase;
-
-struct Shape {
-  std::int64_t batch, height, width, inputs, outputs;
-  std::int64_t kernel, stride, padding;
-  std::int64_t groups = 1;
-  std::int64_t side(std::int64_t n) const { return (n + 2 * padding - kernel) / stride + 1; }
-};
+using namespace cpu::test;
+using namespace testing_support;
+using Shape = cpu::test::ConvolutionShape;  // a kernel has its own
 
 // One element; odd channels, odd and unequal sides, stride 2, no padding, a border that the stride
 // leaves over, 1 x 1 and 5 x 5 windows; more channels than a tile; pixels divided among several
@@ -38,56 +26,6 @@ constexpr Shape kShapes[] = {
     {2, 8, 8, 3, 6, 3, 1, 0, 3}, {2, 20, 20, 33, 33, 3, 1, 1, 33}, {3, 31, 32, 3, 24, 2, 1, 0},
     {2, 9, 7, 3, 64, 2, 1, 1},   {5, 9, 8, 3, 8, 2, 2, 0},
 };
-
-std::string name_of(const Shape& s) {
-  return std::to_string(s.batch) + "x" + std::to_string(s.height) + "x" + std::to_string(s.width) +
-         " " + std::to_string(s.inputs) + " -> " + std::to_string(s.outputs) + " kernel " +
-         std::to_string(s.kernel) + " stride " + std::to_string(s.stride) + " padding " +
-         std::to_string(s.padding) + " groups " + std::to_string(s.groups);
-}
-
-Array x_of(const Shape& s) { return random_array({s.batch, s.height, s.width, s.inputs}, 1); }
-Array w_of(const Shape& s) {
-  return random_array({s.outputs, s.kernel, s.kernel, s.inputs / s.groups}, 2);
-}
-Array dy_of(const Shape& s) {
-  return random_array({s.batch, s.side(s.height), s.side(s.width), s.outputs}, 3);
-}
-
-OpCase case_of(ConvolutionPass pass, const Shape& s) {
-  Attributes attributes{{"kernel", s.kernel}, {"stride", s.stride}, {"padding", s.padding}};
-  if (s.groups != 1) attributes.set("groups", s.groups);
-  switch (pass) {
-    case ConvolutionPass::Forward: break;
-    case ConvolutionPass::BackwardData:
-      attributes.set("dims", x_of(s).type.dims);
-      attributes.set("images", std::int64_t{1});
-      return {Op::ConvolutionBackwardData,
-              attributes,
-              {dy_of(s), w_of(s)},
-              {},
-              "backward data " + name_of(s)};
-    case ConvolutionPass::BackwardWeights:
-      attributes.set("dims", w_of(s).type.dims);
-      return {Op::ConvolutionBackwardWeights,
-              attributes,
-              {dy_of(s), x_of(s)},
-              {},
-              "backward weights " + name_of(s)};
-  }
-  return {Op::Convolution, attributes, {x_of(s), w_of(s)}, {}, "convolution " + name_of(s)};
-}
-
-/// The rounding error of a result's sum.
-Bound bound_of(ConvolutionPass pass, const Shape& s) {
-  const std::int64_t taps = s.kernel * s.kernel;
-  switch (pass) {
-    case ConvolutionPass::Forward: return sum_of(taps * s.inputs / s.groups);
-    case ConvolutionPass::BackwardData: return sum_of(taps * s.outputs / s.groups);
-    case ConvolutionPass::BackwardWeights: break;
-  }
-  return sum_of(s.batch * s.side(s.height) * s.side(s.width));
-}
 
 KernelPointer by_factory(ConvolutionPass pass, const KernelRequest& request, EngineRule engines) {
   switch (pass) {
@@ -104,8 +42,8 @@ class Convolution : public testing_support::Products {
   void expect_pass_agrees(ConvolutionPass pass) {
     const std::string why = "a test asks for it";
     for (const Shape& s : kShapes) {
-      const OpCase op_case = case_of(pass, s);
-      const Bound bound = bound_of(pass, s);
+      const auto [op_case, terms] = passes_of(s)[static_cast<std::size_t>(pass)];
+      const Bound bound = sum_of(terms);
       const Bound own = pass == ConvolutionPass::BackwardWeights ? bound : rounded_to_bf16(bound);
       const auto factory = [=](EngineRule engines) -> Build {
         return [=](const KernelRequest& r) { return by_factory(pass, r, engines); };
@@ -134,8 +72,7 @@ TEST_P(Convolution, AgreesInTheGradientOfItsWeights) {
 
 TEST_P(Convolution, SaysWhatWasChosen) {
   const auto choice_for = [this](const Shape& s, EngineRule engines = EngineRule::Heuristic) {
-    run([=](const KernelRequest& r) { return convolution(r, engines); },
-        case_of(ConvolutionPass::Forward, s));
+    run([=](const KernelRequest& r) { return convolution(r, engines); }, passes_of(s)[0].op);
     return choice();
   };
   EXPECT_EQ(choice_for({2, 7, 9, 3, 8, 2, 1, 1}), "own, direct, as windows are small");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tests dense on the emulated queue and on a GPU: the factory's choice, and our own tiles.
+#include "kernels/cpu/product_cases_for_test.h"
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/dense_paths.h"
 #include "kernels/cuda/ops/products_for_test.h"
@@ -8,49 +9,13 @@
 namespace regatta::cuda {
 namespace {
 
-using cpu::test::random_array;
-using cpu::test::rounded_to_bf16;
-using cpu::test::sum_of;
-using testing_support::Build;
-using testing_support::kDevices;
-using testing_support::name_of_device;
-using testing_support::OpCase;
-
-struct Shape {
-  std::int64_t batch, inputs, outputs;
-};
+using namespace cpu::test;
+using namespace testing_support;
 
 // One element; sides below, at and above those of a tile; odd ones; terms divided among several
 // blocks, in each of the three passes.
-constexpr Shape kShapes[] = {{1, 1, 1},    {3, 8, 5},     {64, 64, 64},  {65, 63, 130},
-                             {129, 17, 7}, {5, 2100, 11}, {70, 9, 1300}, {3001, 6, 10}};
-
-std::string name_of(const Shape& s) {
-  return std::to_string(s.batch) + " x " + std::to_string(s.inputs) + " -> " +
-         std::to_string(s.outputs);
-}
-
-OpCase forward(const Shape& s) {
-  return {Op::Dense,
-          {},
-          {random_array({s.batch, s.inputs}, 1), random_array({s.outputs, s.inputs}, 2)},
-          {},
-          "dense " + name_of(s)};
-}
-OpCase backward_data(const Shape& s) {
-  return {Op::DenseBackwardData,
-          {},
-          {random_array({s.batch, s.outputs}, 3), random_array({s.outputs, s.inputs}, 2)},
-          {},
-          "backward data " + name_of(s)};
-}
-OpCase backward_weights(const Shape& s) {
-  return {Op::DenseBackwardWeights,
-          {},
-          {random_array({s.batch, s.outputs}, 3), random_array({s.batch, s.inputs}, 1)},
-          {},
-          "backward weights " + name_of(s)};
-}
+constexpr DenseShape kShapes[] = {{1, 1, 1},    {3, 8, 5},     {64, 64, 64},  {65, 63, 130},
+                                  {129, 17, 7}, {5, 2100, 11}, {70, 9, 1300}, {3001, 6, 10}};
 
 /// Builds our own tiles from the same request.
 Build own(KernelPointer (*build)(const KernelRequest&, const std::string&)) {
@@ -60,27 +25,21 @@ Build own(KernelPointer (*build)(const KernelRequest&, const std::string&)) {
 class Dense : public testing_support::Products {};
 INSTANTIATE_TEST_SUITE_P(On, Dense, kDevices, name_of_device);
 
-TEST_P(Dense, AgreesWithTheReference) {
-  for (const Shape& s : kShapes) {
-    const auto bound = sum_of(s.inputs);
-    expect_agrees(dense, forward(s), bound, rounded_to_bf16(bound));
-    expect_agrees(own(dense_tiles), forward(s), bound, rounded_to_bf16(bound));
-  }
-}
-
-TEST_P(Dense, AgreesInTheGradientOfItsInput) {
-  for (const Shape& s : kShapes) {
-    const auto bound = sum_of(s.outputs);
-    expect_agrees(dense_backward_data, backward_data(s), bound, rounded_to_bf16(bound));
-    expect_agrees(own(dense_tiles_backward_data), backward_data(s), bound, rounded_to_bf16(bound));
-  }
-}
-
-TEST_P(Dense, AgreesInTheGradientOfItsWeightsWhichIsF32) {
-  for (const Shape& s : kShapes) {
-    const auto bound = sum_of(s.batch);
-    expect_agrees(dense_backward_weights, backward_weights(s), bound, bound);
-    expect_agrees(own(dense_tiles_backward_weights), backward_weights(s), bound, bound);
+TEST_P(Dense, AgreesWithTheReferenceInAllPasses) {
+  for (const DenseShape& s : kShapes) {
+    const auto [forward, of_input, of_weights] = passes_of(s);
+    for (const Build& build : {Build(dense), own(dense_tiles)}) {
+      const auto bound = sum_of(forward.terms);
+      expect_agrees(build, forward.op, bound, rounded_to_bf16(bound));
+    }
+    for (const Build& build : {Build(dense_backward_data), own(dense_tiles_backward_data)}) {
+      const auto bound = sum_of(of_input.terms);
+      expect_agrees(build, of_input.op, bound, rounded_to_bf16(bound));
+    }
+    // This gradient is f32.
+    for (const Build& build : {Build(dense_backward_weights), own(dense_tiles_backward_weights)}) {
+      expect_agrees(build, of_weights.op, sum_of(of_weights.terms), sum_of(of_weights.terms));
+    }
   }
 }
 
@@ -98,7 +57,7 @@ TEST_P(Dense, TakesTheLastDimensionOfAnyRank) {
 }
 
 TEST_P(Dense, SaysWhatWasChosen) {
-  run(dense, forward({3, 8, 5}));
+  run(dense, passes_of(DenseShape{3, 8, 5})[0].op);
   if (queue().emulated()) {
     EXPECT_EQ(choice(), "own tiles: the queue is emulated");
   } else if (why_no_cublas_lt().empty()) {
@@ -109,12 +68,11 @@ TEST_P(Dense, SaysWhatWasChosen) {
 }
 
 TEST_P(Dense, LeavesOtherElementsToNobody) {
-  const OpCase labels{
-      Op::Dense,
-      {},
-      {cpu::test::Array({ElementType::I32, {2, 2}}), cpu::test::Array({ElementType::I32, {2, 2}})},
-      {},
-      "dense of integers"};
+  const OpCase labels{Op::Dense,
+                      {},
+                      {Array({ElementType::I32, {2, 2}}), Array({ElementType::I32, {2, 2}})},
+                      {},
+                      "dense of integers"};
   const auto refused = [](const KernelRequest& request) {
     EXPECT_EQ(dense(request), nullptr);
     return make_kernel([](const StepContext&) {});

@@ -11,15 +11,7 @@
 namespace regatta::cuda {
 namespace {
 
-using cpu::test::Array;
-using cpu::test::everything;
-using cpu::test::features;
-using cpu::test::images;
-using cpu::test::kChannels;
-using cpu::test::kSeed;
-using cpu::test::kSide;
-using cpu::test::plain;
-using cpu::test::tokens;
+using namespace cpu::test;
 using testing_support::kDevices;
 using testing_support::name_of_device;
 

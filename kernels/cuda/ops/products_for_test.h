@@ -15,9 +15,7 @@
 
 namespace regatta::cuda::testing_support {
 
-using cpu::test::Array;
-using cpu::test::Bound;
-using cpu::test::OpCase;
+using namespace cpu::test;
 using Build = std::function<KernelPointer(const KernelRequest&)>;
 
 class Products : public OnDevices {

@@ -6,7 +6,7 @@
 #include <span>
 #include <thread>
 
-#include "kernels/base/error.h"
+#include "kernels/base/error_for_test.h"
 #include "kernels/cpu/test_support.h"
 #include "kernels/cpu/update_for_test.h"
 #include "kernels/cuda/device/device_op_for_test.h"
@@ -16,18 +16,8 @@
 namespace regatta::cuda {
 namespace {
 
-using cpu::test::Array;
-using cpu::test::cpu_table;
-using cpu::test::expect_close;
-using cpu::test::OpCase;
-using cpu::test::random_array;
-using cpu::test::sgd_attributes;
-using cpu::test::with_schedule;
-using testing_support::cuda_table;
-using testing_support::kDevices;
-using testing_support::Loop;
-using testing_support::name_of_device;
-using testing_support::SharedVariables;
+using namespace cpu::test;
+using namespace testing_support;
 
 class SharedUpdate : public testing::TestWithParam<testing_support::On> {
  protected:
@@ -260,14 +250,9 @@ TEST_P(SharedUpdate, LetsAReaderSeeAllThatItsVersionCounts) {
 TEST_P(SharedUpdate, OfAQuorumSaysThatServersComputeOnTheCpu) {
   const OpCase update = counting_updates(10);
   SharedVariables shared(*device_, Sharing::Quorum, update.variables);
-  try {
-    const Loop loop(cuda_table(), shared, update);
-    FAIL() << "no error";
-  } catch (const RunError& error) {
-    EXPECT_NE(std::string(error.what()).find("backup workers compute on the CPU"),
-              std::string::npos)
-        << error.what();
-  }
+  const std::string error =
+      regatta::testing_support::error_of([&] { const Loop loop(cuda_table(), shared, update); });
+  EXPECT_NE(error.find("backup workers compute on the CPU"), std::string::npos) << error;
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "kernels/graph/node_steps.h"
 #include "kernels/graph/period.h"
 #include "kernels/runtime/capture/queued_exchange.h"
-#include "kernels/runtime/capture/step_recorder.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/occasional.h"

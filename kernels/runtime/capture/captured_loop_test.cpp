@@ -10,10 +10,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "kernels/base/error_for_test.h"
 #include "kernels/graph/node_steps.h"
@@ -26,14 +24,7 @@
 namespace regatta {
 namespace {
 
-using regatta::testing_support::error_of;
-using testing_support::curve;
-using testing_support::curve_by_adam;
-using testing_support::parabola;
-using testing_support::shapes;
-using testing_support::thin;
-using testing_support::Trial;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 using Calls = std::vector<std::string>;
 

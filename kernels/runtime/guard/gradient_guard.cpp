@@ -2,7 +2,6 @@
 #include "kernels/runtime/guard/gradient_guard.h"
 
 #include <string>
-#include <utility>
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/guard/finite.h"

@@ -3,10 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "kernels/base/error_for_test.h"
 

@@ -16,13 +16,7 @@
 namespace regatta {
 namespace {
 
-using testing_support::ClockWatch;
-using testing_support::data_of;
-using testing_support::mean_staleness;
-using testing_support::training_of;
-using testing_support::Trial;
-using testing_support::trial_of;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 /// The bowl w²: one weight, one example a worker, prediction w * 1, target 0. The loss over both
 /// examples is w², so a worker's own term has the gradient w.

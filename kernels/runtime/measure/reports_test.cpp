@@ -15,11 +15,7 @@
 namespace regatta {
 namespace {
 
-using testing_support::shapes;
-using testing_support::thin;
-using testing_support::Trial;
-using testing_support::trial_of;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 constexpr double kHandOverNs = 50e6;  // a busy machine may wake a thread this late
 

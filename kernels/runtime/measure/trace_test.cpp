@@ -10,22 +10,15 @@
 #include <chrono>
 #include <set>
 #include <sstream>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/equivalence_for_test.h"
 
 namespace regatta {
 namespace {
 
-using testing_support::shapes;
-using testing_support::thin;
-using testing_support::Trial;
-using testing_support::trial_of;
-using testing_support::TrialOptions;
+using namespace testing_support;
 
 struct Span {
   std::string lane;  ///< `replica0`, `replica0 communication`
