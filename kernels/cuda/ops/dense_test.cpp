@@ -16,35 +16,35 @@ using testing_support::kDevices;
 using testing_support::name_of_device;
 using testing_support::OpCase;
 
-struct Shape {
+struct DenseShape {
   std::int64_t batch, inputs, outputs;
 };
 
 // One element; sides below, at and above those of a tile; odd ones; terms divided among several
 // blocks, in each of the three passes.
-constexpr Shape kShapes[] = {{1, 1, 1},    {3, 8, 5},     {64, 64, 64},  {65, 63, 130},
-                             {129, 17, 7}, {5, 2100, 11}, {70, 9, 1300}, {3001, 6, 10}};
+constexpr DenseShape kDenseShapes[] = {{1, 1, 1},    {3, 8, 5},     {64, 64, 64},  {65, 63, 130},
+                                       {129, 17, 7}, {5, 2100, 11}, {70, 9, 1300}, {3001, 6, 10}};
 
-std::string name_of(const Shape& s) {
+std::string name_of(const DenseShape& s) {
   return std::to_string(s.batch) + " x " + std::to_string(s.inputs) + " -> " +
          std::to_string(s.outputs);
 }
 
-OpCase forward(const Shape& s) {
+OpCase forward(const DenseShape& s) {
   return {Op::Dense,
           {},
           {random_array({s.batch, s.inputs}, 1), random_array({s.outputs, s.inputs}, 2)},
           {},
           "dense " + name_of(s)};
 }
-OpCase backward_data(const Shape& s) {
+OpCase backward_data(const DenseShape& s) {
   return {Op::DenseBackwardData,
           {},
           {random_array({s.batch, s.outputs}, 3), random_array({s.outputs, s.inputs}, 2)},
           {},
           "backward data " + name_of(s)};
 }
-OpCase backward_weights(const Shape& s) {
+OpCase backward_weights(const DenseShape& s) {
   return {Op::DenseBackwardWeights,
           {},
           {random_array({s.batch, s.outputs}, 3), random_array({s.batch, s.inputs}, 1)},
@@ -61,7 +61,7 @@ class Dense : public testing_support::Products {};
 INSTANTIATE_TEST_SUITE_P(On, Dense, kDevices, name_of_device);
 
 TEST_P(Dense, AgreesWithTheReference) {
-  for (const Shape& s : kShapes) {
+  for (const DenseShape& s : kDenseShapes) {
     const auto bound = sum_of(s.inputs);
     expect_agrees(dense, forward(s), bound, rounded_to_bf16(bound));
     expect_agrees(own(dense_tiles), forward(s), bound, rounded_to_bf16(bound));
@@ -69,7 +69,7 @@ TEST_P(Dense, AgreesWithTheReference) {
 }
 
 TEST_P(Dense, AgreesInTheGradientOfItsInput) {
-  for (const Shape& s : kShapes) {
+  for (const DenseShape& s : kDenseShapes) {
     const auto bound = sum_of(s.outputs);
     expect_agrees(dense_backward_data, backward_data(s), bound, rounded_to_bf16(bound));
     expect_agrees(own(dense_tiles_backward_data), backward_data(s), bound, rounded_to_bf16(bound));
@@ -77,7 +77,7 @@ TEST_P(Dense, AgreesInTheGradientOfItsInput) {
 }
 
 TEST_P(Dense, AgreesInTheGradientOfItsWeightsWhichIsF32) {
-  for (const Shape& s : kShapes) {
+  for (const DenseShape& s : kDenseShapes) {
     const auto bound = sum_of(s.batch);
     expect_agrees(dense_backward_weights, backward_weights(s), bound, bound);
     expect_agrees(own(dense_tiles_backward_weights), backward_weights(s), bound, bound);
