@@ -21,13 +21,13 @@ namespace regatta::workloads {
 namespace {
 
 constexpr std::int64_t kBatch = 1024;
-constexpr std::int64_t kSteps = 476;
+constexpr std::int64_t kRunSteps = 476;
 
 Recipe recipe_of(ElementType element) {
   Recipe recipe;
   recipe.global_batch = kBatch;
   recipe.train_examples = 50000;
-  recipe.total_examples = kSteps * kBatch;
+  recipe.total_examples = kRunSteps * kBatch;
   recipe.evaluation_batch = 500;
   recipe.element = element;
   return recipe;

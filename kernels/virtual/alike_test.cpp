@@ -21,7 +21,7 @@ using testing_support::name_of;
 using testing_support::parts_of;
 using testing_support::VirtualCase;
 
-constexpr std::int64_t kSteps = 3;
+constexpr std::int64_t kAlikeSteps = 3;
 
 struct AlikeCase {
   VirtualCase cell;
@@ -53,8 +53,8 @@ KernelCosts costs_by_size(const std::vector<Step>& parts) {
   return costs;
 }
 
-struct Simulated {
-  Simulated(const AlikeCase& test, const Alike& alike) {
+struct AlikeRun {
+  AlikeRun(const AlikeCase& test, const Alike& alike) {
     VirtualCase cell = test.cell;
     cell.workload = "gpt_tiny";
     cell.batch = 8 * cell.workers;
@@ -71,13 +71,13 @@ struct Simulated {
     SimulationOptions at;
     for (int p = 0; p < program.processes; ++p) at.host_of.push_back(p / test.on_host);
     simulation = std::make_unique<Simulation>(program, cluster, at);
-    simulation->advance_to(kSteps * program.global_batch);
+    simulation->advance_to(kAlikeSteps * program.global_batch);
   }
 
   double step_ns() const { return simulation->loops().front().step_ns.back(); }
   std::int64_t sent_by_parts() const {
     std::int64_t bytes = 0;
-    for (const Step& part : parts) bytes += bytes_sent_by_all(part, kSteps);
+    for (const Step& part : parts) bytes += bytes_sent_by_all(part, kAlikeSteps);
     return bytes;
   }
   /// The times of the places of replica 0 and shard 0, one after the other. A wait for others and
@@ -101,7 +101,7 @@ struct Simulated {
 };
 
 /// Bytes of the batch that the first shards send to the others of their stages in a step.
-std::int64_t dealt_bytes(const Simulated& all) {
+std::int64_t dealt_bytes(const AlikeRun& all) {
   std::int64_t bytes = 0;
   for (const Step& part : all.parts) {
     for (const Node& node : part.graph.nodes()) {
@@ -116,7 +116,7 @@ std::int64_t dealt_bytes(const Simulated& all) {
 }
 
 /// Shares of one bucket differ by an element.
-constexpr double kShares = 1e-5;
+constexpr double kUneven = 1e-5;
 /// The batch that the first shard sends to the others is left out.
 constexpr double kBatch = 2e-3;
 /// The slowest of the members in a ring over hosts of several stands for all.
@@ -128,7 +128,7 @@ TEST_P(AlikePlaces, TakeTheTimesAndSendTheBytesOfAll) {
   const AlikeCase& test = GetParam();
   const bool every_shard = test.cell.strategy.ends_with("context_parallel");
   const Alike alike{.replicas = test.cell.workers, .shards = every_shard ? 1 : test.cell.shards};
-  const Simulated all(test, {}), one(test, alike);
+  const AlikeRun all(test, {}), one(test, alike);
   ASSERT_EQ(one.program.alike, alike);
   EXPECT_EQ(one.simulation->examples_seen(), all.simulation->examples_seen());
   EXPECT_EQ(std::ssize(all.simulation->workers()),
@@ -136,7 +136,7 @@ TEST_P(AlikePlaces, TakeTheTimesAndSendTheBytesOfAll) {
   const double rounding = test.within;
   EXPECT_NEAR(one.step_ns() / all.step_ns(), 1, rounding);
   EXPECT_NEAR(one.simulation->now() / all.simulation->now(), 1, rounding);
-  const std::int64_t dealt = test.deals_input ? kSteps * dealt_bytes(all) : 0;
+  const std::int64_t dealt = test.deals_input ? kAlikeSteps * dealt_bytes(all) : 0;
   EXPECT_EQ(one.simulation->bytes_sent() + dealt, all.simulation->bytes_sent());
   EXPECT_EQ(one.sent_by_parts(), one.simulation->bytes_sent());
   EXPECT_EQ(all.sent_by_parts(), all.simulation->bytes_sent());
@@ -182,12 +182,12 @@ INSTANTIATE_TEST_SUITE_P(
                   .on_host = 2,
                   .within = kMixedRing},
         AlikeCase{.cell = of_replicas("all_reduce", 4, kFourMicrobatches)},
-        AlikeCase{.cell = of_replicas("sharded", 4, {}), .within = kShares},
-        AlikeCase{.cell = of_replicas("sharded", 4, {{"shard", "parameters"}}), .within = kShares},
+        AlikeCase{.cell = of_replicas("sharded", 4, {}), .within = kUneven},
+        AlikeCase{.cell = of_replicas("sharded", 4, {{"shard", "parameters"}}), .within = kUneven},
         AlikeCase{.cell = of_shards("no"), .within = kBatch, .deals_input = true},
         AlikeCase{.cell = of_shards("yes"), .on_host = 4, .within = kBatch, .deals_input = true},
         AlikeCase{.cell = of_stages("all_reduce+pipeline", 1, 4)},
-        AlikeCase{.cell = of_stages("sharded+pipeline", 1, 4), .on_host = 2, .within = kShares},
+        AlikeCase{.cell = of_stages("sharded+pipeline", 1, 4), .on_host = 2, .within = kUneven},
         AlikeCase{.cell = {.strategy = "all_reduce+context_parallel",
                            .workers = 2,
                            .processes = 4,

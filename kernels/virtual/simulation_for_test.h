@@ -140,6 +140,8 @@ inline std::vector<Step> parts_of(const VirtualCase& test) {
   return strategies::partitioned(placed, binding);
 }
 
+inline constexpr double kKernelNs = 1000;
+
 /// Returns the same time, `ns`, for every kernel of the parts.
 inline KernelCosts costs_of(const std::vector<Step>& parts, double ns) {
   KernelCosts costs;
@@ -163,7 +165,7 @@ inline Cluster cluster_of(std::size_t hosts, double rate, double latency_ns) {
 
 struct Simulated {
   explicit Simulated(const VirtualCase& test, std::int64_t steps, const Cluster& on,
-                     double kernel_ns = 1000)
+                     double kernel_ns = kKernelNs)
       : parts(parts_of(test)), cluster(on) {
     program = make_program(parts, costs_of(parts, kernel_ns), 1);
     SimulationOptions options;

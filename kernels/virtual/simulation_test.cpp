@@ -16,11 +16,10 @@ namespace regatta::virtual_time {
 namespace {
 
 using testing_support::cluster_of;
+using testing_support::kKernelNs;
 using testing_support::parts_of;
 using testing_support::Simulated;
 using testing_support::VirtualCase;
-
-constexpr double kKernelNs = 1000;
 
 TEST(VirtualTime, FactorsHaveTheMeanOne) {
   for (const ComputeTimes& times :

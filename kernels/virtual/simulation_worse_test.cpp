@@ -17,13 +17,14 @@ namespace {
 
 using testing_support::all_kinds;
 using testing_support::cluster_of;
+using testing_support::kKernelNs;
 using testing_support::parts_of;
 using testing_support::VirtualCase;
 
-constexpr std::int64_t kSteps = 6;
+constexpr std::int64_t kWorseSteps = 6;
 
 struct Took {
-  double ns = 0;        ///< of kSteps steps
+  double ns = 0;        ///< of kWorseSteps steps
   double slack_ns = 0;  ///< the longest step if loops take their steps from one count: a slow loop
                         ///< may no longer get the last one
 };
@@ -36,7 +37,7 @@ Took time_of(const std::vector<Step>& parts, const Cluster& cluster, double kern
     options.host_of.push_back(p % static_cast<int>(cluster.hosts.size()));
   }
   Simulation simulation(program, cluster, options);
-  simulation.advance_to(kSteps * program.global_batch);
+  simulation.advance_to(kWorseSteps * program.global_batch);
   Took took{.ns = simulation.now()};
   if (program.loops.size() == 1) return took;
   for (const SimulatedLoop& loop : simulation.loops()) {
@@ -61,7 +62,6 @@ bool crosses_hosts(const std::vector<Step>& parts) {
 class WorseClusters : public testing::TestWithParam<VirtualCase> {};
 
 TEST_P(WorseClusters, AreSlowerWhereItMatters) {
-  constexpr double kKernelNs = 1000;
   const std::vector<Step> parts = parts_of(GetParam());
   const Cluster cluster = cluster_of(4, 1, 10'000);
   const double base = time_of(parts, cluster, kKernelNs).ns;

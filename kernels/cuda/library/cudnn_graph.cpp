@@ -9,7 +9,7 @@
 namespace regatta::cuda {
 namespace {
 
-cudnnDataType_t type_of(ElementType element) {
+cudnnDataType_t cudnn_type(ElementType element) {
   return element == ElementType::F32 ? CUDNN_DATA_FLOAT : CUDNN_DATA_BFLOAT16;
 }
 
@@ -20,7 +20,7 @@ struct Sides {
 
 Descriptor tensor(std::int64_t id, const Sides& n, ElementType element) {
   Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  tensor.set_enumerator(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type_of(element));
+  tensor.set_enumerator(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, cudnn_type(element));
   tensor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, std::array{n.images, n.channels, n.height, n.width});
   tensor.set(CUDNN_ATTR_TENSOR_STRIDES, std::array{n.height * n.width * n.channels, std::int64_t{1},
                                                    n.width * n.channels, n.channels});

@@ -14,8 +14,8 @@ using namespace testing_support;
 
 // One element; sides below, at and above those of a tile; odd ones; terms divided among several
 // blocks, in each of the three passes.
-constexpr DenseShape kShapes[] = {{1, 1, 1},    {3, 8, 5},     {64, 64, 64},  {65, 63, 130},
-                                  {129, 17, 7}, {5, 2100, 11}, {70, 9, 1300}, {3001, 6, 10}};
+constexpr DenseShape kDenseShapes[] = {{1, 1, 1},    {3, 8, 5},     {64, 64, 64},  {65, 63, 130},
+                                       {129, 17, 7}, {5, 2100, 11}, {70, 9, 1300}, {3001, 6, 10}};
 
 /// Builds our own tiles from the same request.
 Build own(KernelPointer (*build)(const KernelRequest&, const std::string&)) {
@@ -26,7 +26,7 @@ class Dense : public testing_support::Products {};
 INSTANTIATE_TEST_SUITE_P(On, Dense, kDevices, name_of_device);
 
 TEST_P(Dense, AgreesWithTheReferenceInAllPasses) {
-  for (const DenseShape& s : kShapes) {
+  for (const DenseShape& s : kDenseShapes) {
     const auto [forward, of_input, of_weights] = passes_of(s);
     for (const Build& build : {Build(dense), own(dense_tiles)}) {
       const auto bound = sum_of(forward.terms);

@@ -27,13 +27,13 @@ class SharedUpdate : public testing::TestWithParam<testing_support::On> {
 };
 INSTANTIATE_TEST_SUITE_P(On, SharedUpdate, kDevices, name_of_device);
 
-constexpr std::int64_t kElements = 2 * kShardElements + 5;
+constexpr std::int64_t kShared = 2 * kShardElements + 5;
 constexpr Sharing kSharings[] = {Sharing::Relaxed, Sharing::Locked};
 
 std::vector<OpCase> updates() {
-  const auto random = [](unsigned seed) { return random_array({kElements}, seed); };
+  const auto random = [](unsigned seed) { return random_array({kShared}, seed); };
   Array positive = random(4);
-  for (std::int64_t i = 0; i < kElements; ++i) positive.f32()[i] = std::abs(positive.f32()[i]);
+  for (std::int64_t i = 0; i < kShared; ++i) positive.f32()[i] = std::abs(positive.f32()[i]);
   return {{Op::Sgd, sgd_attributes(0.9, 1), {random(1)}, {random(2), random(3)}, "sgd"},
           {Op::Adam,
            with_schedule({{"beta1", 0.9},
@@ -208,13 +208,13 @@ TEST_P(SharedUpdate, CountsEveryRelaxedUpdateAndInventsNone) {
 
 TEST_P(SharedUpdate, LosesNothingUnderLocks) {
   constexpr int kTimes = 100;
-  const OpCase update = counting_updates(kElements);
+  const OpCase update = counting_updates(kShared);
   SharedVariables shared(*device_, Sharing::Locked, update.variables);
   EXPECT_EQ(update_at_once(shared, update, kTimes), 2U * kTimes);
   EXPECT_EQ(shared.counts().version, 2U * kTimes);
   EXPECT_EQ(shared.counts().canary, 2U * kTimes);
   const std::vector<Array> left = shared.values();
-  for (std::int64_t i = 0; i < kElements; ++i) {
+  for (std::int64_t i = 0; i < kShared; ++i) {
     ASSERT_EQ(left[0].f32()[i], static_cast<float>(2 * kTimes)) << i;
   }
 }
@@ -224,7 +224,7 @@ TEST_P(SharedUpdate, LosesNothingUnderLocks) {
 TEST_P(SharedUpdate, LetsAReaderSeeAllThatItsVersionCounts) {
   constexpr int kReads = 400;
   for (const Sharing sharing : kSharings) {
-    const OpCase update = counting_updates(kElements);
+    const OpCase update = counting_updates(kShared);
     SharedVariables shared(*device_, sharing, update.variables);
     Loop reader(cuda_table(), shared, update), writer(cuda_table(), shared, update);
     std::atomic<bool> enough{false};
