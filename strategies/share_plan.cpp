@@ -105,29 +105,33 @@ void SharePlan::join_uses() {
     joined.push_back(use);
   }
   uses_ = std::move(joined);
+  find_earlier();
 }
 
-const Use* SharePlan::one_before(std::size_t use) const {
-  const std::vector<std::size_t>& all = uses_at_.at(place_of(uses_[use]));
-  const auto at = std::find(all.begin(), all.end(), use);
-  return at == all.begin() ? nullptr : &uses_[*(at - 1)];
-}
-
-const Use* SharePlan::ended_before(std::size_t use) const {
-  const Use* const begun = one_before(use);
-  const Use* latest = nullptr;
-  if (begun == nullptr) return latest;
-  for (const std::size_t other : uses_at_.at(place_of(uses_[use]))) {
-    const NodeId last = uses_[other].last;
-    if (last < begun->first && (latest == nullptr || last > latest->last)) latest = &uses_[other];
+/// Uses of a place begin in their order, so those that have ended by then are a growing part of
+/// them in the order of their ends.
+void SharePlan::find_earlier() {
+  one_before_.assign(uses_.size(), -1);
+  ended_before_.assign(uses_.size(), -1);
+  for (const auto& [place, begun] : uses_at_) {
+    std::vector<std::size_t> ended = begun;
+    std::sort(ended.begin(), ended.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(uses_[a].last, b) < std::pair(uses_[b].last, a);  // of equals: the first
+    });
+    std::size_t over = 0;
+    for (std::size_t i = 1; i < begun.size(); ++i) {
+      const std::size_t before = begun[i - 1];
+      while (over < ended.size() && uses_[ended[over]].last < uses_[before].first) ++over;
+      one_before_[begun[i]] = static_cast<int>(before);
+      if (over > 0) ended_before_[begun[i]] = static_cast<int>(ended[over - 1]);
+    }
   }
-  return latest;
 }
 
 std::vector<Turn> SharePlan::order() const {
   std::vector<Turn> turns;
   for (std::size_t i = 0; i < uses_.size(); ++i) {
-    const Use* begun = freed_early_.parameters ? one_before(i) : nullptr;
+    const Use* begun = freed_early_.parameters ? at(one_before_[i]) : nullptr;
     turns.push_back({.at = begun == nullptr ? -1 : begun->first,
                      .kind = Turn::Kind::Gather,
                      .index = static_cast<int>(i)});

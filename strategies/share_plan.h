@@ -40,7 +40,7 @@ class SharePlan {
   const std::vector<Use>& uses() const { return uses_; }
   /// Returns the last use that ends at the same worker before this one needs its memory, which is
   /// when the use before it begins; null if there is none.
-  const Use* ended_before(std::size_t use) const;
+  const Use* ended_before(std::size_t use) const { return at(ended_before_[use]); }
   /// Whether a node reads or casts a parameter, and is made anew for each use.
   bool carries(NodeId id) const { return sum_of_carrier_.contains(id); }
   /// Returns the use in which `reader` reads a value of `carrier`.
@@ -65,12 +65,13 @@ class SharePlan {
  private:
   NodeId nodes() const { return static_cast<NodeId>(source_.graph.nodes().size()); }
   const Place& place_of(const Use& use) const { return source_.graph.node(use.sum).place; }
-  const Use* one_before(std::size_t use) const;
+  const Use* at(int use) const { return use < 0 ? nullptr : &uses_[static_cast<std::size_t>(use)]; }
   Value first_sum(Value gradient);
   void find_state(std::size_t t);
   void number_passes();
   void find_uses();
   void join_uses();
+  void find_earlier();
 
   const Step& source_;
   FreedEarly freed_early_;
@@ -83,6 +84,8 @@ class SharePlan {
   std::vector<std::int64_t> pass_of_;                              ///< by node
   std::map<std::pair<NodeId, std::int64_t>, std::size_t> use_of_;  ///< by sum and pass: an index
   std::map<Place, std::vector<std::size_t>> uses_at_;
+  std::vector<int> one_before_;    ///< by use: the one that begins before it at its place, or -1
+  std::vector<int> ended_before_;  ///< by use: see ended_before(), or -1
 };
 
 }  // namespace regatta::strategies

@@ -121,13 +121,18 @@ Binding binding_of(const Placement& placement) {
   return binding;
 }
 
+std::vector<std::vector<Place>> workers_by_process(const Placement& placement) {
+  std::vector<std::vector<Place>> all(static_cast<std::size_t>(placement.processes));
+  for (const Place& place : all_workers(placement.facts)) {
+    const std::int64_t process =
+        placement.processes > 1 ? placement.servers + process_of_worker(placement, place) : 0;
+    all[static_cast<std::size_t>(process)].push_back(place);
+  }
+  return all;
+}
+
 std::vector<Place> worker_places(const Placement& placement, int process) {
-  std::vector<Place> workers = all_workers(placement.facts);
-  std::erase_if(workers, [&](const Place& place) {
-    return placement.processes > 1 &&
-           placement.servers + process_of_worker(placement, place) != process;
-  });
-  return workers;
+  return workers_by_process(placement)[static_cast<std::size_t>(process)];
 }
 
 int workers_in(const Placement& placement, int process) {

@@ -25,8 +25,9 @@ Binding binding_of(const Placement& placement);
 /// Throws: RunError(Usage) if they cannot.
 void check_deal(const Placement& placement);
 
-/// Returns the workers' places in a process, ordered by replica, stage and shard; none for a
+/// Returns the workers' places in each process, ordered by replica, stage and shard; none for a
 /// server.
+std::vector<std::vector<Place>> workers_by_process(const Placement& placement);
 std::vector<Place> worker_places(const Placement& placement, int process);
 int workers_in(const Placement& placement, int process);
 

@@ -96,8 +96,8 @@ std::vector<int> hosts_of_devices(const ClusterFile& file, const plan::Placement
                                workers));
   }
   std::vector<int> hosts;
-  for (int p = 0; p < placement.processes; ++p) {
-    const Place place = plan::worker_places(placement, p).at(0);
+  for (const std::vector<Place>& workers_of_process : plan::workers_by_process(placement)) {
+    const Place& place = workers_of_process.at(0);
     std::int64_t index = 0, stride = 1;
     for (const std::string& each : file.device_order) {
       const bool by_stage = each == "stage", by_shard = each == "shard";

@@ -118,6 +118,11 @@ std::vector<Piece> pieces(std::span<const TensorType> bucket, std::int64_t membe
   return all;
 }
 
+std::size_t inputs_read(const Node& node) {
+  if (node.op != Op::AllGather) return node.inputs.size();
+  return pieces(node.outputs, node.attributes.integer("members"), node.member).size();
+}
+
 TensorType type_of(const Piece& piece, std::span<const TensorType> bucket) {
   const TensorType& whole = bucket[piece.tensor];
   if (piece.elements.size() == whole.elements()) return whole;

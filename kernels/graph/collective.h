@@ -75,6 +75,10 @@ struct Piece {
 std::vector<Piece> pieces(std::span<const TensorType> bucket, std::int64_t members,
                           std::int64_t member);
 
+/// Returns the number of inputs whose data a kernel reads: an all_gather only waits for those
+/// beyond the pieces of its share.
+std::size_t inputs_read(const Node& node);
+
 /// The type of a piece: its tensor's type if the piece is the whole tensor, otherwise a type with
 /// one dimension.
 TensorType type_of(const Piece& piece, std::span<const TensorType> bucket);

@@ -92,13 +92,6 @@ class Knowledge {
   std::map<NodeId, std::vector<int>> knowing_;
 };
 
-/// The number of inputs whose data a kernel reads: an all_gather only waits for those beyond the
-/// pieces of its share.
-std::size_t inputs_read(const Node& node) {
-  if (node.op != Op::AllGather) return node.inputs.size();
-  return pieces(node.outputs, node.attributes.integer("members"), node.member).size();
-}
-
 /// Lifetimes of the values that own memory.
 struct Lives {
   std::map<Value, int> dead;  ///< the last instruction of the lane before the memory is free
