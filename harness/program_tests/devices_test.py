@@ -87,8 +87,11 @@ class OnDevices(unittest.TestCase):
             with self.subTest(worse=worse):
                 self.assertGreater(step_ns(cluster(device=DEVICE, links=LINKS, **worse)), usual)
         self.assertLess(step_ns(cluster(device=DEVICE, links=LINKS, exchanged_bits=16)), usual)
-        self.assertGreater(step_ns(cluster(device=DEVICE | {"unfused_share": 0.5}, links=LINKS,
-                                           attention="unfused")), usual)
+        unfused = cluster(device=DEVICE | {"unfused_share": 0.5}, links=LINKS, attention="unfused")
+        self.assertGreater(step_ns(unfused), usual)
+        planned = [simulated(file)["workers"][0]["planned_bytes"]
+                   for file in (cluster(device=DEVICE, links=LINKS), unfused)]
+        self.assertGreater(planned[1], planned[0])  # it keeps the scores
 
     def test_workers_fill_hosts_in_the_given_order(self) -> None:
         flags = ("--strategy", "all_reduce+tensor_parallel", "--shards", "2")

@@ -33,7 +33,7 @@ class ProfileReader : TomlReader {
   DeviceProfile device(const toml::table& table, const std::string& name) const {
     allow(table, {"memory_gib", "reserved_gib", "gb_per_s", "memory_share", "tflops_16",
                   "tflops_32", "product_share", "flash_forward_share", "flash_backward_share",
-                  "unfused_share", "launch_us"});
+                  "unfused_share", "launch_us", "collective_share"});
     DeviceProfile made{.name = name, .flop_per_ns = {}, .product_shares = {}, .memory_shares = {}};
     const auto flops = [&](const char* key, ElementType element) {
       if (const auto rate = real(table, key, kRate)) made.flop_per_ns[element] = 1e3 * *rate;
@@ -47,6 +47,7 @@ class ProfileReader : TomlReader {
     made.flash_forward_share = real(table, "flash_forward_share", kShare).value_or(0);
     made.flash_backward_share = real(table, "flash_backward_share", kShare).value_or(0);
     made.unfused_share = real(table, "unfused_share", kShare).value_or(0);
+    made.collective_share = real(table, "collective_share", {0, 0.9}).value_or(0);
     made.memory_bytes = kGib * needed(table, "memory_gib", kMemory);
     made.reserved_bytes = kGib * real(table, "reserved_gib", {0, kMemory[1]}).value_or(0);
     return made;

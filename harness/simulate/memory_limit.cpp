@@ -17,6 +17,20 @@ namespace {
 
 constexpr double kGib = 1 << 30;
 constexpr std::size_t kMostShown = 3;
+/// Bytes that unfused attention keeps of a score for its backward pass: the softmax and the
+/// dropout, 2 each, and its mask. Source: arXiv:2205.05198, section 4.1.
+constexpr std::int64_t kOfScore = 5;
+
+/// The scores that unfused attention keeps beside its log-sums.
+std::map<Value, std::int64_t> scores(const Graph& graph) {
+  std::map<Value, std::int64_t> bytes;
+  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
+    if (graph.node(id).op != Op::Attention) continue;
+    const std::int64_t tokens = graph.type(graph.node(id).inputs[0]).dim(1);
+    bytes[{id, 1}] = kOfScore * graph.type({id, 1}).elements() * tokens;
+  }
+  return bytes;
+}
 
 /// The changes that reduce the memory to at most `room`, as text.
 std::vector<std::string> that_fit(const ClusterFile& file, const plan::RaceRequest& request,
@@ -46,12 +60,16 @@ std::vector<std::string> that_fit(const ClusterFile& file, const plan::RaceReque
 std::map<Place, MemoryUse> memory_of_places(std::span<const Step> parts,
                                             const virtual_time::Cluster& cluster) {
   std::map<Place, MemoryUse> all;
+  const virtual_time::Devices* devices = cluster.devices ? &*cluster.devices : nullptr;
+  const bool is_unfused =
+      devices != nullptr && devices->attention == virtual_time::AttentionKernel::Unfused;
   for (const Step& part : parts) {
-    if (part.graph.nodes().empty()) continue;
-    const Plan plan(part,
-                    virtual_time::plan_options(cluster.devices ? &*cluster.devices : nullptr));
-    for (const auto& [place, use] :
-         planned_memory(part.graph, plan, plan_memory(part.graph, plan))) {
+    const Graph& graph = part.graph;
+    if (graph.nodes().empty()) continue;
+    const Plan plan(part, virtual_time::plan_options(devices));
+    const MemoryPlan memory =
+        plan_memory(graph, plan, is_unfused ? scores(graph) : std::map<Value, std::int64_t>());
+    for (const auto& [place, use] : planned_memory(graph, plan, memory)) {
       all[place].add(use);
     }
   }

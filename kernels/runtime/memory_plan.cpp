@@ -47,8 +47,16 @@ class Knowledge {
       const auto& instructions = plan.lanes()[lane].instructions;
       for (std::size_t i = 0; i < instructions.size(); ++i) {
         for (const Dependency& wait : instructions[i].waits) {
-          waits_[static_cast<std::size_t>(wait.lane)].push_back(
-              {.awaited = wait.index, .lane = lane, .index = static_cast<int>(i)});
+          waits_[static_cast<std::size_t>(wait.lane)][lane].emplace_back(wait.index,
+                                                                         static_cast<int>(i));
+        }
+      }
+    }
+    for (auto& of_lane : waits_) {
+      for (auto& [lane, waits] : of_lane) {
+        std::sort(waits.begin(), waits.end());  // then: the first that waits for it or later
+        for (std::size_t i = waits.size() - 1; i > 0; --i) {
+          waits[i - 1].second = std::min(waits[i - 1].second, waits[i].second);
         }
       }
     }
@@ -63,13 +71,6 @@ class Knowledge {
   }
 
  private:
-  /// Instruction `index` of `lane` waits for instruction `awaited` of another lane.
-  struct Wait {
-    int awaited = 0;
-    std::size_t lane = 0;
-    int index = 0;
-  };
-
   /// Returns the first instruction of each lane after which the node is known to have run.
   std::vector<int> all_knowing(NodeId id) const {
     std::vector<int> first(waits_.size(), kForever);
@@ -78,17 +79,19 @@ class Knowledge {
     while (!told.empty()) {
       const std::size_t lane = told.back();
       told.pop_back();
-      for (const Wait& wait : waits_[lane]) {
-        if (wait.awaited < first[lane] || wait.index >= first[wait.lane]) continue;
-        first[wait.lane] = wait.index;
-        told.push_back(wait.lane);
+      for (const auto& [waiting, waits] : waits_[lane]) {
+        const auto wait = std::lower_bound(waits.begin(), waits.end(), std::pair(first[lane], 0));
+        if (wait == waits.end() || wait->second >= first[waiting]) continue;
+        first[waiting] = wait->second;
+        told.push_back(waiting);
       }
     }
     return first;
   }
 
   const Plan& plan_;
-  std::vector<std::vector<Wait>> waits_;  ///< by the lane that is awaited
+  /// By the lane that is awaited and the one that waits: instructions of both, in order.
+  std::vector<std::map<std::size_t, std::vector<std::pair<int, int>>>> waits_;
   std::map<NodeId, std::vector<int>> knowing_;
 };
 
@@ -269,7 +272,8 @@ void MemoryUse::add(const MemoryUse& other) {
   others += other.others;
 }
 
-MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
+MemoryPlan plan_memory(const Graph& graph, const Plan& plan,
+                       const std::map<Value, std::int64_t>& beside) {
   const auto lane_at = [&](NodeId id) { return static_cast<std::size_t>(plan.lane_of(id)); };
   Lives lives = lives_of(graph, plan);
   std::map<Value, int>& dead = lives.dead;
@@ -297,9 +301,10 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
   }
   for (const auto& [value, death] : dead) {
     const bool forever = lives.kept.contains(value);
+    const auto more = beside.find(value);
     blocks[static_cast<std::size_t>(plan.lane_of(value.node))].push_back(
         {.values = {value},
-         .bytes = aligned(graph.type(value).bytes()),
+         .bytes = graph.type(value).bytes() + (more == beside.end() ? 0 : more->second),
          .born = forever ? 0 : plan.index_of(value.node),
          .dead = death,
          .offset = 0});

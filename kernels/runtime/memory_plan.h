@@ -43,7 +43,10 @@ struct MemoryPlan {
   std::int64_t sum_of_values = 0;         ///< size of all values without sharing. Units: bytes
 };
 
-MemoryPlan plan_memory(const Graph& graph, const Plan& plan);
+/// Plans memory for the values and, as long as each lives, for the bytes that a kernel keeps
+/// `beside` it.
+MemoryPlan plan_memory(const Graph& graph, const Plan& plan,
+                       const std::map<Value, std::int64_t>& beside = {});
 
 /// Returns the memory of the variables and values of each place.
 std::map<Place, MemoryUse> planned_memory(const Graph& graph, const Plan& plan,

@@ -53,6 +53,7 @@ struct DeviceProfile {
   double bytes_per_ns = 0;
   std::vector<ShareAt> memory_shares;
   double launch_ns = 0;
+  double collective_share = 0;     ///< of the device, taken by a collective beside kernels
   double flash_forward_share = 0;  ///< 0: not known
   double flash_backward_share = 0;
   double unfused_share = 0;

@@ -56,6 +56,7 @@ std::vector<int> dealt(int n, int k) {
 double step_ns(const Devices& made, const VirtualCase& test) {
   const std::vector<Step> parts = parts_of(test);
   Cluster cluster = testing_support::cluster_of(parts.size(), kNoLimit, 0);
+  cluster.devices = made;
   cluster.transports.open_mpi.on_host = {.message_ns = made.inside.message_ns,
                                          .bytes_per_ns = made.inside.message_bytes_per_ns};
   cluster.transports.open_mpi.between_hosts = {.message_ns = made.between.message_ns,
@@ -74,6 +75,19 @@ const VirtualCase kShares{.workload = "gpt_tiny",
                           .strategy = "sharded",
                           .workers = 6,
                           .options = {{"shard", std::string("parameters")}}};
+
+TEST(Devices, CollectivesTakeAShareOfTheKernelsBesideThem) {
+  Devices made = devices();
+  const double usual = step_ns(made, kShares);
+  made.profile.collective_share = 0.4;
+  const double slower = step_ns(made, kShares);
+  EXPECT_GT(slower, usual);
+  made.communication = Communication::Blocking;
+  const double blocking = step_ns(made, kShares);
+  EXPECT_GT(blocking, slower);
+  made.profile.collective_share = 0;
+  EXPECT_EQ(step_ns(made, kShares), blocking);
+}
 
 TEST(Devices, SharesBetweenSizesAreLinearInTheLogarithm) {
   const std::vector<ShareAt> points{{.size = 10, .share = 0.4}, {.size = 1000, .share = 0.8}};

@@ -37,6 +37,8 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
   for (auto& [place, worker] : workers) worker = number++;
   for (int l = 0; l < static_cast<int>(lanes_.size()); ++l) {
     lane(l).staleness.resize(kStalenessCounts);
+    const bool slows = cluster_.devices && cluster_.devices->profile.collective_share > 0;
+    if (slows && !planned(l).communication) computes_at_[planned(l).place] = l;
     if (planned(l).place.role != Role::Worker) continue;
     lane(l).worker = workers.at(planned(l).place);
     const auto straggler = options_.stragglers.find(static_cast<int>(lane(l).worker));

@@ -83,6 +83,7 @@ class Simulation {
     double began = 0;     ///< time at which the step, or the wait for it, began
     double since = 0;     ///< end of the time that is accounted for
     double factor = 1;    ///< factor on compute time in this step
+    double looked = 0;    ///< end of the time in which collectives beside it are accounted for
     double alone_ns = 0;  ///< compute time of the span on cores of its own
     double slowdown = 1;  ///< straggler's part of `factor`
     std::uint32_t worker = 0;
@@ -95,6 +96,7 @@ class Simulation {
     MemberTraffic* traffic = nullptr;                   ///< traffic of the place; null: none yet
     std::vector<int> watchers;                          ///< lanes that wait for its progress
     std::vector<std::pair<double, double>> peer_waits;  ///< recent ones: begin, end
+    std::vector<std::pair<double, double>> beside;      ///< collectives of its place: begin, end
     std::vector<std::uint64_t> staleness;
   };
   struct Loop {
@@ -173,6 +175,7 @@ class Simulation {
   bool shares_cores(int l) const;
   void occupy(int l, double ns, Event then);
   void compute(int l, double ns);
+  bool computes_on(int l);
   void spend(int l, double ns);
   double time_in_process(std::int64_t bytes) const;
   void compute_run(int l);
@@ -213,6 +216,7 @@ class Simulation {
   std::vector<Mailbox> mailboxes_;
   std::vector<CollectiveRun> collectives_;
   std::map<std::tuple<int, int, std::int64_t, std::int64_t>, LinkShares> shares_;
+  std::map<Place, int> computes_at_;      ///< its compute lane, on devices with a collective_share
   std::vector<std::vector<int>> joined_;  ///< [collective with a time]: lanes that have come
   std::vector<Cores> cores_;              ///< [process]
   std::vector<std::int64_t> versions_;    ///< [shared variable]

@@ -135,7 +135,24 @@ void Simulation::compute(int l, double ns) {
   own.waited += now_ - own.since;
   own.since = now_;
   own.alone_ns = ns;
+  own.looked = now_;
   occupy(l, ns, {.kind = EventKind::LaneGoesOn, .index = l});
+}
+
+/// Computes on, and returns true, if collectives beside the lane took a share of its device.
+bool Simulation::computes_on(int l) {
+  Lane& own = lane(l);
+  if (own.beside.empty()) return false;
+  double taken = 0;
+  for (const auto& [begin, end] : own.beside) {
+    taken += std::max(0.0, std::min(end, now_) - std::max(begin, own.looked));
+  }
+  std::erase_if(own.beside, [this](const auto& each) { return each.second <= now_; });
+  own.looked = now_;
+  taken *= cluster_.devices->profile.collective_share;
+  if (taken < 1) return false;
+  occupy(l, taken, {.kind = EventKind::LaneGoesOn, .index = l});
+  return true;
 }
 
 /// Occupies the lane for `ns`, which counts as communication.
@@ -217,10 +234,12 @@ void Simulation::account(int l, const LaneInstruction& each, double longer) {
 
 /// Ends a span of computing or copying.
 void Simulation::finish_run(int l) {
+  if (computes_on(l)) return;
   Lane& own = lane(l);
   const auto& all = planned(l).instructions;
   const double span = now_ - own.since;
-  const double longer = shares_cores(l) && own.alone_ns > 0 ? span / own.alone_ns : 1;
+  const bool may_differ = shares_cores(l) || !computes_at_.empty();
+  const double longer = may_differ && own.alone_ns > 0 ? span / own.alone_ns : 1;
   if (all[own.at].work != Work::Compute) {
     finish(l, span);
   } else {

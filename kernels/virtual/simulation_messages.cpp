@@ -124,6 +124,10 @@ void Simulation::join(int l) {
       collective.schedule.bytes() * collective.schedule.steps() * collective.alike.places();
   for (const int each : come) {
     wait_for_peers(each);
+    const auto slowed = computes_at_.find(planned(each).place);
+    if (slowed != computes_at_.end() && slowed->second != each) {
+      lane(slowed->second).beside.emplace_back(now_, now_ + collective.ns);
+    }
     lane(each).until = lane(each).at + 1;
     lane(each).state = State::Busy;
     events_.add({.time = now_ + collective.ns, .kind = EventKind::LaneGoesOn, .index = each});
