@@ -147,8 +147,8 @@ def programs_text(judgement: Json, shown: list[tuple[str, str]] | None = None) -
     heads = ["workload", "program", "time to target", "Regatta, same strategy", "times as long",
              "examples", "bytes for each", "set-up", "proof: greatest difference of a loss"]
     table = [heads, ["---"] * len(heads)]
-    table += [[row.workload, row.label, row.time, row.own, row.times, row.speed, row.sent, row.setup,
-               row.proof] for row in rows]
+    table += [[row.workload, row.label, row.time, row.own, row.times, row.speed, row.sent,
+               row.setup, row.proof] for row in rows]
     return "".join(f"| {' | '.join(row)} |\n" for row in table)
 
 

@@ -45,9 +45,11 @@ TEST(RecordReader, ReadsAllThatTheWriterWrites) {
     const std::string line = to_json_line(record);
     EXPECT_EQ(to_json_line(record_from_json(line)), line);
   }
-  nlohmann::ordered_json expected = sample_as_json();
-  expected.merge_patch(nlohmann::ordered_json::parse(sample_json()));
-  EXPECT_EQ(expected, sample_as_json());
+  const nlohmann::ordered_json made = sample_as_json().flatten();
+  for (const auto& [path, value] : nlohmann::ordered_json::parse(sample_json()).flatten().items()) {
+    ASSERT_TRUE(made.contains(path)) << path;
+    EXPECT_EQ(made.at(path), value) << path;
+  }
 }
 
 /// The bytes that gzip makes of the text.

@@ -48,7 +48,8 @@ std::int64_t process_ns() {
 /// A thread that computes on the only core of this process.
 class ComputingThread {
  public:
-  ComputingThread() : memory_(kFloats), thread_([this](const std::stop_token& stop) { run(stop); }) {
+  ComputingThread()
+      : memory_(kFloats), thread_([this](const std::stop_token& stop) { run(stop); }) {
     std::this_thread::sleep_for(kAlone / 4);
     const std::int64_t begin = process_ns(), passes = passes_;
     std::this_thread::sleep_for(kAlone);

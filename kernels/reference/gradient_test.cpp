@@ -168,7 +168,7 @@ Value normalize_rows(Problem& p, Builder& b, LayerNormalization::Center center) 
 
 /// A problem for each rule, by name.
 const std::map<std::string, Value (*)(Problem&, Builder&)> kCases = {
-    // Of rows or of sequences of rows.
+    // The input has rows or sequences of rows.
     {"dense",
      [](Problem& p, Builder& b) {
        Dims dims{p.integer(1, 5), p.integer(1, 7)};
@@ -282,7 +282,7 @@ const std::map<std::string, Value (*)(Problem&, Builder&)> kCases = {
        const Value y = b.reshape(p.leaf("x", {3, 2 * half}), {half, 1, 2});
        return b.bias(y, p.leaf("bias", {2}));
      }},
-    // Of rows or of sequences of one to four rows.
+    // The input has rows or sequences of one to four rows.
     {"softmax_cross_entropy",
      [](Problem& p, Builder& b) {
        const std::int64_t batch = p.integer(1, 5), classes = p.integer(2, 6);

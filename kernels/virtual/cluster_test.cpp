@@ -39,8 +39,8 @@ TEST(Way, GoesThroughItsPoints) {
 
 TEST(Way, TakesTheCoreTimesOfItsPointsAndMoreInProportion) {
   const Way way{.core_points = {{100, 50}, {200, 150}}};
-  for (const auto& [bytes, ns] : std::map<double, double>{
-           {1, 50}, {100, 50}, {150, 100}, {200, 150}, {400, 300}}) {
+  for (const auto& [bytes, ns] :
+       std::map<double, double>{{1, 50}, {100, 50}, {150, 100}, {200, 150}, {400, 300}}) {
     EXPECT_EQ(way.core_ns_of(bytes), ns) << bytes;
   }
 }
