@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "harness/judge/compare_test.h"
+#include "harness/judge/statistics.h"
 #include "harness/system/folder_for_test.h"
 #include "kernels/base/error.h"
 

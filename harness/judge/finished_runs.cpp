@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/judge/cell_identity.h"
 #include "harness/record/record_reader.h"
 #include "harness/system/command_text.h"
 

@@ -10,6 +10,7 @@
 
 #include "harness/ranks/control.grpc.pb.h"
 #include "harness/ranks/control_client.h"
+#include "harness/ranks/control_messages.h"
 #include "harness/ranks/control_server.h"
 #include "kernels/comm/grpc/grpc_channel.h"
 #include "kernels/comm/grpc/grpc_hello.h"

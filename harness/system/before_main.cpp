@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdio>
+#include <initializer_list>
 
 namespace regatta::system {
 namespace {
