@@ -46,7 +46,8 @@ TEST(RecordReader, ReadsAllThatTheWriterWrites) {
     EXPECT_EQ(to_json_line(record_from_json(line)), line);
   }
   const nlohmann::ordered_json made = sample_as_json().flatten();
-  for (const auto& [path, value] : nlohmann::ordered_json::parse(sample_json()).flatten().items()) {
+  const nlohmann::ordered_json given = nlohmann::ordered_json::parse(sample_json()).flatten();
+  for (const auto& [path, value] : given.items()) {
     ASSERT_TRUE(made.contains(path)) << path;
     EXPECT_EQ(made.at(path), value) << path;
   }
