@@ -119,7 +119,7 @@ class Block(nn.Module):
         with torch.no_grad():
             count = self.group * x[0, 0].numel()
             variance = torch.stack([part[2] for part in parts]).float().pow(-2).mean(0) - 1e-5
-            self.mean.lerp_(torch.stack([part[1] for part in parts]).mean(0), 0.1)
+            self.mean.lerp_(torch.stack([part[1] for part in parts]).mean(0).float(), 0.1)
             self.variance.lerp_(variance * count / (count - 1), 0.1)
         return torch.cat([part[0] for part in parts]).relu()
 
