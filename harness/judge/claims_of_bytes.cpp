@@ -31,7 +31,7 @@ double busiest(const record::Record& record) {
   return most_bytes(record, &record::WorkerRecord::bytes_sent);
 }
 
-/// What one server receives: from each worker the gradients, which are f32 even where weights
+/// One server receives the gradients of each worker, which are f32 even where weights
 /// travel as bf16.
 double most_received(const record::Record& record) {
   return most_bytes(record, &record::WorkerRecord::bytes_received);

@@ -241,13 +241,16 @@ class BadInput(unittest.TestCase):
 
         falling = json.loads(calibration())["transports"]
         falling["grpc"]["on_host"]["points"] = [[10, 1e9], [20, 1e8]]
+        falling_cores = json.loads(calibration())["transports"]
+        falling_cores["grpc"]["between_hosts"]["core_points"] = [[10, 9], [20, 8]]
         for changes, says in (
                 ({"cpu": "another"}, r"of the processor 'another'.*regatta calibrate anew"),
                 ({"git_commit": "0" * 40}, r"of commit '0+'.*regatta calibrate anew"),
                 ({"kernels": {}}, r"lacks \d+ kernels of this cell, such as '.*regatta calibrate"),
                 ({"calibration": 2}, r"no calibration of format 1"),
                 ({"transports": slow}, r"adding_bytes_per_ns is 0"),
-                ({"transports": falling}, r"points do not rise")):
+                ({"transports": falling}, r": points do not rise"),
+                ({"transports": falling_cores}, r": core_points do not rise")):
             with self.subTest(changes=list(changes)):
                 self.refused(cluster(**changes), says)
         transports = made["transports"].copy()

@@ -11,9 +11,10 @@
 //                   "open_mpi": ..., "open_mpi_sums": ..., "grpc": ...},
 //    "step_ns": [...], "kernels": {KEY: NANOSECONDS}}
 // KEY is kernel_key() of kernels/virtual/kernel_costs.h; null means no limit; points, which may be
-// left out, are measured pairs of message size and time (Way in kernels/virtual/cluster.h). The
-// limits below keep all sums of times in a run within the range of a double. Unknown members, such
-// as the `sums` of older files, are ignored.
+// left out, are measured pairs of message size and time, and core_points beside them pairs of size
+// and core time (Way in kernels/virtual/cluster.h). The limits below keep all sums of times in a
+// run within the range of a double. Unknown members, such as the `sums` of older files, are
+// ignored.
 #pragma once
 
 #include <cstddef>

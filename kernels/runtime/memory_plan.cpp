@@ -90,7 +90,7 @@ class Knowledge {
   }
 
   const Plan& plan_;
-  /// By the lane that is awaited and the one that waits: instructions of both, in order.
+  /// [lane that is awaited]: by the lane that waits, the instructions of both, in order.
   std::vector<std::map<std::size_t, std::vector<std::pair<int, int>>>> waits_;
   std::map<NodeId, std::vector<int>> knowing_;
 };
