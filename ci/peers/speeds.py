@@ -29,6 +29,10 @@ class Sample(NamedTuple):
         """Examples/s of each side, ours first."""
         return {"regatta": [report["step"]["images_per_s"] for report in self.ours]} | self.peers
 
+    def mfu(self) -> float:
+        """The median of our model FLOPs utilisation."""
+        return statistics.median(report["step"]["mfu"] for report in self.ours)
+
     def ratio(self) -> float:
         """The ratio of our median to the fastest of the others."""
         return (statistics.median(self.speeds()["regatta"])
@@ -49,13 +53,14 @@ def table(rows: list[list[str]]) -> list[str]:
 def speed_table(samples: Samples) -> list[str]:
     """The table of medians. A language model has a second row, of tokens."""
     peers = list(next(iter(samples.values())).peers)
-    rows = [["workload", "dtype", "batch", "regatta", *peers, "/ fastest"]]
+    rows = [["workload", "dtype", "batch", "regatta", *peers, "/ fastest", "our MFU"]]
     for case, sample in samples.items():
         for unit in sorted({1, sample.tokens}):
             medians = [f"{unit * statistics.median(speeds):.0f}"
                        for speeds in sample.speeds().values()]
             rows.append([case.workload + (" (tokens)" if unit > 1 else ""), case.dtype,
-                         str(unit * sample.batch), *medians, f"{sample.ratio():.2f}"])
+                         str(unit * sample.batch), *medians, f"{sample.ratio():.2f}",
+                         f"{sample.mfu():.2f}"])
     return table(rows)
 
 

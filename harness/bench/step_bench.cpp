@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shows where the time of a training step under `single` goes. On the CPU: the step by kind of op,
-// its share of the roofline (roofline_bench.h), and the time outside kernels. With `--device cuda`:
+// its share of the roofline (roofline_bench.h), the time outside kernels, and MFU, which exceeds 1
+// if Winograd's algorithm saves enough multiplications. With `--device cuda`:
 // the step by kind of op and by kernel, the gaps between kernels, the step launched as one, and the
 // limit of each kernel (gpu_step_bench.h defines the numbers). The first round warms up.
 //   step_bench --workload NAME [--dtype bf16] [--batch 64] [--threads 2] [--json]
@@ -173,6 +174,9 @@ Json measure(const Options& options) {
   step["images_per_s"] = static_cast<double>(batch) / step["ms"].get<double>() * 1e3;
   const Peaks peaks = peaks_of(subject->part.graph, cores);
   step["bounds_ms"] = bounds_of(subject->part.graph, peaks);
+  const plan::Placement& placement = subject->placement;
+  step["mfu"] = placement.model_flops / step["ms"].get<double>() * 1e3 /
+                peaks.flop.at(placement.recipe.element);
   Json roofline{{"bytes_per_s", peaks.bytes}};
   for (const auto& [element, flop] : peaks.flop) {
     roofline[std::string(to_string(element)) + "_flops_per_s"] = flop;
@@ -211,6 +215,7 @@ void print(const Json& report) {
   }
   share("in no kernel", step["outside_kernels_ms"]);
   share("step", step_ms, bound_ms);
+  fmt::print("MFU {:.1f} %\n", 100 * step["mfu"].get<double>());
   fmt::print("\nroofline of these cores:");
   for (const auto& [name, peak] : report["roofline"].items()) {
     fmt::print(" {} {:.3g}", name, peak.get<double>());
