@@ -19,6 +19,7 @@
 #include "harness/system/process.h"
 #include "harness/system/program_files.h"
 #include "harness/system/terminal.h"
+#include "kernels/base/error.h"
 #include "kernels/comm/mpi/mpi_library.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
@@ -216,8 +217,13 @@ void print_roofline(std::ostream& out) {
   };
   using Cores = std::vector<int>;
   for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
-    row(fmt::format("{} GFLOP/s", to_string(element)),
-        [&](const Cores& cores) { return run::measured_peak(element, cores).flops_per_s; });
+    const std::string name = fmt::format("{} GFLOP/s", to_string(element));
+    try {
+      row(name, [&](const Cores& cores) { return run::measured_peak(element, cores).flops_per_s; });
+    } catch (const RunError& error) {
+      if (error.kind() != ErrorKind::Unsupported) throw;
+      out << fmt::format("{:<20} {:>12} {:>12}  not on this processor\n", name, "-", "-");
+    }
   }
   row("memory GB/s", [](const Cores& cores) { return run::measured_bandwidth(cores); });
 }

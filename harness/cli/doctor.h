@@ -41,7 +41,8 @@ std::vector<Diagnosis> diagnose(const system::MachineFacts& machine,
 std::string verdict_of(std::span<const Diagnosis> rows);
 
 /// Measures and prints the peak speed of products in f32 and bf16, of the CPU's own kernels, and
-/// the memory bandwidth, of one core and of all that the process may use. Takes some seconds.
+/// the memory bandwidth, of one core and of all that the process may use. An element type that the
+/// processor does not compute has no numbers. Takes some seconds.
 void print_roofline(std::ostream& out);
 
 /// Prints the table and the verdict. `data_dir` is the folder of data sets that are read from

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import unittest
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from test_support import (PARABOLA, REGATTA, fresh_folder, losses_of, output_of, record_of,
@@ -284,7 +285,15 @@ class Commands(unittest.TestCase):
         self.assertIn(output_of("list", "strategies"), text)
         self.assertIn(output_of("list", "tiers"), text)
         self.assertIn("oneDNN", output_of("doctor"))
-        self.assertRegex(output_of("doctor", "--roofline"), r"(?m)^bf16 GFLOP/s +\d+\.\d +\d+\.\d$")
+
+    def test_doctor_measures_the_element_types_that_the_processor_computes(self) -> None:
+        roofline = output_of("doctor", "--roofline")
+        measured = r"(?m)^{} +\d+\.\d +\d+\.\d$"
+        for row in ("f32 GFLOP/s", "memory GB/s"):
+            self.assertRegex(roofline, measured.format(row))
+        computes = "avx512f" in Path("/proc/cpuinfo").read_text().split()
+        missing = r"(?m)^bf16 GFLOP/s +- +-  not on this processor$"
+        self.assertRegex(roofline, measured.format("bf16 GFLOP/s") if computes else missing)
 
     def test_verdicts_fit_80_columns(self) -> None:
         quick = "results/xeon-no-amx-2-cores/quick"
