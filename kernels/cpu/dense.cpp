@@ -20,12 +20,12 @@ bool is_small(const KernelRequest& request) {
   return square <= static_cast<double>(kSmallProduct) * static_cast<double>(kSmallProduct);
 }
 
-/// Whether oneDNN computes backward weights slowly.
-bool is_slow_by_onednn(const KernelRequest& request) {
-  const auto is_slow = [](const Tensor& t) {
-    return t.type.element == ElementType::F32 && t.type.columns() % kSlowStride == 0;
+/// Whether panels compute backward weights faster than oneDNN.
+bool suits_panels(const KernelRequest& request) {
+  const auto is_wide = [](const Tensor& t) {
+    return t.type.element == ElementType::F32 && t.type.columns() >= kPanelWidth;
   };
-  return kLanes < 16 && (is_slow(request.inputs[0]) || is_slow(request.inputs[1]));
+  return kLanes < 16 && is_wide(request.inputs[0]) && is_wide(request.inputs[1]);
 }
 
 KernelPointer dense(const KernelRequest& request) {
@@ -39,8 +39,8 @@ KernelPointer dense_backward_data(const KernelRequest& request) {
 
 KernelPointer dense_backward_weights(const KernelRequest& request) {
   if (is_small(request)) return dense_small_backward_weights(request);
-  return is_slow_by_onednn(request) ? dense_panels_backward_weights(request)
-                                    : dense_large_backward_weights(request);
+  return suits_panels(request) ? dense_panels_backward_weights(request)
+                               : dense_large_backward_weights(request);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The implementations of dense: plain loops in f32 on one thread for products too small for a
-// library call; own panels for backward weights where oneDNN is slow; oneDNN for all others.
+// library call; own panels for wide backward weights by AVX2; oneDNN for all others.
 #pragma once
 
 #include "kernels/runtime/kernel.h"
@@ -18,12 +18,12 @@ KernelPointer dense_small(const KernelRequest&);
 KernelPointer dense_small_backward_data(const KernelRequest&);
 KernelPointer dense_small_backward_weights(const KernelRequest&);
 
-/// Backward weights without AVX-512: oneDNN copies dy and x slowly where their rows are a multiple
-/// of this many elements apart, so that they share few sets of a cache. Products by AVX2 on a Zen 4
-/// (oneDNN 2.6.3, 1 thread; batch, inputs -> outputs), in GFLOP/s of oneDNN and of panels:
-/// 768, 128 -> 512: 86 and 100; 768, 512 -> 128: 77 and 102; 4096, 256 -> 1024: 45 and 89;
-/// 4096, 1024 -> 256: 50 and 96; but 768, 128 -> 128: 103 and 100; 4096, 256 -> 768: 97 and 92.
-inline constexpr std::int64_t kSlowStride = 512;
+/// Least number of inputs and of outputs for which panels compute backward weights without AVX-512.
+/// Products by AVX2 on a Zen 3 (oneDNN 2.6.3, 1 thread; batch, inputs -> outputs), in GFLOP/s of
+/// oneDNN and of panels: 768, 128 -> 128: 80 and 89; 768, 128 -> 512: 67 and 87; 4096, 256 -> 768:
+/// 71 and 85; 4096, 256 -> 1024: 40 and 84, because oneDNN copies slowly where rows share few sets
+/// of a cache; but 768, 128 -> 65: 93 and 79; 4096, 256 -> 65: 90 and 68.
+inline constexpr std::int64_t kPanelWidth = 128;
 
 // dense_panels.cpp
 KernelPointer dense_panels_backward_weights(const KernelRequest&);

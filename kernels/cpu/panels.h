@@ -69,9 +69,14 @@ struct PanelTile {
     Lanes right[kPanelVectors];
 #pragma GCC unroll 4
     for (std::int64_t v = 0; v < kPanelVectors; ++v) {
-      right[v] = load_lanes(b + v * kLanes, AllLanes{});
+      right[v] = in_register(load_lanes(b + v * kLanes, AllLanes{}));
     }
-    each([&](Lanes& sums, auto r, auto c) { sums += a[r * kRow] * right[c / kLanes]; });
+    // Not each(): GCC would store `right` for the lambda in every term.
+#pragma GCC unroll 8
+    for (std::int64_t r = 0; r < kTileRows; ++r) {
+#pragma GCC unroll 4
+      for (std::int64_t v = 0; v < kPanelVectors; ++v) at[r][v] += a[r * kRow] * right[v];
+    }
   }
 };
 
