@@ -28,7 +28,7 @@ Json to_json(Status status) { return to_string(status); }
 Json to_json(const OptionValues& values) {
   Json object = Json::object();
   for (const auto& [name, value] : values) {
-    std::visit([&object, &name = name](const auto& one) { object.emplace(name, one); }, value);
+    std::visit([&object, &key = name](const auto& one) { object.emplace(key, one); }, value);
   }
   return object;
 }

@@ -65,7 +65,7 @@ class Adam {
     float* first = first_;
     float* second = second_;
     float* parameter = parameter_->tensor.f32();
-#pragma omp simd
+#pragma omp simd if (simd : Access::kVectors)
     for (std::int64_t i = begin; i < end; ++i) {
       const float g = gradient[i];
       const float m = keep1 * Access::load(first + i) + take1 * g;

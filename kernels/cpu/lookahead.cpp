@@ -34,7 +34,7 @@ class Lookahead {
   void update(float take, std::int64_t begin, std::int64_t end) const {
     float* slow = slow_;
     float* parameter = parameter_->tensor.f32();
-#pragma omp simd
+#pragma omp simd if (simd : Access::kVectors)
     for (std::int64_t i = begin; i < end; ++i) {
       const float before = Access::load(slow + i);
       const float after = before + take * (Access::load(parameter + i) - before);

@@ -26,7 +26,7 @@ KernelPointer direction(const KernelRequest& request) {
   return make_kernel([=, parameter = request.variables[0]](const StepContext&) {
     access_slot(*parameter, parts, [=](auto access, std::int64_t begin, std::int64_t end) {
       using Access = decltype(access);
-#pragma omp simd
+#pragma omp simd if (simd : Access::kVectors)
       for (std::int64_t i = begin; i < end; ++i) {
         const float m = keep * Access::load(momentum + i) + take * g[i];
         Access::store(momentum + i, m);
@@ -61,7 +61,7 @@ KernelPointer rescale(const KernelRequest& request) {
     const auto factor = static_cast<float>(norm / std::sqrt(*square));
     access_slot(*parameter, parts, [=](auto access, std::int64_t begin, std::int64_t end) {
       using Access = decltype(access);
-#pragma omp simd
+#pragma omp simd if (simd : Access::kVectors)
       for (std::int64_t i = begin; i < end; ++i) {
         Access::store(w.f32() + i, factor * Access::load(w.f32() + i));
       }

@@ -45,7 +45,7 @@ class Sgd {
     const float* gradient = gradient_;
     float* velocity = velocity_;
     float* parameter = parameter_->tensor.f32();
-#pragma omp simd
+#pragma omp simd if (simd : Access::kVectors)
     for (std::int64_t i = begin; i < end; ++i) {
       const float w = Access::load(parameter + i);
       const float g = gradient[i] + decay * w;
